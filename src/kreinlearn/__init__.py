@@ -1,0 +1,12 @@
+"""Learning with similarities that are not positive definite kernels.
+
+Indefinite kernel logistic regression in Krein spaces, as scikit-learn estimators.
+"""
+
+from importlib.metadata import version
+
+from kreinlearn.estimators import KreinLogisticRegression
+
+__version__ = version("kreinlearn")
+
+__all__ = ["KreinLogisticRegression", "__version__"]

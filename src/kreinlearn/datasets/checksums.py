@@ -1,0 +1,32 @@
+"""Checksums of the stored tables, sha256 of the text before compression."""
+
+SHA256 = {
+    "australian": "e2fa509f1521d11d0f5be4eec21ea98f65038d693561dd7f41e8c1f8df21ec51",
+    "breast-cancer": "4356426b0985e6af3fdbee8655f266b6d417dcc3261babaefef95fc45527bf4e",
+    "parkinsons": "b45eb2e15f468ba8fc7364f30dfa01401dbcd5f9a87677ccd2bffc2aad8f75cc",
+    "climate": "55fa00749055419753916d13844e949110681d103b330028382ccce262a64c4d",
+    "diabetic": "12b414ebe073298c171731c531a4fd53954b668310f59aac2b4335bb463247ce",
+    "fertility": "32f5b8406538b6206c3635a015f96e71b042bc697918c9f1cdae91b921ab346a",
+    "sonar": "ed041ac102a81b329ecaecb572d489c8c548158bfecc46370e59148513675f12",
+    "SPECT.train": "257f6629fee5050e624fc77aa864b981e3c3af3467977acebe1fbda099da3be7",
+    "SPECT.test": "588695a1512885d41e0dbac7d21742b80905c97e254b3f941ed7b1c386d17db5",
+    "haberman": "276eb815400321ad9ceb28f306b07f28ed8f57d2e1b5692a4771cf7879a20f0d",
+    "heart": "bd619e4a80268d4d378336f124b8a5b4999640cf4dbb0ae72049e7921396def5",
+    "ionosphere": "9efe33030da0e2489ed67ef761759f1c4da79d69efc5480043a7f0c300eb170a",
+    "monks1.train": "7fd6f20c542e71aa94723f53bbb82325e1dd74360af33006f696346a74506356",
+    "monks1.test": "6dc2b90f934d33c9449996752c26b7ab91b139b77206172cf23280ff61e1ac78",
+    "monks2.train": "9205b271bde26d4a2ddb740d88fea9b0c3edbd50ec5ef4cbe67174fba990d858",
+    "monks2.test": "dfcfa4df2e0fc97b8286c4d8cb2be0a1c362c95612f5eba5b4dbef8c888f7c9c",
+    "monks3.train": "22048e523162c04825d7871ada2e9c8c13e77a5d33cbbee66f8aad3450352973",
+    "monks3.test": "a7ac387cc54a7d09c2eb4057369fae357b40b833e1dfd802bd7d331e1ccfc26d",
+    "splice.train": "72536f37761a5ad46428b3570afd86d9808089294cffe4fc74ae6bbec0128577",
+    "splice.test": "42c62f45fe894c080e690da9e23f585a3f2fe25319f6514af138b4508e25a6db",
+    "transfusion": "bfb252da173dd94aa190d0b167e2a2dec85a96201197b0b8d913415a48b755c8",
+    "EEG": "4efcd9200a83458545a2b1e5bc7c7b0003feec0178bb5466d7d055b14b648846",
+    "ijcnn1-tr": "276132d406e9b8f76bd3333746338f6376ea5bd1c7a23480edcb6dfd30846b4a",
+    "guide1.train": "92d1ff293353cabd01f82e77c3a895e511ae48bf5aa283da79d26136cab26b39",
+    "guide1.test": "c0313389834debd0a2dc0721ff22bd917529e561dbdcc01fda7f31940eee779d",
+    "madelon.train": "c5a9a4bef9fdb410dd70f4308f9db50d623c4bbb66e5d980bc44b4e1d890a993",
+    "madelon.test": "b3212a9ba18bf6280d4a78bfda4cd653c217d30b13f3fbfcc1eceb2da8ab1b59",
+}
+"""Name of the data set, and of the part where it is split, to checksum."""

@@ -1,0 +1,360 @@
+"""What estimators share: samples in, similarities out, labels and weights."""
+
+import warnings
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import (
+    check_array,
+    check_consistent_length,
+    column_or_1d,
+    validate_data,
+)
+
+from kreinlearn._typing import Array
+from kreinlearn._validation import check_choice
+from kreinlearn.exceptions import IndefiniteKernelWarning
+from kreinlearn.kernels import gram, resolve
+
+SYMMETRY = 1e-6
+"""Largest asymmetry, relative to the largest entry, that is averaged away."""
+ALMOST = 1e-3
+"""Off-diagonal entries this much smaller than the diagonal, or spread this much
+smaller than their mean, tell samples apart no longer."""
+BLOCK = 1024
+"""Rows looked at together where a second n x n array would be a waste."""
+
+
+def is_precomputed(kernel: Any) -> bool:
+    """Tell whether samples are rows of a Gram matrix.
+
+    Parameters
+    ----------
+    kernel : str or callable
+        The estimator's parameter.
+
+    Returns
+    -------
+    bool
+        True for "precomputed".
+    """
+    return isinstance(kernel, str) and kernel == "precomputed"
+
+
+def takes_matrices(kernel: Any) -> bool:
+    """Tell whether samples are matrices, so that X has three dimensions.
+
+    Parameters
+    ----------
+    kernel : str or callable
+        The estimator's parameter.
+
+    Returns
+    -------
+    bool
+        True for the kernels between covariance matrices.
+    """
+    return isinstance(kernel, str) and kernel.startswith("spd_")
+
+
+def check_kernel(kernel: Any) -> None:
+    """Raise if there is no such kernel.
+
+    Parameters
+    ----------
+    kernel : str or callable
+        The estimator's parameter.
+    """
+    if not is_precomputed(kernel):
+        resolve(kernel)
+
+
+def check_samples(
+    estimator: Any, X: Any, y: Any = None, *, reset: bool, dtype: Any = None
+) -> tuple[Any, Any]:
+    """Return validated samples and labels, whatever the kernel takes.
+
+    Parameters
+    ----------
+    estimator : estimator
+        With a parameter ``kernel``; learns ``n_features_in_`` if ``reset``.
+    X : array, DataFrame, stack of matrices, or sequence of anything
+        Samples.
+    y : array-like of shape (n_samples,), optional
+        Labels.
+    reset : bool
+        True in fit, where y is required; False in predict.
+    dtype : dtype, optional
+        Precision to convert to.
+
+    Returns
+    -------
+    X : ndarray or list
+        Samples.
+    y : ndarray of shape (n_samples,) or None
+        Labels.
+    """
+    kernel = estimator.kernel
+    if not isinstance(kernel, str):
+        X = _as_array_if_numbers(X)
+    if isinstance(kernel, str) or isinstance(X, np.ndarray):
+        precise = [np.float64, np.float32] if dtype is None else np.dtype(dtype)
+        wide = not isinstance(kernel, str) or takes_matrices(kernel)
+        settings = {"dtype": precise, "allow_nd": wide, "reset": reset}
+        if reset:
+            X, y = validate_data(estimator, X, y, **settings)
+        else:
+            X = _validated_rows(estimator, X, settings)
+    elif len(X) == 0:
+        raise ValueError("'X' must hold at least one sample, got none.")
+    if reset:
+        y = column_or_1d(y, warn=True)
+        check_consistent_length(X, y)
+        check_classification_targets(y)
+    return X, y
+
+
+def _validated_rows(estimator: Any, X: Any, settings: dict[str, Any]) -> Any:
+    """Validate new samples, with a word more where they are similarities."""
+    try:
+        return validate_data(estimator, X, **settings)
+    except ValueError as error:
+        if is_precomputed(estimator.kernel) and "features" in str(error):
+            raise ValueError(
+                f"{error} With kernel='precomputed', pass the similarities of the new "
+                "samples with the training samples, one column a training sample."
+            ) from None
+        raise
+
+
+def _as_array_if_numbers(X: Any) -> Any:
+    """Turn tables of numbers into arrays; leave lists of anything else alone."""
+    if isinstance(X, np.ndarray) and X.dtype.kind in "biuf":
+        return X
+    if hasattr(X, "to_numpy"):
+        return X.to_numpy()
+    if isinstance(X, list | tuple):
+        try:
+            array = np.asarray(X)
+        except ValueError:  # ragged: a list of sequences
+            return list(X)
+        return array if array.dtype.kind in "biuf" and array.ndim > 1 else list(X)
+    return X
+
+
+def training_gram(estimator: Any, X: Any) -> Array:
+    """Return the similarities among training samples, checked.
+
+    Parameters
+    ----------
+    estimator : estimator
+        With parameters ``kernel`` and ``kernel_params``.
+    X : ndarray or list
+        Validated samples, or the Gram matrix itself.
+
+    Returns
+    -------
+    ndarray of shape (n_samples, n_samples)
+        Exactly symmetric.
+    """
+    if is_precomputed(estimator.kernel):
+        return symmetric(X)
+    params = estimator.kernel_params or {}
+    K = gram(X, None, estimator.kernel, **params)
+    if not isinstance(estimator.kernel, str):
+        K = symmetric(np.asarray(K))
+    warn_if_uninformative(K, estimator.kernel)
+    return K
+
+
+def prediction_gram(estimator: Any, X: Any, X_fit: Any) -> Array:
+    """Return the similarities of new samples with the training samples.
+
+    Parameters
+    ----------
+    estimator : estimator
+        With parameters ``kernel`` and ``kernel_params``.
+    X : ndarray or list
+        Validated new samples, or their similarities with the training samples.
+    X_fit : ndarray or list or None
+        Training samples.
+
+    Returns
+    -------
+    ndarray of shape (n_new, n_samples)
+        Similarities.
+    """
+    if is_precomputed(estimator.kernel):
+        return X
+    return np.asarray(
+        gram(X, X_fit, estimator.kernel, **(estimator.kernel_params or {}))
+    )
+
+
+def symmetric(K: Array) -> Array:
+    """Return K if it is symmetric, its symmetric part if nearly so, or raise.
+
+    Parameters
+    ----------
+    K : ndarray of shape (n, n)
+        Similarities.
+
+    Returns
+    -------
+    ndarray of shape (n, n)
+        Exactly symmetric, in the precision of K.
+    """
+    if K.ndim != 2 or K.shape[0] != K.shape[1]:
+        raise ValueError(
+            "A precomputed Gram matrix must be square, one row and one column a "
+            f"training sample, got shape {K.shape}."
+        )
+    largest, difference = 0.0, 0.0
+    for i in range(0, len(K), BLOCK):
+        rows = K[i : i + BLOCK]
+        largest = max(largest, float(np.abs(rows).max()))
+        difference = max(difference, float(np.abs(rows - K[:, i : i + BLOCK].T).max()))
+    if difference == 0:
+        return K
+    relative = difference / largest
+    if relative > SYMMETRY:
+        raise ValueError(
+            "A Gram matrix must be symmetric, but entries of K and its transpose "
+            f"differ by up to {difference:.3g} ({relative:.1e} of the largest entry; "
+            f"at most {SYMMETRY:.0e} is averaged away). If the symmetric part is "
+            "meant, pass (K + K.T) / 2."
+        )
+    if relative > 100 * np.finfo(K.dtype).eps:
+        warnings.warn(
+            f"K was not quite symmetric: replaced by (K + K.T) / 2, which changed it "
+            f"by up to {difference / 2:.1e}.",
+            IndefiniteKernelWarning,
+            stacklevel=4,
+        )
+    return (K + K.T) / 2
+
+
+def warn_if_uninformative(K: Array, kernel: Any) -> None:
+    """Warn if K is almost diagonal or almost constant.
+
+    Parameters
+    ----------
+    K : ndarray of shape (n, n)
+        Similarities.
+    kernel : str or callable
+        For the message.
+    """
+    n = len(K)
+    if n < 3:
+        return
+    diagonal = np.abs(K.diagonal())
+    row_sums = np.zeros(n)
+    low, high = np.inf, -np.inf
+    for i in range(0, n, BLOCK):
+        rows = K[i : i + BLOCK]
+        row_sums[i : i + BLOCK] = np.abs(rows).sum(axis=1)
+        low, high = min(low, float(rows.min())), max(high, float(rows.max()))
+    off = float((row_sums - diagonal).sum()) / (n * (n - 1))
+    if off < ALMOST * float(diagonal.mean()):
+        what, why = "almost diagonal", "features of a wide range"
+    elif high - low < ALMOST * max(abs(high), abs(low)):
+        what, why = "almost constant", "features of a narrow range"
+    else:
+        return
+    name = kernel if isinstance(kernel, str) else getattr(kernel, "__name__", "kernel")
+    warnings.warn(
+        f"The Gram matrix of kernel {name!r} is {what}, so that it hardly tells "
+        f"samples apart; {why} are the usual reason. Scale them first, e.g. with "
+        "sklearn.preprocessing.MinMaxScaler, or set kernel_params.",
+        IndefiniteKernelWarning,
+        stacklevel=4,
+    )
+
+
+def check_classes(y: Array, weights: Array) -> tuple[Array, Array]:
+    """Return the classes and each sample's index among them.
+
+    Parameters
+    ----------
+    y : ndarray of shape (n_samples,)
+        Labels.
+    weights : ndarray of shape (n_samples,)
+        Weights of the samples.
+
+    Returns
+    -------
+    classes : ndarray of shape (n_classes,)
+        Sorted labels.
+    index : ndarray of shape (n_samples,)
+        Position of each label.
+    """
+    classes, index = np.unique(y, return_inverse=True)
+    present = np.bincount(index, weights=weights, minlength=len(classes)) > 0
+    if present.sum() < 2:
+        held = ", ".join(repr(label) for label in classes[present].tolist())
+        raise ValueError(
+            "'y' must hold at least two classes with positive weight, got "
+            f"{int(present.sum())} class: {held}."
+        )
+    return classes, index
+
+
+def check_weights(sample_weight: Any, n_samples: int) -> Array:
+    """Return one nonnegative weight a sample.
+
+    Parameters
+    ----------
+    sample_weight : array-like, number or None
+        What the caller gave.
+    n_samples : int
+        Number of samples.
+
+    Returns
+    -------
+    ndarray of shape (n_samples,)
+        Weights, not yet normalized.
+    """
+    if sample_weight is None or isinstance(sample_weight, Real):
+        weights = np.full(n_samples, 1.0 if sample_weight is None else sample_weight)
+    else:
+        weights = check_array(
+            sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight"
+        )
+    if weights.shape != (n_samples,):
+        raise ValueError(
+            f"'sample_weight' must have shape ({n_samples},), one number a sample, "
+            f"got shape {weights.shape}."
+        )
+    if weights.min() < 0:
+        raise ValueError(
+            f"'sample_weight' must not be negative, got {weights.min()!r}."
+        )
+    if weights.sum() == 0:
+        raise ValueError("'sample_weight' must not be zero for every sample.")
+    return weights
+
+
+def class_weighted(class_weight: Any, classes: Array, index: Array) -> Array:
+    """Return the factor that ``class_weight`` gives each sample.
+
+    Parameters
+    ----------
+    class_weight : None, "balanced" or dict
+        The estimator's parameter.
+    classes : ndarray of shape (n_classes,)
+        Sorted labels.
+    index : ndarray of shape (n_samples,)
+        Position of each sample's label.
+
+    Returns
+    -------
+    ndarray of shape (n_samples,)
+        Factors.
+    """
+    if isinstance(class_weight, str):
+        check_choice("class_weight", class_weight, ["balanced"])
+    factors = compute_class_weight(class_weight, classes=classes, y=classes[index])
+    return np.asarray(factors, dtype=float)[index]

@@ -1,0 +1,239 @@
+"""From a Gram matrix to coefficients: the steps that estimators share.
+
+Letters: ``K`` (n, n) the Gram matrix; ``columns`` (n, k) targets, 0 or 1, one column a
+score; ``weights`` (n,) summing to one; ``a`` (n, k) and ``c`` (k,) coefficients and
+intercepts.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.linalg import LinAlgError
+from scipy.linalg import cholesky
+
+from kreinlearn._typing import Array
+from kreinlearn.losses import Logistic, Loss, Multinomial
+from kreinlearn.operators import Dense
+from kreinlearn.problem import KreinDual, KreinRisk
+from kreinlearn.solvers.base import Callback, Row, Status
+from kreinlearn.solvers.cccp import CCCP
+from kreinlearn.solvers.newton import DualNewton
+from kreinlearn.spectrum.decompose import SMALL, extreme, split
+
+LANCZOS_STEPS = 50
+"""Enough to estimate mu_min; more would cost as much as the fit."""
+CERTIFIED = 10_000
+"""Most samples for which uniqueness is proven: a Cholesky factor takes n^3 / 3."""
+SEVERITY = list(Status)
+"""From the best ending to the worst."""
+
+
+@dataclass(frozen=True)
+class Fit:
+    """Coefficients and how they were come by; the worst of all columns."""
+
+    a: Array
+    c: Array
+    status: str
+    n_iter: int
+    crit: float
+    residual: float
+    history: list[Row]
+
+
+def loss_for(multinomial: bool) -> Loss:
+    """Return the loss of a fit.
+
+    Parameters
+    ----------
+    multinomial : bool
+        Whether all columns belong to one problem.
+
+    Returns
+    -------
+    Loss
+        Multinomial or logistic.
+    """
+    return Multinomial() if multinomial else Logistic()
+
+
+def regime(
+    K: Array, lam: float, max_weight: float, multinomial: bool
+) -> tuple[str, float]:
+    """Tell whether the stationary point is unique, and the smallest eigenvalue.
+
+    Parameters
+    ----------
+    K : ndarray of shape (n, n)
+        Gram matrix.
+    lam : float
+        Regularization.
+    max_weight : float
+        Largest weight of a sample.
+    multinomial : bool
+        Which loss.
+
+    Returns
+    -------
+    regime : {"unique", "nonconvex"}
+        "nonconvex" means that uniqueness is not proven.
+    mu_min : float
+        Smallest eigenvalue; for large n an estimate from above.
+
+    Notes
+    -----
+    A Ritz value below ``-lam / (max_weight * bound)`` proves that J is not convex; a
+    Cholesky factor of K plus that number proves that it is. A Ritz value minus its
+    residual norm, which would be cheaper, proves nothing: an isolated negative
+    eigenvalue may stay unseen for dozens of steps (35 on the svmguide1 data), during
+    which the residual of the smallest Ritz value gets small.
+    """
+    limit = lam / (max_weight * loss_for(multinomial).hessian_bound)
+    if len(K) <= SMALL:
+        mu_min = float(np.linalg.eigvalsh(K.astype(float, copy=False))[0])
+        return ("unique" if mu_min > -limit else "nonconvex"), mu_min
+    bound = extreme(
+        Dense(K),
+        "smallest",
+        max_steps=LANCZOS_STEPS,
+        enough=lambda value, error: value <= -limit,
+    )
+    proven = bound.value > -limit and _positive_definite(K, limit)
+    return ("unique" if proven else "nonconvex"), bound.value
+
+
+def _positive_definite(K: Array, shift: float) -> bool:
+    """Tell whether K + shift I has a Cholesky factor, if one can be afforded."""
+    if len(K) > CERTIFIED:
+        return False
+    shifted = K.astype(float)
+    shifted.flat[:: len(K) + 1] += shift
+    try:
+        cholesky(shifted, lower=True, overwrite_a=True, check_finite=False)
+    except LinAlgError:
+        return False
+    return True
+
+
+def fit_dual(
+    solver: DualNewton,
+    K: Array,
+    columns: Array,
+    weights: Array,
+    lam: float,
+    *,
+    multinomial: bool,
+    fit_intercept: bool,
+    tol: float,
+    callback: Callback | None = None,
+) -> Fit:
+    """Return a stationary point of each column, or of all together.
+
+    Parameters
+    ----------
+    solver : DualNewton
+        The exact solver.
+    K, columns, weights
+        See the module docstring.
+    lam : float
+        Regularization.
+    multinomial, fit_intercept : bool
+        The model.
+    tol : float
+        Largest accepted residual.
+    callback : callable, optional
+        Watches the solve.
+
+    Returns
+    -------
+    Fit
+        With a certificate computed afresh from the coefficients.
+    """
+    n, k = columns.shape
+    shape = (n, 1, k) if multinomial else (n, k, 1)
+    block = KreinDual(
+        Dense(K),
+        columns.reshape(shape),
+        np.repeat(weights[:, None], shape[1], axis=1),
+        np.full(shape[1], lam),
+        loss_for(multinomial),
+        fit_intercept,
+    )
+    result = solver.solve(block, tol=tol, callback=callback)
+    point = block.point(result.w)
+    return Fit(
+        point.A.reshape(n, k),
+        point.c.reshape(k),
+        str(max(result.status, key=SEVERITY.index)),
+        max(result.n_iter),
+        max(result.crit),
+        float(point.residual.max()),
+        list(result.history),
+    )
+
+
+def fit_published(
+    solver: CCCP,
+    K: Array,
+    columns: Array,
+    weights: Array,
+    lam: float,
+    *,
+    fit_intercept: bool,
+    tol: float,
+    rng: np.random.Generator,
+    callback: Callback | None = None,
+) -> Fit:
+    """Run the published procedure on each column in turn.
+
+    Parameters
+    ----------
+    solver : CCCP
+        The procedure.
+    K, columns, weights
+        See the module docstring.
+    lam : float
+        Regularization.
+    fit_intercept : bool
+        Whether c is a variable.
+    tol : float
+        Largest entry of the gradient that counts as converged.
+    rng : numpy.random.Generator
+        Source of random starts and samples.
+    callback : callable, optional
+        Watches the solve.
+
+    Returns
+    -------
+    Fit
+        Its last iterate, or the best one before it diverged.
+    """
+    n, k = columns.shape
+    operator = Dense(K)
+    parts = split(operator, solver.split)
+    scale = float(n) if solver.loss_scale == "sum" else 1.0
+    a, c = np.zeros((n, k)), np.zeros(k)
+    results, residuals = [], []
+    for j in range(k):
+        risk = KreinRisk(
+            operator,
+            parts,
+            2 * columns[:, j] - 1,
+            weights,
+            lam,
+            fit_intercept=fit_intercept,
+            scale=scale,
+        )
+        result = solver.solve(risk, tol=tol, callback=callback, rng=rng)
+        residuals.append(risk.residual(result.w))
+        a[:, j], c[j] = result.w[:n], result.w[n] if fit_intercept else 0.0
+        results.append(result)
+    return Fit(
+        a,
+        c,
+        str(max((r.status[0] for r in results), key=SEVERITY.index)),
+        max(r.n_iter[0] for r in results),
+        max(r.crit[0] for r in results),
+        max(residuals),
+        [{"problem": j, **row} for j, r in enumerate(results) for row in r.history],
+    )

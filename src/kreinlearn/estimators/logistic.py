@@ -1,0 +1,384 @@
+"""Indefinite kernel logistic regression as a scikit-learn classifier."""
+
+import warnings
+from typing import Any, Self
+
+import numpy as np
+from scipy.special import expit, log_expit, log_softmax
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from kreinlearn._typing import Array
+from kreinlearn._validation import check_choice, check_count, check_positive
+from kreinlearn.estimators.base import (
+    check_classes,
+    check_kernel,
+    check_samples,
+    check_weights,
+    class_weighted,
+    is_precomputed,
+    prediction_gram,
+    takes_matrices,
+    training_gram,
+)
+from kreinlearn.estimators.fitting import fit_dual, fit_published, regime
+from kreinlearn.exceptions import ConvergenceWarning, DivergenceWarning
+from kreinlearn.solvers.base import Status
+from kreinlearn.solvers.cccp import CCCP, PUBLISHED
+from kreinlearn.solvers.monitor import watcher
+from kreinlearn.solvers.newton import DualNewton
+from kreinlearn.spectrum.decompose import decompose
+
+
+class KreinLogisticRegression(ClassifierMixin, BaseEstimator):
+    r"""Kernel logistic regression with a similarity that need not be a kernel.
+
+    Finds a stationary point of
+
+    .. math::
+
+        \frac1n \sum_i \log(1 + e^{-y_i f_i}) + \frac{\lambda}{2} a^\top K a,
+        \qquad f = K a + c,
+
+    for any symmetric K. If K is indefinite this objective is unbounded below, so no
+    method minimizes it; the stationary point, which reproducing kernel Krein spaces
+    ask for, always exists, and is the only one for ``lam > |mu_min| / (4 n)``.
+
+    Parameters
+    ----------
+    kernel : str or callable, default="tl1"
+        A name in ``kreinlearn.kernels.KERNELS``, a callable ``f(X, Y)`` on whole
+        arrays, or "precomputed" for Gram matrices.
+    kernel_params : dict, default=None
+        Keyword arguments of the kernel.
+    lam : float, default=1e-2
+        Regularization; with a linear kernel ``1 / (n * lam)`` is the ``C`` of
+        scikit-learn's ``LogisticRegression``.
+    norm : {"krein", "hilbert"}, default="krein"
+        Penalty a'Ka, the paper's, or a'\|K\|a, which is convex for every lam. K stays
+        in the decision function in both.
+    solver : str or solver object, default="newton"
+        "newton" finds the stationary point, with a certificate. "cccp-gd",
+        "ccicp-gd" and "ccicp-sgd" are the published procedures with the paper's
+        constants, which stop early by design. Objects of ``kreinlearn.solvers`` give
+        full control.
+    fit_intercept : bool, default=True
+        Whether to add c.
+    multi_class : {"auto", "ovr", "multinomial"}, default="auto"
+        For more than two classes; auto is multinomial for "newton" and
+        one-versus-rest for the published procedures.
+    class_weight : None, "balanced" or dict, default=None
+        Weights of the classes, as in scikit-learn.
+    tol : float, default=1e-6
+        Newton: largest violation of the stationarity condition, in units of
+        probability. Published procedures: largest entry of the gradient.
+    max_iter : int, default=100
+        Most Newton steps. The published procedures have a cap of their own.
+    dtype : {None, "float32", "float64"}, default=None
+        Precision of the Gram matrix; None keeps that of X.
+    random_state : int, RandomState or None, default=None
+        For "ccicp-sgd" and random starts.
+    verbose : int, default=0
+        Prints one line an iteration if positive.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        Labels.
+    dual_coef_ : ndarray of shape (n_columns, n_samples)
+        Coefficients a, one row a column solved (one if there are two classes).
+    intercept_ : ndarray of shape (n_columns,)
+        Intercepts c.
+    n_iter_ : int
+        Most iterations of any column.
+    residual_ : float
+        Certificate: largest violation of the stationarity condition
+        ``n lam y_i a_i = sigma(-y_i f_i)`` over all samples and columns.
+    status_ : str
+        "converged", "max_iter", "stalled", "diverged" or "nonfinite": the worst of
+        all columns.
+    regime_ : str
+        "unique" if there is provably one stationary point, else "nonconvex"; above
+        10,000 samples no proof is tried unless ``norm="hilbert"``.
+    mu_min_ : float
+        Smallest eigenvalue of K; above 512 samples an estimate from above by a few
+        dozen Lanczos steps.
+    history_ : list of dict
+        One row for each iteration of each column.
+    n_features_in_ : int
+        Number of features, if samples are rows of a table.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Their names, if X has string column names.
+
+    See Also
+    --------
+    kreinlearn.kernels.tl1 : The default kernel; wants features scaled to [0, 1].
+
+    Notes
+    -----
+    Below the threshold of uniqueness the stationary point found may depend on the
+    start and need not be the best classifier: let cross-validation choose ``lam``.
+
+    References
+    ----------
+    .. [1] F. Liu, X. Huang, C. Gong, J. Yang, J. A. K. Suykens, "Indefinite kernel
+       logistic regression with concave-inexact-convex procedure", IEEE Transactions
+       on Neural Networks and Learning Systems 30 (2019).
+
+    Examples
+    --------
+    >>> from kreinlearn import KreinLogisticRegression
+    >>> from kreinlearn.datasets import make_monks
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import MinMaxScaler
+    >>> X, y = make_monks(3)
+    >>> model = make_pipeline(MinMaxScaler(), KreinLogisticRegression())
+    >>> print(f"{model.fit(X, y).score(X, y):.2f}")
+    0.97
+    >>> model[-1].status_
+    'converged'
+    """
+
+    def __init__(
+        self,
+        kernel="tl1",
+        kernel_params=None,
+        lam=1e-2,
+        norm="krein",
+        solver="newton",
+        fit_intercept=True,
+        multi_class="auto",
+        class_weight=None,
+        tol=1e-6,
+        max_iter=100,
+        dtype=None,
+        random_state=None,
+        verbose=0,
+    ):
+        self.kernel = kernel
+        self.kernel_params = kernel_params
+        self.lam = lam
+        self.norm = norm
+        self.solver = solver
+        self.fit_intercept = fit_intercept
+        self.multi_class = multi_class
+        self.class_weight = class_weight
+        self.tol = tol
+        self.max_iter = max_iter
+        self.dtype = dtype
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = is_precomputed(self.kernel)
+        tags.input_tags.three_d_array = takes_matrices(self.kernel)
+        return tags
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Find the coefficients.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features), or whatever the kernel takes
+            Training samples; with ``kernel="precomputed"`` the Gram matrix of shape
+            (n_samples, n_samples).
+        y : array-like of shape (n_samples,)
+            Labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights; a weight of two is a row repeated.
+
+        Returns
+        -------
+        self : KreinLogisticRegression
+            The fitted estimator.
+        """
+        lam, solver = self._check_parameters()
+        X, y = check_samples(self, X, y, reset=True, dtype=self.dtype)
+        weights = check_weights(sample_weight, len(y))
+        self.classes_, index = check_classes(y, weights)
+        weights = weights * class_weighted(self.class_weight, self.classes_, index)
+        weights = weights / weights.sum()
+
+        K = training_gram(self, X)
+        self.X_fit_ = None if is_precomputed(self.kernel) else X
+        self._multinomial = self._is_multinomial(solver)
+        self.regime_, self.mu_min_ = regime(K, lam, weights.max(), self._multinomial)
+        negative = None
+        if self.norm == "hilbert":
+            self.regime_ = "unique"
+            negative = decompose(K.astype(float, copy=False), "negative")
+            K = K - 2 * negative.matrix().astype(K.dtype, copy=False)
+
+        onehot = (index[:, None] == np.arange(len(self.classes_))).astype(float)
+        columns = onehot if len(self.classes_) > 2 else onehot[:, 1:]
+        settings = {
+            "fit_intercept": bool(self.fit_intercept),
+            "tol": self.tol,
+            "callback": watcher(self.verbose),
+        }
+        if isinstance(solver, CCCP):
+            seed = check_random_state(self.random_state).randint(2**31, size=4)
+            rng = np.random.default_rng(seed)
+            fit = fit_published(solver, K, columns, weights, lam, rng=rng, **settings)
+        else:
+            settings["multinomial"] = self._multinomial
+            fit = fit_dual(solver, K, columns, weights, lam, **settings)
+        a = fit.a
+        if negative is not None:
+            # Trained on |K| for a~; a = V sign(L) V' a~ gives K a = |K| a~.
+            a = a - 2 * negative.vectors @ (negative.vectors.T @ a)
+        self.dual_coef_, self.intercept_ = a.T, fit.c
+        self.status_, self.n_iter_ = fit.status, fit.n_iter
+        self.residual_, self.history_ = fit.residual, fit.history
+        self._warn(fit.crit, isinstance(solver, DualNewton))
+        return self
+
+    def _check_parameters(self) -> tuple[float, DualNewton | CCCP]:
+        check_kernel(self.kernel)
+        lam = check_positive("lam", self.lam)
+        check_positive("tol", self.tol)
+        check_choice("norm", self.norm, ["krein", "hilbert"])
+        check_choice("multi_class", self.multi_class, ["auto", "ovr", "multinomial"])
+        max_iter = check_count("max_iter", self.max_iter)
+        if self.dtype is not None and np.dtype(self.dtype).name not in (
+            "float32",
+            "float64",
+        ):
+            raise ValueError(
+                f"'dtype' must be None, 'float32' or 'float64', got {self.dtype!r}."
+            )
+        solver = self.solver
+        if isinstance(solver, DualNewton | CCCP):
+            return lam, solver
+        check_choice("solver", solver, ["newton", *PUBLISHED])
+        return lam, PUBLISHED.get(solver, DualNewton(max_iter=max_iter))
+
+    def _is_multinomial(self, solver: DualNewton | CCCP) -> bool:
+        if len(self.classes_) == 2:
+            return False
+        if isinstance(solver, CCCP):
+            if self.multi_class == "multinomial":
+                raise ValueError(
+                    "'multi_class' must be 'auto' or 'ovr' for the published "
+                    "solvers, which are binary, got 'multinomial'. Use "
+                    "solver='newton' for a multinomial fit."
+                )
+            return False
+        return self.multi_class != "ovr"
+
+    def _warn(self, crit: float, newton: bool) -> None:
+        if self.status_ == Status.CONVERGED:
+            return
+        name = self.solver if isinstance(self.solver, str) else repr(self.solver)
+        measure = "residual" if newton else "max |gradient|"
+        text = (
+            f"{name} stopped with status {self.status_!r} after {self.n_iter_} "
+            f"iterations ({measure} {crit:.1e}, tol {self.tol:.1e})."
+        )
+        if self.status_ in (Status.DIVERGED, Status.NONFINITE):
+            warnings.warn(
+                f"{text} The objective is unbounded below if K is indefinite, and "
+                "steps too long overshoot it; the best iterate before that was kept. "
+                "Use solver='newton', which finds the stationary point.",
+                DivergenceWarning,
+                stacklevel=3,
+            )
+        else:
+            remedy = (
+                "Raise max_iter or lam, or use a looser tol."
+                if newton
+                else "The published procedure stops early by design; use "
+                "solver='newton' for a stationary point."
+            )
+            warnings.warn(f"{text} {remedy}", ConvergenceWarning, stacklevel=3)
+
+    def _scores(self, X: Any) -> Array:
+        """Scores of new samples, shape (n_new, n_columns)."""
+        check_is_fitted(self)
+        X, _ = check_samples(self, X, reset=False, dtype=self.dtype)
+        return np.asarray(
+            prediction_gram(self, X, self.X_fit_) @ self.dual_coef_.T + self.intercept_
+        )
+
+    def decision_function(self, X: Any) -> Array:
+        """Return the scores f.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_new, n_features), or whatever the kernel takes
+            Samples; with ``kernel="precomputed"`` their similarities with the
+            training samples, of shape (n_new, n_samples).
+
+        Returns
+        -------
+        ndarray of shape (n_new,) or (n_new, n_classes)
+            Scores; positive means the second of two classes.
+        """
+        scores = self._scores(X)
+        return scores[:, 0] if len(self.classes_) == 2 else scores
+
+    def predict(self, X: Any) -> Array:
+        """Return the most probable labels.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_new, n_features), or whatever the kernel takes
+            Samples, as in `decision_function`.
+
+        Returns
+        -------
+        ndarray of shape (n_new,)
+            Labels.
+        """
+        scores = self._scores(X)
+        if len(self.classes_) == 2:
+            return self.classes_[(scores[:, 0] > 0).astype(int)]
+        return self.classes_[scores.argmax(axis=1)]
+
+    def predict_proba(self, X: Any) -> Array:
+        """Return the probabilities of the classes.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_new, n_features), or whatever the kernel takes
+            Samples, as in `decision_function`.
+
+        Returns
+        -------
+        ndarray of shape (n_new, n_classes)
+            The model's own probabilities, in the order of ``classes_``;
+            one-versus-rest ones are scaled to sum to one.
+        """
+        scores = self._scores(X)
+        if len(self.classes_) == 2:
+            return np.hstack([expit(-scores), expit(scores)])
+        if self._multinomial:
+            return np.exp(log_softmax(scores, axis=1))
+        return np.exp(self._log_one_versus_rest(scores))
+
+    def predict_log_proba(self, X: Any) -> Array:
+        """Return the logarithms of the probabilities, without underflow.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_new, n_features), or whatever the kernel takes
+            Samples, as in `decision_function`.
+
+        Returns
+        -------
+        ndarray of shape (n_new, n_classes)
+            Log-probabilities, in the order of ``classes_``.
+        """
+        scores = self._scores(X)
+        if len(self.classes_) == 2:
+            return np.hstack([log_expit(-scores), log_expit(scores)])
+        if self._multinomial:
+            return log_softmax(scores, axis=1)
+        return self._log_one_versus_rest(scores)
+
+    @staticmethod
+    def _log_one_versus_rest(scores: Array) -> Array:
+        logs = log_expit(scores)
+        return logs - np.logaddexp.reduce(logs, axis=1, keepdims=True)

@@ -1,0 +1,171 @@
+"""Spectrum modification as a scikit-learn transformer of Gram matrices."""
+
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from kreinlearn._typing import Array
+from kreinlearn._validation import check_choice
+from kreinlearn.estimators.base import symmetric
+from kreinlearn.spectrum.decompose import decompose
+from kreinlearn.spectrum.repair import REPAIRS, Repaired, repaired
+
+PRECISIONS = [np.float64, np.float32]
+"""Kept as they come; anything else becomes the first."""
+
+
+class SpectrumRepair(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+    r"""Makes an indefinite Gram matrix positive semidefinite, and new rows with it.
+
+    The training matrix :math:`K = V \operatorname{diag}(\mu) V^\top` becomes
+    :math:`V \operatorname{diag}(h(\mu)) V^\top`, and rows :math:`K_z` of similarities
+    between new and training samples become
+    :math:`K_z V \operatorname{diag}(h(\mu)/\mu) V^\top`.
+
+    Parameters
+    ----------
+    mode : {"flip", "clip", "shift", "square"}, default="flip"
+        Moduli of the eigenvalues; negative ones set to zero; all moved up by the most
+        negative one; squares.
+    out_of_sample : {"exact", "none"}, default="exact"
+        "exact" extends the change to new rows, so that training and prediction see
+        one and the same similarity. "none" changes the training matrix only, as is
+        often done in the literature, and leaves new rows alone.
+
+    Attributes
+    ----------
+    eigenvalues_ : ndarray of shape (n_samples,)
+        Eigenvalues of the training matrix, the smallest first.
+    repaired_eigenvalues_ : ndarray of shape (n_samples,)
+        What `fit_transform` put in their place.
+    extension_ : ndarray of shape (n_samples, n_samples) or None
+        What `transform` multiplies new rows by; None for "none".
+    n_features_in_ : int
+        Number of training samples.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns, if K has string column names.
+
+    See Also
+    --------
+    kreinlearn.KreinSVC : Keeps the indefinite similarity in its decision function.
+
+    Notes
+    -----
+    A positive semidefinite matrix is returned unchanged, to rounding, in every mode
+    but "square".
+
+    With "exact", ``transform(K)`` of the training matrix is ``fit_transform(K)`` to
+    rounding. With "none" it is not: `transform` cannot know that the rows it is given
+    are the training rows and returns them as they are; only `fit_transform`, which
+    pipelines call in training, gives the repaired matrix. Scores *on training data*
+    of a pipeline with "none" therefore mix a repaired with an unrepaired matrix.
+
+    An eigenvalue with ``|mu| <= n_samples * eps * max|mu|``, eps the spacing of the
+    precision, counts as zero and its direction is left out with "exact". This matters
+    for "shift" and a singular K: the training matrix is then shifted on the range of
+    K only, while "none" gives ``K - mu_n I``. "shift" with "exact" also multiplies
+    directions by ``1 + |mu_n| / mu``, which amplifies noise in new rows where mu is
+    small; prefer "clip" or "flip".
+
+    The result depends on the training samples: it is a change of the matrix, not of
+    the similarity function, and each fold of a cross-validation has its own.
+
+    References
+    ----------
+    .. [1] G. Wu, E. Y. Chang, Z. Zhang, "An analysis of transformation on
+       non-positive semidefinite similarity matrix for kernel machines", ICML 2005.
+    .. [2] Y. Chen, E. K. Garcia, M. R. Gupta, A. Rahimi, L. Cazzanti,
+       "Similarity-based classification: concepts and algorithms", Journal of Machine
+       Learning Research 10 (2009).
+
+    Examples
+    --------
+    >>> from kreinlearn import SpectrumRepair
+    >>> from kreinlearn.datasets import make_monks
+    >>> from kreinlearn.kernels import gram
+    >>> from sklearn.model_selection import cross_val_score
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.svm import SVC
+    >>> X, y = make_monks(3)
+    >>> K = gram(X, kernel="tl1")
+    >>> model = make_pipeline(SpectrumRepair("clip"), SVC(kernel="precomputed"))
+    >>> print(f"{cross_val_score(model, K, y).mean():.2f}")
+    0.93
+    """
+
+    def __init__(self, mode="flip", out_of_sample="exact"):
+        self.mode = mode
+        self.out_of_sample = out_of_sample
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+    def fit(self, K: Any, y: Any = None) -> Self:
+        """Find the eigenvalues and what replaces them.
+
+        Parameters
+        ----------
+        K : array-like of shape (n_samples, n_samples)
+            Similarities among training samples.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        self : SpectrumRepair
+            The fitted transformer.
+        """
+        self._fit(K)
+        return self
+
+    def fit_transform(self, K: Any, y: Any = None) -> Array:
+        """Return the repaired training matrix.
+
+        Parameters
+        ----------
+        K : array-like of shape (n_samples, n_samples)
+            Similarities among training samples.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_samples)
+            Positive semidefinite, to rounding.
+        """
+        return self._fit(K).matrix(on_range=self.out_of_sample == "exact")
+
+    def transform(self, K: Any) -> Array:
+        """Return the repaired similarities of new samples.
+
+        Parameters
+        ----------
+        K : array-like of shape (n_new, n_samples)
+            Similarities of new samples with the training samples.
+
+        Returns
+        -------
+        ndarray of shape (n_new, n_samples)
+            Repaired with "exact", unchanged with "none".
+        """
+        check_is_fitted(self)
+        K = validate_data(self, K, dtype=PRECISIONS, reset=False)
+        if self.extension_ is None:
+            return K
+        return K @ self.extension_.astype(K.dtype, copy=False)
+
+    def _fit(self, K: Any) -> Repaired:
+        check_choice("mode", self.mode, REPAIRS)
+        check_choice("out_of_sample", self.out_of_sample, ["exact", "none"])
+        K = symmetric(validate_data(self, K, dtype=PRECISIONS))
+        change = repaired(decompose(K), self.mode)
+        mu, is_exact = change.spectrum.values, self.out_of_sample == "exact"
+        self.eigenvalues_ = mu
+        self.repaired_eigenvalues_ = change.factors * mu if is_exact else change.values
+        self.extension_ = change.extension() if is_exact else None
+        return change

@@ -1,0 +1,327 @@
+"""Kernels between the rows of two matrices.
+
+Letters: X (n, m) and Y (k, m) hold one sample a row, x and z are rows of X and Y, and
+K (n, k) is what a kernel gives. Defaults suit features scaled to [0, 1].
+
+Every kernel takes any two blocks of rows, so that a matrix too large to store can be
+made in pieces; ``check_rows`` prepares samples that are used many times.
+
+float32 stays float32, all else becomes float64. With Y left out, K is exactly
+symmetric and distances on its diagonal are exactly 0. Up to 128 features distances are
+summed pair by pair, to nearly full precision. With more, squared distances come from a
+matrix product and are never below 0, but for rows that are close to each other digits
+cancel: the error is some 1e-15 (|x|^2 + |z|^2) in float64 and 1e-6 (|x|^2 + |z|^2) in
+float32, with norms taken from the mean sample.
+"""
+
+import math
+
+from numpy.typing import ArrayLike
+
+from kreinlearn._typing import Array
+from kreinlearn._validation import check_positive
+from kreinlearn.kernels._pairs import check_pair, check_rows, compare, positive_or
+from kreinlearn.kernels._products import linear, polynomial, tanh
+
+__all__ = [
+    "check_rows",
+    "epanechnikov",
+    "gaussian_difference",
+    "laplacian",
+    "linear",
+    "log",
+    "polynomial",
+    "power",
+    "rbf",
+    "tanh",
+    "tl1",
+]
+
+TRUNCATION = 0.7
+"""Where truncated kernels end, as a share of the largest distance in [0, 1]^m."""
+
+
+def rbf(
+    X: ArrayLike, Y: ArrayLike | None = None, *, sigma: float | None = None
+) -> Array:
+    """Gaussian kernel, K(x, z) = exp(-|x - z|^2 / sigma^2).
+
+    Positive definite. Scikit-learn writes gamma for 1 / sigma^2.
+
+    Parameters
+    ----------
+    X : array-like of shape (n, m)
+        Samples.
+    Y : array-like of shape (k, m), default=None
+        Other samples; None means X.
+    sigma : float, default=None
+        Width; None means sqrt(m).
+
+    Returns
+    -------
+    ndarray of shape (n, k)
+        The kernel matrix, entries in [0, 1].
+
+    Examples
+    --------
+    >>> from kreinlearn.kernels import rbf
+    >>> rbf([[0.0], [1.0]], sigma=2).round(4)
+    array([[1.    , 0.7788],
+           [0.7788, 1.    ]])
+    """
+    X, Y = check_pair(X, Y)
+    sigma = positive_or("sigma", sigma, math.sqrt(X.shape[1]))
+    return compare(X, Y, "square", "exponential", sigma**-2)
+
+
+def laplacian(
+    X: ArrayLike, Y: ArrayLike | None = None, *, sigma: float | None = None
+) -> Array:
+    """Laplacian kernel, K(x, z) = exp(-|x - z|_1 / sigma).
+
+    Positive definite.
+
+    Parameters
+    ----------
+    X : array-like of shape (n, m)
+        Samples.
+    Y : array-like of shape (k, m), default=None
+        Other samples; None means X.
+    sigma : float, default=None
+        Width; None means m.
+
+    Returns
+    -------
+    ndarray of shape (n, k)
+        The kernel matrix, entries in [0, 1].
+
+    Examples
+    --------
+    >>> from kreinlearn.kernels import laplacian
+    >>> laplacian([[0.0], [1.0]], sigma=2).round(4)
+    array([[1.    , 0.6065],
+           [0.6065, 1.    ]])
+    """
+    X, Y = check_pair(X, Y)
+    sigma = positive_or("sigma", sigma, X.shape[1])
+    return compare(X, Y, "absolute", "exponential", 1.0 / sigma)
+
+
+def tl1(
+    X: ArrayLike,
+    Y: ArrayLike | None = None,
+    *,
+    tau: float | None = None,
+    ratio: float | None = None,
+) -> Array:
+    """TL1, the truncated L1 distance kernel, K(x, z) = max(tau - |x - z|_1, 0).
+
+    Positive definite for m = 1, indefinite in general beyond. Piecewise linear, with
+    compact support.
+
+    Parameters
+    ----------
+    X : array-like of shape (n, m)
+        Samples.
+    Y : array-like of shape (k, m), default=None
+        Other samples; None means X.
+    tau : float, default=None
+        Distance from which on samples have nothing in common; None means ratio * m.
+    ratio : float, default=None
+        Share of m to take for tau, instead of tau; None means 0.7.
+
+    Returns
+    -------
+    ndarray of shape (n, k)
+        The kernel matrix, entries in [0, tau].
+
+    References
+    ----------
+    X. Huang, J. A. K. Suykens, S. Wang, J. Hornegger, A. Maier, "Classification with
+    truncated L1 distance kernel", IEEE Transactions on Neural Networks and Learning
+    Systems 29(5), 2018.
+
+    Examples
+    --------
+    >>> from kreinlearn.kernels import tl1
+    >>> tl1([[0.0, 0.0], [0.5, 0.25], [1.0, 1.0]], tau=1.5)
+    array([[1.5 , 0.75, 0.  ],
+           [0.75, 1.5 , 0.25],
+           [0.  , 0.25, 1.5 ]])
+    """
+    X, Y = check_pair(X, Y)
+    if tau is not None and ratio is not None:
+        raise ValueError(
+            f"Give 'tau' or 'ratio', not both, got tau={tau!r} and ratio={ratio!r}."
+        )
+    if tau is None:
+        tau = positive_or("ratio", ratio, TRUNCATION) * X.shape[1]
+    return compare(X, Y, "absolute", "hinge", check_positive("tau", tau), 1.0)
+
+
+def gaussian_difference(
+    X: ArrayLike,
+    Y: ArrayLike | None = None,
+    *,
+    sigma_narrow: float | None = None,
+    sigma_wide: float | None = None,
+    weight: float = 0.5,
+) -> Array:
+    """Difference of two Gaussians, a narrow one minus a multiple of a wide one.
+
+    With d = |x - z|,
+    K(x, z) = exp(-d^2 / sigma_narrow^2) - weight exp(-d^2 / sigma_wide^2).
+    Indefinite in general: near samples attract each other, those farther off repel.
+
+    Parameters
+    ----------
+    X : array-like of shape (n, m)
+        Samples.
+    Y : array-like of shape (k, m), default=None
+        Other samples; None means X.
+    sigma_narrow : float, default=None
+        Width of the first Gaussian; None means sigma_wide / 2.
+    sigma_wide : float, default=None
+        Width of the second, above sigma_narrow; None means sqrt(m).
+    weight : float, default=0.5
+        Factor of the second, above 0.
+
+    Returns
+    -------
+    ndarray of shape (n, k)
+        The kernel matrix, with 1 - weight where x = z.
+
+    References
+    ----------
+    C. S. Ong, X. Mary, S. Canu, A. J. Smola, "Learning with non-positive kernels",
+    International Conference on Machine Learning, 2004.
+
+    Examples
+    --------
+    >>> from kreinlearn.kernels import gaussian_difference
+    >>> gaussian_difference([[0.0], [1.0]]).round(4)
+    array([[ 0.5   , -0.1656],
+           [-0.1656,  0.5   ]])
+    """
+    X, Y = check_pair(X, Y)
+    wide = positive_or("sigma_wide", sigma_wide, math.sqrt(X.shape[1]))
+    narrow = positive_or("sigma_narrow", sigma_narrow, wide / 2)
+    if narrow >= wide:
+        raise ValueError(
+            "'sigma_narrow' must be smaller than 'sigma_wide', got "
+            f"{narrow:g} and {wide:g}."
+        )
+    weight = check_positive("weight", weight)
+    return compare(X, Y, "square", "difference", narrow**-2, wide**-2, weight)
+
+
+def epanechnikov(
+    X: ArrayLike, Y: ArrayLike | None = None, *, sigma: float | None = None
+) -> Array:
+    """Epanechnikov kernel, K(x, z) = max(1 - |x - z|^2 / sigma^2, 0).
+
+    Indefinite in general, with compact support.
+
+    Parameters
+    ----------
+    X : array-like of shape (n, m)
+        Samples.
+    Y : array-like of shape (k, m), default=None
+        Other samples; None means X.
+    sigma : float, default=None
+        Radius of the support; None means 0.7 sqrt(m).
+
+    Returns
+    -------
+    ndarray of shape (n, k)
+        The kernel matrix, entries in [0, 1].
+
+    References
+    ----------
+    C. S. Ong, X. Mary, S. Canu, A. J. Smola, "Learning with non-positive kernels",
+    International Conference on Machine Learning, 2004.
+
+    Examples
+    --------
+    >>> from kreinlearn.kernels import epanechnikov
+    >>> epanechnikov([[0.0], [1.0], [3.0]], sigma=2)
+    array([[1.  , 0.75, 0.  ],
+           [0.75, 1.  , 0.  ],
+           [0.  , 0.  , 1.  ]])
+    """
+    X, Y = check_pair(X, Y)
+    sigma = positive_or("sigma", sigma, TRUNCATION * math.sqrt(X.shape[1]))
+    return compare(X, Y, "square", "hinge", 1.0, sigma**-2)
+
+
+def log(X: ArrayLike, Y: ArrayLike | None = None, *, degree: float = 2.0) -> Array:
+    """Logarithmic kernel, K(x, z) = -log(1 + |x - z|^degree).
+
+    Conditionally positive definite for degree <= 2; its trace is 0, hence it has
+    eigenvalues of both signs.
+
+    Parameters
+    ----------
+    X : array-like of shape (n, m)
+        Samples.
+    Y : array-like of shape (k, m), default=None
+        Other samples; None means X.
+    degree : float, default=2.0
+        Exponent of the distance, above 0.
+
+    Returns
+    -------
+    ndarray of shape (n, k)
+        The kernel matrix, entries 0 or below.
+
+    References
+    ----------
+    S. Boughorbel, J.-P. Tarel, N. Boujemaa, "Conditionally positive definite kernels
+    for SVM based image recognition", IEEE International Conference on Multimedia and
+    Expo, 2005.
+
+    Examples
+    --------
+    >>> from kreinlearn.kernels import log
+    >>> log([[0.0], [2.0]], [[0.0]], degree=1).round(4)
+    array([[ 0.    ],
+           [-1.0986]])
+    """
+    X, Y = check_pair(X, Y)
+    return compare(X, Y, "square", "log", check_positive("degree", degree) / 2)
+
+
+def power(X: ArrayLike, Y: ArrayLike | None = None, *, degree: float = 1.0) -> Array:
+    """Power distance kernel, K(x, z) = -|x - z|^degree.
+
+    Conditionally positive definite for degree <= 2; its trace is 0, hence it has
+    eigenvalues of both signs.
+
+    Parameters
+    ----------
+    X : array-like of shape (n, m)
+        Samples.
+    Y : array-like of shape (k, m), default=None
+        Other samples; None means X.
+    degree : float, default=1.0
+        Exponent of the distance, above 0.
+
+    Returns
+    -------
+    ndarray of shape (n, k)
+        The kernel matrix, entries 0 or below.
+
+    References
+    ----------
+    B. Schölkopf, "The kernel trick for distances", Advances in Neural Information
+    Processing Systems 13, 2000.
+
+    Examples
+    --------
+    >>> from kreinlearn.kernels import power
+    >>> power([[0.0], [2.0]], [[5.0]])
+    array([[-5.],
+           [-3.]])
+    """
+    X, Y = check_pair(X, Y)
+    return compare(X, Y, "square", "power", check_positive("degree", degree) / 2)

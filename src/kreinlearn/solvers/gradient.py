@@ -1,0 +1,164 @@
+"""Inner solvers of the published procedure: gradient descent, full or stochastic.
+
+Both do what the inner loop of the paper's Algorithm 1 does: step, shrink the rate,
+repeat until the surrogate changes by at most eps. The rate goes on shrinking over the
+outer iterations unless told otherwise.
+"""
+
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+import numpy as np
+
+from kreinlearn._typing import Array
+from kreinlearn.solvers.base import FiniteSum, Status
+
+INNER_ITER = 100_000
+"""Cap on inner steps; the shrinking rate of the paper ends long before."""
+
+
+@dataclass(frozen=True)
+class InnerResult:
+    """Where an inner loop ended: point, value there, next rate, steps, status."""
+
+    w: Array
+    value: float
+    rate: float
+    n_iter: int
+    status: Status
+
+
+class Inner(Protocol):
+    """What the outer loop asks of an inner solver."""
+
+    @property
+    def reset_each_outer(self) -> bool:
+        """Whether each outer iteration starts again with the first rate."""
+
+    def first_rate(self, surrogate: FiniteSum) -> float:
+        """Rate of the very first step."""
+
+    def run(
+        self,
+        surrogate: FiniteSum,
+        w: Array,
+        *,
+        eps: float,
+        rate: float,
+        limit: float,
+        rng: np.random.Generator,
+    ) -> InnerResult:
+        """Minimize the surrogate from w until it changes by at most eps.
+
+        Values beyond ``limit`` in modulus end the loop as diverged, long before they
+        could overflow.
+        """
+
+
+@dataclass(frozen=True)
+class GradientDescent:
+    """Gradient descent with a shrinking or a safe constant rate.
+
+    Parameters
+    ----------
+    step : {"paper", "lipschitz"}
+        "paper": ``eta``, multiplied by ``decay`` after each step. "lipschitz": one
+        over the Lipschitz constant of the gradient, constant, never overshooting.
+    eta, decay : float
+        The paper's learning rate and its factor rho.
+    reset_each_outer : bool
+        Start each outer iteration with ``eta`` again. Algorithm 1 does not.
+    """
+
+    step: Literal["paper", "lipschitz"] = "paper"
+    eta: float = 0.02
+    decay: float = 0.8
+    reset_each_outer: bool = False
+
+    def first_rate(self, surrogate: FiniteSum) -> float:
+        return self.eta if self.step == "paper" else 1.0 / surrogate.lipschitz
+
+    def run(
+        self,
+        surrogate: FiniteSum,
+        w: Array,
+        *,
+        eps: float,
+        rate: float,
+        limit: float,
+        rng: np.random.Generator,
+    ) -> InnerResult:
+        factor = self.decay if self.step == "paper" else 1.0
+        return _descend(surrogate, w, None, factor, eps, rate, limit, rng)
+
+
+@dataclass(frozen=True)
+class SGD:
+    """Stochastic gradient descent: the gradient estimated from a few samples.
+
+    Parameters
+    ----------
+    batch_size : int
+        Samples drawn, with replacement, for each step; the paper draws one.
+    step, eta, decay, reset_each_outer
+        As in `GradientDescent`.
+
+    Notes
+    -----
+    The paper's step leaves out the linearized term; it is put back here.
+    """
+
+    batch_size: int = 1
+    step: Literal["paper", "lipschitz"] = "paper"
+    eta: float = 0.02
+    decay: float = 0.8
+    reset_each_outer: bool = False
+
+    def first_rate(self, surrogate: FiniteSum) -> float:
+        return self.eta if self.step == "paper" else 1.0 / surrogate.lipschitz
+
+    def run(
+        self,
+        surrogate: FiniteSum,
+        w: Array,
+        *,
+        eps: float,
+        rate: float,
+        limit: float,
+        rng: np.random.Generator,
+    ) -> InnerResult:
+        factor = self.decay if self.step == "paper" else 1.0
+        return _descend(surrogate, w, self.batch_size, factor, eps, rate, limit, rng)
+
+
+def _descend(
+    surrogate: FiniteSum,
+    w: Array,
+    batch_size: int | None,
+    factor: float,
+    eps: float,
+    rate: float,
+    limit: float,
+    rng: np.random.Generator,
+) -> InnerResult:
+    """Run the inner loop of Algorithm 1, steps 7 to 13."""
+    value = surrogate.value(w)
+    for n_iter in range(1, INNER_ITER + 1):
+        if batch_size is None:
+            gradient = surrogate.grad(w)
+        else:
+            idx = rng.integers(surrogate.n_terms, size=batch_size)
+            gradient = surrogate.grad_batch(w, idx)
+        with np.errstate(over="ignore", invalid="ignore"):
+            moved = w - rate * gradient
+            new = surrogate.value(moved)
+        rate *= factor
+        if not np.isfinite(new):
+            return InnerResult(w, value, rate, n_iter, Status.NONFINITE)
+        change = abs(new - value)
+        w, value = moved, new
+        if abs(value) > limit:
+            return InnerResult(w, value, rate, n_iter, Status.DIVERGED)
+        if change <= eps:
+            return InnerResult(w, value, rate, n_iter, Status.CONVERGED)
+    return InnerResult(w, value, rate, n_iter, Status.MAX_ITER)

@@ -1,0 +1,55 @@
+"""What watches a solve: the only place in the library that prints."""
+
+import sys
+from collections.abc import Callable
+from numbers import Real
+from typing import TextIO
+
+from kreinlearn.solvers.base import Row
+
+
+class Printer:
+    """Prints one fixed-width line for each row of history.
+
+    Parameters
+    ----------
+    stream : file, optional
+        Where to; standard output by default.
+    """
+
+    def __init__(self, stream: TextIO | None = None) -> None:
+        self.stream = stream
+        self._head: tuple[str, ...] = ()
+
+    def __call__(self, row: Row) -> bool:
+        """Print a row, under a header whenever the columns change."""
+        out = sys.stdout if self.stream is None else self.stream
+        if tuple(row) != self._head:
+            self._head = tuple(row)
+            print(" ".join(f"{name:>12}" for name in self._head), file=out)
+        print(" ".join(_cell(value) for value in row.values()), file=out)
+        return False
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, float):
+        return f"{value:12.4e}"
+    if isinstance(value, Real) and not isinstance(value, bool):
+        return f"{value:12d}"
+    return f"{value!s:>12}"
+
+
+def watcher(verbose: int) -> Callable[[Row], bool] | None:
+    """Return what an estimator's ``verbose`` asks for.
+
+    Parameters
+    ----------
+    verbose : int
+        Zero for silence.
+
+    Returns
+    -------
+    callable or None
+        A callback for a solver.
+    """
+    return Printer() if verbose else None

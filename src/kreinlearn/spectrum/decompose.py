@@ -1,0 +1,278 @@
+"""Eigenvalues and positive decompositions of symmetric matrices.
+
+Letters: ``K`` (n, n) symmetric, with eigenvalues mu_1 >= ... >= mu_n, the last of
+which may be negative; ``V`` (n, r) eigenvectors, one a column.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from scipy.linalg import eigh
+
+from kreinlearn._typing import Array
+from kreinlearn._validation import check_choice
+from kreinlearn.operators import Dense, Symmetric
+
+SMALL = 512
+"""Up to this n all eigenvalues cost less than a few dozen Lanczos steps."""
+
+LANCZOS_STEPS = 100
+TAU_MARGIN = 1.01
+"""The paper asks for tau > -mu_n: this much more."""
+
+
+def zero_threshold(mu: Array, n: int) -> float:
+    """Return the size below which an eigenvalue is zero to rounding.
+
+    Parameters
+    ----------
+    mu : ndarray
+        Eigenvalues.
+    n : int
+        Size of the matrix.
+
+    Returns
+    -------
+    float
+        Largest modulus times n times the spacing of the precision.
+    """
+    eps = np.finfo(mu.dtype).eps
+    return float(np.abs(mu).max(initial=0.0) * n * eps)
+
+
+@dataclass(frozen=True)
+class Spectrum:
+    """Eigenvalues (ascending) and eigenvectors of a symmetric matrix.
+
+    Attributes
+    ----------
+    values : ndarray of shape (r,)
+        Eigenvalues, the smallest first.
+    vectors : ndarray of shape (n, r)
+        Eigenvectors, one a column.
+    """
+
+    values: Array
+    vectors: Array
+
+    @property
+    def signature(self) -> tuple[int, int, int]:
+        """Numbers of positive, negative and zero eigenvalues."""
+        zero = zero_threshold(self.values, self.vectors.shape[0])
+        positive = int((self.values > zero).sum())
+        negative = int((self.values < -zero).sum())
+        return positive, negative, len(self.values) - positive - negative
+
+    def positive(self) -> "Spectrum":
+        """Return the part with positive eigenvalues."""
+        zero = zero_threshold(self.values, self.vectors.shape[0])
+        return self._where(self.values > zero)
+
+    def negative(self) -> "Spectrum":
+        """Return the part with negative eigenvalues."""
+        zero = zero_threshold(self.values, self.vectors.shape[0])
+        return self._where(self.values < -zero)
+
+    def _where(self, kept: Array) -> "Spectrum":
+        return Spectrum(self.values[kept], self.vectors[:, kept])
+
+    def matrix(self) -> Array:
+        """Return V diag(values) V', the matrix or its part."""
+        return np.asarray((self.vectors * self.values) @ self.vectors.T)
+
+
+def decompose(K: Array, part: Literal["all", "negative"] = "all") -> Spectrum:
+    """Return the eigenvalues and eigenvectors of a symmetric matrix.
+
+    Parameters
+    ----------
+    K : ndarray of shape (n, n)
+        Symmetric matrix.
+    part : {"all", "negative"}
+        Everything, or only the pairs with negative eigenvalue, which is all that
+        K+, K- and |K| need and costs a fraction of the time if they are few.
+
+    Returns
+    -------
+    Spectrum
+        Eigenvalues ascending.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> decompose(np.diag([3.0, -1.0, 0.0])).signature
+    (1, 1, 1)
+    """
+    check_choice("part", part, ("all", "negative"))
+    if part == "all":
+        values, vectors = eigh(K)
+        return Spectrum(values, vectors)
+    # The largest row sum bounds every eigenvalue: below its rounding, zero.
+    scale = float(np.abs(K).sum(axis=1).max(initial=0.0))
+    zero = max(scale * np.finfo(K.dtype).eps, np.finfo(K.dtype).tiny)
+    values, vectors = eigh(K, subset_by_value=(-np.inf, -zero))
+    # LAPACK returns every pair of a zero matrix, whatever the interval.
+    return Spectrum(values, vectors)._where(values < -zero)
+
+
+@dataclass(frozen=True)
+class Bound:
+    """An extreme eigenvalue, as far as it was followed.
+
+    Attributes
+    ----------
+    value : float
+        The Ritz value: never beyond the true extreme eigenvalue.
+    error : float
+        Norm of its residual: an eigenvalue lies within this distance of ``value``.
+    steps : int
+        Products with K that it took.
+    """
+
+    value: float
+    error: float
+    steps: int
+
+
+def extreme(
+    K: Symmetric,
+    end: Literal["smallest", "largest"],
+    *,
+    max_steps: int = LANCZOS_STEPS,
+    rtol: float = 1e-6,
+    enough: Callable[[float, float], bool] | None = None,
+    seed: int = 0,
+) -> Bound:
+    """Return one end of the spectrum by Lanczos steps, with an error bound.
+
+    Parameters
+    ----------
+    K : Symmetric
+        The matrix.
+    end : {"smallest", "largest"}
+        Which end.
+    max_steps : int
+        Most products with K.
+    rtol : float
+        Stop when the error is below this share of the largest modulus seen.
+    enough : callable, optional
+        Called with value and error; a true return stops. Whoever only needs to know
+        on which side of a number the eigenvalue lies need not wait for its digits.
+    seed : int
+        Seed of the random start.
+
+    Returns
+    -------
+    Bound
+        Value, error and number of products.
+
+    Notes
+    -----
+    Full reorthogonalization, so that no ghost values appear. The error bound says
+    that *some* eigenvalue is that near, not that it is the extreme one: an isolated
+    eigenvalue may stay unseen for dozens of steps while the error looks small. What
+    is certain is that the extreme eigenvalue lies at ``value`` or beyond it.
+    """
+    check_choice("end", end, ("smallest", "largest"))
+    n = K.shape[0]
+    sign = 1.0 if end == "smallest" else -1.0
+    rng = np.random.default_rng(seed)
+    start = rng.standard_normal(n)
+    Q = np.empty((n, min(n, max_steps) + 1))
+    Q[:, 0] = start / np.linalg.norm(start)
+    diagonal: list[float] = []
+    below: list[float] = []
+    value, error = 0.0, np.inf
+    for k in range(min(n, max_steps)):
+        r = sign * K.matmat(Q[:, k : k + 1])[:, 0]
+        diagonal.append(float(Q[:, k] @ r))
+        for _ in range(2):  # twice is enough (Kahan and Parlett)
+            r -= Q[:, : k + 1] @ (Q[:, : k + 1].T @ r)
+        beta = float(np.linalg.norm(r))
+        T = np.diag(diagonal) + np.diag(below, 1) + np.diag(below, -1)
+        ritz, s = np.linalg.eigh(T)
+        value, error = float(ritz[0]), beta * abs(float(s[-1, 0]))
+        scale = float(np.abs(ritz).max())
+        if error <= rtol * scale or beta <= 1e-14 * scale:
+            break
+        if enough is not None and enough(sign * value, error):
+            break
+        below.append(beta)
+        Q[:, k + 1] = r / beta
+    return Bound(sign * value, error, len(diagonal))
+
+
+@dataclass(frozen=True)
+class Split:
+    """A positive decomposition K = K+ - K- with both parts positive semidefinite.
+
+    ``K- = V diag(sizes) V' + tau I`` and ``K+ = K + K-``, so that only the negative
+    eigenpairs, if any, are stored.
+
+    Attributes
+    ----------
+    tau : float
+        Shift common to both parts.
+    sizes : ndarray of shape (r,)
+        Moduli of the negative eigenvalues that K- holds.
+    vectors : ndarray of shape (n, r)
+        Their eigenvectors.
+    norm : float
+        Spectral norm of K.
+    norm_plus, norm_minus : float
+        Spectral norms of K+ and K-.
+    """
+
+    tau: float
+    sizes: Array
+    vectors: Array
+    norm: float
+    norm_plus: float
+    norm_minus: float
+
+    def minus(self, B: Array) -> Array:
+        """Return K- B for a block of columns."""
+        low_rank = self.vectors @ (self.sizes[:, None] * (self.vectors.T @ B))
+        return np.asarray(self.tau * B + low_rank)
+
+
+def split(K: Symmetric, mode: Literal["paper", "tight", "shift"] = "paper") -> Split:
+    """Return a positive decomposition of K.
+
+    Parameters
+    ----------
+    K : Symmetric
+        The matrix; the first two modes need it stored.
+    mode : {"paper", "tight", "shift"}
+        "paper": positive and negative eigenvalues apart, and tau > -mu_n on both
+        diagonals. "tight": the same with tau = 0. "shift": K+ = K + tau I and
+        K- = tau I, which needs one eigenvalue and no eigenvector.
+
+    Returns
+    -------
+    Split
+        The decomposition.
+
+    Notes
+    -----
+    For positive semidefinite K, K- is zero in all three.
+    """
+    check_choice("mode", mode, ("paper", "tight", "shift"))
+    n = K.shape[0]
+    none = np.zeros(0), np.zeros((n, 0))
+    top = extreme(K, "largest")
+    if mode == "shift" or not isinstance(K, Dense):
+        low = extreme(K, "smallest")
+        reach = -low.value + low.error
+        zero = np.finfo(float).eps * n * abs(top.value)
+        tau = max(0.0, TAU_MARGIN * reach) if reach > zero else 0.0
+        norm = max(top.value, -low.value)
+        return Split(tau, *none, norm, top.value + tau, tau)
+    negative = decompose(K.K, "negative")
+    sizes, vectors = -negative.values.astype(float), negative.vectors.astype(float)
+    worst = float(sizes.max(initial=0.0))
+    tau = TAU_MARGIN * worst if mode == "paper" else 0.0
+    positive = max(top.value, 0.0)
+    return Split(tau, sizes, vectors, max(positive, worst), positive + tau, worst + tau)

@@ -1,0 +1,54 @@
+"""Valid objects for all tests: matrices of a prescribed signature, real data."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+
+def gram_of_signature(positive, negative, zero=0, *, scale=1.0, seed=0):
+    """Return a symmetric matrix with that many eigenvalues of each sign."""
+    rng = np.random.default_rng(seed)
+    n = positive + negative + zero
+    Q, _ = np.linalg.qr(rng.standard_normal((n, n)))
+    values = np.concatenate(
+        [
+            scale * n * rng.uniform(0.1, 1.0, positive),
+            -scale * n * rng.uniform(0.02, 0.2, negative),
+            np.zeros(zero),
+        ]
+    )
+    K = (Q * values) @ Q.T
+    return (K + K.T) / 2
+
+
+def tl1_naive(X, Z, tau):
+    return np.maximum(tau - np.abs(X[:, None, :] - Z[None, :, :]).sum(axis=2), 0.0)
+
+
+def scaled(X):
+    span = np.ptp(X, axis=0)
+    return (X - X.min(axis=0)) / np.where(span > 0, span, 1.0)
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(0)
+
+
+@pytest.fixture
+def indefinite():
+    """Return an indefinite matrix and labels that depend on it."""
+    K = gram_of_signature(25, 15)
+    f = K @ np.random.default_rng(1).standard_normal(40)
+    return K, np.where(f > np.median(f), 1, -1)
+
+
+@pytest.fixture(scope="session")
+def data_home():
+    """Return the folder of real data, or skip."""
+    home = os.environ.get("KREINLEARN_DATA")
+    if not home or not Path(home).is_dir():
+        pytest.skip("needs the real data sets: set KREINLEARN_DATA to their folder")
+    return home

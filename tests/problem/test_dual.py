@@ -1,0 +1,159 @@
+import numpy as np
+import pytest
+from scipy.optimize import brentq
+from scipy.special import expit
+
+from kreinlearn.losses import Logistic, Multinomial
+from kreinlearn.operators import Dense
+from kreinlearn.problem import KreinDual, intercepts, uniqueness_threshold
+from tests.conftest import gram_of_signature
+
+
+def make(loss, columns, *, problems=2, intercept=False, seed=0, n=30):
+    rng = np.random.default_rng(seed)
+    K = gram_of_signature(n - 10, 10, scale=0.1)
+    if columns == 1:
+        Y = rng.integers(0, 2, (n, problems, 1)).astype(float)
+    else:
+        Y = np.eye(columns)[rng.integers(0, columns, (n, problems))]
+    weights = rng.uniform(0.5, 1.5, (n, problems))
+    weights[3] = 0.0
+    weights /= weights.sum(axis=0)
+    lam = np.array([0.1, 0.02])[:problems]
+    return KreinDual(Dense(K), Y, weights, lam, loss, intercept), K
+
+
+LOSSES = [(Logistic(), 1), (Multinomial(), 3)]
+
+
+def naive_value(dual, K, A):
+    """J of a single problem by its definition, from the coefficients alone."""
+    w = dual.weights[:, 0]
+    used = w > 0
+    Q = dual.Y[used, 0] - dual.lam[0] * A[used] / w[used, None]
+    R = np.hstack([Q, 1 - Q]) if Q.shape[1] == 1 else Q
+    entropy = (w[used, None] * R * np.log(R)).sum() / dual.lam[0]
+    return 0.5 * np.einsum("ic,ij,jc->", A, K, A) + entropy
+
+
+@pytest.mark.parametrize(("loss", "columns"), LOSSES)
+def test_value_is_the_definition(loss, columns, rng):
+    dual, K = make(loss, columns, problems=1)
+    point = dual.point(rng.standard_normal(dual.Y.shape))
+    assert point.value[0] == pytest.approx(naive_value(dual, K, point.A[:, 0]))
+
+
+@pytest.mark.parametrize(("loss", "columns"), LOSSES)
+def test_slope_and_curvature_match_finite_differences(loss, columns, rng):
+    dual, K = make(loss, columns, problems=1)
+    point = dual.point(rng.standard_normal(dual.Y.shape))
+    D = dual.coefficients(rng.standard_normal(dual.Y.shape)) - point.A
+    h = 1e-5
+
+    def value(t):
+        return naive_value(dual, K, point.A[:, 0] + t * D[:, 0])
+
+    slope = (value(h) - value(-h)) / (2 * h)
+    assert dual.slope(point, D)[0] == pytest.approx(slope, rel=1e-6)
+    # Curvature from the model at Z = F: there the secant metric is the Hessian. A
+    # step X of the model has squared length X'X = D' (metric)^-1 D.
+    scores = point.F + point.c
+    consistent = dual.point(scores)
+    model = dual.model(
+        type(consistent)(
+            scores,
+            consistent.A,
+            scores,
+            consistent.c,
+            consistent.entropy,
+            consistent.value,
+            consistent.residual,
+        )
+    )
+    X = rng.standard_normal(dual.Y.shape)
+    X[3] = 0.0  # a sample without weight has no step
+    if columns > 1:  # remove the direction that T maps to zero
+        X = loss.root_t(model.metric, X)
+    D, KD = model.apply(X)
+    h = 1e-4
+    values = [
+        naive_value(dual, K, consistent.A[:, 0] + t * D[:, 0]) for t in (-h, 0, h)
+    ]
+    curvature = (values[0] - 2 * values[1] + values[2]) / h**2
+    product = model.pull(D, KD, X, np.zeros(1))
+    assert (X * product).sum() == pytest.approx(curvature, rel=1e-4)
+
+
+@pytest.mark.parametrize(("loss", "columns"), LOSSES)
+@pytest.mark.parametrize("intercept", [False, True])
+def test_advance_agrees_with_a_fresh_point(loss, columns, intercept, rng):
+    dual, K = make(loss, columns, intercept=intercept)
+    point = dual.point(dual.start())
+    model = dual.model(point)
+    D, KD = model.apply(model.rhs)
+    t = 0.5 * np.minimum(1.0, dual.room(point, D).min(axis=0))
+    moved = dual.advance(point, D, KD, t)
+    fresh = dual.point(moved.Z)
+    np.testing.assert_allclose(moved.A, fresh.A, atol=1e-12)
+    np.testing.assert_allclose(moved.F, fresh.F, atol=1e-10)
+    np.testing.assert_allclose(
+        dual.change(point, moved, D, KD, t), fresh.value - point.value, atol=1e-9
+    )
+    if intercept:
+        np.testing.assert_allclose(moved.A.sum(axis=0), 0, atol=1e-12)
+
+
+@pytest.mark.parametrize(("loss", "columns"), LOSSES)
+def test_restored_steps_meet_the_constraint_inside_the_box(loss, columns, rng):
+    dual, _ = make(loss, columns, intercept=True)
+    point = dual.point(dual.start())
+    D = 1e3 * rng.standard_normal(point.A.shape) * (dual.weights[..., None] > 0)
+    if columns > 1:
+        D -= D.mean(axis=-1, keepdims=True)
+    scale = np.minimum(1.0, 0.9 * dual.room(point, D))
+    D = dual.restored(point, D, scale)
+    np.testing.assert_allclose((point.A + D).sum(axis=0), 0, atol=1e-10)
+    assert dual.room(point, D).min() > 1.0
+
+
+def test_residual_vanishes_exactly_at_stationary_points():
+    dual, K = make(Logistic(), 1, problems=1)
+    point = dual.point(dual.start())
+    y = 2 * dual.Y[:, 0, 0] - 1
+    w, lam = dual.weights[:, 0], dual.lam[0]
+    f = K @ point.A[:, 0, 0]
+    used = w > 0
+    p = (lam * y * point.A[:, 0, 0])[used] / w[used]
+    naive = np.abs(p - expit(-y * f)[used]).max()
+    assert point.residual[0] == pytest.approx(naive)
+
+
+def test_binary_intercept_agrees_with_a_root_finder(rng):
+    F = 30 * rng.standard_normal((50, 2, 1))
+    Y = rng.integers(0, 2, F.shape).astype(float)
+    w = rng.uniform(size=(50, 2))
+    w /= w.sum(axis=0)
+    c = intercepts(Logistic(), Y, F, w)
+    for p in range(2):
+
+        def total(c, p=p):
+            return (w[:, p] * (Y[:, p, 0] - expit(F[:, p, 0] + c))).sum()
+
+        assert c[p, 0] == pytest.approx(brentq(total, -500, 500, xtol=1e-13))
+
+
+@pytest.mark.parametrize("size", [1.0, 30.0, 1e4])
+def test_multinomial_intercepts_balance_the_classes(rng, size):
+    F = size * rng.standard_normal((60, 2, 4))
+    Y = np.eye(4)[rng.integers(0, 4, (60, 2))]
+    w = np.full((60, 2), 1 / 60)
+    loss = Multinomial()
+    c = intercepts(loss, Y, F, w)
+    error = (w[..., None] * loss.error(Y, F + c)).sum(axis=0)
+    np.testing.assert_allclose(error, 0, atol=1e-9)
+
+
+def test_threshold_of_uniqueness():
+    assert uniqueness_threshold(-2.0, 1 / 50, Logistic()) == pytest.approx(2 / 200)
+    assert uniqueness_threshold(-2.0, 1 / 50, Multinomial()) == pytest.approx(2 / 100)
+    assert uniqueness_threshold(0.5, 1 / 50, Logistic()) == 0

@@ -1,0 +1,97 @@
+import numpy as np
+import pytest
+
+from kreinlearn.operators import Dense
+from kreinlearn.spectrum import decompose, describe, extreme, split, theorem1_bound
+from tests.conftest import gram_of_signature
+
+
+def test_decompose_returns_the_matrix_and_its_signature():
+    K = gram_of_signature(12, 5, 3)
+    spectrum = decompose(K)
+    assert spectrum.signature == (12, 5, 3)
+    np.testing.assert_allclose(spectrum.matrix(), K, atol=1e-12)
+    parts = spectrum.positive().matrix() + spectrum.negative().matrix()
+    np.testing.assert_allclose(parts, K, atol=1e-12)
+
+
+def test_negative_end_alone_agrees_with_all():
+    K = gram_of_signature(12, 5, 3)
+    alone = decompose(K, "negative")
+    full = decompose(K).negative()
+    np.testing.assert_allclose(alone.values, full.values)
+    np.testing.assert_allclose(alone.matrix(), full.matrix(), atol=1e-12)
+    assert decompose(gram_of_signature(5, 0), "negative").values.size == 0
+    assert decompose(np.zeros((4, 4)), "negative").values.size == 0
+
+
+@pytest.mark.parametrize("end", ["smallest", "largest"])
+@pytest.mark.parametrize("n", [(1, 0), (60, 20), (300, 100)])
+def test_lanczos_bounds_the_end(end, n):
+    K = gram_of_signature(*n, seed=3)
+    values = np.linalg.eigvalsh(K)
+    true = values[0] if end == "smallest" else values[-1]
+    bound = extreme(Dense(K), end)
+    assert abs(bound.value - true) <= bound.error + 1e-9 * abs(values).max()
+    inside = bound.value >= true if end == "smallest" else bound.value <= true
+    assert inside or bound.value == pytest.approx(true, rel=1e-12)
+
+
+def test_lanczos_stops_when_told_that_it_is_enough():
+    K = gram_of_signature(300, 100)
+    bound = extreme(Dense(K), "smallest", enough=lambda value, error: value < 1e9)
+    assert bound.steps == 1
+
+
+@pytest.mark.parametrize("mode", ["paper", "tight", "shift"])
+@pytest.mark.parametrize("signature", [(20, 10, 0), (20, 0, 5), (0, 12, 0), (0, 0, 6)])
+def test_splits_are_positive_decompositions(mode, signature):
+    K = gram_of_signature(*signature)
+    n = len(K)
+    parts = split(Dense(K), mode)
+    minus = parts.minus(np.eye(n))
+    plus = K + minus
+    slack = 1e-9 * max(1.0, np.abs(K).max())
+    assert np.linalg.eigvalsh(minus)[0] >= -slack
+    assert np.linalg.eigvalsh(plus)[0] >= -slack
+    assert parts.norm_plus == pytest.approx(np.linalg.norm(plus, 2), abs=slack)
+    assert parts.norm_minus == pytest.approx(np.linalg.norm(minus, 2), abs=slack)
+    assert parts.norm == pytest.approx(np.linalg.norm(K, 2), abs=slack)
+    if mode == "paper" and signature[1]:
+        assert parts.tau > -np.linalg.eigvalsh(K)[0]
+    if mode == "tight":
+        assert parts.tau == 0
+
+
+def test_describe_lists_everything():
+    K = gram_of_signature(6, 3, 1)
+    values = np.linalg.eigvalsh(K)
+    report = describe(K, lam=0.5)
+    assert report["signature"] == (6, 3, 1)
+    assert report["mu_min"] == pytest.approx(values[0])
+    assert report["mu_max"] == pytest.approx(values[-1])
+    share = -values[values < 0].sum() / np.abs(values).sum()
+    assert report["negative_share"] == pytest.approx(share)
+    assert report["asymmetry"] == 0
+    assert report["lam_unique"] == pytest.approx(-values[0] / 40)
+    top, low = values[-1], -values[0]
+    bound = 0.5 * (top - low) - top**2 / 40
+    assert report["theorem1_bound"] == pytest.approx(bound)
+    assert theorem1_bound(top, top + 3, low + 3, 10, 0.5) == pytest.approx(bound)
+    skewed = K + 1e-3 * np.triu(np.ones_like(K), 1)
+    assert describe(skewed)["asymmetry"] == pytest.approx(
+        1e-3 / np.abs(skewed).max(), rel=1e-6
+    )
+
+
+def test_describe_refuses_what_is_no_matrix():
+    with pytest.raises(ValueError, match=r"square matrix, got an array of shape"):
+        describe(np.zeros((2, 3)))
+    with pytest.raises(ValueError, match=r"got nan at \(1, 0\)"):
+        describe(np.array([[1.0, 0.0], [np.nan, 1.0]]))
+    with pytest.raises(ValueError, match=r"'lam' must be a positive number, got -1"):
+        describe(np.eye(2), lam=-1)
+    with pytest.raises(ValueError, match="'mode' must be one of 'paper'.*got 'half'"):
+        split(Dense(np.eye(2)), "half")
+    with pytest.raises(ValueError, match="'part' must be one of .*got 'half'"):
+        decompose(np.eye(2), "half")
