@@ -5,8 +5,19 @@ Indefinite kernel logistic regression in Krein spaces, as scikit-learn estimator
 
 from importlib.metadata import version
 
-from kreinlearn.estimators import KreinLogisticRegression
+from kreinlearn.estimators import (
+    DCASVC,
+    KreinLogisticRegression,
+    KreinSVC,
+    SpectrumRepair,
+)
 
 __version__ = version("kreinlearn")
 
-__all__ = ["KreinLogisticRegression", "__version__"]
+__all__ = [
+    "DCASVC",
+    "KreinLogisticRegression",
+    "KreinSVC",
+    "SpectrumRepair",
+    "__version__",
+]

@@ -365,7 +365,7 @@ def test_verbose_prints_lines(moons, capsys):
     X, y = moons
     KreinLogisticRegression(verbose=1).fit(X, y)
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0].split() == ["iter", "problem", "value", "residual", "products"]
+    assert lines[0].split() == ["iter", "problem", "lam", "value", "residual", "products"]
     KreinLogisticRegression().fit(X, y)
     assert capsys.readouterr().out == ""
 

@@ -1,5 +1,7 @@
 """Estimators that keep scikit-learn's contract."""
 
 from kreinlearn.estimators.logistic import KreinLogisticRegression
+from kreinlearn.estimators.repair import SpectrumRepair
+from kreinlearn.estimators.svm import DCASVC, KreinSVC
 
-__all__ = ["KreinLogisticRegression"]
+__all__ = ["DCASVC", "KreinLogisticRegression", "KreinSVC", "SpectrumRepair"]

@@ -30,6 +30,8 @@ from kreinlearn.operators import Symmetric
 
 INTERCEPT_STEPS = 200
 """Enough bisections for any double; Newton steps usually end after five."""
+BALANCED = 1e-16
+"""Sum of weighted errors that is zero to rounding; the weights sum to one."""
 MODERATE = 50.0
 """Range of scores that Newton's method takes at once."""
 
@@ -56,7 +58,9 @@ def uniqueness_threshold(mu_min: float, max_weight: float, loss: Loss) -> float:
     return max(0.0, -mu_min) * max_weight * loss.hessian_bound
 
 
-def intercepts(loss: Loss, Y: Array, F: Array, weights: Array) -> Array:
+def intercepts(
+    loss: Loss, Y: Array, F: Array, weights: Array, start: Array | None = None
+) -> Array:
     """Return the c for which the weighted errors of F + c sum to zero.
 
     Parameters
@@ -67,29 +71,34 @@ def intercepts(loss: Loss, Y: Array, F: Array, weights: Array) -> Array:
         Targets and scores.
     weights : ndarray of shape (n, P)
         Weights of the samples.
+    start : ndarray of shape (P, C), optional
+        A guess, such as the intercepts of the last iterate.
 
     Returns
     -------
     ndarray of shape (P, C)
         Intercepts; of the multinomial loss with mean zero.
     """
+    start = np.zeros(F.shape[1:]) if start is None else start
     if F.shape[-1] == 1:
-        return _binary_intercepts(Y, F, weights[..., None])
+        return _binary_intercepts(Y, F, weights, start)
     each = [
-        _multinomial_intercept((w[:, None] * y).sum(axis=0), f, w)
-        for y, f, w in zip(Y.swapaxes(0, 1), F.swapaxes(0, 1), weights.T, strict=True)
+        _multinomial_intercept((w[:, None] * y).sum(axis=0), f, w, guess)
+        for y, f, w, guess in zip(
+            Y.swapaxes(0, 1), F.swapaxes(0, 1), weights.T, start, strict=True
+        )
     ]
     return np.array(each)
 
 
-def _multinomial_intercept(target: Array, f: Array, w: Array) -> Array:
+def _multinomial_intercept(target: Array, f: Array, w: Array, start: Array) -> Array:
     """Minimize the convex mean of T logsumexp((f + c) / T) - target'c for one problem.
 
     T falls to 1 from where the scores are moderate: at once, scores of thousands
     would leave Newton's method on a plateau.
     """
-    c = np.zeros_like(target)
-    temperature = max(1.0, float(np.ptp(f)) / MODERATE)
+    c = start - start.mean()
+    temperature = max(1.0, float(np.ptp(f + c)) / MODERATE)
     while True:
         c = _tempered_newton(target, f, w, c, temperature)
         if temperature == 1.0:
@@ -132,27 +141,35 @@ def _tempered_newton(
     return c
 
 
-def _binary_intercepts(Y: Array, F: Array, w: Array) -> Array:
+def _binary_intercepts(Y: Array, F: Array, w: Array, start: Array) -> Array:
     """Bracketed Newton on the monotone sum of errors, all problems at once."""
     margin = 40.0  # beyond it every sigmoid is 0 or 1 to double precision
-    y = 2 * Y - 1
+    y, F = (2 * Y - 1)[..., 0], F[..., 0]
     low, high = -F.max(axis=0) - margin, -F.min(axis=0) + margin
-    c = np.clip(np.zeros_like(low), low, high)
+    c = np.clip(start[:, 0], low, high)
+    left = np.arange(len(c))  # problems that are not settled yet
     for _ in range(INTERCEPT_STEPS):
-        b = expit(-y * (F + c))
+        margins = y * (F + c[left])
+        b = expit(-margins)
         total = (w * y * b).sum(axis=0)
-        slope = (w * b * expit(y * (F + c))).sum(axis=0)
-        low, high = np.where(total > 0, c, low), np.where(total > 0, high, c)
+        slope = (w * b * expit(margins)).sum(axis=0)
+        low, high = (
+            np.where(total > 0, c[left], low),
+            np.where(total > 0, high, c[left]),
+        )
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            newton = c + total / slope
+            newton = c[left] + total / slope
         inside = (newton > low) & (newton < high)
         moved = np.where(inside, newton, (low + high) / 2)
-        moved = np.where(total == 0, c, moved)
-        settled = np.abs(moved - c) <= 1e-15 * np.maximum(1.0, np.abs(c))
-        c = moved
-        if np.all(settled):
+        moved = np.where(np.abs(total) <= BALANCED, c[left], moved)
+        going = np.abs(moved - c[left]) > 1e-15 * np.maximum(1.0, np.abs(moved))
+        c[left] = moved
+        if not going.any():
             break
-    return np.asarray(c)
+        if not going.all():
+            left, low, high = left[going], low[going], high[going]
+            y, F, w = y[:, going], F[:, going], w[:, going]
+    return np.asarray(c[:, None])
 
 
 @dataclass(frozen=True)
@@ -166,6 +183,7 @@ class DualPoint:
     entropy: Array
     value: Array
     residual: Array
+    lam: Array
 
 
 @dataclass(frozen=True)
@@ -258,14 +276,17 @@ class KreinDual:
             lam=self.lam[which],
         )
 
+    def relaxed(self, factor: Array) -> "KreinDual":
+        return replace(self, lam=self.lam * factor)
+
     def start(self) -> Array:
         zero = np.zeros(self.Y.shape)
         return zero + self._intercepts(zero)
 
-    def _intercepts(self, F: Array) -> Array:
+    def _intercepts(self, F: Array, start: Array | None = None) -> Array:
         if not self.fit_intercept:
             return np.zeros(F.shape[1:])
-        return intercepts(self.loss, self.Y, F, self.weights)
+        return intercepts(self.loss, self.Y, F, self.weights, start)
 
     def product(self, D: Array) -> Array:
         return product(self.K, D)
@@ -279,11 +300,14 @@ class KreinDual:
         A = self.coefficients(w)
         return self._complete(w, A, product(self.K, A) if F is None else F)
 
-    def _complete(self, Z: Array, A: Array, F: Array) -> DualPoint:
-        c = self._intercepts(F)
+    def _complete(
+        self, Z: Array, A: Array, F: Array, start: Array | None = None
+    ) -> DualPoint:
+        c = self._intercepts(F, start)
         entropy = self.loss.entropy(Z)
         value = (A * F).sum(axis=(0, 2)) / 2 + self._mass(entropy)
-        return DualPoint(Z, A, F, c, entropy, value, self.residual(Z, F + c))
+        residual = self.residual(Z, F + c)
+        return DualPoint(Z, A, F, c, entropy, value, residual, self.lam)
 
     def _mass(self, entropy: Array) -> Array:
         return np.asarray((self.weights * entropy).sum(axis=0) / self.lam)
@@ -327,15 +351,16 @@ class KreinDual:
         gap = self.loss.gap(point.Z, point.F + point.c)
         return np.asarray(-(gap * D).sum(axis=(0, 2)))
 
-    def advance(self, point: DualPoint, D: Array, KD: Array, t: Array) -> DualPoint:
+    def _moved(self, point: DualPoint, D: Array, t: Array) -> Array:
         length = np.broadcast_to(t, D.shape[:2])
-        Z = self.loss.moved(point.Z, self._speed(D), length)
-        return self._complete(Z, point.A + t[:, None] * D, point.F + t[:, None] * KD)
+        return self.loss.moved(point.Z, self._speed(D), length)
 
-    def change(
-        self, old: DualPoint, new: DualPoint, D: Array, KD: Array, t: Array
-    ) -> Array:
-        linear = (D * old.F).sum(axis=(0, 2))
+    def advance(self, point: DualPoint, D: Array, KD: Array, t: Array) -> DualPoint:
+        A, F = point.A + t[:, None] * D, point.F + t[:, None] * KD
+        return self._complete(self._moved(point, D, t), A, F, point.c)
+
+    def change(self, point: DualPoint, D: Array, KD: Array, t: Array) -> Array:
+        linear = (D * point.F).sum(axis=(0, 2))
         square = (D * KD).sum(axis=(0, 2))
-        entropy = self._mass(new.entropy - old.entropy)
-        return np.asarray(t * linear + t**2 * square / 2 + entropy)
+        entropy = self.loss.entropy(self._moved(point, D, t)) - point.entropy
+        return np.asarray(t * linear + t**2 * square / 2 + self._mass(entropy))

@@ -110,6 +110,10 @@ class Point(Protocol):
     def value(self) -> Array:
         """Dual objective of each problem, shape (P,)."""
 
+    @property
+    def lam(self) -> Array:
+        """Regularization of each problem, shape (P,)."""
+
 
 class Model(Protocol):
     """The Newton model of a block at a point, in coordinates where it is I + T'KT."""
@@ -138,6 +142,9 @@ class Dual(Protocol):
     def take(self, which: Sequence[int] | Array) -> Self:
         """Return the block of the chosen problems."""
 
+    def relaxed(self, factor: Array) -> Self:
+        """Return the block with each lam multiplied; dual variables stay feasible."""
+
     def start(self) -> Array:
         """Return the dual variables of the solution for infinite lam."""
 
@@ -162,5 +169,5 @@ class Dual(Protocol):
     def advance(self, point: Any, D: Array, KD: Array, t: Array) -> Any:
         """Return the iterate after steps of length t along D: no product with K."""
 
-    def change(self, old: Any, new: Any, D: Array, KD: Array, t: Array) -> Array:
-        """Return the change of objective, free of cancellation, shape (P,)."""
+    def change(self, point: Any, D: Array, KD: Array, t: Array) -> Array:
+        """Return the change of objective after such steps, shape (P,)."""

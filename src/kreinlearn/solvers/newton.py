@@ -11,6 +11,7 @@ For each problem of a block, from a strictly interior point:
 4. halve the step until the dual objective decreases enough. Scores move linearly, so
    this costs no product with K.
 
+Without a start, lam is walked down from a value where the scores are moderate.
 Problems of a block share one matrix-matrix product; those that are done leave it.
 """
 
@@ -39,6 +40,12 @@ CROWDED = 0.5
 """Below this share of a full step, samples are scaled one by one (one product)."""
 ARMIJO = 1e-4
 HALVINGS = 40
+EASY = 10.0
+"""Largest score at the start with which Newton's method goes straight ahead."""
+STRIDE = 10.0
+"""Factor between the values of lam on the way down to a small one."""
+LOOSE = 0.1
+"""Residual at which a value of lam on the way is left."""
 FLAT = 5
 """Steps in a row without gain, in objective or residual, that count as stalled."""
 
@@ -87,11 +94,12 @@ class DualNewton:
         Result
             ``w`` are the dual variables.
         """
-        everything = np.arange(problem.n_problems)
-        run = _Run(self, problem, tol, callback)
-        point = problem.point(problem.start() if w0 is None else w0)
-        w = np.array(point.Z, dtype=float)
-        run.go(everything, problem, point, w)
+        run = _Run(self, problem, callback)
+        if w0 is None:
+            point = run.approach(problem, problem.point(problem.start()))
+        else:
+            point = problem.point(w0)
+        w = run.go(problem, point, tol)
         return Result(
             w, tuple(run.status), tuple(run.n_iter), tuple(run.crit), tuple(run.rows)
         )
@@ -133,41 +141,61 @@ class _Run:
     """The mutable side of one solve."""
 
     def __init__(
-        self, settings: DualNewton, problem: Dual, tol: float, callback: Callback | None
+        self, settings: DualNewton, problem: Dual, callback: Callback | None
     ) -> None:
         n = problem.n_problems
-        self.settings, self.tol, self.callback = settings, tol, callback
+        self.settings, self.callback = settings, callback
+        self.stopped = False
         self.status = [Status.MAX_ITER] * n
         self.n_iter = [0] * n
         self.crit = [np.inf] * n
         self.rows: list[Row] = []
         self.products = 0
 
-    def go(self, active: Array, block: Dual, point: Any, w: Array) -> None:
+    def approach(self, problem: Dual, point: Any) -> Any:
+        """Return a point near the solution, walking lam down from where that is easy.
+
+        At the start the scores are those of the class frequencies, proportional to
+        1 / lam; taken at once, a tiny lam would mean a start millions away.
+        """
+        size = np.abs(point.F).max(axis=(0, 2))
+        factor = np.maximum(1.0, size / EASY)
+        while factor.max() > 1.0 and not self.stopped and np.isfinite(factor).all():
+            stage = problem.relaxed(factor)
+            w = self.go(stage, stage.point(point.Z, point.F / factor[:, None]), LOOSE)
+            point = problem.point(w)
+            self.products += 1
+            factor = np.maximum(1.0, factor / STRIDE)
+        return point
+
+    def go(self, problem: Dual, point: Any, tol: float) -> Array:
+        """Run all problems of a block until each is done; return their variables."""
+        active, block = np.arange(problem.n_problems), problem
+        w = np.array(point.Z, dtype=float)
         flat = np.zeros(len(active), dtype=int)
         best = np.full(len(active), np.inf)
-        for iteration in range(self.settings.max_iter + 1):
+        self.status = [Status.MAX_ITER] * len(active)
+        while True:
             # 1. Certificate
             residual = point.residual
             w[:, active] = point.Z
-            stop = self._record(iteration, active, point)
+            self._record(active, point)
             finite = np.isfinite(residual) & np.isfinite(point.value)
-            done = (residual < self.tol) | ~finite | (flat >= FLAT)
-            for j, problem in enumerate(active):
-                self.n_iter[problem] = iteration
-                self.crit[problem] = float(residual[j])
+            spent = np.array([self.n_iter[index] for index in active])
+            done = (residual < tol) | ~finite | (flat >= FLAT)
+            done |= spent >= self.settings.max_iter
+            for j, index in enumerate(active):
+                self.crit[index] = float(residual[j])
                 if not finite[j]:
-                    self.status[problem] = Status.NONFINITE
-                elif residual[j] < self.tol:
-                    self.status[problem] = Status.CONVERGED
+                    self.status[index] = Status.NONFINITE
+                elif residual[j] < tol:
+                    self.status[index] = Status.CONVERGED
                 elif flat[j] >= FLAT:
-                    self.status[problem] = Status.STALLED
-            if stop or iteration == self.settings.max_iter:
-                return
+                    self.status[index] = Status.STALLED
+            if self.stopped or done.all():
+                return w
             if done.any():
                 keep = np.flatnonzero(~done)
-                if keep.size == 0:
-                    return
                 active, block = active[keep], block.take(keep)
                 flat, best = flat[keep], best[keep]
                 point = block.point(point.Z[:, keep], point.F[:, keep])
@@ -181,21 +209,22 @@ class _Run:
             gained |= point.residual < 0.5 * best
             best = np.minimum(best, point.residual)
             flat = np.where(gained, 0, flat + 1)
+            for index in active:
+                self.n_iter[index] += 1
 
-    def _record(self, iteration: int, active: Array, point: Any) -> bool:
-        stop = False
-        for j, problem in enumerate(active):
+    def _record(self, active: Array, point: Any) -> None:
+        for j, index in enumerate(active):
             row: Row = {
-                "iter": iteration,
-                "problem": int(problem),
+                "iter": self.n_iter[index],
+                "problem": int(index),
+                "lam": float(point.lam[j]),
                 "value": float(point.value[j]),
                 "residual": float(point.residual[j]),
                 "products": self.products,
             }
             self.rows.append(row)
             if self.callback is not None:
-                stop |= bool(self.callback(row))
-        return stop
+                self.stopped |= bool(self.callback(row))
 
     def _direction(
         self, block: Dual, model: Model, residual: Array
@@ -271,32 +300,30 @@ class _Run:
             scaled[:, crowded] = part.restored(inner, D[:, crowded], scale[:, crowded])
             K_scaled[:, crowded] = part.product(scaled[:, crowded])
             self.products += 1
-        new, accepted, gained = self._search(block, point, scaled, K_scaled)
+        t, accepted, gained = self._search(block, point, scaled, K_scaled)
         if crowded.size and not accepted.all():
             # Scaling samples one by one may spoil the descent: then the whole step is
             # shortened, which cannot.
-            mixed = np.where(accepted[:, None], scaled, D)
-            K_mixed = np.where(accepted[:, None], K_scaled, KD)
-            new, accepted, gained = self._search(block, point, mixed, K_mixed)
-        return new, gained
+            scaled = np.where(accepted[:, None], scaled, D)
+            K_scaled = np.where(accepted[:, None], K_scaled, KD)
+            t, accepted, gained = self._search(block, point, scaled, K_scaled)
+        return block.advance(point, scaled, K_scaled, t), gained
 
     def _search(
         self, block: Dual, point: Any, D: Array, KD: Array
-    ) -> tuple[Any, Array, Array]:
+    ) -> tuple[Array, Array, Array]:
+        """Return step lengths, whether each is accepted, and whether it gains."""
         slope = block.slope(point, D)
         t = np.minimum(1.0, WALL * block.room(point, D).min(axis=0))
         noise = 1e-14 * np.abs(point.value)
         for _ in range(HALVINGS):
-            new = block.advance(point, D, KD, t)
-            change = block.change(point, new, D, KD, t)
+            change = block.change(point, D, KD, t)
             fine = change <= ARMIJO * t * slope + noise
             if fine.all():
                 break
             t = np.where(fine, t, t / 2)
-        if not fine.all():
-            t = np.where(fine, t, 0.0)
-            new = block.advance(point, D, KD, t)
-        return new, fine, fine & (change < -noise)
+        t = np.where(fine, t, 0.0)
+        return t, fine, fine & (change < -noise)
 
 
 def _dot(U: Array, V: Array) -> Array:

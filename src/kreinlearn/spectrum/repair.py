@@ -60,7 +60,7 @@ def shift(mu: Array) -> Array:
     ndarray of shape (n,)
         ``mu - min(mu_n, 0)``, so that K becomes ``K - min(mu_n, 0) I``.
     """
-    return mu - min(mu.min(initial=0), 0)
+    return np.asarray(mu - mu.min(initial=0))
 
 
 def square(mu: Array) -> Array:
@@ -176,8 +176,8 @@ def repaired(spectrum: Spectrum, mode: str) -> Repaired:
     >>> K = np.diag([3.0, -1.0])
     >>> clipped = repaired(decompose(K), "clip")
     >>> clipped.matrix()
-    array([[0., 0.],
-           [0., 3.]])
+    array([[3., 0.],
+           [0., 0.]])
     """
     check_choice("mode", mode, REPAIRS)
     return Repaired(spectrum, REPAIRS[mode](spectrum.values))

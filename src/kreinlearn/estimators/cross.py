@@ -1,0 +1,134 @@
+"""Cross-validation of a grid of lam and norms with one Gram matrix.
+
+With the norm a'Ka all folds and all lam are problems of one block: a fold is a column
+whose held-out samples have weight zero, and their scores fall out of the products with
+K that the solver makes anyway. The norm a'|K|a needs |K| of each fold's own training
+samples (that of all samples would let the held-out ones in), so there each fold is a
+block of its own.
+
+Letters: ``K`` (n, n); ``columns`` (n, k) targets; ``weights`` (n,) of the samples;
+L values of lam; scores (L, n_held, k).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from kreinlearn._typing import Array
+from kreinlearn.estimators.fitting import loss_for
+from kreinlearn.operators import Dense
+from kreinlearn.problem import KreinDual
+from kreinlearn.solvers.base import Callback, Status
+from kreinlearn.solvers.newton import DualNewton
+from kreinlearn.spectrum.decompose import decompose
+
+Fold = tuple[Array, Array]
+"""Indices of training and of held-out samples."""
+
+
+@dataclass(frozen=True)
+class Held:
+    """Scores of held-out samples: one array (L, n_held, k) a fold, and the failures."""
+
+    scores: list[Array]
+    n_unconverged: int
+
+
+def held_out(
+    norm: str,
+    K: Array,
+    columns: Array,
+    weights: Array,
+    lams: Array,
+    folds: Sequence[Fold],
+    *,
+    solver: DualNewton,
+    multinomial: bool,
+    fit_intercept: bool,
+    tol: float,
+    callback: Callback | None = None,
+) -> Held:
+    """Return the scores of held-out samples for every fold and lam.
+
+    Parameters
+    ----------
+    norm : {"krein", "hilbert"}
+        The penalty.
+    K : ndarray of shape (n, n)
+        Similarities among all samples.
+    columns : ndarray of shape (n, k)
+        Targets, 0 or 1.
+    weights : ndarray of shape (n, n_folds)
+        Weights of the samples in each fold, zero for the held-out ones.
+    lams : ndarray of shape (L,)
+        Regularizations.
+    folds : sequence of pairs of ndarray
+        Indices of training and of held-out samples.
+    solver : DualNewton
+        The exact solver.
+    multinomial, fit_intercept : bool
+        The model.
+    tol : float
+        Largest accepted residual.
+    callback : callable, optional
+        Watches the solves.
+
+    Returns
+    -------
+    Held
+        Scores, fold by fold.
+    """
+    settings = (solver, multinomial, fit_intercept, tol, callback)
+    if norm == "krein":
+        n_lams, n_folds = len(lams), len(folds)
+        # problem j is fold j // L with lam j % L
+        each = np.repeat(np.arange(n_folds), n_lams)
+        F, _, bad = _solve(
+            K, columns, weights[:, each], np.tile(lams, n_folds), *settings
+        )
+        scores = [
+            F[held][:, f * n_lams : (f + 1) * n_lams].swapaxes(0, 1)
+            for f, (_, held) in enumerate(folds)
+        ]
+        return Held(scores, bad)
+    scores, n_bad = [], 0
+    for f, (train, held) in enumerate(folds):
+        part = K[np.ix_(train, train)].astype(float, copy=False)
+        negative = decompose(part, "negative")
+        w = np.repeat(weights[train, f][:, None], len(lams), axis=1)
+        absolute = part - 2 * negative.matrix()
+        _, (A, c), bad = _solve(absolute, columns[train], w, lams, *settings)
+        flat = A.reshape(len(train), -1)
+        flat = flat - 2 * negative.vectors @ (negative.vectors.T @ flat)
+        F = (K[np.ix_(held, train)] @ flat).reshape(len(held), *A.shape[1:]) + c
+        scores.append(F.swapaxes(0, 1))
+        n_bad += bad
+    return Held(scores, n_bad)
+
+
+def _solve(
+    K: Array,
+    columns: Array,
+    weights: Array,
+    lams: Array,
+    solver: DualNewton,
+    multinomial: bool,
+    fit_intercept: bool,
+    tol: float,
+    callback: Callback | None,
+) -> tuple[Array, tuple[Array, Array], int]:
+    """Solve one problem for each column of weights; scores have shape (n, P, k)."""
+    n, k = columns.shape
+    P = weights.shape[1]
+    if multinomial:
+        Y, w, lam = np.repeat(columns[:, None], P, axis=1), weights, lams
+    else:  # each of the k columns is a problem of its own
+        Y = np.tile(columns, P)[..., None]
+        w, lam = np.repeat(weights, k, axis=1), np.repeat(lams, k)
+    block = KreinDual(Dense(K), Y, w, lam, loss_for(multinomial), fit_intercept)
+    result = solver.solve(block, tol=tol, callback=callback)
+    point = block.point(result.w)
+    bad = sum(status is not Status.CONVERGED for status in result.status)
+    c = point.c.reshape(P, k)
+    return point.F.reshape(n, P, k) + c, (point.A.reshape(n, P, k), c), bad

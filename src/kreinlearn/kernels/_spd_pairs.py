@@ -1,0 +1,130 @@
+"""Distances that need work for each pair of matrices: panels, bands, threads."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from kreinlearn._typing import Array
+from kreinlearn.kernels import _spd_stacks as stacks
+from kreinlearn.kernels._pairs import share_out
+
+BAND = 16
+"""Rows computed together: a buffer of 16 k numbers a thread is all the memory used."""
+
+LANES = 64
+"""Matrices that one row meets at once, a power of 2; their working space is in cache."""
+
+SERIAL_WORK = 100_000
+"""Pairs times d^3 that take less time than to start a thread."""
+
+
+def affine_invariant(S: Array, T: Array | None, dtype: Any) -> Array:
+    """Return squared affine-invariant distances.
+
+    Parameters
+    ----------
+    S : ndarray of shape (n, d, d)
+        Symmetric matrices.
+    T : ndarray of shape (k, d, d) or None
+        Others, or None for the same.
+    dtype : dtype
+        Precision of the output.
+
+    Returns
+    -------
+    ndarray of shape (n, k)
+        Squared distances.
+    """
+    from kreinlearn.kernels import _spd_compiled
+
+    L = stacks.factors("X", S)
+    R = L if T is None else stacks.factors("Y", T)
+    panels = stacks.pack(stacks.lower(R), LANES)
+
+    def fill(band: Array, i: slice, first: int) -> None:
+        _spd_compiled.affine_invariant(band, L[i], panels[first:])
+
+    return _in_bands(fill, len(L), len(R), S.shape[1], T is None, dtype)
+
+
+def stein(S: Array, T: Array | None, dtype: Any) -> Array:
+    """Return squared Stein distances.
+
+    Parameters
+    ----------
+    S : ndarray of shape (n, d, d)
+        Symmetric matrices.
+    T : ndarray of shape (k, d, d) or None
+        Others, or None for the same.
+    dtype : dtype
+        Precision of the output.
+
+    Returns
+    -------
+    ndarray of shape (n, k)
+        Squared distances.
+    """
+    from kreinlearn.kernels import _spd_compiled
+
+    d = S.shape[1]
+    diagonal = [r * (r + 1) // 2 + r for r in range(d)]
+
+    def prepare(name: str, stack: Array) -> tuple[Array, Array, Array, Array]:
+        stacks.factors(name, stack)
+        rows = stacks.lower(stack)
+        panels = stacks.pack(rows, LANES)
+        eliminated = panels.copy()
+        _spd_compiled.eliminate(eliminated, d)
+        panel_pivots = np.ascontiguousarray(eliminated[:, diagonal])
+        pivots = panel_pivots.transpose(0, 2, 1).reshape(-1, d)[: len(rows)]
+        return rows, np.ascontiguousarray(pivots), panels, panel_pivots
+
+    own = prepare("X", S)
+    others = own if T is None else prepare("Y", T)
+    rows, pivots = own[:2]
+    panels, panel_pivots = others[2:]
+
+    def fill(band: Array, i: slice, first: int) -> None:
+        _spd_compiled.stein(
+            band, rows[i], pivots[i], panels[first:], panel_pivots[first:]
+        )
+
+    return _in_bands(fill, len(rows), len(others[0]), d, T is None, dtype)
+
+
+def _in_bands(
+    fill: Callable[[Array, slice, int], None],
+    n: int,
+    k: int,
+    d: int,
+    is_symmetric: bool,
+    dtype: Any,
+) -> Array:
+    """Return an (n, k) matrix that is computed in bands of rows, in threads.
+
+    ``fill(band, i, first)`` sets band to the values for the rows i, a slice, against
+    all panels from the first on.
+    """
+    from kreinlearn.kernels import _spd_compiled
+
+    out = np.empty((n, k), dtype)
+    n_lanes = -(-k // LANES) * LANES
+
+    def work(first_band: int, last_band: int) -> None:
+        for i0 in range(first_band * BAND, min(last_band * BAND, n), BAND):
+            i1 = min(i0 + BAND, n)
+            # Of a symmetric matrix the columns from i0 on, from the panel of i0 on.
+            j0 = i0 if is_symmetric else 0
+            first = j0 // LANES
+            band = np.empty((i1 - i0, n_lanes - first * LANES))
+            fill(band, slice(i0, i1), first)
+            out[i0:i1, j0:] = band[:, j0 - first * LANES : k - first * LANES]
+            if is_symmetric:
+                corner = np.triu(out[i0:i1, i0:i1], 1)
+                out[i0:i1, i0:i1] = corner + corner.T
+                out[i1:, i0:i1] = out[i0:i1, i1:].T
+
+    is_small = n * k * d**3 < SERIAL_WORK
+    share_out(work, -(-n // BAND), 1 if is_small else _spd_compiled.n_threads())
+    return out

@@ -1,0 +1,265 @@
+"""Stacks of symmetric positive definite matrices: checked, factored, packed."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from kreinlearn._typing import Array
+
+ASYMMETRY = {np.dtype(np.float64): 1e-8, np.dtype(np.float32): 1e-4}
+"""Largest |S - S'|, relative to the largest entry of S, that passes for rounding.
+
+About the square root of the precision: products of long arrays lose some digits, a
+matrix that is not meant to be symmetric loses all.
+"""
+
+
+def check_ridge(ridge: Any) -> float:
+    """Return a finite number that is not negative, or raise.
+
+    Parameters
+    ----------
+    ridge : object
+        What the caller gave.
+
+    Returns
+    -------
+    float
+        The value.
+    """
+    if not isinstance(ridge, int | float | np.number) or isinstance(ridge, bool):
+        raise TypeError(f"'ridge' must be a number, 0 or above, got {ridge!r}.")
+    if not (np.isfinite(ridge) and ridge >= 0):
+        raise ValueError(f"'ridge' must be a number, 0 or above, got {ridge!r}.")
+    return float(ridge)
+
+
+def check_stacks(
+    X: ArrayLike, Y: ArrayLike | None, ridge: float
+) -> tuple[Array, Array | None, Any]:
+    """Return two stacks of matrices of one size and the precision to answer in.
+
+    Parameters
+    ----------
+    X : array-like of shape (n, d, d)
+        Matrices.
+    Y : array-like of shape (k, d, d) or None
+        Other matrices, or None for the same.
+    ridge : float
+        Share of the mean of the diagonal that is added to the diagonal.
+
+    Returns
+    -------
+    X : ndarray of shape (n, d, d)
+        The matrices in float64, exactly symmetric, with the ridge.
+    Y : ndarray of shape (k, d, d) or None
+        The others; None if they are the same object.
+    dtype : dtype
+        float32 if both stacks are, else float64.
+    """
+    rows = _check_shape("X", X)
+    others = None if Y is None or Y is X else _check_shape("Y", Y)
+    if others is not None and rows.shape[1] != others.shape[1]:
+        raise ValueError(
+            "'X' and 'Y' must hold matrices of the same size, got shapes "
+            f"{rows.shape} and {others.shape}."
+        )
+    dtype = rows.dtype if others is None else np.result_type(rows, others)
+    return (
+        _prepare("X", rows, ridge),
+        None if others is None else _prepare("Y", others, ridge),
+        dtype,
+    )
+
+
+def _check_shape(name: str, X: ArrayLike) -> Array:
+    """Return a stack of square matrices of real numbers, or raise."""
+    try:
+        given = np.asarray(X)
+    except ValueError:
+        raise ValueError(
+            f"{name!r} must hold matrices of one size, got matrices or rows of "
+            "different lengths."
+        ) from None
+    if given.dtype.kind not in "fiubO":
+        raise TypeError(
+            f"{name!r} must hold real numbers, got an array of dtype {given.dtype}."
+        )
+    if given.ndim != 3 or given.shape[1] != given.shape[2] or 0 in given.shape:
+        hint = ""
+        if given.ndim == 2 and given.shape[0] == given.shape[1]:
+            hint = f" A single matrix becomes a stack as {name}[None]."
+        elif given.ndim == 4:
+            hint = (
+                " For several regions a sample, add up what spd_distances gives for "
+                "each of them."
+            )
+        raise ValueError(
+            f"{name!r} must be a stack of square matrices, of shape (n, d, d), got "
+            f"shape {given.shape}.{hint}"
+        )
+    dtype = np.float32 if given.dtype == np.float32 else np.float64
+    try:
+        stack: Array = given.astype(dtype, copy=False)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"{name!r} must hold real numbers: {error}.") from None
+    if not np.isfinite(stack).all():
+        i, r, c = np.argwhere(~np.isfinite(stack))[0]
+        raise ValueError(
+            f"{name!r} must hold finite numbers, got {stack[i, r, c]} in "
+            f"{name}[{i}], row {r}, column {c}."
+        )
+    return stack
+
+
+def _prepare(name: str, stack: Array, ridge: float) -> Array:
+    """Return the symmetric part in float64, with the ridge, or raise."""
+    allowed = ASYMMETRY[stack.dtype]
+    stack = stack.astype(np.float64, copy=False)
+    mirrored = stack.transpose(0, 2, 1)
+    differences = np.abs(stack - mirrored).max(axis=(1, 2))
+    largest = np.abs(stack).max(axis=(1, 2))
+    skewed = differences > allowed * largest
+    if skewed.any():
+        i = int(skewed.argmax())
+        raise ValueError(
+            f"{name!r} must hold symmetric matrices, but entries of {name}[{i}] and "
+            f"its transpose differ by up to {differences[i]:.3g} "
+            f"({differences[i] / largest[i]:.1e} of the largest entry; at most "
+            f"{allowed:.0e} is averaged away)."
+        )
+    d = stack.shape[1]
+    # A copy in any case, in C order: 0.5 S + 0.5 S' is exact for symmetric matrices.
+    symmetric: Array = np.ascontiguousarray(0.5 * stack + 0.5 * mirrored)
+    if ridge > 0:
+        means = np.trace(symmetric, axis1=1, axis2=2) / d
+        symmetric[:, range(d), range(d)] += ridge * means[:, None]
+    return symmetric
+
+
+def factors(name: str, stack: Array) -> Array:
+    """Return lower Cholesky factors, or raise unless all are positive definite.
+
+    Parameters
+    ----------
+    name : str
+        Name of the parameter, for the message.
+    stack : ndarray of shape (n, d, d)
+        Symmetric matrices.
+
+    Returns
+    -------
+    ndarray of shape (n, d, d)
+        The factors.
+    """
+    try:
+        L: Array = np.linalg.cholesky(stack)
+    except np.linalg.LinAlgError:
+        raise not_definite(name, stack, _first_failure(stack)) from None
+    # The share of a variable's variance that the ones before it do not explain. What
+    # is below rounding is none, whatever sign it was rounded to.
+    diagonal = np.einsum("ijj->ij", stack)
+    shares = np.einsum("ijj->ij", L) ** 2 / diagonal
+    spent = shares.min(axis=1) <= stack.shape[1] * np.finfo(np.float64).eps
+    if spent.any():
+        raise not_definite(name, stack, int(spent.argmax()))
+    return L
+
+
+def _first_failure(stack: Array) -> int:
+    """Return the index of the first matrix without a Cholesky factor."""
+    for i, S in enumerate(stack):
+        try:
+            np.linalg.cholesky(S)
+        except np.linalg.LinAlgError:
+            return i
+    raise AssertionError("one matrix has no Cholesky factor in a stack but alone.")
+
+
+def not_definite(name: str, stack: Array, i: int) -> ValueError:
+    """Return the error for a matrix that is not positive definite.
+
+    Parameters
+    ----------
+    name : str
+        Name of the parameter.
+    stack : ndarray of shape (n, d, d)
+        Symmetric matrices.
+    i : int
+        Which of them is not positive definite.
+
+    Returns
+    -------
+    ValueError
+        With its index and smallest eigenvalue.
+    """
+    values = np.linalg.eigvalsh(stack[i])
+    return ValueError(
+        f"{name!r} must hold positive definite matrices, but the smallest eigenvalue "
+        f"of {name}[{i}] is {values[0]:.3g} (the largest is {values[-1]:.3g}). Give "
+        "'ridge', e.g. 1e-6, to add that share of its mean to the diagonal of every "
+        "matrix, or estimate covariances with shrinkage."
+    )
+
+
+def logarithms(name: str, stack: Array) -> Array:
+    """Return matrix logarithms, or raise unless all are positive definite.
+
+    Parameters
+    ----------
+    name : str
+        Name of the parameter, for the message.
+    stack : ndarray of shape (n, d, d)
+        Symmetric matrices.
+
+    Returns
+    -------
+    ndarray of shape (n, d, d)
+        The logarithms.
+    """
+    factors(name, stack)
+    values, vectors = np.linalg.eigh(stack)
+    if values.min() <= 0:
+        raise not_definite(name, stack, int(values.min(axis=1).argmin()))
+    return (vectors * np.log(values)[:, None, :]) @ vectors.transpose(0, 2, 1)
+
+
+def lower(stack: Array) -> Array:
+    """Return the lower triangles, row after row.
+
+    Parameters
+    ----------
+    stack : ndarray of shape (n, d, d)
+        Matrices.
+
+    Returns
+    -------
+    ndarray of shape (n, d * (d + 1) / 2)
+        Entry (r, c) of each is at index r * (r + 1) / 2 + c.
+    """
+    r, c = np.tril_indices(stack.shape[1])
+    return stack[:, r, c]
+
+
+def pack(rows: Array, lanes: int) -> Array:
+    """Return rows in groups of lanes, entry by entry, the last filled with row 0.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (k, m)
+        Rows.
+    lanes : int
+        Rows in a group.
+
+    Returns
+    -------
+    ndarray of shape (ceil(k / lanes), m, lanes)
+        Entry [p, e, q] is rows[p * lanes + q, e].
+    """
+    k, m = rows.shape
+    n_panels = -(-k // lanes)
+    full = np.empty((n_panels * lanes, m))
+    full[:k] = rows
+    full[k:] = rows[0]
+    return np.ascontiguousarray(full.reshape(n_panels, lanes, m).transpose(0, 2, 1))

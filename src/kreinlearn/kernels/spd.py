@@ -1,0 +1,338 @@
+r"""Kernels between stacks of symmetric positive definite matrices.
+
+Letters: X (n, d, d) and Y (k, d, d) hold one matrix a sample, S and T are matrices of
+X and Y, D (n, k) is what `spd_distances` gives and K = exp(-D / sigma^2) what a kernel
+gives. D does not depend on sigma: to try many, or to add up distances over several
+regions of an image, compute it once.
+
+=================== ======================================== ======================
+metric              squared distance                         positive definite K
+=================== ======================================== ======================
+"euclid"            \|S - T\|_F^2                            for every sigma
+"log_euclid"        \|log S - log T\|_F^2                    for every sigma
+"affine_invariant"  \|log(S^(-1/2) T S^(-1/2))\|_F^2         no, from d = 2 on
+"stein"             log det((S + T) / 2) - log det(S T) / 2  for some sigma
+=================== ======================================== ======================
+
+The first of them is not a geodesic distance on the manifold of these matrices, the
+next two are, and the last is not but behaves like the third at a lower price.
+
+All is computed in float64; float32 input gives float32 output, everything else
+float64. With Y left out D is exactly symmetric with an exactly zero diagonal, and only
+half of it is computed.
+
+What is not quite positive definite: asymmetry up to 1e-8 of the largest entry (1e-4 in
+float32) is taken for rounding and averaged away; more is an error, and so is a matrix
+that is not positive definite to working precision. A ``ridge`` makes it so, by adding
+``ridge * trace(S) / d`` to the diagonal of every matrix; it is 0 unless asked for.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from kreinlearn._typing import Array
+from kreinlearn._validation import check_choice
+from kreinlearn.kernels import _spd_stacks as stacks
+from kreinlearn.kernels._pairs import compare, positive_or
+from kreinlearn.kernels._spd_pairs import affine_invariant, stein
+
+__all__ = [
+    "spd_affine_invariant",
+    "spd_distances",
+    "spd_euclid",
+    "spd_log_euclid",
+    "spd_stein",
+]
+
+METRICS = ("affine_invariant", "log_euclid", "euclid", "stein")
+
+
+def spd_distances(
+    X: ArrayLike,
+    Y: ArrayLike | None = None,
+    *,
+    metric: str = "affine_invariant",
+    ridge: float = 0.0,
+) -> Array:
+    """Squared distances between positive definite matrices.
+
+    Parameters
+    ----------
+    X : array-like of shape (n, d, d)
+        Symmetric positive definite matrices.
+    Y : array-like of shape (k, d, d), default=None
+        Others; None means X.
+    metric : {"affine_invariant", "log_euclid", "euclid", "stein"}, \
+            default="affine_invariant"
+        Which distance; the module's table has the formulas.
+    ridge : float, default=0.0
+        Share of the mean of its diagonal to add to the diagonal of every matrix.
+
+    Returns
+    -------
+    ndarray of shape (n, k)
+        Squared distances, 0 or above.
+
+    Raises
+    ------
+    ValueError
+        If a matrix is not symmetric or not positive definite; says which, and by how
+        much.
+
+    Notes
+    -----
+    The affine-invariant distance needs the generalized eigenvalues of each pair. They
+    are the squared singular values of inv(L) R, with Cholesky factors S = L L' and
+    T = R R', which one-sided Jacobi rotations find to high relative accuracy even if
+    S and T are ill-conditioned [1]_.
+
+    References
+    ----------
+    .. [1] J. Demmel, K. Veselić, "Jacobi's method is more accurate than QR", SIAM
+       Journal on Matrix Analysis and Applications 13(4), 1992.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kreinlearn.kernels import spd_distances
+    >>> X = np.array([np.eye(2), np.diag([1.0, np.e]), np.diag([1.0, np.e**3])])
+    >>> spd_distances(X).round(12)
+    array([[0., 1., 9.],
+           [1., 0., 4.],
+           [9., 4., 0.]])
+
+    Distances over several regions, and many widths from one computation:
+
+    >>> regions = np.stack([X, 2 * X], axis=1)
+    >>> D = sum(spd_distances(regions[:, r]) for r in range(2))
+    >>> [float(np.exp(-D / sigma**2)[0, 1].round(3)) for sigma in (1, 2, 4)]
+    [0.135, 0.607, 0.882]
+    """
+    check_choice("metric", metric, METRICS)
+    S, T, dtype = stacks.check_stacks(X, Y, stacks.check_ridge(ridge))
+    if metric in ("euclid", "log_euclid"):
+        flat = _flat_logarithms if metric == "log_euclid" else _flat
+        rows = flat("X", S, dtype)
+        others = None if T is None else flat("Y", T, dtype)
+        return compare(rows, others, "square", "identity")
+    if metric == "stein":
+        return stein(S, T, dtype)
+    return affine_invariant(S, T, dtype)
+
+
+def _flat(name: str, S: Array, dtype: Any) -> Array:
+    """Return matrices as rows of their entries."""
+    stacks.factors(name, S)
+    return S.reshape(len(S), -1).astype(dtype, copy=False)
+
+
+def _flat_logarithms(name: str, S: Array, dtype: Any) -> Array:
+    """Return logarithms of matrices as rows of their entries."""
+    return stacks.logarithms(name, S).reshape(len(S), -1).astype(dtype, copy=False)
+
+
+def _gaussian(
+    X: ArrayLike, Y: ArrayLike | None, metric: str, sigma: float | None, ridge: float
+) -> Array:
+    """Return exp(-D / sigma^2), made in the place of D."""
+    width = None if sigma is None else positive_or("sigma", sigma, 1.0)
+    K = spd_distances(X, Y, metric=metric, ridge=ridge)
+    if width is None:
+        width = math.sqrt(np.shape(X)[1])
+    with np.errstate(over="ignore"):  # exp(-inf) is 0, which is meant
+        K /= width
+        K /= -width
+        return np.exp(K, out=K)
+
+
+def spd_euclid(
+    X: ArrayLike,
+    Y: ArrayLike | None = None,
+    *,
+    sigma: float | None = None,
+    ridge: float = 0.0,
+) -> Array:
+    """Gaussian of the Euclidean distance, K(S, T) = exp(-|S - T|_F^2 / sigma^2).
+
+    Positive definite for every sigma. The distance depends on the units of the
+    features: one with a large variance outweighs all others.
+
+    Parameters
+    ----------
+    X : array-like of shape (n, d, d)
+        Symmetric positive definite matrices.
+    Y : array-like of shape (k, d, d), default=None
+        Others; None means X.
+    sigma : float, default=None
+        Width; None means sqrt(d), which suits matrices with entries of order 1. Better
+        let cross-validation choose.
+    ridge : float, default=0.0
+        Share of the mean of its diagonal to add to the diagonal of every matrix.
+
+    Returns
+    -------
+    ndarray of shape (n, k)
+        The kernel matrix, entries in [0, 1].
+
+    References
+    ----------
+    S. Jayasumana, R. Hartley, M. Salzmann, H. Li, M. Harandi, "Kernel methods on the
+    Riemannian manifold of symmetric positive definite matrices", IEEE Conference on
+    Computer Vision and Pattern Recognition, 2013.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kreinlearn.kernels import spd_euclid
+    >>> spd_euclid([np.eye(2), 2 * np.eye(2)], sigma=2).round(4)
+    array([[1.    , 0.6065],
+           [0.6065, 1.    ]])
+    """
+    return _gaussian(X, Y, "euclid", sigma, ridge)
+
+
+def spd_log_euclid(
+    X: ArrayLike,
+    Y: ArrayLike | None = None,
+    *,
+    sigma: float | None = None,
+    ridge: float = 0.0,
+) -> Array:
+    """Gaussian of the log-Euclidean distance.
+
+    K(S, T) = exp(-|log S - log T|_F^2 / sigma^2). Positive definite for every sigma:
+    the manifold is flat with this metric. The distance does not change if S and T are
+    rotated, inverted, or scaled by one number.
+
+    Parameters
+    ----------
+    X : array-like of shape (n, d, d)
+        Symmetric positive definite matrices.
+    Y : array-like of shape (k, d, d), default=None
+        Others; None means X.
+    sigma : float, default=None
+        Width; None means sqrt(d), which makes a factor e of every eigenvalue a
+        similarity of exp(-1). Better let cross-validation choose.
+    ridge : float, default=0.0
+        Share of the mean of its diagonal to add to the diagonal of every matrix.
+
+    Returns
+    -------
+    ndarray of shape (n, k)
+        The kernel matrix, entries in [0, 1].
+
+    References
+    ----------
+    V. Arsigny, P. Fillard, X. Pennec, N. Ayache, "Log-Euclidean metrics for fast and
+    simple calculus on diffusion tensors", Magnetic Resonance in Medicine 56(2), 2006.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kreinlearn.kernels import spd_log_euclid
+    >>> spd_log_euclid([np.eye(2), np.e * np.eye(2)]).round(4)
+    array([[1.    , 0.3679],
+           [0.3679, 1.    ]])
+    """
+    return _gaussian(X, Y, "log_euclid", sigma, ridge)
+
+
+def spd_affine_invariant(
+    X: ArrayLike,
+    Y: ArrayLike | None = None,
+    *,
+    sigma: float | None = None,
+    ridge: float = 0.0,
+) -> Array:
+    """Gaussian of the affine-invariant distance.
+
+    K(S, T) = exp(-|log(S^(-1/2) T S^(-1/2))|_F^2 / sigma^2). Indefinite in general for
+    d > 1: the manifold is curved with this metric. The distance does not change if S
+    and T become A S A' and A T A', whatever the invertible A, or if both are inverted.
+    Hence no scaling or mixing of the features behind them matters.
+
+    Parameters
+    ----------
+    X : array-like of shape (n, d, d)
+        Symmetric positive definite matrices.
+    Y : array-like of shape (k, d, d), default=None
+        Others; None means X.
+    sigma : float, default=None
+        Width; None means sqrt(d), which makes a factor e of every eigenvalue a
+        similarity of exp(-1). Better let cross-validation choose.
+    ridge : float, default=0.0
+        Share of the mean of its diagonal to add to the diagonal of every matrix.
+
+    Returns
+    -------
+    ndarray of shape (n, k)
+        The kernel matrix, entries in [0, 1].
+
+    References
+    ----------
+    X. Pennec, P. Fillard, N. Ayache, "A Riemannian framework for tensor computing",
+    International Journal of Computer Vision 66(1), 2006.
+
+    A. Feragen, F. Lauze, S. Hauberg, "Geodesic exponential kernels: when curvature and
+    linearity conflict", IEEE Conference on Computer Vision and Pattern Recognition,
+    2015.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kreinlearn.kernels import spd_affine_invariant
+    >>> spd_affine_invariant([np.eye(2), np.diag([1.0, np.e])], sigma=1).round(4)
+    array([[1.    , 0.3679],
+           [0.3679, 1.    ]])
+    """
+    return _gaussian(X, Y, "affine_invariant", sigma, ridge)
+
+
+def spd_stein(
+    X: ArrayLike,
+    Y: ArrayLike | None = None,
+    *,
+    sigma: float | None = None,
+    ridge: float = 0.0,
+) -> Array:
+    """Gaussian of the Stein distance, the root of the S-divergence.
+
+    K(S, T) = exp(-D / sigma^2), D = log det((S + T) / 2) - log det(S T) / 2. Positive
+    definite on all matrices of size d if and only if 1 / sigma^2 is one of 1/2, 1,
+    3/2, ..., (d - 2)/2, or (d - 1)/2 or more. The distance does not change if S and T
+    become A S A' and A T A', whatever the invertible A, or if both are inverted.
+
+    Parameters
+    ----------
+    X : array-like of shape (n, d, d)
+        Symmetric positive definite matrices.
+    Y : array-like of shape (k, d, d), default=None
+        Others; None means X.
+    sigma : float, default=None
+        Width; None means sqrt(d), for which K is indefinite in general if d > 2.
+        Better let cross-validation choose.
+    ridge : float, default=0.0
+        Share of the mean of its diagonal to add to the diagonal of every matrix.
+
+    Returns
+    -------
+    ndarray of shape (n, k)
+        The kernel matrix, entries in [0, 1].
+
+    References
+    ----------
+    S. Sra, "Positive definite matrices and the S-divergence", Proceedings of the
+    American Mathematical Society 144(7), 2016.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kreinlearn.kernels import spd_stein
+    >>> spd_stein([np.eye(2), 4 * np.eye(2)], sigma=1).round(4)
+    array([[1.  , 0.64],
+           [0.64, 1.  ]])
+    """
+    return _gaussian(X, Y, "stein", sigma, ridge)

@@ -1,0 +1,91 @@
+import numpy as np
+import pytest
+from scipy.linalg import sqrtm
+
+from kreinlearn.spectrum.decompose import decompose
+from kreinlearn.spectrum.repair import REPAIRS, repaired
+from tests.conftest import gram_of_signature
+
+
+def naive(K, mode):
+    """Repair a matrix by matrix functions, without its eigenvectors."""
+    modulus = np.real(sqrtm(K @ K))
+    lowest = min(np.linalg.eigvalsh(K)[0], 0)
+    return {
+        "flip": modulus,
+        "clip": (modulus + K) / 2,
+        "shift": K - lowest * np.eye(len(K)),
+        "square": K @ K,
+    }[mode]
+
+
+@pytest.mark.parametrize("mode", REPAIRS)
+@pytest.mark.parametrize("signature", [(12, 7), (0, 9), (9, 0), (1, 0)])
+def test_training_matrix(mode, signature):
+    K = gram_of_signature(*signature)
+    change = repaired(decompose(K), mode)
+    expected = naive(K, mode)
+    slack = 1e-10 * max(1, np.abs(expected).max())
+    np.testing.assert_allclose(change.matrix(), expected, atol=slack)
+    np.testing.assert_allclose(change.matrix(on_range=True), expected, atol=slack)
+    assert np.linalg.eigvalsh(change.matrix())[0] >= -slack
+
+
+@pytest.mark.parametrize("mode", REPAIRS)
+def test_new_rows_follow_the_training_rows_that_they_combine(mode):
+    K = gram_of_signature(12, 7)
+    mix = np.random.default_rng(5).standard_normal((4, len(K)))
+    rows = mix @ K @ repaired(decompose(K), mode).extension()
+    np.testing.assert_allclose(rows, mix @ naive(K, mode), rtol=1e-8, atol=1e-8)
+
+
+@pytest.mark.parametrize("mode", ["flip", "clip"])
+def test_new_rows_are_products_of_explicit_features(mode):
+    # Signed features phi with K_ij = phi_i' S phi_j: the coordinates along the
+    # eigenvectors. Flip drops the signs S, clip the features of negative sign.
+    K = gram_of_signature(10, 6)
+    train, new = K[:12, :12], K[12:, :12]
+    mu, V = np.linalg.eigh(train)
+    features = V * np.sqrt(np.abs(mu))
+    new_features = np.linalg.solve(features * np.sign(mu), new.T).T
+    kept = np.ones_like(mu) if mode == "flip" else (mu > 0).astype(float)
+    np.testing.assert_allclose(
+        new @ repaired(decompose(train), mode).extension(),
+        (new_features * kept) @ features.T,
+        atol=1e-9,
+    )
+
+
+@pytest.mark.parametrize("mode", REPAIRS)
+def test_null_directions_stay_null_in_the_extension(mode):
+    K = gram_of_signature(8, 4, 3)
+    mu, V = np.linalg.eigh(K)
+    null = V[:, np.abs(mu) < 1e-10]
+    assert null.shape[1] == 3
+    change = repaired(decompose(K), mode)
+    assert np.abs(change.extension() @ null).max() < 1e-9
+    assert np.abs(change.matrix(on_range=True) @ null).max() < 1e-9
+    kept = -mu[0] if mode == "shift" else 0
+    np.testing.assert_allclose(change.matrix() @ null, kept * null, atol=1e-9)
+    np.testing.assert_allclose(
+        K @ change.extension(), change.matrix(on_range=True), atol=1e-9
+    )
+
+
+@pytest.mark.parametrize("mode", REPAIRS)
+def test_zero_matrix(mode):
+    change = repaired(decompose(np.zeros((4, 4))), mode)
+    np.testing.assert_array_equal(change.matrix(), np.zeros((4, 4)))
+    np.testing.assert_array_equal(change.extension(), np.zeros((4, 4)))
+
+
+@pytest.mark.parametrize("mode", REPAIRS)
+def test_single_precision_is_kept(mode):
+    K = gram_of_signature(8, 4).astype(np.float32)
+    change = repaired(decompose(K), mode)
+    assert change.matrix().dtype == change.extension().dtype == np.float32
+
+
+def test_unknown_mode():
+    with pytest.raises(ValueError, match="'mode' must be one of 'flip'.*got 'mend'"):
+        repaired(decompose(np.eye(2)), "mend")
