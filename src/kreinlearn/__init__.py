@@ -8,6 +8,7 @@ from importlib.metadata import version
 from kreinlearn.estimators import (
     DCASVC,
     KreinLogisticRegression,
+    KreinLogisticRegressionCV,
     KreinSVC,
     SpectrumRepair,
 )
@@ -17,6 +18,7 @@ __version__ = version("kreinlearn")
 __all__ = [
     "DCASVC",
     "KreinLogisticRegression",
+    "KreinLogisticRegressionCV",
     "KreinSVC",
     "SpectrumRepair",
     "__version__",

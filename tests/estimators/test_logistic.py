@@ -331,6 +331,19 @@ def test_weights(moons):
     )
 
 
+def test_weights_are_repetitions_in_the_hilbert_norm_too(indefinite):
+    K, y = indefinite
+    weights = np.random.default_rng(0).integers(0, 3, len(y))
+    rows = np.repeat(np.arange(len(y)), weights)
+    model = KreinLogisticRegression(kernel="precomputed", norm="hilbert", tol=1e-11)
+    weighted = model.fit(K, y, sample_weight=weights).decision_function(K)
+    model.fit(K[np.ix_(rows, rows)], y[rows])
+    repeated = model.decision_function(K[:, rows])
+    np.testing.assert_allclose(weighted, repeated, atol=1e-7)
+    with pytest.raises(ValueError, match="two classes.*got 1 class: -1"):
+        KreinLogisticRegression(class_weight={-1: 1, 1: 0}).fit(K, y)
+
+
 def test_precomputed_in_scikit_learns_tools(moons):
     X, y = moons
     K = gram(X, kernel="tl1", ratio=0.5)
@@ -365,7 +378,14 @@ def test_verbose_prints_lines(moons, capsys):
     X, y = moons
     KreinLogisticRegression(verbose=1).fit(X, y)
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0].split() == ["iter", "problem", "lam", "value", "residual", "products"]
+    assert lines[0].split() == [
+        "iter",
+        "problem",
+        "lam",
+        "value",
+        "residual",
+        "products",
+    ]
     KreinLogisticRegression().fit(X, y)
     assert capsys.readouterr().out == ""
 

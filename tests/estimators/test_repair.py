@@ -62,9 +62,7 @@ def test_cross_validation_slices_rows_and_columns(indefinite, out_of_sample):
         SpectrumRepair("clip", out_of_sample), SVC(kernel="precomputed")
     )
     assert get_tags(model).input_tags.pairwise
-    scores = cross_val_score(model, K, y, cv=4)
-    fold = np.arange(len(y)) % 4  # stratified folds differ: only the machinery counts
-    assert scores.shape == fold[:4].shape and np.isfinite(scores).all()
+    assert np.isfinite(cross_val_score(model, K, y, cv=4)).all()
     grid = {"spectrumrepair__mode": list(REPAIRS), "svc__C": [0.1, 1.0]}
     search = GridSearchCV(model, grid, cv=3, error_score="raise").fit(K, y)
     assert search.best_score_ > 0.5

@@ -11,6 +11,8 @@ from kreinlearn.kernels import KERNELS, gram, resolve, vector
 from kreinlearn.kernels._pairs import share_out
 from tests.kernels import naive
 
+VECTOR = sorted(set(vector.__all__) - {"check_rows"})
+
 # Kernel and parameters, all of them given.
 CASES = [
     ("linear", {}),
@@ -118,7 +120,7 @@ def test_centering_keeps_the_digits_of_distances():
     )
 
 
-@pytest.mark.parametrize("name", sorted(KERNELS))
+@pytest.mark.parametrize("name", VECTOR)
 @pytest.mark.parametrize("m", [1, 6])
 def test_defaults_are_as_documented(name, m):
     X = samples(9, m)
@@ -127,7 +129,8 @@ def test_defaults_are_as_documented(name, m):
 
 
 def test_every_kernel_has_a_twin_and_a_case():
-    assert set(KERNELS) == set(DEFAULTS) == {name for name, _ in CASES}
+    assert set(VECTOR) == set(DEFAULTS) == {name for name, _ in CASES}
+    assert all(KERNELS[name] is getattr(vector, name) for name in VECTOR)
 
 
 def test_ratio_is_a_share_of_the_features():
@@ -148,7 +151,7 @@ def test_exponential_is_accurate_over_its_whole_range(sigma):
     assert (np.diff(K) <= 0).all()
 
 
-@pytest.mark.parametrize("name", sorted(KERNELS))
+@pytest.mark.parametrize("name", VECTOR)
 def test_signs_of_eigenvalues_are_as_documented(name):
     values = np.linalg.eigvalsh(KERNELS[name](samples(200, 5)))
     is_definite = name in ("laplacian", "linear", "polynomial", "rbf")
@@ -176,7 +179,7 @@ def test_odd_numbers_of_features(name, m):
     np.testing.assert_allclose(KERNELS[name](X, X[:5]), expected, rtol=1e-11)
 
 
-@pytest.mark.parametrize("name", sorted(KERNELS))
+@pytest.mark.parametrize("name", VECTOR)
 def test_layout_does_not_matter(name):
     X = samples(40, 6)
     frozen = X.copy()
@@ -205,13 +208,13 @@ def test_mixed_precision_becomes_float64():
 def test_input_is_left_alone():
     X = samples(70, 130)
     before = X.copy()
-    for kernel in KERNELS.values():
-        kernel(X)
-        kernel(X, X[:3])
+    for name in VECTOR:
+        KERNELS[name](X)
+        KERNELS[name](X, X[:3])
     np.testing.assert_array_equal(X, before)
 
 
-@pytest.mark.parametrize("name", sorted(KERNELS))
+@pytest.mark.parametrize("name", VECTOR)
 @pytest.mark.parametrize("m", [3, 140])
 def test_permuting_rows_permutes_the_matrix(name, m):
     X = samples(67, m)
@@ -220,7 +223,7 @@ def test_permuting_rows_permutes_the_matrix(name, m):
     close(KERNELS[name](X[order]), permuted, np.float64)
 
 
-@pytest.mark.parametrize("name", sorted(KERNELS))
+@pytest.mark.parametrize("name", VECTOR)
 def test_blocks_make_up_the_whole(name):
     X = samples(50, 6)
     blocks = [[KERNELS[name](X[i], X[j]) for j in parts(50)] for i in parts(50)]
@@ -276,7 +279,7 @@ def test_an_error_in_a_thread_reaches_the_caller(n_threads):
 # -- mistakes in the samples -----------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", sorted(KERNELS))
+@pytest.mark.parametrize("name", VECTOR)
 def test_different_numbers_of_columns(name):
     with pytest.raises(ValueError, match=r"same number of columns, got 3 and 4\."):
         KERNELS[name](samples(5, 3), samples(5, 4))
@@ -370,10 +373,8 @@ def test_resolve_names_and_functions():
 
 
 def test_resolve_lists_the_known_names():
-    known = (
-        "'epanechnikov', 'gaussian_difference', 'laplacian', 'linear', 'log', "
-        "'polynomial', 'power', 'rbf', 'tanh', 'tl1'"
-    )
+    assert {"rbf", "tl1"} <= set(KERNELS)
+    known = ", ".join(repr(name) for name in sorted(KERNELS))
     match = f"'kernel' must be one of {known}, a callable or 'precomputed', got "
     with pytest.raises(ValueError, match=match + r"'foo'\."):
         resolve("foo")

@@ -1,7 +1,14 @@
 """Estimators that keep scikit-learn's contract."""
 
 from kreinlearn.estimators.logistic import KreinLogisticRegression
+from kreinlearn.estimators.logistic_cv import KreinLogisticRegressionCV
 from kreinlearn.estimators.repair import SpectrumRepair
 from kreinlearn.estimators.svm import DCASVC, KreinSVC
 
-__all__ = ["DCASVC", "KreinLogisticRegression", "KreinSVC", "SpectrumRepair"]
+__all__ = [
+    "DCASVC",
+    "KreinLogisticRegression",
+    "KreinLogisticRegressionCV",
+    "KreinSVC",
+    "SpectrumRepair",
+]

@@ -16,12 +16,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from kreinlearn._typing import Array
-from kreinlearn.estimators.fitting import loss_for
+from kreinlearn.estimators.fitting import absolute, loss_for
 from kreinlearn.operators import Dense
 from kreinlearn.problem import KreinDual
 from kreinlearn.solvers.base import Callback, Status
 from kreinlearn.solvers.newton import DualNewton
-from kreinlearn.spectrum.decompose import decompose
 
 Fold = tuple[Array, Array]
 """Indices of training and of held-out samples."""
@@ -94,13 +93,10 @@ def held_out(
         return Held(scores, bad)
     scores, n_bad = [], 0
     for f, (train, held) in enumerate(folds):
-        part = K[np.ix_(train, train)].astype(float, copy=False)
-        negative = decompose(part, "negative")
+        modulus, back = absolute(K[np.ix_(train, train)], weights[train, f])
         w = np.repeat(weights[train, f][:, None], len(lams), axis=1)
-        absolute = part - 2 * negative.matrix()
-        _, (A, c), bad = _solve(absolute, columns[train], w, lams, *settings)
-        flat = A.reshape(len(train), -1)
-        flat = flat - 2 * negative.vectors @ (negative.vectors.T @ flat)
+        _, (A, c), bad = _solve(modulus, columns[train], w, lams, *settings)
+        flat = back(A.reshape(len(train), -1))
         F = (K[np.ix_(held, train)] @ flat).reshape(len(held), *A.shape[1:]) + c
         scores.append(F.swapaxes(0, 1))
         n_bad += bad

@@ -5,6 +5,7 @@ score; ``weights`` (n,) summing to one; ``a`` (n, k) and ``c`` (k,) coefficients
 intercepts.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,7 +19,7 @@ from kreinlearn.problem import KreinDual, KreinRisk
 from kreinlearn.solvers.base import Callback, Row, Status
 from kreinlearn.solvers.cccp import CCCP
 from kreinlearn.solvers.newton import DualNewton
-from kreinlearn.spectrum.decompose import SMALL, extreme, split
+from kreinlearn.spectrum.decompose import SMALL, decompose, extreme, split
 
 LANCZOS_STEPS = 50
 """Enough to estimate mu_min; more would cost as much as the fit."""
@@ -113,6 +114,49 @@ def _positive_definite(K: Array, shift: float) -> bool:
     except LinAlgError:
         return False
     return True
+
+
+def absolute(K: Array, weights: Array) -> tuple[Array, Callable[[Array], Array]]:
+    """Return |K| and the map from its coefficients to those of K.
+
+    Parameters
+    ----------
+    K : ndarray of shape (n, n)
+        Gram matrix.
+    weights : ndarray of shape (n,)
+        Weights of the samples.
+
+    Returns
+    -------
+    absolute : ndarray of shape (n, n)
+        ``V |L| V'``, for equal weights.
+    back : callable
+        Takes a~ of shape (n, k) to a with ``K a = |K| a~``: for equal weights
+        ``a = V sign(L) V' a~ = a~ - 2 V_neg V_neg' a~``.
+
+    Notes
+    -----
+    A weight of two is to be a row repeated, and the modulus of a matrix with repeated
+    rows is that of ``W^1/2 K W^1/2``: so eigenpairs are taken of this, with W the
+    weights, and put back by ``W^-1/2``. Samples without weight are left alone.
+    """
+    used = np.flatnonzero(weights > 0)
+    root = np.sqrt(weights[used] / weights.max())[:, None]
+    part = K[np.ix_(used, used)].astype(float)
+    negative = decompose(root * part * root.T, "negative")
+    down = negative.vectors / root  # W^-1/2 V
+    up = negative.vectors * root  # W^1/2 V
+    changed = np.array(K)
+    changed[np.ix_(used, used)] -= (2 * (down * negative.values) @ down.T).astype(
+        K.dtype, copy=False
+    )
+
+    def back(a: Array) -> Array:
+        a = a.copy()
+        a[used] -= 2 * up @ (down.T @ a[used])
+        return a
+
+    return changed, back
 
 
 def fit_dual(

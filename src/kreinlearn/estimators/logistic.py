@@ -4,7 +4,6 @@ import warnings
 from typing import Any, Self
 
 import numpy as np
-from scipy.special import expit, log_expit, log_softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
@@ -22,13 +21,18 @@ from kreinlearn.estimators.base import (
     takes_matrices,
     training_gram,
 )
-from kreinlearn.estimators.fitting import fit_dual, fit_published, regime
+from kreinlearn.estimators.fitting import absolute, fit_dual, fit_published, regime
+from kreinlearn.estimators.scores import (
+    decision,
+    labels,
+    link_of,
+    log_probabilities,
+)
 from kreinlearn.exceptions import ConvergenceWarning, DivergenceWarning
 from kreinlearn.solvers.base import Status
 from kreinlearn.solvers.cccp import CCCP, PUBLISHED
 from kreinlearn.solvers.monitor import watcher
 from kreinlearn.solvers.newton import DualNewton
-from kreinlearn.spectrum.decompose import decompose
 
 
 class KreinLogisticRegression(ClassifierMixin, BaseEstimator):
@@ -199,20 +203,22 @@ class KreinLogisticRegression(ClassifierMixin, BaseEstimator):
         weights = check_weights(sample_weight, len(y))
         self.classes_, index = check_classes(y, weights)
         weights = weights * class_weighted(self.class_weight, self.classes_, index)
+        check_classes(y, weights)
         weights = weights / weights.sum()
 
         K = training_gram(self, X)
         self.X_fit_ = None if is_precomputed(self.kernel) else X
-        self._multinomial = self._is_multinomial(solver)
-        self.regime_, self.mu_min_ = regime(K, lam, weights.max(), self._multinomial)
-        negative = None
+        multinomial = self._is_multinomial(solver)
+        two = len(self.classes_) == 2
+        self._link = link_of(len(self.classes_), multinomial)
+        self.regime_, self.mu_min_ = regime(K, lam, weights.max(), multinomial)
+        back = None
         if self.norm == "hilbert":
             self.regime_ = "unique"
-            negative = decompose(K.astype(float, copy=False), "negative")
-            K = K - 2 * negative.matrix().astype(K.dtype, copy=False)
+            K, back = absolute(K, weights)
 
         onehot = (index[:, None] == np.arange(len(self.classes_))).astype(float)
-        columns = onehot if len(self.classes_) > 2 else onehot[:, 1:]
+        columns = onehot[:, 1:] if two else onehot
         settings = {
             "fit_intercept": bool(self.fit_intercept),
             "tol": self.tol,
@@ -223,12 +229,9 @@ class KreinLogisticRegression(ClassifierMixin, BaseEstimator):
             rng = np.random.default_rng(seed)
             fit = fit_published(solver, K, columns, weights, lam, rng=rng, **settings)
         else:
-            settings["multinomial"] = self._multinomial
+            settings["multinomial"] = multinomial
             fit = fit_dual(solver, K, columns, weights, lam, **settings)
-        a = fit.a
-        if negative is not None:
-            # Trained on |K| for a~; a = V sign(L) V' a~ gives K a = |K| a~.
-            a = a - 2 * negative.vectors @ (negative.vectors.T @ a)
+        a = fit.a if back is None else back(fit.a)
         self.dual_coef_, self.intercept_ = a.T, fit.c
         self.status_, self.n_iter_ = fit.status, fit.n_iter
         self.residual_, self.history_ = fit.residual, fit.history
@@ -316,8 +319,7 @@ class KreinLogisticRegression(ClassifierMixin, BaseEstimator):
         ndarray of shape (n_new,) or (n_new, n_classes)
             Scores; positive means the second of two classes.
         """
-        scores = self._scores(X)
-        return scores[:, 0] if len(self.classes_) == 2 else scores
+        return decision(self._scores(X))
 
     def predict(self, X: Any) -> Array:
         """Return the most probable labels.
@@ -333,9 +335,7 @@ class KreinLogisticRegression(ClassifierMixin, BaseEstimator):
             Labels.
         """
         scores = self._scores(X)
-        if len(self.classes_) == 2:
-            return self.classes_[(scores[:, 0] > 0).astype(int)]
-        return self.classes_[scores.argmax(axis=1)]
+        return labels(scores, self.classes_)
 
     def predict_proba(self, X: Any) -> Array:
         """Return the probabilities of the classes.
@@ -351,12 +351,7 @@ class KreinLogisticRegression(ClassifierMixin, BaseEstimator):
             The model's own probabilities, in the order of ``classes_``;
             one-versus-rest ones are scaled to sum to one.
         """
-        scores = self._scores(X)
-        if len(self.classes_) == 2:
-            return np.hstack([expit(-scores), expit(scores)])
-        if self._multinomial:
-            return np.exp(log_softmax(scores, axis=1))
-        return np.exp(self._log_one_versus_rest(scores))
+        return np.exp(self.predict_log_proba(X))
 
     def predict_log_proba(self, X: Any) -> Array:
         """Return the logarithms of the probabilities, without underflow.
@@ -372,13 +367,4 @@ class KreinLogisticRegression(ClassifierMixin, BaseEstimator):
             Log-probabilities, in the order of ``classes_``.
         """
         scores = self._scores(X)
-        if len(self.classes_) == 2:
-            return np.hstack([log_expit(-scores), log_expit(scores)])
-        if self._multinomial:
-            return log_softmax(scores, axis=1)
-        return self._log_one_versus_rest(scores)
-
-    @staticmethod
-    def _log_one_versus_rest(scores: Array) -> Array:
-        logs = log_expit(scores)
-        return logs - np.logaddexp.reduce(logs, axis=1, keepdims=True)
+        return log_probabilities(scores, self._link)

@@ -102,10 +102,7 @@ class _KernelMachine(ClassifierMixin, BaseEstimator, ABC):
     def _check_parameters(self) -> float:
         check_kernel(self.kernel)
         check_positive("tol", self.tol)
-        if self.dtype is not None and np.dtype(self.dtype) not in (
-            np.dtype("float32"),
-            np.dtype("float64"),
-        ):
+        if self.dtype is not None and np.dtype(self.dtype).char not in "fd":
             raise ValueError(
                 f"'dtype' must be None, 'float32' or 'float64', got {self.dtype!r}."
             )
@@ -193,8 +190,7 @@ class KreinSVC(_KernelMachine):
     max_iter : int, default=-1
         Most steps of LIBSVM for each class; -1 for no limit.
     dtype : {None, "float32", "float64"}, default=None
-        Precision in which the kernel is computed; None keeps that of X. All that
-        follows is in double precision.
+        Precision in which the kernel is computed; None keeps that of X.
 
     Attributes
     ----------
@@ -311,8 +307,7 @@ class DCASVC(_KernelMachine):
     max_iter : int, default=100
         Most convex subproblems for each class.
     dtype : {None, "float32", "float64"}, default=None
-        Precision in which the kernel is computed; None keeps that of X. All that
-        follows is in double precision.
+        Precision in which the kernel is computed; None keeps that of X.
 
     Attributes
     ----------
@@ -348,11 +343,9 @@ class DCASVC(_KernelMachine):
     is the machine of the clipped matrix, and the only one for a positive semidefinite
     K.
 
-    LIBSVM's classifier has no free linear term, but its epsilon-insensitive
-    regression has one in the targets. With targets t + eps y, and an eps as large as
-    the largest value that f can take, the sign constraints hold at the solution by
-    themselves and the two problems have the same minimizers. This is exact, not a
-    limit.
+    LIBSVM's classifier has no free linear term t, but its epsilon-insensitive
+    regression has one: with targets t + eps y and an eps above a known bound, both
+    have the same minimizer, exactly (``kreinlearn.estimators.margin.solve_tilted``).
 
     Reference [1]_ puts (truncated) DC steps inside a decomposition method, on a few
     variables at a time. Here the DC loop is outside and the decomposition method is
@@ -361,9 +354,8 @@ class DCASVC(_KernelMachine):
 
     The objective is flat near a stationary point: see ``residual_`` for how close a
     fit came, and lower ``tol`` if that matters. LIBSVM keeps K in single precision,
-    which bounds what can be had if C times the row sums of K is very large.
-
-    More than two classes are solved one against the rest.
+    which bounds what can be had if C times the row sums of K is very large. More than
+    two classes are solved one against the rest.
 
     References
     ----------

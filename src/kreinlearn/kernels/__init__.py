@@ -13,6 +13,13 @@ import numpy as np
 
 from kreinlearn._typing import Array
 from kreinlearn._validation import check_fits
+from kreinlearn.kernels.spd import (
+    spd_affine_invariant,
+    spd_distances,
+    spd_euclid,
+    spd_log_euclid,
+    spd_stein,
+)
 from kreinlearn.kernels.vector import (
     epanechnikov,
     gaussian_difference,
@@ -38,6 +45,11 @@ __all__ = [
     "power",
     "rbf",
     "resolve",
+    "spd_affine_invariant",
+    "spd_distances",
+    "spd_euclid",
+    "spd_log_euclid",
+    "spd_stein",
     "tanh",
     "tl1",
 ]
@@ -51,6 +63,10 @@ KERNELS: dict[str, Callable[..., Array]] = {
     "polynomial": polynomial,
     "power": power,
     "rbf": rbf,
+    "spd_affine_invariant": spd_affine_invariant,
+    "spd_euclid": spd_euclid,
+    "spd_log_euclid": spd_log_euclid,
+    "spd_stein": spd_stein,
     "tanh": tanh,
     "tl1": tl1,
 }

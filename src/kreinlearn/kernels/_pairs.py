@@ -28,8 +28,8 @@ SQUARE_TILE = (128, 128)
 LONG_TILE = (16, 512)
 """Rows and columns; either stays in the second cache, and long ones write faster."""
 
-SERIAL_TERMS = 4_000_000
-"""Terms to sum (and ten a pair for the rest) that take less time than a thread."""
+THREAD_TERMS = 4_000_000
+"""Terms to sum (and ten a pair for the rest) that are worth one more thread."""
 
 SHARES = 8
 """Pieces a thread gets on average; more are a better balance, fewer are fewer calls."""
@@ -204,9 +204,8 @@ def compare(
         tile_rows,
         tile_cols,
     )
-    n_tiles = -(-n // tile_rows)
-    n_threads = _tiles.n_threads() if out.size * (m + 10) > SERIAL_TERMS else 1
-    share_out(fill, n_tiles, n_threads)
+    n_threads = min(1 + out.size * (m + 10) // THREAD_TERMS, _tiles.n_threads())
+    share_out(fill, -(-n // tile_rows), n_threads)
     return out
 
 

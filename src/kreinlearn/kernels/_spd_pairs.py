@@ -12,8 +12,11 @@ from kreinlearn.kernels._pairs import share_out
 BAND = 16
 """Rows computed together: a buffer of 16 k numbers a thread is all the memory used."""
 
-LANES = 64
-"""Matrices that one row meets at once, a power of 2; their working space is in cache."""
+LANES, LANES_LARGE, LARGE = 64, 16, 64
+"""Matrices that one row meets at once, a power of 2, up to d = 64 and beyond.
+
+More of them is less overhead, as long as d^2 numbers for each stay in cache.
+"""
 
 SERIAL_WORK = 100_000
 """Pairs times d^3 that take less time than to start a thread."""
@@ -40,12 +43,26 @@ def affine_invariant(S: Array, T: Array | None, dtype: Any) -> Array:
 
     L = stacks.factors("X", S)
     R = L if T is None else stacks.factors("Y", T)
-    panels = stacks.pack(stacks.lower(R), LANES)
+    panels = stacks.pack(stacks.lower(R), _lanes(S.shape[1]))
 
     def fill(band: Array, i: slice, first: int) -> None:
         _spd_compiled.affine_invariant(band, L[i], panels[first:])
 
-    return _in_bands(fill, len(L), len(R), S.shape[1], T is None, dtype)
+    D = _in_bands(fill, len(L), len(R), S.shape[1], T is None, dtype)
+    if np.isnan(D.max()):  # the maximum passes on NaN
+        i, j = np.unravel_index(np.isnan(D).argmax(), D.shape)
+        other = f"X[{j}]" if T is None else f"Y[{j}]"
+        raise FloatingPointError(
+            f"The affine-invariant distance between X[{i}] and {other} or a matrix "
+            "near it was not found: their scales differ by more than double precision "
+            "can hold."
+        )
+    return D
+
+
+def _lanes(d: int) -> int:
+    """Return how many matrices of size d one row meets at once."""
+    return LANES if d <= LARGE else LANES_LARGE
 
 
 def stein(S: Array, T: Array | None, dtype: Any) -> Array:
@@ -73,7 +90,7 @@ def stein(S: Array, T: Array | None, dtype: Any) -> Array:
     def prepare(name: str, stack: Array) -> tuple[Array, Array, Array, Array]:
         stacks.factors(name, stack)
         rows = stacks.lower(stack)
-        panels = stacks.pack(rows, LANES)
+        panels = stacks.pack(rows, _lanes(d))
         eliminated = panels.copy()
         _spd_compiled.eliminate(eliminated, d)
         panel_pivots = np.ascontiguousarray(eliminated[:, diagonal])
@@ -109,22 +126,25 @@ def _in_bands(
     from kreinlearn.kernels import _spd_compiled
 
     out = np.empty((n, k), dtype)
-    n_lanes = -(-k // LANES) * LANES
+    lanes = _lanes(d)
+    is_small = n * k * d**3 < SERIAL_WORK
+    n_threads = 1 if is_small else _spd_compiled.n_threads()
+    height = min(BAND, -(-n // n_threads))
 
     def work(first_band: int, last_band: int) -> None:
-        for i0 in range(first_band * BAND, min(last_band * BAND, n), BAND):
-            i1 = min(i0 + BAND, n)
+        for i0 in range(first_band * height, min(last_band * height, n), height):
+            i1 = min(i0 + height, n)
             # Of a symmetric matrix the columns from i0 on, from the panel of i0 on.
             j0 = i0 if is_symmetric else 0
-            first = j0 // LANES
-            band = np.empty((i1 - i0, n_lanes - first * LANES))
+            first = j0 // lanes
+            start = first * lanes
+            band = np.empty((i1 - i0, -(-k // lanes) * lanes - start))
             fill(band, slice(i0, i1), first)
-            out[i0:i1, j0:] = band[:, j0 - first * LANES : k - first * LANES]
+            out[i0:i1, j0:] = band[:, j0 - start : k - start]
             if is_symmetric:
                 corner = np.triu(out[i0:i1, i0:i1], 1)
                 out[i0:i1, i0:i1] = corner + corner.T
                 out[i1:, i0:i1] = out[i0:i1, i1:].T
 
-    is_small = n * k * d**3 < SERIAL_WORK
-    share_out(work, -(-n // BAND), 1 if is_small else _spd_compiled.n_threads())
+    share_out(work, -(-n // height), n_threads)
     return out

@@ -86,13 +86,15 @@ def spd_distances(
     -----
     The affine-invariant distance needs the generalized eigenvalues of each pair. They
     are the squared singular values of inv(L) R, with Cholesky factors S = L L' and
-    T = R R', which one-sided Jacobi rotations find to high relative accuracy even if
-    S and T are ill-conditioned [1]_.
+    T = R R', and are computed as such, by the differential qd algorithm [1]_. The
+    usual way over the eigenvalues of the symmetric matrix inv(L) T inv(L)' has twice
+    the digits to lose: for condition numbers of 1e6 the error in a squared distance
+    is some 1e-8 instead of 1e-2.
 
     References
     ----------
-    .. [1] J. Demmel, K. Veselić, "Jacobi's method is more accurate than QR", SIAM
-       Journal on Matrix Analysis and Applications 13(4), 1992.
+    .. [1] K. V. Fernando, B. N. Parlett, "Accurate singular values and differential
+       qd algorithms", Numerische Mathematik 67, 1994.
 
     Examples
     --------

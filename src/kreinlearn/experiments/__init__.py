@@ -1,0 +1,107 @@
+"""Experiments as data: cells, a runner that resumes, and the published numbers."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+from kreinlearn._validation import check_choice, check_count
+from kreinlearn.datasets import available
+from kreinlearn.datasets.local import folder
+from kreinlearn.experiments.catalog import EXPERIMENTS, cost, worker_for
+from kreinlearn.experiments.halves import stored_name
+from kreinlearn.experiments.progress import watcher
+from kreinlearn.experiments.records import FAILED, forget, read
+from kreinlearn.experiments.run import LIMIT, Progress, run
+from kreinlearn.experiments.spec import Cell, grid
+
+__all__ = [
+    "EXPERIMENTS",
+    "Cell",
+    "Progress",
+    "grid",
+    "read",
+    "run",
+    "run_experiment",
+    "watcher",
+]
+
+
+def run_experiment(
+    name: str,
+    *,
+    data_home: str | os.PathLike[str] | None = None,
+    runs: int | None = None,
+    out: str | os.PathLike[str] = "results",
+    jobs: int | None = None,
+    limit: float = LIMIT,
+    retry: bool = False,
+    progress: Callable[[Progress], object] | None = None,
+) -> Path:
+    """Run an experiment of the paper, or what is missing of it.
+
+    Parameters
+    ----------
+    name : str
+        One of `EXPERIMENTS`.
+    data_home : path-like, optional
+        The data folder; by default that of `kreinlearn.datasets`.
+    runs : int, optional
+        Repetitions; by default as many as the experiment declares.
+    out : path-like
+        Folder of the records, ``NAME.jsonl``.
+    jobs : int, optional
+        Worker processes; by default one for each processor, or a single one with all
+        threads where seconds are measured.
+    limit : float
+        Seconds that one cell may take.
+    retry : bool
+        Run cells again whose record says error or timeout.
+    progress : callable, optional
+        Told after each cell; see `watcher`.
+
+    Returns
+    -------
+    Path
+        The file of records.
+
+    Raises
+    ------
+    FileNotFoundError
+        If a data set is missing; before any cell is run.
+    """
+    experiment = EXPERIMENTS[check_choice("name", name, EXPERIMENTS)]
+    cells = experiment.cells(None if runs is None else check_count("runs", runs))
+    path = Path(out) / f"{name}.jsonl"
+    found = read(path)
+    if retry:
+        forget(path, [each["key"] for each in found if each["status"] in FAILED])
+        found = read(path)
+    done = {record["key"] for record in found}
+    _check_data([cell for cell in cells if cell.key not in done], name, data_home)
+    if jobs is None and experiment.is_timed:
+        jobs = 1
+    run(
+        cells,
+        path,
+        worker_for(data_home),
+        jobs=jobs,
+        limit=limit,
+        cost=cost,
+        progress=progress,
+    )
+    return path
+
+
+def _check_data(
+    cells: list[Cell], name: str, data_home: str | os.PathLike[str] | None
+) -> None:
+    here = set(available(data_home))
+    needed = dict.fromkeys(stored_name(cell.dataset) for cell in cells)
+    missing = [each for each in needed if each not in here]
+    if missing:
+        listed = ", ".join(missing)
+        raise FileNotFoundError(
+            f"{name} needs data that are not in {folder(data_home)}: {listed}; run "
+            f"`krein data fetch {missing[0]}` and so on, or set KREINLEARN_DATA to the "
+            "folder that has them."
+        )

@@ -1,0 +1,105 @@
+"""Progress for people: a bar with the time left, or plain lines in a pipe."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, TextIO
+
+from kreinlearn.experiments.run import Progress
+
+Watcher = Callable[[Progress], object]
+
+
+@contextmanager
+def watcher(stream: TextIO, label: str = "") -> Iterator[Watcher]:
+    """Give a callable for `run` that writes progress to a stream.
+
+    Parameters
+    ----------
+    stream : text stream
+        Where to write: a bar if it is a terminal, a line a cell otherwise.
+    label : str
+        What is running.
+
+    Yields
+    ------
+    callable
+        For the parameter ``progress``.
+    """
+    if not stream.isatty():
+        yield lambda state: stream.write(line(state, label))
+        return
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        TextColumn,
+        TimeElapsedColumn,
+    )
+    from rich.progress import Progress as Bar
+
+    columns: tuple[Any, ...] = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("{task.fields[left]}"),
+    )
+    with Bar(*columns, console=Console(file=stream), transient=True) as bar:
+        task = bar.add_task(label, total=None, left="")
+
+        def show(state: Progress) -> None:
+            left = "" if state.left is None else f"{duration(state.left)} left"
+            bar.update(task, completed=state.done, total=state.total, left=left)
+
+        yield show
+
+
+def line(state: Progress, label: str = "") -> str:
+    """Return the state as one line of text.
+
+    Parameters
+    ----------
+    state : Progress
+        What the runner told.
+    label : str
+        What is running.
+
+    Returns
+    -------
+    str
+        With its line break.
+    """
+    head = f"{label} {state.done}/{state.total}".strip()
+    if state.record is None:
+        return f"{head} ({state.skipped} found)\n"
+    tail = f"{state.record['key']} {state.record['status']}"
+    if "acc" in state.record:
+        tail += f" {state.record['acc']:.3f}"
+    if state.left is not None:
+        tail += f", {duration(state.left)} left"
+    return f"{head} {tail}\n"
+
+
+def duration(seconds: float) -> str:
+    """Return a number of seconds for people.
+
+    Parameters
+    ----------
+    seconds : float
+        How long.
+
+    Returns
+    -------
+    str
+        Hours and minutes, or minutes and seconds.
+
+    Examples
+    --------
+    >>> from kreinlearn.experiments.progress import duration
+    >>> duration(59.6), duration(3725)
+    ('1m00s', '1h02m')
+    """
+    whole = round(seconds)
+    if whole >= 3600:
+        return f"{whole // 3600}h{whole % 3600 // 60:02d}m"
+    return f"{whole // 60}m{whole % 60:02d}s"

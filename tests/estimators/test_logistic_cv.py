@@ -1,0 +1,234 @@
+import numpy as np
+import pytest
+from sklearn.datasets import load_wine, make_moons
+from sklearn.metrics import accuracy_score, make_scorer
+from sklearn.model_selection import (
+    GridSearchCV,
+    GroupKFold,
+    ShuffleSplit,
+    StratifiedKFold,
+    cross_val_predict,
+)
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from kreinlearn import KreinLogisticRegression, KreinLogisticRegressionCV
+from kreinlearn.exceptions import ConvergenceWarning
+from kreinlearn.kernels import gram
+from kreinlearn.kernels.grids import default_grid, median_distance
+from tests.conftest import scaled
+
+EXPECTED = {
+    "precomputed": {
+        "check_decision_proba_consistency": "passes vectors, not similarities",
+    }
+}
+
+
+@parametrize_with_checks(
+    [
+        KreinLogisticRegressionCV(lams=[0.1, 0.01], cv=3),
+        KreinLogisticRegressionCV(lams=[0.1], cv=2, kernel="precomputed"),
+    ],
+    expected_failed_checks=lambda estimator: EXPECTED.get(estimator.kernel, {}),
+)
+@pytest.mark.filterwarnings(
+    "ignore::kreinlearn.exceptions.IndefiniteKernelWarning",
+    "ignore:The least populated class:UserWarning",
+)
+def test_scikit_learn_contract(estimator, check):
+    check(estimator)
+
+
+@pytest.fixture
+def moons():
+    X, y = make_moons(90, noise=0.25, random_state=1)
+    return scaled(X), y
+
+
+LAMS = [1e-1, 1e-2, 1e-3]
+
+
+@pytest.mark.parametrize("scoring", ["neg_log_loss", "accuracy", "roc_auc"])
+@pytest.mark.parametrize("norm", ["krein", "hilbert"])
+def test_scores_are_those_of_grid_search(moons, scoring, norm):
+    X, y = moons
+    cv = StratifiedKFold(4, shuffle=True, random_state=3)
+    mine = KreinLogisticRegressionCV(
+        lams=LAMS,
+        norms=[norm],
+        kernel_grid={"ratio": [0.4, 0.8]},
+        cv=cv,
+        scoring=scoring,
+    ).fit(X, y)
+    grid = GridSearchCV(
+        KreinLogisticRegression(norm=norm),
+        {"kernel_params": [{"ratio": 0.4}, {"ratio": 0.8}], "lam": LAMS},
+        cv=cv,
+        scoring=scoring,
+    ).fit(X, y)
+    theirs = np.array([grid.cv_results_[f"split{f}_test_score"] for f in range(4)])
+    assert mine.scores_.shape == (2, 1, 3, 4)
+    np.testing.assert_allclose(mine.scores_[:, 0], theirs.T.reshape(2, 3, 4), atol=1e-4)
+    assert mine.best_score_ == pytest.approx(grid.best_score_, abs=1e-4)
+
+
+def test_many_classes_and_grid_search():
+    X, y = load_wine(return_X_y=True)
+    X = scaled(X)
+    cv = StratifiedKFold(3)
+    for multi_class in ("ovr", "multinomial"):
+        mine = KreinLogisticRegressionCV(
+            lams=LAMS, norms=["krein"], kernel_grid={}, multi_class=multi_class, cv=cv
+        ).fit(X, y)
+        grid = GridSearchCV(
+            KreinLogisticRegression(multi_class=multi_class),
+            {"lam": LAMS},
+            cv=cv,
+            scoring="neg_log_loss",
+        ).fit(X, y)
+        np.testing.assert_allclose(
+            mine.scores_[0, 0].mean(axis=1),
+            grid.cv_results_["mean_test_score"],
+            atol=1e-4,
+        )
+        assert mine.lam_ == grid.best_params_["lam"]
+        np.testing.assert_allclose(mine.predict_proba(X), grid.predict_proba(X))
+
+
+def test_best_setting_is_refitted(moons):
+    X, y = moons
+    model = KreinLogisticRegressionCV(lams=LAMS, random_state=0).fit(X, y)
+    assert model.scores_.shape == (4, 2, 3, 5)
+    np.testing.assert_array_equal(model.lams_, LAMS)
+    i = model.kernel_settings_.index(model.kernel_params_)
+    j, k = model.norms.index(model.norm_), LAMS.index(model.lam_)
+    best = model.scores_.mean(axis=3)
+    assert model.best_score_ == best.max() == best[i, j, k]
+    alone = KreinLogisticRegression(
+        kernel_params=model.kernel_params_, norm=model.norm_, lam=model.lam_
+    ).fit(X, y)
+    np.testing.assert_array_equal(model.predict_proba(X), alone.predict_proba(X))
+    np.testing.assert_array_equal(model.predict(X), alone.predict(X))
+    np.testing.assert_array_equal(
+        model.decision_function(X), alone.decision_function(X)
+    )
+    np.testing.assert_allclose(
+        np.exp(model.predict_log_proba(X)), model.predict_proba(X)
+    )
+
+
+def test_held_out_probabilities_are_cross_val_predict(moons):
+    X, y = moons
+    cv = StratifiedKFold(5, shuffle=True, random_state=0)
+    model = KreinLogisticRegressionCV(
+        lams=[1e-2], norms=["krein"], kernel_grid={}, cv=cv
+    ).fit(X, y)
+    expected = cross_val_predict(
+        KreinLogisticRegression(), X, y, cv=cv, method="predict_proba"
+    )
+    np.testing.assert_allclose(model.held_out_proba_, expected, atol=1e-4)
+
+
+def test_ties_go_to_more_regularization(moons):
+    X, y = moons
+
+    def indifferent(estimator, X, y):
+        return 1.0
+
+    model = KreinLogisticRegressionCV(lams=LAMS, scoring=indifferent).fit(X, y)
+    assert model.lam_ == 0.1 and model.norm_ == "krein"
+    assert model.kernel_params_ == {"ratio": 0.3}
+
+
+def test_splitters_groups_and_scorers(moons):
+    X, y = moons
+    groups = np.arange(90) // 6
+    settings = {"lams": LAMS, "kernel_grid": {}, "norms": ["krein"]}
+    model = KreinLogisticRegressionCV(cv=GroupKFold(3), **settings)
+    assert model.fit(X, y, groups=groups).scores_.shape == (1, 1, 3, 3)
+    random = ShuffleSplit(2, test_size=0.2, random_state=0)
+    model = KreinLogisticRegressionCV(cv=random, **settings).fit(X, y)
+    assert np.isnan(model.held_out_proba_).any()
+    listed = list(StratifiedKFold(2).split(X, y))
+    scorer = make_scorer(accuracy_score)
+    model = KreinLogisticRegressionCV(cv=listed, scoring=scorer, **settings).fit(X, y)
+    assert 0.5 < model.best_score_ <= 1.0
+
+
+def test_precomputed_agrees_with_the_kernel(moons):
+    X, y = moons
+    K = gram(X, kernel="tl1", ratio=0.5)
+    given = KreinLogisticRegressionCV(kernel="precomputed", lams=LAMS).fit(K, y)
+    named = KreinLogisticRegressionCV(
+        kernel_params={"ratio": 0.5}, lams=LAMS, random_state=None
+    ).fit(X, y)
+    np.testing.assert_allclose(given.scores_, named.scores_)
+    assert named.kernel_settings_ == [{"ratio": 0.5}]
+    np.testing.assert_allclose(given.predict_proba(K), named.predict_proba(X))
+
+
+def test_weights_are_used_in_fits_and_scores(moons):
+    X, y = moons
+    listed = list(StratifiedKFold(3).split(X, y))
+    weights = np.where(np.arange(90) % 4 == 0, 2.0, 1.0)
+    settings = {"lams": LAMS, "kernel_grid": {}, "norms": ["krein"]}
+    model = KreinLogisticRegressionCV(cv=listed, **settings)
+    weighted = model.fit(X, y, sample_weight=weights).scores_.copy()
+    rows = np.repeat(np.arange(90), weights.astype(int))
+    place = [np.flatnonzero(np.isin(rows, held)) for _, held in listed]
+    folds = [(np.setdiff1d(np.arange(len(rows)), p), p) for p in place]
+    repeated = KreinLogisticRegressionCV(cv=folds, **settings).fit(X[rows], y[rows])
+    np.testing.assert_allclose(weighted, repeated.scores_, atol=1e-4)
+    balanced = KreinLogisticRegressionCV(class_weight="balanced", **settings)
+    assert balanced.fit(X[:60], y[:60]).score(X, y) > 0.8
+    names = np.array(["no", "yes"])[y]
+    named = KreinLogisticRegressionCV(class_weight={"no": 1, "yes": 5}, **settings)
+    assert (named.fit(X, names).predict(X) == "yes").mean() > 0.5
+
+
+def test_without_refit_there_is_nothing_to_predict_with(moons):
+    X, y = moons
+    model = KreinLogisticRegressionCV(lams=LAMS, refit=False).fit(X, y)
+    assert model.lam_ in LAMS
+    with pytest.raises(AttributeError, match="refit=False.*set refit=True"):
+        model.predict(X)
+
+
+def test_unconverged_fits_are_counted(moons):
+    X, y = moons
+    model = KreinLogisticRegressionCV(lams=[1e-3], max_iter=1, refit=False)
+    with pytest.warns(ConvergenceWarning, match="40 of 40 fits .* max_iter=1"):
+        model.fit(X, y)
+
+
+def test_verbose_prints_a_line_a_norm(moons, capsys):
+    X, y = moons
+    KreinLogisticRegressionCV(lams=LAMS, kernel_grid={}, verbose=1).fit(X, y)
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].split() == ["kernel", "norm", "lam", "score"] and len(lines) == 3
+
+
+@pytest.mark.parametrize(
+    ("params", "words"),
+    [
+        ({"lams": []}, "'lams' must be a sequence of positive numbers, got"),
+        ({"lams": 0.1}, "'lams' must be a sequence of positive numbers, got 0.1"),
+        ({"lams": [0.1, -1.0]}, "'lams' must be a positive number, got -1.0"),
+        ({"norms": "krein"}, "'norms' must be a sequence .* got 'krein'"),
+        ({"norms": ["l2"]}, "'norms' must be one of .* got 'l2'"),
+        ({"scoring": "fame"}, "fame"),
+        ({"kernel": "tl2"}, "'kernel' must be one of .* got 'tl2'"),
+    ],
+)
+def test_bad_parameters(moons, params, words):
+    X, y = moons
+    with pytest.raises(ValueError, match=words):
+        KreinLogisticRegressionCV(**params).fit(X, y)
+
+
+def test_default_grids(rng):
+    X = rng.uniform(size=(700, 3))
+    middle = median_distance(X, "euclidean")
+    assert default_grid("rbf", X)["sigma"][2] == pytest.approx(middle)
+    assert default_grid("linear", X) == {} == default_grid(np.dot, X)
+    assert median_distance(np.zeros((5, 2)), "euclidean") == 1.0
