@@ -54,8 +54,18 @@ MAY_IMPORT = {
     "features": (set(), {"sklearn"}),
     "persistence": ({"estimators"}, {"sklearn", "skops"}),
     "datasets/*": ({"datasets"}, {"sklearn", "pooch"}),
+    "experiments/paper/*": ({"experiments.paper"}, set()),
+    "experiments/spec": (set(), set()),
+    "experiments/records": ({"experiments.spec"}, set()),
+    "experiments/pool": ({"experiments.spec"}, {"threadpoolctl"}),
+    "experiments/run": (
+        {"experiments.spec", "experiments.records", "experiments.pool"},
+        set(),
+    ),
+    "experiments/progress": ({"experiments.run"}, {"rich"}),
+    # Below the estimators too: a cross-validation shares what its fits have in common.
     "experiments/*": (
-        {"experiments", "datasets", "features", "estimators"},
+        BELOW | {"experiments", "datasets", "features", "estimators"},
         {"sklearn"},
     ),
     "report/*": (

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import asdict
 from importlib.metadata import version
+from typing import Literal
 
 import click
 
@@ -45,10 +46,9 @@ def demo(as_json: bool) -> None:
     from rich.table import Table
 
     table = Table(title="Test accuracy on the other half (best of a row in bold)")
-    for name in ("data", "n", "mu_min", "negative"):
-        table.add_column(name, justify="left" if name == "data" else "right")
-    for method in METHODS:
-        table.add_column(method, justify="right")
+    for name in ("data", "n", "mu_min", "neg.", *METHODS):
+        side: Literal["left", "right"] = "left" if name == "data" else "right"
+        table.add_column(name, justify=side, no_wrap=True)
     for data, found in rows.items():
         first = next(iter(found.values()))
         best = max(outcome.accuracy for outcome in found.values())
@@ -56,7 +56,7 @@ def demo(as_json: bool) -> None:
             data,
             str(first.n_train),
             f"{first.mu_min:.2f}",
-            f"{first.negative_share:.1%}",
+            f"{abs(first.negative_share):.1%}",
             *(
                 f"[bold]{found[m].accuracy:.3f}[/bold]"
                 if found[m].accuracy == best
@@ -71,9 +71,9 @@ def demo(as_json: bool) -> None:
     table.add_row("mean", "", "", "", *(f"{mean:.3f}" for mean in means))
     Console().print(table)
     click.echo(
-        "mu_min: smallest eigenvalue of the training matrix; below zero no kernel\n"
-        "method accepts it as it is. negative: share of the negative eigenvalues in\n"
-        "the sum of moduli. 'ours, tl1 chosen' also chooses the range of the kernel.\n"
+        "All but 'ours' learn with one TL1 matrix; mu_min is its smallest eigenvalue,\n"
+        "neg. the share of negative ones in the sum of moduli. Below zero no kernel\n"
+        "method accepts it as it is. 'ours' tries and averages kernels and ranges.\n"
         "Next: python -c 'import kreinlearn; help(kreinlearn.KreinLogisticRegression)'"
     )
 
@@ -91,7 +91,7 @@ def info(as_json: bool) -> None:
 
     facts["python"] = platform.python_version()
     facts["platform"] = platform.platform()
-    facts["numba threads"] = numba.config.NUMBA_NUM_THREADS
+    facts["numba threads"] = numba.get_num_threads()
     for pool in threadpool_info():
         key = f"{pool['user_api']} ({pool['internal_api']} {pool['version']})"
         facts[key] = f"{pool['num_threads']} threads"
@@ -123,7 +123,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     except (ValueError, TypeError, OSError, MemoryError) as error:
         click.echo(f"krein: {' '.join(str(error).split())}", err=True)
         code = 2
-    except (click.Abort, KeyboardInterrupt):
+    except (click.Abort, KeyboardInterrupt):  # click has ended the line by then
         click.echo("krein: interrupted.", err=True)
         code = 130
     sys.exit(code if isinstance(code, int) else 0)

@@ -163,7 +163,7 @@ class RegionCovariance(TransformerMixin, BaseEstimator):
             ) from None
         rows, columns = check_count("grid", rows), check_count("grid", columns)
         ridge = self.ridge
-        if not isinstance(ridge, Real) or not 0 <= ridge < np.inf:
+        if not isinstance(ridge, Real) or not 0 <= float(ridge) < np.inf:
             raise ValueError(f"'ridge' must be a number, 0 or above, got {ridge!r}.")
         white = None if self.white is None else check_positive("white", self.white)
         return rows, columns, float(ridge), white

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from scipy.special import expit
 from sklearn.datasets import load_wine, make_moons
 from sklearn.metrics import accuracy_score, make_scorer
 from sklearn.model_selection import (
@@ -12,6 +13,8 @@ from sklearn.model_selection import (
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from kreinlearn import KreinLogisticRegression, KreinLogisticRegressionCV
+from kreinlearn.estimators.cross import held_out
+from kreinlearn.estimators.judge import pooling_weights
 from kreinlearn.exceptions import ConvergenceWarning
 from kreinlearn.kernels import gram
 from kreinlearn.kernels.grids import default_grid, median_distance
@@ -26,7 +29,7 @@ EXPECTED = {
 
 @parametrize_with_checks(
     [
-        KreinLogisticRegressionCV(lams=[0.1, 0.01], cv=3),
+        KreinLogisticRegressionCV(lams=[0.1, 0.01], cv=2, kernel_grid={"tl1": {}}),
         KreinLogisticRegressionCV(lams=[0.1], cv=2, kernel="precomputed"),
     ],
     expected_failed_checks=lambda estimator: EXPECTED.get(estimator.kernel, {}),
@@ -56,6 +59,7 @@ def test_scores_are_those_of_grid_search(moons, scoring, norm):
     mine = KreinLogisticRegressionCV(
         lams=LAMS,
         norms=[norm],
+        kernel="tl1",
         kernel_grid={"ratio": [0.4, 0.8]},
         cv=cv,
         scoring=scoring,
@@ -78,7 +82,12 @@ def test_many_classes_and_grid_search():
     cv = StratifiedKFold(3)
     for multi_class in ("ovr", "multinomial"):
         mine = KreinLogisticRegressionCV(
-            lams=LAMS, norms=["krein"], kernel_grid={}, multi_class=multi_class, cv=cv
+            lams=LAMS,
+            norms=["krein"],
+            kernel="tl1",
+            kernel_grid={},
+            multi_class=multi_class,
+            cv=cv,
         ).fit(X, y)
         grid = GridSearchCV(
             KreinLogisticRegression(multi_class=multi_class),
@@ -97,16 +106,19 @@ def test_many_classes_and_grid_search():
 
 def test_best_setting_is_refitted(moons):
     X, y = moons
-    model = KreinLogisticRegressionCV(lams=LAMS, random_state=0).fit(X, y)
-    assert model.scores_.shape == (4, 2, 3, 5)
+    model = KreinLogisticRegressionCV(
+        lams=LAMS, kernel="tl1", average=False, random_state=0
+    ).fit(X, y)
+    assert model.scores_.shape == (6, 2, 3, 5)
     np.testing.assert_array_equal(model.lams_, LAMS)
-    i = model.kernel_settings_.index(model.kernel_params_)
+    i = model.kernel_settings_.index((model.kernel_, model.kernel_params_))
     j, k = model.norms.index(model.norm_), LAMS.index(model.lam_)
     best = model.scores_.mean(axis=3)
     assert model.best_score_ == best.max() == best[i, j, k]
     alone = KreinLogisticRegression(
         kernel_params=model.kernel_params_, norm=model.norm_, lam=model.lam_
     ).fit(X, y)
+    assert len(model.estimators_) == 1 and model.weights_.tolist() == [1.0]
     np.testing.assert_array_equal(model.predict_proba(X), alone.predict_proba(X))
     np.testing.assert_array_equal(model.predict(X), alone.predict(X))
     np.testing.assert_array_equal(
@@ -117,11 +129,59 @@ def test_best_setting_is_refitted(moons):
     )
 
 
+def test_settings_are_averaged_by_their_weights(moons):
+    X, y = moons
+    model = KreinLogisticRegressionCV(lams=LAMS).fit(X, y)
+    assert {name for name, _ in model.kernel_settings_} == {"tl1", "rbf", "laplacian"}
+    assert len(model.estimators_) > 1
+    assert model.weights_.sum() == pytest.approx(1) and model.weights_.min() >= 0.01
+    pooled = sum(
+        weight * estimator.decision_function(X)
+        for weight, estimator in zip(model.weights_, model.estimators_, strict=True)
+    )
+    np.testing.assert_allclose(model.decision_function(X), pooled)
+    np.testing.assert_allclose(model.predict_proba(X)[:, 1], expit(pooled))
+    np.testing.assert_array_equal(model.predict(X), pooled > 0)
+    assert model.score(X, y) > 0.9
+
+
+def test_pooling_weights():
+    rng = np.random.default_rng(0)
+    good, bad = -rng.uniform(0.1, 0.2, 200), -rng.uniform(1.0, 2.0, 200)
+    weights = pooling_weights(np.stack([good, bad, good]), np.ones(200))
+    np.testing.assert_allclose(weights, [0.5, 0.0, 0.5], atol=1e-12)
+    # close calls count nearly alike, although their sums differ by several units
+    noise = 0.3 * rng.standard_normal((2, 200))
+    close = pooling_weights(-np.abs(0.5 + noise), np.ones(200))
+    assert 0.1 < close.min()
+    # an impossible event does not make a number of nothing
+    wrong = good.copy()
+    wrong[0] = -np.inf
+    assert np.isfinite(pooling_weights(np.stack([good, wrong]), np.ones(200))).all()
+    # a weight of two is a sample seen twice
+    twice = pooling_weights(np.stack([good, bad]), np.full(200, 2.0))
+    np.testing.assert_allclose(twice, [1.0, 0.0], atol=1e-12)
+
+
+def test_both_norms_are_solved_once_where_they_are_the_same(moons, monkeypatch):
+    X, y = moons
+    norms = []
+
+    def spy(norm, *args, **settings):
+        norms.append(norm)
+        return held_out(norm, *args, **settings)
+
+    monkeypatch.setattr("kreinlearn.estimators.logistic_cv.held_out", spy)
+    model = KreinLogisticRegressionCV(lams=LAMS, kernel="rbf", kernel_grid={})
+    model.fit(X, y)
+    assert norms == ["krein"] and np.ptp(model.scores_, axis=1).max() == 0
+
+
 def test_held_out_probabilities_are_cross_val_predict(moons):
     X, y = moons
     cv = StratifiedKFold(5, shuffle=True, random_state=0)
     model = KreinLogisticRegressionCV(
-        lams=[1e-2], norms=["krein"], kernel_grid={}, cv=cv
+        lams=[1e-2], norms=["krein"], kernel="tl1", kernel_grid={}, cv=cv
     ).fit(X, y)
     expected = cross_val_predict(
         KreinLogisticRegression(), X, y, cv=cv, method="predict_proba"
@@ -137,13 +197,13 @@ def test_ties_go_to_more_regularization(moons):
 
     model = KreinLogisticRegressionCV(lams=LAMS, scoring=indifferent).fit(X, y)
     assert model.lam_ == 0.1 and model.norm_ == "krein"
-    assert model.kernel_params_ == {"ratio": 0.3}
+    assert (model.kernel_, model.kernel_params_) == ("tl1", {"ratio": 0.1})
 
 
 def test_splitters_groups_and_scorers(moons):
     X, y = moons
     groups = np.arange(90) // 6
-    settings = {"lams": LAMS, "kernel_grid": {}, "norms": ["krein"]}
+    settings = {"lams": LAMS, "kernel": "tl1", "kernel_grid": {}, "norms": ["krein"]}
     model = KreinLogisticRegressionCV(cv=GroupKFold(3), **settings)
     assert model.fit(X, y, groups=groups).scores_.shape == (1, 1, 3, 3)
     random = ShuffleSplit(2, test_size=0.2, random_state=0)
@@ -160,10 +220,10 @@ def test_precomputed_agrees_with_the_kernel(moons):
     K = gram(X, kernel="tl1", ratio=0.5)
     given = KreinLogisticRegressionCV(kernel="precomputed", lams=LAMS).fit(K, y)
     named = KreinLogisticRegressionCV(
-        kernel_params={"ratio": 0.5}, lams=LAMS, random_state=None
+        kernel="tl1", kernel_params={"ratio": 0.5}, lams=LAMS
     ).fit(X, y)
     np.testing.assert_allclose(given.scores_, named.scores_)
-    assert named.kernel_settings_ == [{"ratio": 0.5}]
+    assert named.kernel_settings_ == [("tl1", {"ratio": 0.5})]
     np.testing.assert_allclose(given.predict_proba(K), named.predict_proba(X))
 
 
@@ -171,7 +231,7 @@ def test_weights_are_used_in_fits_and_scores(moons):
     X, y = moons
     listed = list(StratifiedKFold(3).split(X, y))
     weights = np.where(np.arange(90) % 4 == 0, 2.0, 1.0)
-    settings = {"lams": LAMS, "kernel_grid": {}, "norms": ["krein"]}
+    settings = {"lams": LAMS, "kernel": "tl1", "kernel_grid": {}, "norms": ["krein"]}
     model = KreinLogisticRegressionCV(cv=listed, **settings)
     weighted = model.fit(X, y, sample_weight=weights).scores_.copy()
     rows = np.repeat(np.arange(90), weights.astype(int))
@@ -188,7 +248,7 @@ def test_weights_are_used_in_fits_and_scores(moons):
 
 def test_without_refit_there_is_nothing_to_predict_with(moons):
     X, y = moons
-    model = KreinLogisticRegressionCV(lams=LAMS, refit=False).fit(X, y)
+    model = KreinLogisticRegressionCV(lams=LAMS, kernel="tl1", refit=False).fit(X, y)
     assert model.lam_ in LAMS
     with pytest.raises(AttributeError, match="refit=False.*set refit=True"):
         model.predict(X)
@@ -196,16 +256,22 @@ def test_without_refit_there_is_nothing_to_predict_with(moons):
 
 def test_unconverged_fits_are_counted(moons):
     X, y = moons
-    model = KreinLogisticRegressionCV(lams=[1e-3], max_iter=1, refit=False)
-    with pytest.warns(ConvergenceWarning, match="40 of 40 fits .* max_iter=1"):
+    model = KreinLogisticRegressionCV(
+        lams=[1e-3], kernel="tl1", kernel_grid={}, max_iter=1, refit=False
+    )
+    with pytest.warns(ConvergenceWarning, match="5 of 5 fits .* max_iter=1 in"):
         model.fit(X, y)
 
 
 def test_verbose_prints_a_line_a_norm(moons, capsys):
     X, y = moons
-    KreinLogisticRegressionCV(lams=LAMS, kernel_grid={}, verbose=1).fit(X, y)
+    corners = np.random.default_rng(0).integers(0, 3, (60, 5)) / 2  # indefinite
+    KreinLogisticRegressionCV(
+        lams=LAMS, kernel="tl1", kernel_grid={"ratio": [0.7]}, verbose=1, refit=False
+    ).fit(corners, y[:60])
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0].split() == ["kernel", "norm", "lam", "score"] and len(lines) == 3
+    assert lines[0].split() == ["kernel", "ratio", "norm", "lam", "score"]
+    assert len(lines) == 3
 
 
 @pytest.mark.parametrize(
@@ -218,6 +284,9 @@ def test_verbose_prints_a_line_a_norm(moons, capsys):
         ({"norms": ["l2"]}, "'norms' must be one of .* got 'l2'"),
         ({"scoring": "fame"}, "fame"),
         ({"kernel": "tl2"}, "'kernel' must be one of .* got 'tl2'"),
+        ({"kernel": ("tl1", "tl2")}, "'kernel' must be one of .* got 'tl2'"),
+        ({"kernel_params": {"tau": 1}}, "Several kernels go with neither .*'tau': 1"),
+        ({"kernel": ("tl1", "precomputed")}, "Several kernels go with neither"),
     ],
 )
 def test_bad_parameters(moons, params, words):

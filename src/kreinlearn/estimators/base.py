@@ -73,7 +73,13 @@ def check_kernel(kernel: Any) -> None:
 
 
 def check_samples(
-    estimator: Any, X: Any, y: Any = None, *, reset: bool, dtype: Any = None
+    estimator: Any,
+    X: Any,
+    y: Any = None,
+    *,
+    reset: bool,
+    dtype: Any = None,
+    kernel: Any = None,
 ) -> tuple[Any, Any]:
     """Return validated samples and labels, whatever the kernel takes.
 
@@ -89,6 +95,8 @@ def check_samples(
         True in fit, where y is required; False in predict.
     dtype : dtype, optional
         Precision to convert to.
+    kernel : str or callable, optional
+        In place of the estimator's own.
 
     Returns
     -------
@@ -97,7 +105,7 @@ def check_samples(
     y : ndarray of shape (n_samples,) or None
         Labels.
     """
-    kernel = estimator.kernel
+    kernel = estimator.kernel if kernel is None else kernel
     if not isinstance(kernel, str):
         X = _as_array_if_numbers(X)
     if isinstance(kernel, str) or isinstance(X, np.ndarray):

@@ -28,10 +28,13 @@ Fold = tuple[Array, Array]
 
 @dataclass(frozen=True)
 class Held:
-    """Scores of held-out samples: one array (L, n_held, k) a fold, and the failures."""
+    """Scores of held-out samples: one array (L, n_held, k) a fold.
+
+    ``converged`` has shape (n_folds, L).
+    """
 
     scores: list[Array]
-    n_unconverged: int
+    converged: Array
 
 
 def held_out(
@@ -83,24 +86,24 @@ def held_out(
         n_lams, n_folds = len(lams), len(folds)
         # problem j is fold j // L with lam j % L
         each = np.repeat(np.arange(n_folds), n_lams)
-        F, _, bad = _solve(
+        F, _, converged = _solve(
             K, columns, weights[:, each], np.tile(lams, n_folds), *settings
         )
         scores = [
             F[held][:, f * n_lams : (f + 1) * n_lams].swapaxes(0, 1)
             for f, (_, held) in enumerate(folds)
         ]
-        return Held(scores, bad)
-    scores, n_bad = [], 0
+        return Held(scores, converged.reshape(n_folds, n_lams))
+    scores, endings = [], []
     for f, (train, held) in enumerate(folds):
         modulus, back = absolute(K[np.ix_(train, train)], weights[train, f])
         w = np.repeat(weights[train, f][:, None], len(lams), axis=1)
-        _, (A, c), bad = _solve(modulus, columns[train], w, lams, *settings)
+        _, (A, c), converged = _solve(modulus, columns[train], w, lams, *settings)
         flat = back(A.reshape(len(train), -1))
         F = (K[np.ix_(held, train)] @ flat).reshape(len(held), *A.shape[1:]) + c
         scores.append(F.swapaxes(0, 1))
-        n_bad += bad
-    return Held(scores, n_bad)
+        endings.append(converged)
+    return Held(scores, np.array(endings))
 
 
 def _solve(
@@ -113,8 +116,12 @@ def _solve(
     fit_intercept: bool,
     tol: float,
     callback: Callback | None,
-) -> tuple[Array, tuple[Array, Array], int]:
-    """Solve one problem for each column of weights; scores have shape (n, P, k)."""
+) -> tuple[Array, tuple[Array, Array], Array]:
+    """Solve one problem for each column of weights.
+
+    Returns scores of shape (n, P, k), coefficients and intercepts, and whether each
+    problem converged, shape (P,).
+    """
     n, k = columns.shape
     P = weights.shape[1]
     if multinomial:
@@ -125,6 +132,7 @@ def _solve(
     block = KreinDual(Dense(K), Y, w, lam, loss_for(multinomial), fit_intercept)
     result = solver.solve(block, tol=tol, callback=callback)
     point = block.point(result.w)
-    bad = sum(status is not Status.CONVERGED for status in result.status)
+    ended: Array = np.array([s is Status.CONVERGED for s in result.status])
+    converged = np.asarray(ended if multinomial else ended.reshape(P, k).all(axis=1))
     c = point.c.reshape(P, k)
-    return point.F.reshape(n, P, k) + c, (point.A.reshape(n, P, k), c), bad
+    return point.F.reshape(n, P, k) + c, (point.A.reshape(n, P, k), c), converged

@@ -99,12 +99,25 @@ def regime(
         max_steps=LANCZOS_STEPS,
         enough=lambda value, error: value <= -limit,
     )
-    proven = bound.value > -limit and _positive_definite(K, limit)
+    proven = bound.value > -limit and positive_definite(K, limit)
     return ("unique" if proven else "nonconvex"), bound.value
 
 
-def _positive_definite(K: Array, shift: float) -> bool:
-    """Tell whether K + shift I has a Cholesky factor, if one can be afforded."""
+def positive_definite(K: Array, shift: float) -> bool:
+    """Tell whether K + shift I has a Cholesky factor, if one can be afforded.
+
+    Parameters
+    ----------
+    K : ndarray of shape (n, n)
+        Symmetric matrix.
+    shift : float
+        Added to its diagonal.
+
+    Returns
+    -------
+    bool
+        False too if n is too large to try.
+    """
     if len(K) > CERTIFIED:
         return False
     shifted = K.astype(float)

@@ -5,7 +5,6 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.metrics import check_scoring
 from sklearn.model_selection import ParameterGrid, StratifiedKFold, check_cv
 from sklearn.utils.validation import check_is_fitted
 
@@ -21,54 +20,66 @@ from kreinlearn.estimators.base import (
     takes_matrices,
     training_gram,
 )
-from kreinlearn.estimators.cross import Fold, held_out
+from kreinlearn.estimators.cross import Fold, Held, held_out
+from kreinlearn.estimators.fitting import positive_definite
+from kreinlearn.estimators.judge import Judge, pooling_weights
 from kreinlearn.estimators.logistic import KreinLogisticRegression
-from kreinlearn.estimators.scores import (
-    Link,
-    decision,
-    labels,
-    link_of,
-    log_probabilities,
-)
+from kreinlearn.estimators.scores import decision, labels, link_of, log_probabilities
 from kreinlearn.exceptions import ConvergenceWarning
 from kreinlearn.kernels.grids import default_grid
 from kreinlearn.solvers.monitor import watcher
 from kreinlearn.solvers.newton import DualNewton
 
-LAMS = (1.0, 0.3, 0.1, 0.03, 1e-2, 3e-3, 1e-3, 3e-4, 1e-4, 1e-5, 1e-6)
-"""Values of lam that are tried by default."""
+N_LAMS = (100.0, 30.0, 10.0, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01, 0.001)
+"""Values of n * lam that are tried by default: those of 1 / C in other tools."""
 SEARCH_TOL = 1e-4
 """Residual of the fits in cross-validation: no score changes below it."""
+ROUNDING = 1e-10
+"""Negative eigenvalues this small beside the diagonal leave both norms the same."""
+SHARED = (
+    "fit_intercept",
+    "multi_class",
+    "class_weight",
+    "tol",
+    "max_iter",
+    "dtype",
+)
+"""Parameters handed on to the estimator of one setting."""
 
 
 class KreinLogisticRegressionCV(ClassifierMixin, BaseEstimator):
     """Logistic regression with any similarity, its settings by cross-validation.
 
-    Chooses lam, the norm and the parameters of the kernel on the training samples,
-    then fits `KreinLogisticRegression` with them to all.
+    For each setting of the kernel, lam and the norm are chosen on held-out samples.
+    The best of all settings is learned, and by default the settings are averaged,
+    each by the weight that its held-out predictions earn it.
 
     Parameters
     ----------
     lams : sequence of float, default=None
-        Regularizations to try; None for eleven values from 1 to 1e-6.
+        Regularizations to try; None for ten values from 100 / n to 0.001 / n.
     norms : sequence of {"krein", "hilbert"}, default=("krein", "hilbert")
-        Norms to try.
-    kernel : str or callable, default="tl1"
-        As in `KreinLogisticRegression`.
+        Norms to try; where K has no negative eigenvalue they are the same.
+    kernel : str, callable or sequence of these, default=("tl1", "rbf", "laplacian")
+        Kernels to try, or the only one; "precomputed" for a Gram matrix.
     kernel_params : dict, default=None
-        Parameters of the kernel that are fixed.
-    kernel_grid : dict of str to list, default=None
-        Parameters of the kernel to try; None for the kernel's own grid: ``ratio`` 0.3
-        to 0.9 for "tl1", multiples of the median distance for Gaussians. An empty dict
-        tries nothing.
+        Parameters that are fixed, if there is one kernel.
+    kernel_grid : dict, default=None
+        Parameters to try: for one kernel lists of values by parameter, for several
+        kernels such a dict by name. None, or a name left out, means the kernel's own
+        grid: ``ratio`` 0.1 to 0.9 for "tl1", multiples of the median distance for
+        Gaussians. An empty dict tries nothing.
     cv : int, splitter or iterable, default=5
         As in scikit-learn; an int means stratified folds, shuffled by
         ``random_state``.
     scoring : str or callable, default="neg_log_loss"
-        The judge. Log-loss chooses better than accuracy on small data, which has
-        many ties.
+        The judge. Log-loss chooses better than accuracy on small data, where accuracy
+        has many ties.
+    average : bool, default=True
+        Whether to average the scores of all settings of the kernel, each with its
+        best lam and norm, instead of using the best setting alone.
     refit : bool, default=True
-        Whether to fit the best setting to all samples; without it nothing can be
+        Whether to fit what was chosen to all samples; without it nothing can be
         predicted.
     fit_intercept, multi_class, class_weight, tol, max_iter, dtype, verbose
         As in `KreinLogisticRegression`.
@@ -77,21 +88,25 @@ class KreinLogisticRegressionCV(ClassifierMixin, BaseEstimator):
 
     Attributes
     ----------
-    lam_, norm_, kernel_params_ : float, str, dict
+    kernel_, kernel_params_, norm_, lam_ : str or callable, dict, str, float
         The best setting.
     scores_ : ndarray of shape (n_kernel_settings, n_norms, n_lams, n_folds)
         Scores of the held-out samples; larger is better.
     lams_ : ndarray of shape (n_lams,)
         Regularizations tried, decreasing.
-    kernel_settings_ : list of dict
-        Parameters of the kernel tried, in the order of ``scores_``.
+    kernel_settings_ : list of (kernel, dict)
+        Kernels and their parameters tried, in the order of ``scores_``.
     best_score_ : float
         Mean score of the best setting over the folds.
     held_out_proba_ : ndarray of shape (n_samples, n_classes)
-        Probabilities of each sample by the best setting while it was held out, for
-        calibration plots; NaN where ``cv`` never held it out.
-    best_estimator_ : KreinLogisticRegression
-        The best setting, fitted to all samples; if ``refit``.
+        Probabilities of each sample while it was held out, averaged as in prediction,
+        for calibration plots; NaN where ``cv`` never held it out.
+    estimators_ : list of KreinLogisticRegression
+        What predictions are made of, fitted to all samples; if ``refit``.
+    weights_ : ndarray of shape (n_estimators,)
+        Their weights, which sum to one.
+    n_iter_ : int
+        Most iterations of any of them.
     classes_, n_features_in_, feature_names_in_
         As in `KreinLogisticRegression`.
 
@@ -99,27 +114,30 @@ class KreinLogisticRegressionCV(ClassifierMixin, BaseEstimator):
     -----
     Ties go to the larger lam, then to the setting that comes first. The folds with
     the norm a'Ka are solved as one block with the grid of lam, see
-    ``kreinlearn.estimators.cross``.
+    ``kreinlearn.estimators.cross``; the weights are those of
+    ``kreinlearn.estimators.judge.pooling_weights``.
 
     Examples
     --------
     >>> from kreinlearn import KreinLogisticRegressionCV
     >>> from kreinlearn.datasets import make_monks
+    >>> from sklearn.preprocessing import minmax_scale
     >>> X, y = make_monks(1)
-    >>> model = KreinLogisticRegressionCV(lams=[1e-2, 1e-3], random_state=0)
-    >>> model.fit(X, y).scores_.shape
-    (4, 2, 2, 5)
+    >>> model = KreinLogisticRegressionCV(kernel="tl1", lams=[1e-2, 1e-3])
+    >>> model.fit(minmax_scale(X), y).scores_.shape
+    (6, 2, 2, 5)
     """
 
     def __init__(
         self,
         lams=None,
         norms=("krein", "hilbert"),
-        kernel="tl1",
+        kernel=("tl1", "rbf", "laplacian"),
         kernel_params=None,
         kernel_grid=None,
         cv=5,
         scoring="neg_log_loss",
+        average=True,
         refit=True,
         fit_intercept=True,
         multi_class="auto",
@@ -137,6 +155,7 @@ class KreinLogisticRegressionCV(ClassifierMixin, BaseEstimator):
         self.kernel_grid = kernel_grid
         self.cv = cv
         self.scoring = scoring
+        self.average = average
         self.refit = refit
         self.fit_intercept = fit_intercept
         self.multi_class = multi_class
@@ -150,7 +169,7 @@ class KreinLogisticRegressionCV(ClassifierMixin, BaseEstimator):
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = is_precomputed(self.kernel)
-        tags.input_tags.three_d_array = takes_matrices(self.kernel)
+        tags.input_tags.three_d_array = any(map(takes_matrices, self._kernels()))
         return tags
 
     def fit(
@@ -174,29 +193,60 @@ class KreinLogisticRegressionCV(ClassifierMixin, BaseEstimator):
         self : KreinLogisticRegressionCV
             The fitted estimator.
         """
-        self.lams_ = self._check_parameters()
-        X, y = check_samples(self, X, y, reset=True, dtype=self.dtype)
+        lams = self._check_parameters()
+        X, y = self._check_samples(X, y, reset=True)
         given = check_weights(sample_weight, len(y))
         self.classes_, index = check_classes(y, given)
-        folds = self._folds(y, groups)
-        weights = self._fold_weights(folds, given, index)
-        onehot = (index[:, None] == np.arange(len(self.classes_))).astype(float)
-        two = len(self.classes_) == 2
-        columns = onehot[:, 1:] if two else onehot
-        multinomial = not two and self.multi_class != "ovr"
-        link = link_of(len(self.classes_), multinomial)
-        judge = _Judge(self, y, given if sample_weight is not None else None, link)
-
+        self.lams_ = np.array(N_LAMS) / len(y) if lams is None else lams
         self.kernel_settings_ = self._kernel_settings(X)
+        folds = self._folds(y, groups)
+        two = len(self.classes_) == 2
+        multinomial = not two and self.multi_class != "ovr"
+        self._link = link_of(len(self.classes_), multinomial)
+        judge = Judge(self, y, None if sample_weight is None else given, self._link)
+        held = self._search(X, index, given, folds, judge, multinomial)
+        settings, weights = self._choose(held, folds, judge, given)
+        if self.refit:
+            self.weights_ = weights[weights > 0]
+            self.estimators_ = [
+                self._with(kernel, params, lam=lam, norm=norm).fit(
+                    X, y, sample_weight=sample_weight
+                )
+                for (kernel, params, norm, lam), weight in zip(
+                    settings, weights, strict=True
+                )
+                if weight > 0
+            ]
+            self.n_iter_ = max(model.n_iter_ for model in self.estimators_)
+        return self
+
+    def _search(
+        self,
+        X: Any,
+        index: Array,
+        given: Array,
+        folds: list[Fold],
+        judge: Judge,
+        multinomial: bool,
+    ) -> dict[tuple[int, int], Held]:
+        """Fit every setting to every fold; learn ``scores_``."""
+        onehot = (index[:, None] == np.arange(len(self.classes_))).astype(float)
+        columns = onehot[:, 1:] if len(self.classes_) == 2 else onehot
+        weights = self._fold_weights(folds, given, index)
         shape = (len(self.kernel_settings_), len(self.norms), len(self.lams_))
         self.scores_ = np.empty((*shape, len(folds)))
-        held: dict[tuple[int, int], list[Array]] = {}
-        n_unconverged = 0
+        held: dict[tuple[int, int], Held] = {}
         watch = watcher(self.verbose)
-        for i, setting in enumerate(self.kernel_settings_):
-            K = training_gram(self._with(setting), X)
+        for i, (kernel, params) in enumerate(self.kernel_settings_):
+            K = training_gram(self._with(kernel, params), X)
+            same = len(self.norms) > 1 and positive_definite(
+                K, ROUNDING * float(np.abs(K.diagonal()).mean())
+            )
             for j, norm in enumerate(self.norms):
-                part = held_out(
+                if same and j > 0:
+                    held[i, j], self.scores_[i, j] = held[i, 0], self.scores_[i, 0]
+                    continue
+                held[i, j] = held_out(
                     norm,
                     K,
                     columns,
@@ -208,32 +258,91 @@ class KreinLogisticRegressionCV(ClassifierMixin, BaseEstimator):
                     fit_intercept=bool(self.fit_intercept),
                     tol=max(SEARCH_TOL, self.tol),
                 )
-                n_unconverged += part.n_unconverged
-                held[i, j] = part.scores
                 for f, (_, rows) in enumerate(folds):
-                    self.scores_[i, j, :, f] = judge(part.scores[f], rows)
+                    for k, scores in enumerate(held[i, j].scores[f]):
+                        self.scores_[i, j, k, f] = judge(scores, rows)
                 if watch is not None:
                     best = self.scores_[i, j].mean(axis=1)
-                    row = {"kernel": str(setting), "norm": norm}
+                    row = {"kernel": _name(kernel), **params, "norm": norm}
                     row |= {"lam": self.lams_[best.argmax()], "score": best.max()}
                     watch(row)
-        self._choose(held, folds, len(y), link)
-        if n_unconverged:
-            total = self.scores_.size
-            warnings.warn(
-                f"{n_unconverged} of {total} fits in cross-validation did not reach "
-                f"residual {max(SEARCH_TOL, self.tol):.0e} within max_iter="
-                f"{self.max_iter}; their scores were used as they are.",
-                ConvergenceWarning,
-                stacklevel=2,
-            )
-        if self.refit:
-            best = self._with(self.kernel_params_, lam=self.lam_, norm=self.norm_)
-            self.best_estimator_ = best.fit(X, y, sample_weight=sample_weight)
-        return self
+        return held
 
-    def _check_parameters(self) -> Array:
-        check_kernel(self.kernel)
+    def _choose(
+        self,
+        held: dict[tuple[int, int], Held],
+        folds: list[Fold],
+        judge: Judge,
+        given: Array,
+    ) -> tuple[list[tuple[Any, dict[str, Any], str, float]], Array]:
+        """Learn the best setting; return one setting a kernel setting, and weights."""
+        mean = self.scores_.mean(axis=3)
+        mean = np.where(np.isnan(mean), -np.inf, mean)
+        # lams fall, so that the first of equal scores has the largest
+        by_lam = mean.transpose(2, 0, 1)
+        best = np.unravel_index(by_lam.argmax(), by_lam.shape)
+        n_settings = len(self.kernel_settings_)
+        picks = [
+            np.unravel_index(by_lam[:, i].argmax(), by_lam[:, i].shape)
+            for i in range(n_settings)
+        ]
+        settings = [
+            (*self.kernel_settings_[i], self.norms[j], float(self.lams_[k]))
+            for i, (k, j) in enumerate(picks)
+        ]
+        i = int(best[1])
+        self.kernel_, self.kernel_params_, self.norm_, self.lam_ = settings[i]
+        self.best_score_ = float(mean[i, best[2], best[0]])
+
+        # scores of each pick where a sample was held out, averaged over repetitions
+        n, k = len(given), held[0, 0].scores[0].shape[2]
+        pooled = np.zeros((n_settings, n, k))
+        times = np.zeros(n)
+        for f, (_, rows) in enumerate(folds):
+            np.add.at(times, rows, 1.0)
+            for g, (lam, j) in enumerate(picks):
+                np.add.at(pooled[g], rows, held[g, int(j)].scores[f][lam])
+        seen = np.flatnonzero(times)
+        pooled = pooled[:, seen] / times[seen, None]
+        weights = np.zeros(n_settings)
+        weights[i] = 1.0
+        if self.average and n_settings > 1:
+            logs = np.stack([judge.logs(scores, seen) for scores in pooled])
+            weights = pooling_weights(logs, given[seen])
+        scores = np.tensordot(weights, pooled, 1)
+        self.held_out_proba_ = np.full((n, len(self.classes_)), np.nan)
+        self.held_out_proba_[seen] = np.exp(log_probabilities(scores, self._link))
+        self._warn(
+            [
+                held[g, int(picks[g][1])].converged[:, picks[g][0]]
+                for g in range(n_settings)
+                if weights[g] > 0
+            ]
+        )
+        return settings, weights
+
+    def _warn(self, converged: list[Array]) -> None:
+        n_failed = int((~np.array(converged)).sum())
+        if n_failed:
+            warnings.warn(
+                f"{n_failed} of {np.size(converged)} fits of the chosen settings did "
+                f"not reach residual {max(SEARCH_TOL, self.tol):.0e} within max_iter="
+                f"{self.max_iter} in cross-validation; their scores were used as they "
+                "are. Raise max_iter, or try larger lams.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+
+    def _check_parameters(self) -> Array | None:
+        for kernel in self._kernels():
+            check_kernel(kernel)
+        if len(self._kernels()) > 1 and (
+            self.kernel_params or any(map(is_precomputed, self._kernels()))
+        ):
+            raise ValueError(
+                "Several kernels go with neither 'kernel_params' nor 'precomputed', "
+                f"got kernel={self.kernel!r} and kernel_params={self.kernel_params!r}."
+            )
         check_choice("multi_class", self.multi_class, ["auto", "ovr", "multinomial"])
         if isinstance(self.norms, str) or len(self.norms) == 0:
             raise ValueError(
@@ -242,28 +351,29 @@ class KreinLogisticRegressionCV(ClassifierMixin, BaseEstimator):
             )
         for norm in self.norms:
             check_choice("norms", norm, ["krein", "hilbert"])
-        lams = LAMS if self.lams is None else self.lams
-        if np.ndim(lams) != 1 or len(lams) == 0:
+        if self.lams is None:
+            return None
+        if np.ndim(self.lams) != 1 or len(self.lams) == 0:
             raise ValueError(
                 f"'lams' must be a sequence of positive numbers, got {self.lams!r}."
             )
-        return np.sort([check_positive("lams", lam) for lam in lams])[::-1]
+        return np.sort([check_positive("lams", lam) for lam in self.lams])[::-1]
 
-    def _with(self, setting: dict[str, Any], **chosen: Any) -> KreinLogisticRegression:
+    def _kernels(self) -> list[Any]:
+        single = isinstance(self.kernel, str) or callable(self.kernel)
+        return [self.kernel] if single else list(self.kernel)
+
+    def _check_samples(self, X: Any, y: Any = None, *, reset: bool) -> tuple[Any, Any]:
+        return check_samples(
+            self, X, y, reset=reset, dtype=self.dtype, kernel=self._kernels()[0]
+        )
+
+    def _with(
+        self, kernel: Any, params: dict[str, Any], **chosen: Any
+    ) -> KreinLogisticRegression:
         """Return the estimator of one setting."""
-        shared = {
-            name: getattr(self, name)
-            for name in (
-                "kernel",
-                "fit_intercept",
-                "multi_class",
-                "class_weight",
-                "tol",
-                "max_iter",
-                "dtype",
-            )
-        }
-        return KreinLogisticRegression(kernel_params=setting, **shared, **chosen)
+        shared = {name: getattr(self, name) for name in SHARED}
+        return KreinLogisticRegression(kernel, params, **shared, **chosen)
 
     def _folds(self, y: Array, groups: Any) -> list[Fold]:
         cv = self.cv
@@ -284,35 +394,35 @@ class KreinLogisticRegressionCV(ClassifierMixin, BaseEstimator):
             weights[train, f] = w / w.sum()
         return weights
 
-    def _kernel_settings(self, X: Any) -> list[dict[str, Any]]:
+    def _kernel_settings(self, X: Any) -> list[tuple[Any, dict[str, Any]]]:
+        kernels = self._kernels()
         fixed = self.kernel_params or {}
-        grid = self.kernel_grid
-        if grid is None:
-            grid = {} if is_precomputed(self.kernel) else default_grid(self.kernel, X)
-            grid = {name: values for name, values in grid.items() if name not in fixed}
-        return [{**fixed, **setting} for setting in ParameterGrid(grid)]
+        settings = []
+        for kernel in kernels:
+            grid = self.kernel_grid
+            if grid is not None and len(kernels) > 1:
+                grid = grid.get(kernel)
+            if grid is None:
+                own = {} if is_precomputed(kernel) else default_grid(kernel, X)
+                grid = {name: own[name] for name in own if name not in fixed}
+            settings += [(kernel, {**fixed, **one}) for one in ParameterGrid(grid)]
+        return settings
 
-    def _choose(
-        self,
-        held: dict[tuple[int, int], list[Array]],
-        folds: list[Fold],
-        n: int,
-        link: Link,
-    ) -> None:
-        mean = self.scores_.mean(axis=3)
-        # lams fall, so that the first of equal scores has the largest
-        by_lam = np.where(np.isnan(mean), -np.inf, mean).transpose(2, 0, 1)
-        k, i, j = np.unravel_index(by_lam.argmax(), by_lam.shape)
-        self.lam_ = float(self.lams_[k])
-        self.norm_ = self.norms[j]
-        self.kernel_params_ = self.kernel_settings_[i]
-        self.best_score_ = float(mean[i, j, k])
-        self.held_out_proba_ = np.full((n, len(self.classes_)), np.nan)
-        for (_, rows), scores in zip(folds, held[int(i), int(j)], strict=True):
-            self.held_out_proba_[rows] = np.exp(log_probabilities(scores[k], link))
+    def _scores(self, X: Any) -> Array:
+        """Averaged scores of new samples, shape (n_new, n_columns)."""
+        check_is_fitted(self)
+        if not hasattr(self, "estimators_"):
+            raise AttributeError(
+                "KreinLogisticRegressionCV was fitted with refit=False and has no "
+                "model to predict with: set refit=True and fit again."
+            )
+        X, _ = self._check_samples(X, reset=False)
+        each = [np.asarray(model.decision_function(X)) for model in self.estimators_]
+        pooled = np.tensordot(self.weights_, np.stack(each), 1)
+        return pooled[:, None] if pooled.ndim == 1 else pooled
 
     def decision_function(self, X: Any) -> Array:
-        """Return the scores of the best estimator.
+        """Return the averaged scores.
 
         Parameters
         ----------
@@ -324,7 +434,7 @@ class KreinLogisticRegressionCV(ClassifierMixin, BaseEstimator):
         ndarray of shape (n_new,) or (n_new, n_classes)
             Scores.
         """
-        return self._best(X).decision_function(X)
+        return decision(self._scores(X))
 
     def predict(self, X: Any) -> Array:
         """Return the most probable labels.
@@ -339,7 +449,8 @@ class KreinLogisticRegressionCV(ClassifierMixin, BaseEstimator):
         ndarray of shape (n_new,)
             Labels.
         """
-        return self._best(X).predict(X)
+        scores = self._scores(X)
+        return labels(scores, self.classes_)
 
     def predict_proba(self, X: Any) -> Array:
         """Return the probabilities of the classes.
@@ -354,7 +465,7 @@ class KreinLogisticRegressionCV(ClassifierMixin, BaseEstimator):
         ndarray of shape (n_new, n_classes)
             Probabilities, in the order of ``classes_``.
         """
-        return self._best(X).predict_proba(X)
+        return np.exp(self.predict_log_proba(X))
 
     def predict_log_proba(self, X: Any) -> Array:
         """Return the logarithms of the probabilities, without underflow.
@@ -369,70 +480,9 @@ class KreinLogisticRegressionCV(ClassifierMixin, BaseEstimator):
         ndarray of shape (n_new, n_classes)
             Log-probabilities, in the order of ``classes_``.
         """
-        return self._best(X).predict_log_proba(X)
-
-    def _best(self, X: Any) -> KreinLogisticRegression:
-        check_is_fitted(self)
-        if not hasattr(self, "best_estimator_"):
-            raise AttributeError(
-                "KreinLogisticRegressionCV was fitted with refit=False and has no "
-                "model to predict with: set refit=True and fit again."
-            )
-        # names and number of features are those that this estimator has seen
-        check_samples(self, X, reset=False, dtype=self.dtype)
-        return self.best_estimator_
+        scores = self._scores(X)
+        return log_probabilities(scores, self._link)
 
 
-class _Judge:
-    """Scores held-out samples for each lam with any scikit-learn scorer."""
-
-    def __init__(
-        self,
-        estimator: KreinLogisticRegressionCV,
-        y: Array,
-        weights: Array | None,
-        link: Link,
-    ) -> None:
-        self.classes, self.y, self.weights, self.link = (
-            estimator.classes_,
-            y,
-            weights,
-            link,
-        )
-        self.log_loss = estimator.scoring == "neg_log_loss"
-        self.scorer = check_scoring(estimator, scoring=estimator.scoring)
-
-    def __call__(self, scores: Array, rows: Array) -> Array:
-        """Return one score for each lam."""
-        y = self.y[rows]
-        w = None if self.weights is None else self.weights[rows]
-        if self.log_loss:
-            # By hand, since a fold need not hold every class.
-            right = np.searchsorted(self.classes, y)
-            logs = np.stack([log_probabilities(s, self.link) for s in scores])
-            return np.average(logs[:, np.arange(len(y)), right], axis=1, weights=w)
-        extra = {} if w is None else {"sample_weight": w}
-        positions = np.arange(len(rows))[:, None]
-        return np.array(
-            [
-                self.scorer(_HeldOut(self.classes, s, self.link), positions, y, **extra)
-                for s in scores
-            ]
-        )
-
-
-class _HeldOut(ClassifierMixin, BaseEstimator):
-    """A classifier that answers with scores found before; X are positions."""
-
-    def __init__(self, classes: Array, scores: Array, link: Link) -> None:
-        self.classes, self.scores, self.link = classes, scores, link
-        self.classes_ = classes
-
-    def decision_function(self, X: Array) -> Array:
-        return decision(self.scores[X[:, 0]])
-
-    def predict(self, X: Array) -> Array:
-        return labels(self.scores[X[:, 0]], self.classes)
-
-    def predict_proba(self, X: Array) -> Array:
-        return np.exp(log_probabilities(self.scores[X[:, 0]], self.link))
+def _name(kernel: Any) -> str:
+    return kernel if isinstance(kernel, str) else getattr(kernel, "__name__", "kernel")

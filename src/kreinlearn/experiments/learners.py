@@ -62,12 +62,12 @@ class Learner(Protocol):
 
 @dataclass(frozen=True)
 class Exact:
-    """Kernel logistic regression by Newton's method, on K or on a repaired K.
+    r"""Kernel logistic regression by Newton's method, on K or on a repaired K.
 
     Parameters
     ----------
     norm : {"krein", "hilbert"}
-        Penalty a'Ka or a'\\|K\\|a.
+        Penalty a'Ka or a'\|K\|a.
     repair : str, optional
         Mode of `SpectrumRepair`, applied first.
     out_of_sample : {"exact", "none"}

@@ -71,7 +71,7 @@ def rounded(value: Any) -> Any:
     """
     if isinstance(value, Mapping):
         return {str(name): rounded(each) for name, each in value.items()}
-    if isinstance(value, list | tuple) or getattr(value, "ndim", 0):
+    if isinstance(value, list | tuple) or getattr(value, "ndim", 0) > 0:
         return [rounded(each) for each in value]
     if hasattr(value, "item"):
         value = value.item()

@@ -80,7 +80,7 @@ def _reflect(first, square, scales):
 
 
 @njit(**_FUSED)
-def _bidiagonalize(M, squares, links, scales, sums):
+def _bidiagonalize(M, squares, links, scales, work):
     """Reduce M to bidiagonal form by Householder reflections from both sides.
 
     Gives the squared diagonal and superdiagonal; M is destroyed.
@@ -100,6 +100,7 @@ def _bidiagonalize(M, squares, links, scales, sums):
         _reflect(v[k], square, scales)
         for c in range(k + 1, d):
             column = M[c]
+            sums = work[0]
             for q in range(lanes):
                 sums[q] = 0.0
             for r in range(k, d):
@@ -123,19 +124,20 @@ def _bidiagonalize(M, squares, links, scales, sums):
         _reflect(M[k + 1, k], link, scales)
         for r in range(k + 1, d):
             for q in range(lanes):
-                sums[q] = 0.0
-            for c in range(k + 1, d):
-                u = M[c, k]
-                entry = M[c, r]
+                work[r, q] = 0.0
+        for c in range(k + 1, d):
+            column = M[c]
+            for r in range(k + 1, d):
                 for q in range(lanes):
-                    sums[q] += u[q] * entry[q]
+                    work[r, q] += column[k, q] * column[r, q]
+        for r in range(k + 1, d):
             for q in range(lanes):
-                sums[q] *= scales[q]
-            for c in range(k + 1, d):
-                u = M[c, k]
-                entry = M[c, r]
+                work[r, q] *= scales[q]
+        for c in range(k + 1, d):
+            column = M[c]
+            for r in range(k + 1, d):
                 for q in range(lanes):
-                    entry[q] -= sums[q] * u[q]
+                    column[r, q] -= work[r, q] * column[k, q]
 
 
 @njit(**_FUSED)
@@ -225,10 +227,11 @@ def _largest(values):
 
 @njit(**_FUSED)
 def _eigenvalues(squares, links, new_squares, new_links, values, work):
-    """Find the squared singular values of bidiagonal matrices, the smallest first.
+    """Find the squared singular values of bidiagonal matrices, one after the other.
 
-    All lanes go on until the last of them has found its eigenvalue; the others take
-    steps without a shift meanwhile. Tells whether all were found.
+    Lanes that have found an eigenvalue wait for the others before they look for the
+    next: they take steps without a shift, and with the link to it cut, lest it couple
+    again. Tells whether all were found.
     """
     d, lanes = squares.shape
     total, shifts, damping, left = work[5], work[6], work[7], work[8]
@@ -248,6 +251,7 @@ def _eigenvalues(squares, links, new_squares, new_links, values, work):
             for q in range(lanes):
                 left[q] = link[q] - NEGLIGIBLE * (total[q] + last[q])
                 shifts[q] = left[q]
+                link[q] = link[q] if left[q] > 0.0 else TINY
             if _largest(shifts) <= 0.0:
                 break
             if step == STEPS:
@@ -259,16 +263,17 @@ def _eigenvalues(squares, links, new_squares, new_links, values, work):
             least = work[1]
             for q in range(lanes):
                 left[q] = -least[q]
-                total[q] += shifts[q]
             if _largest(left) > 0.0:
                 # Rare: in some lane the bound was too large by rounding. Step back.
                 for q in range(lanes):
                     if least[q] < 0.0:
-                        total[q] -= shifts[q]
+                        shifts[q] = 0.0
                         damping[q] *= 0.5
                         for i in range(m):
                             new_squares[i, q] = squares[i, q]
                             new_links[i, q] = links[i, q]
+            for q in range(lanes):
+                total[q] += shifts[q]
             squares, new_squares = new_squares, squares
             links, new_links = new_links, links
         for q in range(lanes):
@@ -322,7 +327,7 @@ def affine_invariant(out, L, panels):
     for i in range(n):
         for p in range(len(panels)):
             _whiten(M, L[i], panels[p])
-            _bidiagonalize(M, squares, links, work[0], work[1])
+            _bidiagonalize(M, squares, links, work[0], values)
             was_found = _eigenvalues(
                 squares, links, new_squares, new_links, values, work
             )

@@ -12,10 +12,11 @@ from kreinlearn.kernels._pairs import share_out
 BAND = 16
 """Rows computed together: a buffer of 16 k numbers a thread is all the memory used."""
 
-LANES, LANES_LARGE, LARGE = 64, 16, 64
-"""Matrices that one row meets at once, a power of 2, up to d = 64 and beyond.
+LANES = (64, 32, 16)
+"""Matrices that one row meets at once, powers of 2.
 
-More of them is less overhead, as long as d^2 numbers for each stay in cache.
+More of them is less overhead, as long as there are many more, so that few are computed
+in vain, and as d^2 numbers for each stay in cache.
 """
 
 SERIAL_WORK = 100_000
@@ -43,7 +44,7 @@ def affine_invariant(S: Array, T: Array | None, dtype: Any) -> Array:
 
     L = stacks.factors("X", S)
     R = L if T is None else stacks.factors("Y", T)
-    panels = stacks.pack(stacks.lower(R), _lanes(S.shape[1]))
+    panels = stacks.pack(stacks.lower(R), _lanes(*R.shape[:2]))
 
     def fill(band: Array, i: slice, first: int) -> None:
         _spd_compiled.affine_invariant(band, L[i], panels[first:])
@@ -60,9 +61,10 @@ def affine_invariant(S: Array, T: Array | None, dtype: Any) -> Array:
     return D
 
 
-def _lanes(d: int) -> int:
-    """Return how many matrices of size d one row meets at once."""
-    return LANES if d <= LARGE else LANES_LARGE
+def _lanes(k: int, d: int) -> int:
+    """Return how many of k matrices of size d one row should meet at once."""
+    fitting = [q for q in LANES if 8 * q <= k and q * d**2 <= 2**17]
+    return max(fitting, default=min(LANES))
 
 
 def stein(S: Array, T: Array | None, dtype: Any) -> Array:
@@ -90,7 +92,7 @@ def stein(S: Array, T: Array | None, dtype: Any) -> Array:
     def prepare(name: str, stack: Array) -> tuple[Array, Array, Array, Array]:
         stacks.factors(name, stack)
         rows = stacks.lower(stack)
-        panels = stacks.pack(rows, _lanes(d))
+        panels = stacks.pack(rows, _lanes(*stack.shape[:2]))
         eliminated = panels.copy()
         _spd_compiled.eliminate(eliminated, d)
         panel_pivots = np.ascontiguousarray(eliminated[:, diagonal])
@@ -126,7 +128,7 @@ def _in_bands(
     from kreinlearn.kernels import _spd_compiled
 
     out = np.empty((n, k), dtype)
-    lanes = _lanes(d)
+    lanes = _lanes(k, d)
     is_small = n * k * d**3 < SERIAL_WORK
     n_threads = 1 if is_small else _spd_compiled.n_threads()
     height = min(BAND, -(-n // n_threads))

@@ -7,8 +7,12 @@ from scipy.spatial.distance import pdist
 
 from kreinlearn._typing import Array
 
-RATIOS = (0.3, 0.5, 0.7, 0.9)
-"""Multiples of the number of features for the range tau of the TL1 kernel."""
+RATIOS = (0.1, 0.2, 0.3, 0.5, 0.7, 0.9)
+"""Multiples of the number of features for the range tau of the TL1 kernel.
+
+On training halves of sixteen small data sets, cross-validation chose values below 0.3
+in one case of six.
+"""
 WIDTHS = (0.25, 0.5, 1.0, 2.0, 4.0)
 """Multiples of the median distance for the widths of Gaussians and their like."""
 SAMPLED = 500
@@ -35,7 +39,7 @@ def default_grid(kernel: Any, X: Any) -> dict[str, list[float]]:
     Examples
     --------
     >>> default_grid("tl1", [[0.0], [1.0]])
-    {'ratio': [0.3, 0.5, 0.7, 0.9]}
+    {'ratio': [0.1, 0.2, 0.3, 0.5, 0.7, 0.9]}
     >>> default_grid("rbf", [[0.0], [1.0]])
     {'sigma': [0.25, 0.5, 1.0, 2.0, 4.0]}
     """

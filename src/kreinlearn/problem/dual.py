@@ -30,6 +30,8 @@ from kreinlearn.operators import Symmetric
 
 INTERCEPT_STEPS = 200
 """Enough bisections for any double; Newton steps usually end after five."""
+SETTLED = 1e-12
+"""The same where Newton's method has come to rest, if it will not go further."""
 BALANCED = 1e-16
 """Sum of weighted errors that is zero to rounding; the weights sum to one."""
 MODERATE = 50.0
@@ -82,13 +84,36 @@ def intercepts(
     start = np.zeros(F.shape[1:]) if start is None else start
     if F.shape[-1] == 1:
         return _binary_intercepts(Y, F, weights, start)
-    each = [
-        _multinomial_intercept((w[:, None] * y).sum(axis=0), f, w, guess)
-        for y, f, w, guess in zip(
-            Y.swapaxes(0, 1), F.swapaxes(0, 1), weights.T, start, strict=True
-        )
-    ]
-    return np.array(each)
+    return _multinomial_intercepts(Y, F, weights, start)
+
+
+def _multinomial_intercepts(Y: Array, F: Array, w: Array, start: Array) -> Array:
+    """Newton's method on all problems at once; the stubborn ones again, with care."""
+    target = np.einsum("np,npc->pc", w, Y)
+    c = start - start.mean(axis=-1, keepdims=True)
+    left = np.flatnonzero(np.ptp(F + c, axis=(0, 2)) <= MODERATE)
+    stubborn = set(range(len(c))) - set(left.tolist())
+    size = np.full(len(c), np.inf)
+    for _ in range(INTERCEPT_STEPS):
+        if left.size == 0:
+            break
+        prob = softmax(F[:, left] + c[left], axis=-1)
+        weighted = w[:, left, None] * prob
+        mass = weighted.sum(axis=0)
+        gradient = mass - target[left]
+        new = np.abs(gradient).max(axis=-1)
+        worse = new > size[left] / 2
+        stubborn |= set(left[worse & (new > SETTLED)].tolist())
+        going = (new > BALANCED) & ~worse
+        size[left] = new
+        left, gradient, mass = left[going], gradient[going], mass[going]
+        hessian = -np.einsum("npc,npd->pcd", weighted[:, going], prob[:, going])
+        hessian[:, np.arange(mass.shape[1]), np.arange(mass.shape[1])] += mass
+        inverse = np.linalg.pinv(hessian, rcond=1e-12, hermitian=True)
+        c[left] -= np.einsum("pcd,pd->pc", inverse, gradient)
+    for p in stubborn:
+        c[p] = _multinomial_intercept(target[p], F[:, p], w[:, p], start[p])
+    return np.asarray(c - c.mean(axis=-1, keepdims=True))
 
 
 def _multinomial_intercept(target: Array, f: Array, w: Array, start: Array) -> Array:

@@ -1,0 +1,124 @@
+"""Judging held-out scores, and weighing models by what they said of held-out samples.
+
+Letters: ``scores`` (n_held, k) of one setting on one fold; G models; ``logs`` (G, n)
+log-probability that a model gave each sample's own class while it was held out.
+"""
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.metrics import check_scoring
+
+from kreinlearn._typing import Array
+from kreinlearn.estimators.scores import Link, decision, labels, log_probabilities
+
+DRAWS = 500
+"""Bootstrap draws; weights change in the third digit between seeds."""
+NEGLIGIBLE = 0.01
+"""Models with a smaller weight are left out."""
+
+
+class Judge:
+    """Scores held-out samples with any scikit-learn scorer.
+
+    Parameters
+    ----------
+    estimator : estimator
+        With parameter ``scoring``, and fitted ``classes_``.
+    y : ndarray of shape (n,)
+        Labels.
+    weights : ndarray of shape (n,) or None
+        Weights of the samples in the scores.
+    link : {"logistic", "multinomial", "ovr"}
+        How scores become probabilities.
+    """
+
+    def __init__(
+        self, estimator: Any, y: Array, weights: Array | None, link: Link
+    ) -> None:
+        self.classes, self.link, self.y, self.weights = (
+            estimator.classes_,
+            link,
+            y,
+            weights,
+        )
+        self.by_log_loss = estimator.scoring == "neg_log_loss"
+        self.scorer = check_scoring(estimator, scoring=estimator.scoring)
+
+    def logs(self, scores: Array, rows: Array) -> Array:
+        """Return the log-probability of each sample's own class, shape (n_held,)."""
+        own = np.searchsorted(self.classes, self.y[rows])
+        logs = log_probabilities(scores, self.link)
+        return np.asarray(logs[np.arange(len(rows)), own])
+
+    def __call__(self, scores: Array, rows: Array) -> float:
+        """Return the score of one setting on one fold; larger is better."""
+        w = None if self.weights is None else self.weights[rows]
+        if self.by_log_loss:  # by hand, since a fold need not hold every class
+            return float(np.average(self.logs(scores, rows), weights=w))
+        extra = {} if w is None else {"sample_weight": w}
+        model = _HeldOut(self.classes, scores, self.link)
+        positions = np.arange(len(rows))[:, None]
+        return float(self.scorer(model, positions, self.y[rows], **extra))
+
+
+class _HeldOut(ClassifierMixin, BaseEstimator):
+    """A classifier that answers with scores found before; X are positions."""
+
+    def __init__(self, classes: Array, scores: Array, link: Link) -> None:
+        self.classes, self.scores, self.link = classes, scores, link
+        self.classes_ = classes
+
+    def decision_function(self, X: Array) -> Array:
+        """Return the scores."""
+        return decision(self.scores[X[:, 0]])
+
+    def predict(self, X: Array) -> Array:
+        """Return the labels."""
+        return labels(self.scores[X[:, 0]], self.classes)
+
+    def predict_proba(self, X: Array) -> Array:
+        """Return the probabilities."""
+        return np.exp(log_probabilities(self.scores[X[:, 0]], self.link))
+
+
+def pooling_weights(logs: Array, weights: Array, seed: int = 0) -> Array:
+    """Return how much each model should count, by its held-out log-likelihood.
+
+    Pseudo Bayesian model averaging with the Bayesian bootstrap [1]_: a model counts
+    by the exponential of its summed log-likelihood, averaged over random weights of
+    the samples, so that models that cannot be told apart count alike. It has no
+    constant to tune.
+
+    Parameters
+    ----------
+    logs : ndarray of shape (G, n)
+        Held-out log-probabilities of the samples' own classes.
+    weights : ndarray of shape (n,)
+        Weights of the samples.
+    seed : int
+        Seed of the bootstrap.
+
+    Returns
+    -------
+    ndarray of shape (G,)
+        Nonnegative, summing to one; negligible ones are zero.
+
+    References
+    ----------
+    .. [1] Y. Yao, A. Vehtari, D. Simpson, A. Gelman, "Using stacking to average
+       Bayesian predictive distributions", Bayesian Analysis 13 (2018).
+    """
+    n = logs.shape[1]
+    # An impossible event would outweigh everything: as scikit-learn's log-loss does,
+    # probabilities end at the spacing of the precision.
+    floor = float(np.log(np.finfo(float).eps))
+    bootstrap = np.random.default_rng(seed).dirichlet(np.ones(n), DRAWS)
+    bootstrap *= weights
+    bootstrap *= weights.sum() / bootstrap.sum(axis=1, keepdims=True)
+    total = np.maximum(logs, floor) @ bootstrap.T
+    each = np.exp(total - total.max(axis=0))
+    pooled = (each / each.sum(axis=0)).mean(axis=1)
+    pooled[pooled < min(NEGLIGIBLE, pooled.max())] = 0.0
+    return np.asarray(pooled / pooled.sum())

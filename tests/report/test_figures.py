@@ -1,0 +1,45 @@
+import subprocess
+import sys
+from xml.etree import ElementTree
+
+import pytest
+
+from kreinlearn.experiments.records import read
+from kreinlearn.report.figures import figures_for
+from kreinlearn.report.summary import summarize
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("table3", ["dots", "cd", "cd-published"]),
+        ("fig2", ["eps"]),
+        ("fig3", ["objective"]),
+        ("table4", []),
+    ],
+)
+def test_figures_are_drawn(stored, name, expected):
+    figures = figures_for(name, summarize(read(stored(name))))
+    assert list(figures) == expected
+    for figure in figures.values():
+        assert ElementTree.fromstring(figure["svg"]).tag.endswith("svg")
+        assert len(figure["png"]) > 5000
+        assert figure["caption"].endswith(".")
+
+
+def test_diverged_curves_are_drawn(stored):
+    records = [dict(record) for record in read(stored("fig3", 1))]
+    records[0]["curve"] = [0.69, -2.0, -7e3, -2e7, None]
+    assert "objective" in figures_for("fig3", summarize(records))
+
+
+def test_nothing_to_draw():
+    assert figures_for("table3", []) == {}
+
+
+def test_matplotlib_is_loaded_only_when_needed():
+    code = (
+        "import sys, kreinlearn.report, kreinlearn.experiments;"
+        "assert 'matplotlib' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
