@@ -88,6 +88,34 @@ def test_settings_reach_the_solver(fake_table, monkeypatch):
     assert outcome["curve"][0] > 0
 
 
+def test_lam_that_diverges_on_all_rows_gives_way_to_the_next_best():
+    from collections import Counter
+
+    from kreinlearn.experiments.tuning import Choice
+
+    class Model:
+        def __init__(self, value):
+            self.value, self.status_ = value, "diverged" if value > 0.5 else "max_iter"
+
+        def fit(self, K, y):
+            return self
+
+    class Learner:
+        def estimator(self, value, seed):
+            return Model(value)
+
+    y = np.ones(4)
+    ranking = ((0, 10.0), (1, 0.1), (0, 1.0), (0, 0.01))
+
+    def fitted(rows, ranking=ranking):
+        choice = Choice(ranking, np.zeros((2, 4)), Counter(), rows, ())
+        return methods._fit(Learner(), choice, None, y, 0)[0]
+
+    assert fitted(rows=2) == 0.01  # of the same matrix
+    assert fitted(rows=4) == 10.0  # chosen on all rows: taken as it is
+    assert fitted(rows=2, ranking=ranking[:1]) == 10.0  # none is better
+
+
 def test_figure3_shares_lam(fake_table):
     cells = EXPERIMENTS["fig3"].cells(1)
     lams = {

@@ -3,7 +3,7 @@ import sys
 
 import numpy as np
 import pytest
-from scipy.linalg import logm, sqrtm
+from scipy.linalg import block_diag, logm, sqrtm
 from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 
@@ -211,6 +211,26 @@ def test_every_eigenvalue_is_found_in_many_random_pairs():
         for S, row in zip(X[:10], spd_distances(X[:10], X), strict=True):
             values = np.linalg.eigvals(np.linalg.solve(S, X)).real
             np.testing.assert_allclose(row, (np.log(values) ** 2).sum(1), 1e-5, 1e-9)
+
+
+def test_pairs_that_converge_at_different_speed_do_not_disturb_each_other():
+    # Side by side in the lanes: hardly coupled, many equal eigenvalues, few of them.
+    rng = np.random.default_rng(1)
+    d = 40
+    X = [np.eye(d)]
+    for n_large in (1, d // 2):
+        values = np.where(np.arange(d) < n_large, 1.0, 1e-6)
+        X += [rotated(values, rng) for _ in range(8)]
+    for _ in range(16):
+        block = rotated(rng.choice([1.0, 2.0, 4.0], d // 2), rng)
+        X += [block_diag(block, np.diag(rng.choice([1.0, 2.0, 4.0], d // 2)))]
+    X = np.array(X)
+    D = spd_distances(X)
+    L = np.linalg.cholesky(X)
+    for factor, row in zip(L, D, strict=True):
+        values = np.linalg.svd(np.linalg.solve(factor, L), compute_uv=False)
+        expected = (4 * np.log(values) ** 2).sum(axis=1)
+        np.testing.assert_allclose(row, expected, rtol=1e-6, atol=1e-9)
 
 
 def test_scales_beyond_double_precision_are_an_error():

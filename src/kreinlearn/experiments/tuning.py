@@ -20,8 +20,8 @@ MOST_ROWS = 1000
 LOST = ("diverged", "nonfinite")
 """Fits that count as wrong everywhere: what is kept of them is often the start, and
 nobody would choose a value that overflows."""
-TIE = 1e-9
-"""Accuracies closer than this are equal."""
+TIE_DIGITS = 9
+"""Accuracies that agree to so many decimals are equal."""
 
 
 @dataclass(frozen=True)
@@ -30,10 +30,8 @@ class Choice:
 
     Attributes
     ----------
-    value : float
-        The hyper-parameter of the learner.
-    setting : int
-        Which of the matrices.
+    ranking : tuple of (int, float)
+        Pairs of matrix and hyper-parameter, from the best to the worst.
     accuracy : ndarray of shape (n_matrices, n_values)
         Mean accuracy over the folds.
     statuses : Counter
@@ -44,12 +42,21 @@ class Choice:
         What it chose from.
     """
 
-    value: float
-    setting: int
+    ranking: tuple[tuple[int, float], ...]
     accuracy: Array
     statuses: Counter[str]
     rows: int
     values: tuple[float, ...]
+
+    @property
+    def value(self) -> float:
+        """The hyper-parameter of the learner."""
+        return self.ranking[0][1]
+
+    @property
+    def setting(self) -> int:
+        """Which of the matrices."""
+        return self.ranking[0][0]
 
 
 def folds(y: Array, seed: int) -> list[tuple[Array, Array]]:
@@ -142,22 +149,18 @@ def choose(
                 if status not in LOST:
                     right = np.where(scores > 0, 1, -1) == y[test]
                     accuracy[i, j] += right.mean() / len(parts)
-    i, j = _best(accuracy, values, strongest_first=learner.parameter == "lam")
-    value, kept = float(values[j]), tuple(values)
-    return Choice(value, i, accuracy, statuses, len(y), kept)
+    ranking = _ranking(accuracy, values, strongest_first=learner.parameter == "lam")
+    return Choice(ranking, accuracy, statuses, len(y), tuple(values))
 
 
-def _best(
+def _ranking(
     accuracy: Array, values: Sequence[float], *, strongest_first: bool
-) -> tuple[int, int]:
-    """Return where the accuracy is highest; a large lam and a small C come first."""
+) -> tuple[tuple[int, float], ...]:
+    """Return pairs of matrix and value, the best first, then large lam or small C."""
     order = np.argsort(values)[:: -1 if strongest_first else 1]
-    best = (0, int(order[0]))
-    for j in order:
-        for i in range(len(accuracy)):
-            if accuracy[i, j] > accuracy[best] + TIE:
-                best = (i, int(j))
-    return best
+    pairs = [(i, int(j)) for j in order for i in range(len(accuracy))]
+    pairs.sort(key=lambda pair: -round(float(accuracy[pair]), TIE_DIGITS))  # stable
+    return tuple((i, float(values[j])) for i, j in pairs)
 
 
 def choice_fields(choice: Choice, learner: Learner, n: int) -> dict[str, Any]:

@@ -91,8 +91,8 @@ def _multinomial_intercepts(Y: Array, F: Array, w: Array, start: Array) -> Array
     """Newton's method on all problems at once; the stubborn ones again, with care."""
     target = np.einsum("np,npc->pc", w, Y)
     c = start - start.mean(axis=-1, keepdims=True)
-    left = np.flatnonzero(np.ptp(F + c, axis=(0, 2)) <= MODERATE)
-    stubborn = set(range(len(c))) - set(left.tolist())
+    left = np.arange(len(c))
+    stubborn: set[int] = set()
     size = np.full(len(c), np.inf)
     for _ in range(INTERCEPT_STEPS):
         if left.size == 0:
