@@ -38,7 +38,7 @@ from kreinlearn.solvers import CCCP, PUBLISHED, SGD, Status
 TL1 = ({"kernel": "tl1", "ratio": RATIO},)
 GAUSSIANS = tuple({"kernel": "rbf", "sigma": sigma} for sigma in reversed(GRID))
 """The widest first: ties go to the smoothest."""
-SEVERITY = list(Status)
+SEVERITY = [str(status) for status in Status]
 """From the best ending to the worst."""
 SPLIT_LIMIT = 5000
 """Training rows up to which K is split by its eigenvectors, as in the paper."""
@@ -89,7 +89,10 @@ def learn(
     kernel = kernels[choice.setting]
     # 2. Fit.
     K, gram_s = timed(gram, X_train, **kernel)
-    value, model, fit_s = _fit(learner, choice, K, y_train, cell.seed)
+    value, model, fit_s = _fit(judge, choice, K, y_train, cell.seed)
+    if judge != learner:
+        model = learner.estimator(value, cell.seed)
+        _, fit_s = timed(model.fit, K, y_train)
     fields = {
         "status": status_of(model),
         "fit_s": fit_s,
