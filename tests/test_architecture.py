@@ -49,7 +49,7 @@ MAY_IMPORT = {
     "solvers/sgd": ({"solvers.base"}, set()),
     "solvers/monitor": ({"solvers.base"}, set()),
     "estimators/__init__": ({"estimators"}, set()),
-    "estimators/base": (BELOW, {"sklearn"}),
+    "estimators/base": (BELOW, {"sklearn", "threadpoolctl"}),
     "estimators/nystroem": (BELOW | {"estimators"}, {"sklearn", "dask"}),
     "estimators/*": (BELOW | {"estimators"}, {"sklearn"}),
     "features": (set(), {"sklearn"}),

@@ -16,6 +16,7 @@ from kreinlearn.estimators.base import (
     check_samples,
     check_weights,
     class_weighted,
+    few_threads,
     is_precomputed,
     prediction_gram,
     takes_matrices,
@@ -206,6 +207,18 @@ class KreinLogisticRegression(ClassifierMixin, BaseEstimator):
         check_classes(y, weights)
         weights = weights / weights.sum()
 
+        with few_threads(len(y)):
+            self._fit(solver, lam, X, index, weights)
+        return self
+
+    def _fit(
+        self,
+        solver: DualNewton | CCCP,
+        lam: float,
+        X: Any,
+        index: Array,
+        weights: Array,
+    ) -> None:
         K = training_gram(self, X)
         self.X_fit_ = None if is_precomputed(self.kernel) else X
         multinomial = self._is_multinomial(solver)
@@ -236,7 +249,6 @@ class KreinLogisticRegression(ClassifierMixin, BaseEstimator):
         self.status_, self.n_iter_ = fit.status, fit.n_iter
         self.residual_, self.history_ = fit.residual, fit.history
         self._warn(fit.crit, isinstance(solver, DualNewton))
-        return self
 
     def _check_parameters(self) -> tuple[float, DualNewton | CCCP]:
         check_kernel(self.kernel)
@@ -286,7 +298,7 @@ class KreinLogisticRegression(ClassifierMixin, BaseEstimator):
                 "steps too long overshoot it; the best iterate before that was kept. "
                 "Use solver='newton', which finds the stationary point.",
                 DivergenceWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
         else:
             remedy = (
@@ -295,7 +307,7 @@ class KreinLogisticRegression(ClassifierMixin, BaseEstimator):
                 else "The published procedure stops early by design; use "
                 "solver='newton' for a stationary point."
             )
-            warnings.warn(f"{text} {remedy}", ConvergenceWarning, stacklevel=3)
+            warnings.warn(f"{text} {remedy}", ConvergenceWarning, stacklevel=4)
 
     def _scores(self, X: Any) -> Array:
         """Scores of new samples, shape (n_new, n_columns)."""

@@ -16,6 +16,7 @@ from kreinlearn.estimators.base import (
     check_samples,
     check_weights,
     class_weighted,
+    few_threads,
     is_precomputed,
     takes_matrices,
     training_gram,
@@ -205,7 +206,8 @@ class KreinLogisticRegressionCV(ClassifierMixin, BaseEstimator):
         multinomial = not two and self.multi_class != "ovr"
         self._link = link_of(len(self.classes_), multinomial)
         judge = Judge(self, y, None if sample_weight is None else given, self._link)
-        held = self._search(X, index, given, folds, judge, multinomial)
+        with few_threads(len(y)):
+            held = self._search(X, index, given, folds, judge, multinomial)
         settings, weights = self._choose(held, folds, judge, given)
         if self.refit:
             self.weights_ = weights[weights > 0]

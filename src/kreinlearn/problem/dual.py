@@ -60,6 +60,24 @@ def uniqueness_threshold(mu_min: float, max_weight: float, loss: Loss) -> float:
     return max(0.0, -mu_min) * max_weight * loss.hessian_bound
 
 
+def pseudo_inverse(H: Array) -> Array:
+    """Return the pseudo-inverses of small symmetric matrices, zero for zero ones.
+
+    Parameters
+    ----------
+    H : ndarray of shape (..., C, C)
+        Positive semidefinite matrices of any scale.
+
+    Returns
+    -------
+    ndarray of shape (..., C, C)
+        Their pseudo-inverses.
+    """
+    size = np.abs(H).max(axis=(-2, -1), keepdims=True)
+    scale = np.where(size > 1e-200, size, np.inf)  # saturated: nothing to invert
+    return np.asarray(np.linalg.pinv(H / scale, rcond=1e-12, hermitian=True) / scale)
+
+
 def intercepts(
     loss: Loss, Y: Array, F: Array, weights: Array, start: Array | None = None
 ) -> Array:
@@ -109,7 +127,7 @@ def _multinomial_intercepts(Y: Array, F: Array, w: Array, start: Array) -> Array
         left, gradient, mass = left[going], gradient[going], mass[going]
         hessian = -np.einsum("npc,npd->pcd", weighted[:, going], prob[:, going])
         hessian[:, np.arange(mass.shape[1]), np.arange(mass.shape[1])] += mass
-        inverse = np.linalg.pinv(hessian, rcond=1e-12, hermitian=True)
+        inverse = pseudo_inverse(hessian)
         c[left] -= np.einsum("pcd,pd->pc", inverse, gradient)
     for p in stubborn:
         c[p] = _multinomial_intercept(target[p], F[:, p], w[:, p], start[p])
@@ -149,7 +167,7 @@ def _tempered_newton(
         size = np.abs(gradient).max()
         if size <= 1e-15:
             break
-        step = -np.linalg.pinv(hessian, rcond=1e-12, hermitian=True) @ gradient
+        step = -pseudo_inverse(hessian) @ gradient
         # Near the solution the value no longer changes in double precision, but the
         # gradient does: a full step that halves it needs no other test.
         moved = c + step
@@ -350,7 +368,7 @@ class KreinDual:
         inverse = None
         if self.fit_intercept:
             outer = self.loss.outer(metric, rate)
-            inverse = np.linalg.pinv(outer, rcond=1e-12, hermitian=True)
+            inverse = pseudo_inverse(outer)
         bare = DualModel(self.K, self.loss, metric, np.sqrt(rate), inverse, metric)
         gap = self.loss.gap(point.Z, scores)
         return replace(bare, rhs=bare.project(bare._root_t(gap)))
