@@ -2,12 +2,14 @@ import json
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from kreinlearn import cli
-from kreinlearn.experiments import demo
+from kreinlearn.datasets import names
+from kreinlearn.experiments import EXPERIMENTS, demo
 
 ROOT = Path(__file__).parents[1]
 
@@ -75,7 +77,44 @@ def test_bad_calls_end_with_two_and_one_sentence(capsys, monkeypatch):
     assert code == 130 and err.strip() == "krein: interrupted."
 
 
-@pytest.mark.parametrize("command", [[], ["demo"], ["info"]])
+def test_data_are_listed_and_checked(capsys, tmp_path):
+    code, out, _ = run(capsys, "data", "list", "--data", str(tmp_path))
+    assert code == 0 and "monks1" in out and out.count("missing") == len(names())
+    code, out, _ = run(capsys, "data", "check", "--data", str(tmp_path))
+    assert code == 0 and out.count("missing") == len(names())
+    (tmp_path / "sonar.csv.gz").write_bytes(b"not a table")
+    code, out, err = run(capsys, "data", "check", "--data", str(tmp_path))
+    assert code == 2 and "1 data sets are not what they should be: sonar" in err
+    code, _, err = run(capsys, "data", "fetch", "moons", "--data", str(tmp_path))
+    assert code == 2 and "'moons'" in err and len(err.splitlines()) == 1
+
+
+def test_reproduce_without_data_says_where_to_get_it(capsys, tmp_path):
+    args = ("--data", str(tmp_path), "--out", str(tmp_path / "out"))
+    code, out, err = run(capsys, "reproduce", "table3", *args)
+    assert code == 2 and out == "" and len(err.splitlines()) == 1
+    assert "krein data fetch" in err and "KREINLEARN_DATA" in err
+    assert not (tmp_path / "out").exists()
+    code, _, err = run(capsys, "reproduce", "table9", *args)
+    assert code == 2 and "'table3'" in err and "'table9'" in err
+
+
+def test_reproduce_runs_writes_and_continues(capsys, tmp_path, data_home, monkeypatch):
+    small = replace(EXPERIMENTS["fig2"], datasets=("monks1",))
+    monkeypatch.setitem(EXPERIMENTS, "fig2", small)
+    args = ("--data", data_home, "--out", str(tmp_path), "--runs", "1", "--jobs", "1")
+    code, out, err = run(capsys, "reproduce", "fig2", *args)
+    assert code == 0 and "fig2" in err
+    for kind in ("html", "md", "csv", "jsonl"):
+        assert (tmp_path / f"fig2.{kind}").stat().st_size > 0
+    records = (tmp_path / "fig2.jsonl").read_text()
+    code, out, err = run(capsys, "reproduce", "fig2", *args)
+    assert code == 0 and (tmp_path / "fig2.jsonl").read_text() == records
+
+
+@pytest.mark.parametrize(
+    "command", [[], ["demo"], ["info"], ["data"], ["data", "fetch"], ["reproduce"]]
+)
 def test_help_has_an_example(capsys, command):
     code, out, _ = run(capsys, *command, "--help")
     assert code == 0 and "Example:  krein" in out
@@ -95,11 +134,10 @@ def test_the_readme_example_runs(capsys):
 
 
 def test_import_is_quiet_and_compiles_nothing():
-    code = "import sys, kreinlearn; print('numba' in sys.modules, 'matplotlib' in sys.modules)"
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", code],
-        capture_output=True,
-        text=True,
-        check=True,
+    code = (
+        "import sys, kreinlearn\n"
+        "print('numba' in sys.modules, 'matplotlib' in sys.modules)"
     )
+    call = [sys.executable, "-W", "error", "-c", code]
+    done = subprocess.run(call, capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["False", "False"] and done.stderr == ""
