@@ -14,7 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from kreinlearn import KreinLogisticRegression
+from kreinlearn import KreinLogisticRegression, SpectrumRepair
 from kreinlearn.datasets import make_monks
 from kreinlearn.exceptions import DivergenceWarning, IndefiniteKernelWarning
 from kreinlearn.kernels import gram
@@ -359,10 +359,16 @@ def test_precomputed_in_scikit_learns_tools(moons):
     )
     calibrated = CalibratedClassifierCV(model, cv=3, ensemble=False).fit(K, y)
     assert calibrated.score(K, y) > 0.85
-    rest = OneVsRestClassifier(KreinLogisticRegression()).fit(X, y + (X[:, 0] > 0.5))
-    assert rest.predict(X).shape == y.shape
+    three = y + (X[:, 0] > 0.5)
+    rest = OneVsRestClassifier(model).fit(K, three)
+    alone = KreinLogisticRegression(kernel="precomputed", multi_class="ovr")
+    np.testing.assert_allclose(
+        rest.predict_proba(K), alone.fit(K, three).predict_proba(K), atol=1e-6
+    )
     pipeline = make_pipeline(MinMaxScaler(), KreinLogisticRegression())
     assert cross_val_score(pipeline, X, y, cv=3).mean() > 0.85
+    repaired = make_pipeline(SpectrumRepair("clip"), model)
+    assert cross_val_score(repaired, K, y, cv=3).mean() > 0.85
 
 
 def test_single_precision(moons):

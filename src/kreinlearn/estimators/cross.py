@@ -106,6 +106,39 @@ def held_out(
     return Held(scores, np.array(endings))
 
 
+def where_held_out(
+    chosen: Sequence[Held], lams: Sequence[int], folds: Sequence[Fold], n: int
+) -> tuple[Array, Array]:
+    """Return the scores of samples while they were held out.
+
+    Parameters
+    ----------
+    chosen : sequence of Held
+        One for each of G settings.
+    lams : sequence of int
+        Position of the lam of each.
+    folds : sequence of pairs of ndarray
+        Indices of training and of held-out samples.
+    n : int
+        Number of samples.
+
+    Returns
+    -------
+    seen : ndarray of shape (n_seen,)
+        Samples that were held out at least once.
+    scores : ndarray of shape (G, n_seen, k)
+        Their scores, averaged if that was more than once.
+    """
+    total = np.zeros((len(chosen), n, chosen[0].scores[0].shape[2]))
+    times = np.zeros(n)
+    for f, (_, rows) in enumerate(folds):
+        times[rows] += 1.0
+        for g, held in enumerate(chosen):
+            total[g, rows] += held.scores[f][lams[g]]
+    seen = np.flatnonzero(times)
+    return seen, total[:, seen] / times[seen, None]
+
+
 def _solve(
     K: Array,
     columns: Array,

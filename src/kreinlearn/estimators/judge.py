@@ -83,6 +83,32 @@ class _HeldOut(ClassifierMixin, BaseEstimator):
         return np.exp(log_probabilities(self.scores[X[:, 0]], self.link))
 
 
+def pick(scores: Array) -> tuple[list[tuple[int, int]], int]:
+    """Return the best norm and lam of each kernel setting, and the best setting.
+
+    Ties go to the larger lam, then to what comes first.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n_settings, n_norms, n_lams, n_folds)
+        Larger is better; NaN never wins. Values of lam decrease.
+
+    Returns
+    -------
+    picks : list of (int, int)
+        Positions of norm and lam, one pair a setting.
+    best : int
+        Position of the best setting.
+    """
+    mean = scores.mean(axis=3)
+    by_lam = np.where(np.isnan(mean), -np.inf, mean).transpose(2, 0, 1)
+    picks = []
+    for each in by_lam.swapaxes(0, 1):
+        lam, norm = np.unravel_index(each.argmax(), each.shape)
+        picks.append((int(norm), int(lam)))
+    return picks, int(np.unravel_index(by_lam.argmax(), by_lam.shape)[1])
+
+
 def pooling_weights(logs: Array, weights: Array, seed: int = 0) -> Array:
     """Return how much each model should count, by its held-out log-likelihood.
 

@@ -11,11 +11,8 @@ from sklearn.utils.validation import check_is_fitted
 from kreinlearn._typing import Array
 from kreinlearn._validation import check_choice, check_count, check_positive
 from kreinlearn.estimators.base import (
-    check_classes,
     check_kernel,
     check_samples,
-    check_weights,
-    class_weighted,
     few_threads,
     is_precomputed,
     prediction_gram,
@@ -29,6 +26,7 @@ from kreinlearn.estimators.scores import (
     link_of,
     log_probabilities,
 )
+from kreinlearn.estimators.targets import check_classes, check_weights, normalized
 from kreinlearn.exceptions import ConvergenceWarning, DivergenceWarning
 from kreinlearn.solvers.base import Status
 from kreinlearn.solvers.cccp import CCCP, PUBLISHED
@@ -203,9 +201,8 @@ class KreinLogisticRegression(ClassifierMixin, BaseEstimator):
         X, y = check_samples(self, X, y, reset=True, dtype=self.dtype)
         weights = check_weights(sample_weight, len(y))
         self.classes_, index = check_classes(y, weights)
-        weights = weights * class_weighted(self.class_weight, self.classes_, index)
-        check_classes(y, weights)
-        weights = weights / weights.sum()
+        weights = normalized(weights, self.class_weight, self.classes_, index)
+        check_classes(y, weights)  # those of a class may be zero
 
         with few_threads(len(y)):
             self._fit(solver, lam, X, index, weights)

@@ -11,21 +11,19 @@ from sklearn.utils.validation import check_is_fitted
 from kreinlearn._typing import Array
 from kreinlearn._validation import check_choice, check_positive
 from kreinlearn.estimators.base import (
-    check_classes,
     check_kernel,
     check_samples,
-    check_weights,
-    class_weighted,
     few_threads,
     is_precomputed,
     takes_matrices,
     training_gram,
 )
-from kreinlearn.estimators.cross import Fold, Held, held_out
+from kreinlearn.estimators.cross import Fold, Held, held_out, where_held_out
 from kreinlearn.estimators.fitting import positive_definite
-from kreinlearn.estimators.judge import Judge, pooling_weights
+from kreinlearn.estimators.judge import Judge, pick, pooling_weights
 from kreinlearn.estimators.logistic import KreinLogisticRegression
 from kreinlearn.estimators.scores import decision, labels, link_of, log_probabilities
+from kreinlearn.estimators.targets import check_classes, check_weights, normalized
 from kreinlearn.exceptions import ConvergenceWarning
 from kreinlearn.kernels.grids import default_grid
 from kreinlearn.solvers.monitor import watcher
@@ -235,7 +233,11 @@ class KreinLogisticRegressionCV(ClassifierMixin, BaseEstimator):
         """Fit every setting to every fold; learn ``scores_``."""
         onehot = (index[:, None] == np.arange(len(self.classes_))).astype(float)
         columns = onehot[:, 1:] if len(self.classes_) == 2 else onehot
-        weights = self._fold_weights(folds, given, index)
+        weights = np.zeros((len(given), len(folds)))  # zero if held out
+        for f, (train, _) in enumerate(folds):
+            weights[train, f] = normalized(
+                given[train], self.class_weight, self.classes_, index[train]
+            )
         shape = (len(self.kernel_settings_), len(self.norms), len(self.lams_))
         self.scores_ = np.empty((*shape, len(folds)))
         held: dict[tuple[int, int], Held] = {}
@@ -279,59 +281,35 @@ class KreinLogisticRegressionCV(ClassifierMixin, BaseEstimator):
         given: Array,
     ) -> tuple[list[tuple[Any, dict[str, Any], str, float]], Array]:
         """Learn the best setting; return one setting a kernel setting, and weights."""
-        mean = self.scores_.mean(axis=3)
-        mean = np.where(np.isnan(mean), -np.inf, mean)
-        # lams fall, so that the first of equal scores has the largest
-        by_lam = mean.transpose(2, 0, 1)
-        best = np.unravel_index(by_lam.argmax(), by_lam.shape)
-        n_settings = len(self.kernel_settings_)
-        picks = [
-            np.unravel_index(by_lam[:, i].argmax(), by_lam[:, i].shape)
-            for i in range(n_settings)
-        ]
+        picks, best = pick(self.scores_)
         settings = [
             (*self.kernel_settings_[i], self.norms[j], float(self.lams_[k]))
-            for i, (k, j) in enumerate(picks)
+            for i, (j, k) in enumerate(picks)
         ]
-        i = int(best[1])
-        self.kernel_, self.kernel_params_, self.norm_, self.lam_ = settings[i]
-        self.best_score_ = float(mean[i, best[2], best[0]])
-
-        # scores of each pick where a sample was held out, averaged over repetitions
-        n, k = len(given), held[0, 0].scores[0].shape[2]
-        pooled = np.zeros((n_settings, n, k))
-        times = np.zeros(n)
-        for f, (_, rows) in enumerate(folds):
-            np.add.at(times, rows, 1.0)
-            for g, (lam, j) in enumerate(picks):
-                np.add.at(pooled[g], rows, held[g, int(j)].scores[f][lam])
-        seen = np.flatnonzero(times)
-        pooled = pooled[:, seen] / times[seen, None]
-        weights = np.zeros(n_settings)
-        weights[i] = 1.0
-        if self.average and n_settings > 1:
+        self.kernel_, self.kernel_params_, self.norm_, self.lam_ = settings[best]
+        self.best_score_ = float(self.scores_[best, *picks[best]].mean())
+        chosen = [held[i, j] for i, (j, _) in enumerate(picks)]
+        lams = [k for _, k in picks]
+        seen, pooled = where_held_out(chosen, lams, folds, len(given))
+        weights = (np.arange(len(picks)) == best).astype(float)
+        if self.average and len(picks) > 1:
             logs = np.stack([judge.logs(scores, seen) for scores in pooled])
             weights = pooling_weights(logs, given[seen])
         scores = np.tensordot(weights, pooled, 1)
-        self.held_out_proba_ = np.full((n, len(self.classes_)), np.nan)
+        self.held_out_proba_ = np.full((len(given), len(self.classes_)), np.nan)
         self.held_out_proba_[seen] = np.exp(log_probabilities(scores, self._link))
-        self._warn(
-            [
-                held[g, int(picks[g][1])].converged[:, picks[g][0]]
-                for g in range(n_settings)
-                if weights[g] > 0
-            ]
-        )
+        used = np.flatnonzero(weights)
+        self._warn(np.array([chosen[g].converged[:, lams[g]] for g in used]))
         return settings, weights
 
-    def _warn(self, converged: list[Array]) -> None:
-        n_failed = int((~np.array(converged)).sum())
-        if n_failed:
+    def _warn(self, converged: Array) -> None:
+        if not converged.all():
+            tol = max(SEARCH_TOL, self.tol)
             warnings.warn(
-                f"{n_failed} of {np.size(converged)} fits of the chosen settings did "
-                f"not reach residual {max(SEARCH_TOL, self.tol):.0e} within max_iter="
-                f"{self.max_iter} in cross-validation; their scores were used as they "
-                "are. Raise max_iter, or try larger lams.",
+                f"{(~converged).sum()} of {converged.size} fits of the chosen settings "
+                f"did not reach residual {tol:.0e} within max_iter={self.max_iter} in "
+                "cross-validation; their scores were used as they are. Raise max_iter, "
+                "or try larger lams.",
                 ConvergenceWarning,
                 stacklevel=4,
             )
@@ -385,17 +363,6 @@ class KreinLogisticRegressionCV(ClassifierMixin, BaseEstimator):
             cv = StratifiedKFold(cv, shuffle=True, random_state=seed)
         splitter = check_cv(cv, y, classifier=True)
         return list(splitter.split(np.zeros((len(y), 1)), y, groups))
-
-    def _fold_weights(self, folds: list[Fold], given: Array, index: Array) -> Array:
-        """Weights of the samples in each fold: zero if held out, summing to one."""
-        weights = np.zeros((len(given), len(folds)))
-        for f, (train, _) in enumerate(folds):
-            present, place = np.unique(index[train], return_inverse=True)
-            w = given[train] * class_weighted(
-                self.class_weight, self.classes_[present], place
-            )
-            weights[train, f] = w / w.sum()
-        return weights
 
     def _kernel_settings(self, X: Any) -> list[tuple[Any, dict[str, Any]]]:
         kernels = self._kernels()

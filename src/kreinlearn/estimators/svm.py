@@ -12,11 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 from kreinlearn._typing import Array
 from kreinlearn._validation import check_count, check_positive
 from kreinlearn.estimators.base import (
-    check_classes,
     check_kernel,
     check_samples,
-    check_weights,
-    class_weighted,
     is_precomputed,
     prediction_gram,
     takes_matrices,
@@ -29,6 +26,7 @@ from kreinlearn.estimators.margin import (
     solve_dca,
     solve_margin,
 )
+from kreinlearn.estimators.targets import check_classes, check_weights, class_weighted
 from kreinlearn.exceptions import ConvergenceWarning
 
 
