@@ -34,6 +34,8 @@ SETTLED = 1e-12
 """The same where Newton's method has come to rest, if it will not go further."""
 BALANCED = 1e-16
 """Sum of weighted errors that is zero to rounding; the weights sum to one."""
+STAGE_STEPS = 30
+"""Most Newton steps at one temperature; beyond, rounding is all that is left."""
 MODERATE = 50.0
 """Range of scores that Newton's method takes at once."""
 
@@ -163,7 +165,7 @@ def _tempered_newton(
         return mass - target, hessian
 
     gradient, hessian = excess(c)
-    for _ in range(INTERCEPT_STEPS):
+    for _ in range(STAGE_STEPS):
         size = np.abs(gradient).max()
         if size <= 1e-15:
             break
@@ -174,9 +176,9 @@ def _tempered_newton(
         new = excess(moved)
         if np.abs(new[0]).max() > size / 2:
             current, slope, t = value(c), gradient @ step, 1.0
-            while value(c + t * step) > current + 1e-4 * t * slope and t > 1e-10:
+            while value(c + t * step) > current + 1e-4 * t * slope and t > 1e-6:
                 t /= 2
-            if t <= 1e-10:
+            if t <= 1e-6:
                 break
             moved = c + t * step
             new = excess(moved)

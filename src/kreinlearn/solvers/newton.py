@@ -314,12 +314,13 @@ class _Run:
     ) -> tuple[Array, Array, Array]:
         """Return step lengths, whether each is accepted, and whether it gains."""
         slope = block.slope(point, D)
+        downhill = slope < 0
         t = np.minimum(1.0, WALL * block.room(point, D).min(axis=0))
         noise = 1e-14 * np.abs(point.value)
         for _ in range(HALVINGS):
             change = block.change(point, D, KD, t)
-            fine = change <= ARMIJO * t * slope + noise
-            if fine.all():
+            fine = downhill & (change <= ARMIJO * t * slope + noise)
+            if np.all(fine | ~downhill):
                 break
             t = np.where(fine, t, t / 2)
         t = np.where(fine, t, 0.0)
