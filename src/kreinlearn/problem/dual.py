@@ -36,6 +36,8 @@ BALANCED = 1e-16
 """Sum of weighted errors that is zero to rounding; the weights sum to one."""
 STAGE_STEPS = 30
 """Most Newton steps at one temperature; beyond, rounding is all that is left."""
+VANISHED = 1e-6
+"""Share of its target below which the probability of a class is as good as zero."""
 MODERATE = 50.0
 """Range of scores that Newton's method takes at once."""
 
@@ -122,7 +124,7 @@ def _multinomial_intercepts(Y: Array, F: Array, w: Array, start: Array) -> Array
         mass = weighted.sum(axis=0)
         gradient = mass - target[left]
         new = np.abs(gradient).max(axis=-1)
-        worse = new > size[left] / 2
+        worse = (new > size[left] / 2) & (new > BALANCED)
         stubborn |= set(left[worse & (new > SETTLED)].tolist())
         going = (new > BALANCED) & ~worse
         size[left] = new
@@ -169,6 +171,15 @@ def _tempered_newton(
         size = np.abs(gradient).max()
         if size <= 1e-15:
             break
+        gone = gradient + target < VANISHED * target
+        if gone.any():
+            # Newton's method is blind to a class whose probability has vanished: one
+            # step of proportional scaling, which always descends, brings it back.
+            mass = np.maximum((gradient + target)[gone], np.finfo(float).tiny)
+            c = c.copy()
+            c[gone] += temperature * np.log(target[gone] / mass)
+            gradient, hessian = excess(c)
+            continue
         step = -pseudo_inverse(hessian) @ gradient
         # Near the solution the value no longer changes in double precision, but the
         # gradient does: a full step that halves it needs no other test.
