@@ -23,7 +23,7 @@ MAY_IMPORT = {
     "_validation": (set(), set()),
     "kernels/__init__": ({"kernels"}, set()),
     "kernels/vector": ({"kernels"}, {"numba"}),
-    "kernels/grids": (set(), set()),
+    "kernels/grids": ({"kernels"}, set()),
     "kernels/spd": ({"kernels"}, set()),
     "kernels/series": ({"kernels"}, {"numba"}),
     "kernels/sequences": ({"kernels"}, {"numba"}),

@@ -161,9 +161,10 @@ def fetch_data(names: tuple[str, ...], data_home: str | None) -> None:
 
 
 @app.command(epilog="Example:  krein reproduce table3 --runs 10 --out results")
-@click.argument("name", metavar="{table2..table7, fig2, fig3, all}")
+@click.argument("name", metavar="{table1..table7, fig1..fig3, all}")
 @FOLDER
 @click.option("--runs", type=int, help="Repetitions; the experiment's own by default.")
+@click.option("--dataset", help="The only data set; for faces also `digits`.")
 @click.option("--out", default="results", show_default=True, help="Folder to write to.")
 @click.option("--jobs", type=int, help="Worker processes; one a processor by default.")
 @click.option("--limit", type=float, default=1800.0, help="Seconds a cell may take.")
@@ -172,6 +173,7 @@ def reproduce(
     name: str,
     data_home: str | None,
     runs: int | None,
+    dataset: str | None,
     out: str,
     jobs: int | None,
     limit: float,
@@ -192,6 +194,7 @@ def reproduce(
                 each,
                 data_home=data_home,
                 runs=runs,
+                dataset=dataset,
                 out=out,
                 jobs=jobs,
                 limit=limit,

@@ -53,7 +53,7 @@ class RegionCovariance(TransformerMixin, BaseEstimator):
     See Also
     --------
     kreinlearn.kernels.spd_affine_invariant : Similarities of descriptors.
-    kreinlearn.kernels.spd_distances : Distances, to be added up over regions.
+    kreinlearn.kernels.spd_distances : Distances, summed over regions.
 
     Notes
     -----

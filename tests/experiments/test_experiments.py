@@ -7,8 +7,11 @@ from kreinlearn.experiments.catalog import cost
 
 def test_sizes_of_the_grids():
     sizes = {name: len(each.cells()) for name, each in EXPERIMENTS.items()}
+    assert sizes["table1"] == 4 * 4 * 10
     assert sizes["table2"] == 20 * 10
     assert sizes["table3"] == 16 * 10 * 15
+    assert sizes["table5"] == 12 * 10
+    assert sizes["fig1"] == 1
     assert sizes["table6"] == 4 * 2 * 2 * 10
     assert sizes["fig2"] == 7 * 2 * 10
     keys = [cell.key for each in EXPERIMENTS.values() for cell in each.cells(2)]
@@ -28,7 +31,7 @@ def test_larger_data_cost_more():
 
 
 def test_unknown_name():
-    with pytest.raises(ValueError, match="'name' must be one of 'table2', .* 'table9'"):
+    with pytest.raises(ValueError, match="'name' must be one of 'table1', .* 'table9'"):
         run_experiment("table9")
 
 
@@ -41,6 +44,31 @@ def test_without_data_one_sentence_before_any_cell(tmp_path):
         "them."
     )
     assert not (tmp_path / "out").exists()
+
+
+def test_without_faces_one_sentence_that_names_the_stand_in(tmp_path):
+    words = rf"table5 needs yaleb\.npz, which is not in {tmp_path}: .* 'digits' runs"
+    with pytest.raises(FileNotFoundError, match=words):
+        run_experiment("table5", data_home=tmp_path, out=tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_one_data_set_of_an_experiment():
+    cells = EXPERIMENTS["table5"].cells(2, "digits")
+    assert {cell.dataset for cell in cells} == {"digits"}
+    with pytest.raises(ValueError, match="'dataset' must be one of 'yaleb', 'digits'"):
+        EXPERIMENTS["table5"].cells(2, "monks1")
+    with pytest.raises(ValueError, match="'dataset' must be one of .* got 'digits'"):
+        EXPERIMENTS["table6"].cells(2, "digits")
+
+
+def test_random_matrices_need_no_data(tmp_path, monkeypatch):
+    from dataclasses import replace
+
+    small = replace(EXPERIMENTS["table1"], datasets=("2 x 2",))
+    monkeypatch.setitem(EXPERIMENTS, "table1", small)
+    path = run_experiment("table1", data_home=tmp_path, runs=1, out=tmp_path, jobs=1)
+    assert [record["status"] for record in read(path)] == ["done"] * 4
 
 
 def test_retry_runs_failures_again(tmp_path, monkeypatch):

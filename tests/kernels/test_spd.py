@@ -7,8 +7,10 @@ from scipy.linalg import block_diag, logm, sqrtm
 from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 
-from kreinlearn import KreinLogisticRegression
+from kreinlearn import KreinLogisticRegression, KreinLogisticRegressionCV
+from kreinlearn.exceptions import IndefiniteKernelWarning
 from kreinlearn.kernels import KERNELS, _spd_compiled, gram, spd_distances
+from kreinlearn.kernels.grids import default_grid, spd_widths
 from kreinlearn.kernels.spd import METRICS
 
 KERNEL_OF = {metric: KERNELS[f"spd_{metric}"] for metric in METRICS}
@@ -281,6 +283,37 @@ def test_all_but_the_euclidean_agree_where_matrices_commute():
 SIGMAS = [0.1, 0.3, 1.0, 3.0, 10.0, 100.0]
 
 
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_regions_add_up(metric, dtype):
+    X = np.stack([wishart(7, 3, dtype, seed) for seed in range(4)], axis=1)
+    Y = np.stack([wishart(5, 3, dtype, 9 + seed) for seed in range(4)], axis=1)
+    kernel = KERNELS[f"spd_{metric}"]
+    for other in (None, Y):
+        D = spd_distances(X, other, metric=metric)
+        parts = [
+            spd_distances(X[:, r], None if other is None else Y[:, r], metric=metric)
+            for r in range(4)
+        ]
+        assert D.dtype == dtype
+        np.testing.assert_allclose(D, sum(parts), rtol=1e-5)
+        np.testing.assert_allclose(kernel(X, other, sigma=5), np.exp(-D / 25), 1e-4)
+        np.testing.assert_allclose(kernel(X, other), np.exp(-D / 12), 1e-4)
+    D = spd_distances(X, X, metric=metric)
+    assert (D == D.T).all() and (D.diagonal() == 0).all()
+
+
+def test_regions_must_agree():
+    X = np.stack([wishart(4, 3), wishart(4, 3)], axis=1)
+    with pytest.raises(ValueError, match=r"number of regions.*2, 3, 3.*1, 3, 3"):
+        spd_distances(X, X[:, :1])
+    with pytest.raises(ValueError, match=r"regions.*\(4, 2, 3, 3\) and \(4, 3, 3\)"):
+        spd_distances(X, X[:, 0])
+    X[2, 1] = 0
+    with pytest.raises(ValueError, match=r"In region 1: .* eigenvalue of X\[2\]"):
+        spd_distances(X)
+
+
 def smallest(K):
     return np.linalg.eigvalsh(K)[0]
 
@@ -417,9 +450,15 @@ def test_larger_asymmetry_is_an_error():
     ("X", "error", "match"),
     [
         (np.eye(3), ValueError, r"'X' .* got shape \(3, 3\)\. A single .* X\[None\]"),
-        (np.ones((2, 3)), ValueError, r"of shape \(n, d, d\), got shape \(2, 3\)\.$"),
+        (np.ones((2, 3)), ValueError, r"of shape \(n, d, d\), .* shape \(2, 3\)\.$"),
         (np.ones((2, 3, 4)), ValueError, r"square matrices, .* shape \(2, 3, 4\)\.$"),
-        (np.ones((2, 4, 3, 3)), ValueError, r"shape \(2, 4, 3, 3\)\. .* spd_distances"),
+        (np.ones((2, 4, 3, 3)), ValueError, r"In region 0: 'X' must hold positive"),
+        (
+            np.ones((2, 0, 3, 3)),
+            ValueError,
+            r"regions, at least .* \(2, 0, 3, 3\)",
+        ),
+        (np.ones((1, 2, 1, 3, 3)), ValueError, r"\(n, r, d, d\), got .* 2, 1, 3, 3\)"),
         (np.ones((0, 3, 3)), ValueError, r"got shape \(0, 3, 3\)\.$"),
         (np.ones((3, 0, 0)), ValueError, r"got shape \(3, 0, 0\)\.$"),
         ([np.eye(2), np.eye(3)], ValueError, r"'X' must hold matrices of one size"),
@@ -533,6 +572,51 @@ def test_logistic_regression_takes_stacks(metric):
     np.testing.assert_allclose(
         twin.predict_proba(K[80:, :80]), model.predict_proba(X[80:]), atol=1e-7
     )
+
+
+@pytest.mark.parametrize(
+    "kernel", ["spd_affine_invariant", ("spd_affine_invariant", "spd_log_euclid")]
+)
+@pytest.mark.parametrize("regions", [None, 2])
+def test_cross_validation_takes_stacks(kernel, regions):
+    X, y = two_classes(90)
+    if regions:
+        X = np.stack([X, two_classes(90, seed=1)[0]], axis=1)
+    model = KreinLogisticRegressionCV(kernel=kernel, cv=3, lams=[1e-2, 1e-3])
+    model.fit(X[:60], y[:60])
+    n_kernels = 1 if isinstance(kernel, str) else 2
+    assert len(model.kernel_settings_) == 5 * n_kernels
+    assert model.predict_proba(X[60:]).shape == (30, 2)
+    assert model.score(X[60:], y[60:]) > 0.85
+
+
+def test_default_grid_is_wide_and_knows_the_ridge():
+    X = wishart(300, 3)
+    some = X[np.linspace(0, 299, 200).astype(int)]
+    D = spd_distances(some, metric="stein")
+    middle = np.sqrt(np.median(D[np.triu_indices(200, 1)]))
+    widths = default_grid("spd_stein", X)["sigma"]
+    np.testing.assert_allclose(widths, middle * np.array([1, 2, 4, 8, 16]))
+    ridged = default_grid("spd_stein", X, {"ridge": 1.0})["sigma"]
+    assert ridged[0] < widths[0]
+    assert spd_widths(np.zeros((4, 4)))[0] == 1.0
+
+
+@pytest.mark.parametrize(("sigma", "words"), [(1e-3, "below"), (1e4, "above")])
+def test_uninformative_widths_are_remarked_on(sigma, words):
+    X, y = two_classes(30)
+    model = KreinLogisticRegression("spd_stein", {"sigma": sigma})
+    with pytest.warns(IndefiniteKernelWarning, match=f"far {words}.*Set sigma") as told:
+        model.fit(X, y)
+    assert "MinMaxScaler" not in str(told[0].message)
+
+
+def test_a_search_tries_any_width_without_a_word():
+    X, y = two_classes(40)
+    model = KreinLogisticRegressionCV(
+        kernel="spd_stein", kernel_grid={"sigma": [0.5, 1e4]}, cv=3, average=False
+    )
+    assert model.fit(X, y).kernel_params_ == {"sigma": 0.5}  # warnings are errors
 
 
 def test_logistic_regression_in_single_precision():

@@ -13,6 +13,7 @@ from kreinlearn.report.summary import summarize
     ("name", "expected"),
     [
         ("table3", ["dots", "cd", "cd-published"]),
+        ("fig1", ["yaleb"]),
         ("fig2", ["eps"]),
         ("fig3", ["objective"]),
         ("table4", []),

@@ -180,7 +180,7 @@ def _as_array_if_numbers(X: Any) -> Any:
     return X
 
 
-def training_gram(estimator: Any, X: Any) -> Array:
+def training_gram(estimator: Any, X: Any, *, warn: bool = True) -> Array:
     """Return the similarities among training samples, checked.
 
     Parameters
@@ -189,6 +189,9 @@ def training_gram(estimator: Any, X: Any) -> Array:
         With parameters ``kernel`` and ``kernel_params``.
     X : ndarray or list
         Validated samples, or the Gram matrix itself.
+    warn : bool
+        Whether to warn if the matrix hardly tells samples apart; a search over
+        settings meets such matrices by design.
 
     Returns
     -------
@@ -201,7 +204,8 @@ def training_gram(estimator: Any, X: Any) -> Array:
     K = gram(X, None, estimator.kernel, **params)
     if not isinstance(estimator.kernel, str):
         K = symmetric(np.asarray(K))
-    warn_if_uninformative(K, estimator.kernel)
+    if warn:
+        warn_if_uninformative(K, estimator.kernel)
     return K
 
 
@@ -294,16 +298,26 @@ def warn_if_uninformative(K: Array, kernel: Any) -> None:
         low, high = min(low, float(rows.min())), max(high, float(rows.max()))
     off = float((row_sums - diagonal).sum()) / (n * (n - 1))
     if off < ALMOST * float(diagonal.mean()):
-        what, why = "almost diagonal", "features of a wide range"
+        what, range_of, width = "almost diagonal", "wide", "below"
     elif high - low < ALMOST * max(abs(high), abs(low)):
-        what, why = "almost constant", "features of a narrow range"
+        what, range_of, width = "almost constant", "narrow", "above"
     else:
         return
+    if takes_matrices(kernel):
+        advice = (
+            f"a sigma far {width} the distances between samples is the usual reason. "
+            "Set sigma in kernel_params, e.g. to the root of the median of what "
+            "kreinlearn.kernels.spd_distances gives."
+        )
+    else:
+        advice = (
+            f"features of a {range_of} range are the usual reason. Scale them first, "
+            "e.g. with sklearn.preprocessing.MinMaxScaler, or set kernel_params."
+        )
     name = kernel if isinstance(kernel, str) else getattr(kernel, "__name__", "kernel")
     warnings.warn(
         f"The Gram matrix of kernel {name!r} is {what}, so that it hardly tells "
-        f"samples apart; {why} are the usual reason. Scale them first, e.g. with "
-        "sklearn.preprocessing.MinMaxScaler, or set kernel_params.",
+        f"samples apart; {advice}",
         IndefiniteKernelWarning,
         stacklevel=4,
     )

@@ -67,7 +67,7 @@ class KreinLogisticRegressionCV(ClassifierMixin, BaseEstimator):
         Parameters to try: for one kernel lists of values by parameter, for several
         kernels such a dict by name. None, or a name left out, means the kernel's own
         grid: ``ratio`` 0.1 to 0.9 for "tl1", multiples of the median distance for
-        Gaussians. An empty dict tries nothing.
+        Gaussians, also those between covariance matrices. An empty dict tries nothing.
     cv : int, splitter or iterable, default=5
         As in scikit-learn; an int means stratified folds, shuffled by
         ``random_state``.
@@ -243,7 +243,7 @@ class KreinLogisticRegressionCV(ClassifierMixin, BaseEstimator):
         held: dict[tuple[int, int], Held] = {}
         watch = watcher(self.verbose)
         for i, (kernel, params) in enumerate(self.kernel_settings_):
-            K = training_gram(self._with(kernel, params), X)
+            K = training_gram(self._with(kernel, params), X, warn=False)
             same = len(self.norms) > 1 and positive_definite(
                 K, ROUNDING * float(np.abs(K.diagonal()).mean())
             )
@@ -373,7 +373,7 @@ class KreinLogisticRegressionCV(ClassifierMixin, BaseEstimator):
             if grid is not None and len(kernels) > 1:
                 grid = grid.get(kernel)
             if grid is None:
-                own = {} if is_precomputed(kernel) else default_grid(kernel, X)
+                own = {} if is_precomputed(kernel) else default_grid(kernel, X, fixed)
                 grid = {name: own[name] for name in own if name not in fixed}
             settings += [(kernel, {**fixed, **one}) for one in ParameterGrid(grid)]
         return settings

@@ -7,7 +7,8 @@ from pathlib import Path
 from kreinlearn._validation import check_choice, check_count
 from kreinlearn.datasets import available
 from kreinlearn.datasets.local import folder
-from kreinlearn.experiments.catalog import EXPERIMENTS, cost, worker_for
+from kreinlearn.experiments.catalog import EXPERIMENTS, cost, is_table, worker_for
+from kreinlearn.experiments.faces import DIGITS, FACES, faces_path
 from kreinlearn.experiments.halves import stored_name
 from kreinlearn.experiments.progress import watcher
 from kreinlearn.experiments.records import FAILED, forget, read
@@ -31,6 +32,7 @@ def run_experiment(
     *,
     data_home: str | os.PathLike[str] | None = None,
     runs: int | None = None,
+    dataset: str | None = None,
     out: str | os.PathLike[str] = "results",
     jobs: int | None = None,
     limit: float = LIMIT,
@@ -47,6 +49,9 @@ def run_experiment(
         The data folder; by default that of `kreinlearn.datasets`.
     runs : int, optional
         Repetitions; by default as many as the experiment declares.
+    dataset : str, optional
+        The only data set to run on. The experiments on faces take "digits" as well,
+        the images that come with scikit-learn.
     out : path-like
         Folder of the records, ``NAME.jsonl``.
     jobs : int, optional
@@ -70,7 +75,9 @@ def run_experiment(
         If a data set is missing; before any cell is run.
     """
     experiment = EXPERIMENTS[check_choice("name", name, EXPERIMENTS)]
-    cells = experiment.cells(None if runs is None else check_count("runs", runs))
+    cells = experiment.cells(
+        None if runs is None else check_count("runs", runs), dataset
+    )
     path = Path(out) / f"{name}.jsonl"
     found = read(path)
     if retry:
@@ -95,8 +102,20 @@ def run_experiment(
 def _check_data(
     cells: list[Cell], name: str, data_home: str | os.PathLike[str] | None
 ) -> None:
+    names = dict.fromkeys(cell.dataset for cell in cells)
+    path = faces_path(None if data_home is None else os.fspath(data_home))
+    if FACES in names and not path.is_file():
+        raise FileNotFoundError(
+            f"{name} needs {path.name}, which is not in {path.parent}: the arrays "
+            "'images' (n, h, w) in uint8 and 'subject' (n,) of the cropped Yale Face "
+            f"Database B. Dataset {DIGITS!r} runs the same on images that come with "
+            "scikit-learn."
+        )
+    tables = [each for each in names if is_table(each)]
+    if not tables:
+        return
     here = set(available(data_home))
-    needed = dict.fromkeys(stored_name(cell.dataset) for cell in cells)
+    needed = dict.fromkeys(stored_name(each) for each in tables)
     missing = [each for each in needed if each not in here]
     if missing:
         listed = ", ".join(missing)

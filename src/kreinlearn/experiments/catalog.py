@@ -6,9 +6,10 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+from kreinlearn._validation import check_choice
 from kreinlearn.datasets import info
 from kreinlearn.exceptions import ConvergenceWarning, IndefiniteKernelWarning
-from kreinlearn.experiments import paper
+from kreinlearn.experiments import faces, metrics, paper
 from kreinlearn.experiments.halves import (
     data_home_text,
     halves,
@@ -41,6 +42,8 @@ class Experiment:
         Repetitions if nobody says otherwise.
     is_timed : bool
         Whether seconds matter, or memory: then one cell at a time, with all threads.
+    stand_ins : tuple of str
+        Data sets that may be asked for in place of those of the paper.
     """
 
     name: str
@@ -50,14 +53,17 @@ class Experiment:
     settings: dict[str, tuple[Value, ...]] = field(default_factory=dict)
     runs: int = 10
     is_timed: bool = False
+    stand_ins: tuple[str, ...] = ()
 
-    def cells(self, runs: int | None = None) -> list[Cell]:
+    def cells(self, runs: int | None = None, dataset: str | None = None) -> list[Cell]:
         """Return the cells.
 
         Parameters
         ----------
         runs : int, optional
             Repetitions.
+        dataset : str, optional
+            The only data set, one of the experiment's own or of its stand-ins.
 
         Returns
         -------
@@ -65,12 +71,21 @@ class Experiment:
             All combinations.
         """
         count = self.runs if runs is None else runs
-        return grid(self.name, self.datasets, self.methods, count, **self.settings)
+        names = self.datasets
+        if dataset is not None:
+            names = (check_choice("dataset", dataset, names + self.stand_ins),)
+        return grid(self.name, names, self.methods, count, **self.settings)
 
 
 EXPERIMENTS: dict[str, Experiment] = {
     each.name: each
     for each in (
+        Experiment(
+            "table1",
+            "Metrics on covariance matrices",
+            tuple(metrics.SIZES),
+            tuple(metrics.METRICS),
+        ),
         Experiment(
             "table2",
             "Eigenvalues of the TL1 kernel",
@@ -92,6 +107,13 @@ EXPERIMENTS: dict[str, Experiment] = {
             is_timed=True,
         ),
         Experiment(
+            "table5",
+            "Accuracy on faces",
+            (faces.FACES,),
+            tuple(paper.TABLE5) + paper.TABLE5_OURS,
+            stand_ins=(faces.DIGITS,),
+        ),
+        Experiment(
             "table6",
             "First coefficients",
             paper.TABLE6_DATA,
@@ -105,6 +127,14 @@ EXPERIMENTS: dict[str, Experiment] = {
             paper.TABLE7_METHODS,
             runs=3,
             is_timed=True,
+        ),
+        Experiment(
+            "fig1",
+            "Example faces",
+            (faces.FACES,),
+            (faces.EXAMPLES,),
+            runs=1,
+            stand_ins=(faces.DIGITS,),
         ),
         Experiment(
             "fig2",
@@ -143,11 +173,15 @@ def evaluate(cell: Cell, data_home: str | None = None) -> dict[str, Any]:
     dict
         Fields of a record.
     """
-    X, y = table(cell.dataset, data_home)
     with warnings.catch_warnings():
         # Statuses are recorded; the published procedures would warn at every fit.
         warnings.simplefilter("ignore", ConvergenceWarning)
         warnings.simplefilter("ignore", IndefiniteKernelWarning)
+        if cell.dataset in metrics.SIZES:
+            return metrics.search(cell)
+        if cell.dataset in faces.REGIONS:
+            return faces.METHODS[cell.method](cell, data_home)
+        X, y = table(cell.dataset, data_home)
         if cell.method == STATISTICS:
             return statistics(X, cell)
         return METHODS[cell.method](*halves(X, y, cell.half_seed), cell)
@@ -169,6 +203,22 @@ def worker_for(data_home: str | os.PathLike[str] | None) -> Work:
     return partial(evaluate, data_home=data_home_text(data_home))
 
 
+def is_table(dataset: str) -> bool:
+    """Tell whether samples come from a table of `kreinlearn.datasets`.
+
+    Parameters
+    ----------
+    dataset : str
+        Name in an experiment.
+
+    Returns
+    -------
+    bool
+        False for images and for random matrices.
+    """
+    return dataset not in metrics.SIZES and dataset not in faces.REGIONS
+
+
 def cost(cell: Cell) -> float:
     """Return a rough estimate of the time of a cell, in any unit.
 
@@ -180,6 +230,8 @@ def cost(cell: Cell) -> float:
     Returns
     -------
     float
-        Square of the number of samples.
+        Square of the number of samples; 1 where they are not in a table.
     """
+    if not is_table(cell.dataset):
+        return 1.0
     return float(info(stored_name(cell.dataset)).table(None).n_samples) ** 2

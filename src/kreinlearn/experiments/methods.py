@@ -115,7 +115,7 @@ def learn(
     # 3. Score. The largest matrices fit in memory one at a time.
     del K
     K_test = gram(X_test, X_train, **kernel)
-    return fields | _scores(model, K_test, y_test)
+    return fields | judged(model, K_test, y_test)
 
 
 def _fit(
@@ -189,7 +189,7 @@ def krein_cv(
         },
         "grid": {"lam": model.lams_, "kernels": len(model.scores_)},
         **spectrum_fields(gram(X_train, None, model.kernel_, **params)),
-        **_scores(model, X_test, y_test),
+        **judged(model, X_test, y_test),
     }
 
 
@@ -242,8 +242,21 @@ def timed(function: Callable[..., Any], *args: Any, **kwargs: Any) -> tuple[Any,
     return result, time.perf_counter() - start
 
 
-def _scores(model: Any, X: Array, y: Array) -> dict[str, Any]:
-    """Judge a fitted model on test samples; every method by this one function."""
+def judged(model: Any, X: Array, y: Array) -> dict[str, Any]:
+    """Judge a fitted model on test samples; every method by this one function.
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted.
+    X, y : ndarray
+        Test samples as the model takes them, and their labels.
+
+    Returns
+    -------
+    dict
+        Fields of a record.
+    """
     predicted, pred_s = timed(model.predict, X)
     right = predicted == y
     recalls = [right[y == label].mean() for label in np.unique(y)]

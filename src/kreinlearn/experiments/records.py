@@ -48,6 +48,11 @@ FIELDS: dict[str, str] = {
     "mu": "smallest and largest eigenvalue of the training K",
     "mu_bound": "true if the smallest is only known to be at most that",
     "split": "how K was split, if not as in the paper",
+    "tried": "kernel matrices that were looked at",
+    "indefinite": "how many of them have a negative eigenvalue",
+    "mu_ratio": "their smallest eigenvalue beside the largest, of all of them",
+    "shape": "rows, columns, height and width of example images",
+    "pixels": "their gray values, compressed",
     "ver": "versions",
     "git": "revision of the source",
 }

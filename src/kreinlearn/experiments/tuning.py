@@ -147,10 +147,17 @@ def choose(
             for j, (scores, status) in enumerate(fits):
                 statuses[status] += 1
                 if status not in LOST:
-                    right = np.where(scores > 0, 1, -1) == y[test]
+                    right = _decided(scores, y[train]) == y[test]
                     accuracy[i, j] += right.mean() / len(parts)
     ranking = _ranking(accuracy, values, strongest_first=learner.parameter == "lam")
     return Choice(ranking, accuracy, statuses, len(y), tuple(values))
+
+
+def _decided(scores: Array, y: Array) -> Array:
+    """Return the labels that scores stand for, one column for two classes."""
+    if scores.ndim == 1:
+        return np.where(scores > 0, 1, -1)
+    return np.unique(y)[scores.argmax(axis=1)]
 
 
 def _ranking(

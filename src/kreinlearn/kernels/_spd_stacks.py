@@ -90,14 +90,9 @@ def _check_shape(name: str, X: ArrayLike) -> Array:
         hint = ""
         if given.ndim == 2 and given.shape[0] == given.shape[1]:
             hint = f" A single matrix becomes a stack as {name}[None]."
-        elif given.ndim == 4:
-            hint = (
-                " For several regions a sample, add up what spd_distances gives for "
-                "each of them."
-            )
         raise ValueError(
-            f"{name!r} must be a stack of square matrices, of shape (n, d, d), got "
-            f"shape {given.shape}.{hint}"
+            f"{name!r} must be a stack of square matrices, of shape (n, d, d), or of "
+            f"several a sample, (n, r, d, d), got shape {given.shape}.{hint}"
         )
     dtype = np.float32 if given.dtype == np.float32 else np.float64
     try:

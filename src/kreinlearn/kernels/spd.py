@@ -2,8 +2,11 @@ r"""Kernels between stacks of symmetric positive definite matrices.
 
 Letters: X (n, d, d) and Y (k, d, d) hold one matrix a sample, S and T are matrices of
 X and Y, D (n, k) is what `spd_distances` gives and K = exp(-D / sigma^2) what a kernel
-gives. D does not depend on sigma: to try many, or to add up distances over several
-regions of an image, compute it once.
+gives. D does not depend on sigma: to try many, compute it once.
+
+Samples may also have r matrices each, such as one a region of an image: X (n, r, d, d)
+and Y (k, r, d, d). The squared distance is then the sum over the regions, which is that
+of the product manifold, computed region by region.
 
 =================== ======================================== ======================
 metric              squared distance                         positive definite K
@@ -61,9 +64,9 @@ def spd_distances(
 
     Parameters
     ----------
-    X : array-like of shape (n, d, d)
-        Symmetric positive definite matrices.
-    Y : array-like of shape (k, d, d), default=None
+    X : array-like of shape (n, d, d) or (n, r, d, d)
+        Symmetric positive definite matrices, one or r a sample.
+    Y : array-like of shape (k, d, d) or (k, r, d, d), default=None
         Others; None means X.
     metric : {"affine_invariant", "log_euclid", "euclid", "stein"}, \
             default="affine_invariant"
@@ -109,11 +112,13 @@ def spd_distances(
     Distances over several regions, and many widths from one computation:
 
     >>> regions = np.stack([X, 2 * X], axis=1)
-    >>> D = sum(spd_distances(regions[:, r]) for r in range(2))
+    >>> D = spd_distances(regions)
     >>> [float(np.exp(-D / sigma**2)[0, 1].round(3)) for sigma in (1, 2, 4)]
     [0.135, 0.607, 0.882]
     """
     check_choice("metric", metric, METRICS)
+    if _has_regions(X):
+        return _over_regions(X, Y, metric, ridge)
     S, T, dtype = stacks.check_stacks(X, Y, stacks.check_ridge(ridge))
     if metric in ("euclid", "log_euclid"):
         flat = _flat_logarithms if metric == "log_euclid" else _flat
@@ -123,6 +128,37 @@ def spd_distances(
     if metric == "stein":
         return stein(S, T, dtype)
     return affine_invariant(S, T, dtype)
+
+
+def _has_regions(X: ArrayLike) -> bool:
+    """Tell whether samples have several matrices each."""
+    try:
+        return np.ndim(X) == 4
+    except ValueError:  # of different lengths, which is told elsewhere
+        return False
+
+
+def _over_regions(
+    X: ArrayLike, Y: ArrayLike | None, metric: str, ridge: float
+) -> Array:
+    """Return the sum of the squared distances in each of the regions."""
+    rows = np.asarray(X)
+    others = rows if Y is None or Y is X else np.asarray(Y)
+    if others.shape[1:] != rows.shape[1:] or rows.shape[1] == 0:
+        raise ValueError(
+            "'X' and 'Y' must have the same number of regions, at least one, and "
+            f"matrices of the same size, got shapes {rows.shape} and {others.shape}."
+        )
+    D: Array | None = None
+    for r in range(rows.shape[1]):
+        other = None if others is rows else others[:, r]
+        try:
+            part = spd_distances(rows[:, r], other, metric=metric, ridge=ridge)
+        except ValueError as error:
+            raise ValueError(f"In region {r}: {error}") from None
+        D = part if D is None else np.add(D, part, out=D)
+    assert D is not None  # there is a region
+    return D
 
 
 def _flat(name: str, S: Array, dtype: Any) -> Array:
@@ -143,7 +179,7 @@ def _gaussian(
     width = None if sigma is None else positive_or("sigma", sigma, 1.0)
     K = spd_distances(X, Y, metric=metric, ridge=ridge)
     if width is None:
-        width = math.sqrt(np.shape(X)[1])
+        width = math.sqrt(math.prod(np.shape(X)[1:-1]))
     with np.errstate(over="ignore"):  # exp(-inf) is 0, which is meant
         K /= width
         K /= -width
@@ -164,13 +200,13 @@ def spd_euclid(
 
     Parameters
     ----------
-    X : array-like of shape (n, d, d)
-        Symmetric positive definite matrices.
-    Y : array-like of shape (k, d, d), default=None
+    X : array-like of shape (n, d, d) or (n, r, d, d)
+        Symmetric positive definite matrices, one or r a sample.
+    Y : array-like of shape (k, d, d) or (k, r, d, d), default=None
         Others; None means X.
     sigma : float, default=None
-        Width; None means sqrt(d), which suits matrices with entries of order 1. Better
-        let cross-validation choose.
+        Width; None means sqrt(r d), which suits matrices with entries of order 1.
+        Better let cross-validation choose.
     ridge : float, default=0.0
         Share of the mean of its diagonal to add to the diagonal of every matrix.
 
@@ -211,12 +247,12 @@ def spd_log_euclid(
 
     Parameters
     ----------
-    X : array-like of shape (n, d, d)
-        Symmetric positive definite matrices.
-    Y : array-like of shape (k, d, d), default=None
+    X : array-like of shape (n, d, d) or (n, r, d, d)
+        Symmetric positive definite matrices, one or r a sample.
+    Y : array-like of shape (k, d, d) or (k, r, d, d), default=None
         Others; None means X.
     sigma : float, default=None
-        Width; None means sqrt(d), which makes a factor e of every eigenvalue a
+        Width; None means sqrt(r d), which makes a factor e of every eigenvalue a
         similarity of exp(-1). Better let cross-validation choose.
     ridge : float, default=0.0
         Share of the mean of its diagonal to add to the diagonal of every matrix.
@@ -258,12 +294,12 @@ def spd_affine_invariant(
 
     Parameters
     ----------
-    X : array-like of shape (n, d, d)
-        Symmetric positive definite matrices.
-    Y : array-like of shape (k, d, d), default=None
+    X : array-like of shape (n, d, d) or (n, r, d, d)
+        Symmetric positive definite matrices, one or r a sample.
+    Y : array-like of shape (k, d, d) or (k, r, d, d), default=None
         Others; None means X.
     sigma : float, default=None
-        Width; None means sqrt(d), which makes a factor e of every eigenvalue a
+        Width; None means sqrt(r d), which makes a factor e of every eigenvalue a
         similarity of exp(-1). Better let cross-validation choose.
     ridge : float, default=0.0
         Share of the mean of its diagonal to add to the diagonal of every matrix.
@@ -309,12 +345,12 @@ def spd_stein(
 
     Parameters
     ----------
-    X : array-like of shape (n, d, d)
-        Symmetric positive definite matrices.
-    Y : array-like of shape (k, d, d), default=None
+    X : array-like of shape (n, d, d) or (n, r, d, d)
+        Symmetric positive definite matrices, one or r a sample.
+    Y : array-like of shape (k, d, d) or (k, r, d, d), default=None
         Others; None means X.
     sigma : float, default=None
-        Width; None means sqrt(d), for which K is indefinite in general if d > 2.
+        Width; None means sqrt(r d), for which K is indefinite in general if d > 2.
         Better let cross-validation choose.
     ridge : float, default=0.0
         Share of the mean of its diagonal to add to the diagonal of every matrix.

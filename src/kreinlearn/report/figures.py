@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from kreinlearn.experiments import paper
+from kreinlearn.report.faces import NAMES, example_images
 from kreinlearn.report.ranks import Comparison
 from kreinlearn.report.summary import Summary, names_in
 from kreinlearn.report.table3 import comparison, published_comparison
@@ -336,6 +337,11 @@ def figures_for(name: str, summaries: Sequence[Summary]) -> dict[str, dict[str, 
             )
             if ranking is not None:
                 wanted.append((short, text, critical_difference_diagram(ranking)))
+    elif name == "fig1":
+        for each in summaries:
+            if each.records:
+                text = f"{NAMES.get(each.data, each.data)}: a row for each subject."
+                wanted.append((each.data, text, example_images(each)))
     elif name == "fig2" and summaries:
         text = (
             "CCICP-GD by eps: mean accuracy ± one standard deviation, median and range "

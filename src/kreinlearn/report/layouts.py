@@ -6,6 +6,7 @@ from typing import Any
 
 from kreinlearn.experiments import paper
 from kreinlearn.experiments.paper import Cost, Note, Spread
+from kreinlearn.report.faces import fig1, table1, table5
 from kreinlearn.report.summary import Summary, csv_row, names_in
 from kreinlearn.report.table3 import table3
 from kreinlearn.report.tables import (
@@ -268,11 +269,14 @@ def _curve_row(summary: Summary, notes: Sequence[Note]) -> list[Entry]:
 
 
 LAYOUTS: dict[str, Layout] = {
+    "table1": table1,
     "table2": table2,
     "table3": table3,
     "table4": _costs(4, paper.TABLE4, paper.TABLE4_METHODS + paper.TABLE4_OURS),
+    "table5": table5,
     "table6": table6,
     "table7": _costs(7, paper.TABLE7, paper.TABLE7_METHODS),
+    "fig1": fig1,
     "fig2": fig2,
     "fig3": fig3,
 }
@@ -298,7 +302,7 @@ def numbers(name: str, summaries: Iterable[Summary]) -> list[dict[str, Any]]:
     ranks = {each: place for place, each in enumerate(places)}
     rows = []
     for summary in sorted(summaries, key=lambda each: ranks.get(each.data, len(ranks))):
-        measures = ("mu_min", "mu_max") if name == "table2" else MEASURES
+        measures = OTHER_MEASURES.get(name, MEASURES)
         for measure in measures:
             printed = _published(name, summary, measure)
             if summary.values(measure) or printed is not None:
@@ -307,6 +311,13 @@ def numbers(name: str, summaries: Iterable[Summary]) -> list[dict[str, Any]]:
 
 
 MEASURES = ("acc", "bacc", "ll", "fit_s", "pred_s")
+OTHER_MEASURES = {
+    "fig1": ("n",),
+    "table1": ("tried", "indefinite", "mu_ratio"),
+    "table2": ("mu_min", "mu_max"),
+    "table5": (*MEASURES, "mu_min", "mu_max"),
+}
+"""Where what is measured is not the usual."""
 
 
 def _published(name: str, summary: Summary, measure: str) -> Spread | None:
@@ -316,6 +327,8 @@ def _published(name: str, summary: Summary, measure: str) -> Spread | None:
         return Spread(getattr(paper.TABLE2[data], measure))
     if name == "table3" and measure == "acc":
         return paper.TABLE3.get(data, {}).get(method)
+    if name == "table5" and measure == "acc" and data in paper.TABLE5_DATA:
+        return paper.TABLE5.get(method)
     if name == "table6" and measure == "acc":
         return paper.TABLE6[dict(summary.settings)["init"]].get((method, data))
     if name in ("table4", "table7"):

@@ -33,6 +33,13 @@ class Cost(NamedTuple):
     test: float
 
 
+class Metric(NamedTuple):
+    """A row of Table 1: whether it is geodesic, its Gaussian positive definite."""
+
+    is_geodesic: bool
+    is_definite: bool
+
+
 def _rows(text: str) -> dict[str, list[float]]:
     """Return lines of a name and numbers as a dictionary."""
     lines = [line.split() for line in text.strip().splitlines()]
@@ -150,6 +157,13 @@ TABLE4: Mapping[str, Mapping[str, Cost]] = {
 TABLE4_METHODS = ("CCCP-GD", "CCICP-GD", "CCICP-SGD")
 TABLE4_OURS = ("IKLR krein",)
 
+TABLE1: Mapping[str, Metric] = {
+    "Euclidean": Metric(False, True),
+    "Log-Euclidean": Metric(True, True),
+    "Affine-invariant": Metric(True, False),
+}
+"""Table 1, properties of metrics on covariance matrices."""
+
 TABLE5: Mapping[str, Spread] = {
     "SVM(Log-E)": Spread(0.976, 0.005),
     "KLR(Log-E)": Spread(0.973, 0.003),
@@ -162,6 +176,8 @@ TABLE5: Mapping[str, Spread] = {
     "CCICP-SGD": Spread(0.978, 0.017),
 }
 """Table 5, method to accuracy on the faces (printed in per cent)."""
+TABLE5_DATA = ("yaleb",)
+TABLE5_OURS = ("IKLR krein", "SVM(Log-E) regions", "KreinCV")
 TABLE5_MU = (-160.28, 670.05)
 """Table 5, extreme eigenvalues of the affine-invariant kernel."""
 

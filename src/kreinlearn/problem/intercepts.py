@@ -1,0 +1,188 @@
+"""Intercepts: the constants that balance the errors of given scores.
+
+Letters as in ``kreinlearn.problem.dual``: ``Y``, ``F`` (n, P, C) targets and scores;
+``weights`` (n, P); ``c`` (P, C).
+"""
+
+import numpy as np
+from scipy.special import expit, logsumexp, softmax
+
+from kreinlearn._typing import Array
+from kreinlearn.losses import Loss
+
+INTERCEPT_STEPS = 200
+"""Enough bisections for any double; Newton steps usually end after five."""
+SETTLED = 1e-12
+"""The same where Newton's method has come to rest, if it will not go further."""
+BALANCED = 1e-16
+"""Sum of weighted errors that is zero to rounding; the weights sum to one."""
+STAGE_STEPS = 30
+"""Most Newton steps at one temperature; beyond, rounding is all that is left."""
+VANISHED = 1e-6
+"""Share of its target below which the probability of a class is as good as zero."""
+MODERATE = 50.0
+"""Range of scores that Newton's method takes at once."""
+
+
+def pseudo_inverse(H: Array) -> Array:
+    """Return the pseudo-inverses of small symmetric matrices, zero for zero ones.
+
+    Parameters
+    ----------
+    H : ndarray of shape (..., C, C)
+        Positive semidefinite matrices of any scale.
+
+    Returns
+    -------
+    ndarray of shape (..., C, C)
+        Their pseudo-inverses.
+    """
+    size = np.abs(H).max(axis=(-2, -1), keepdims=True)
+    scale = np.where(size > 1e-200, size, np.inf)  # saturated: nothing to invert
+    return np.asarray(np.linalg.pinv(H / scale, rcond=1e-12, hermitian=True) / scale)
+
+
+def intercepts(
+    loss: Loss, Y: Array, F: Array, weights: Array, start: Array | None = None
+) -> Array:
+    """Return the c for which the weighted errors of F + c sum to zero.
+
+    Parameters
+    ----------
+    loss : Loss
+        Logistic or multinomial.
+    Y, F : ndarray of shape (n, P, C)
+        Targets and scores.
+    weights : ndarray of shape (n, P)
+        Weights of the samples.
+    start : ndarray of shape (P, C), optional
+        A guess, such as the intercepts of the last iterate.
+
+    Returns
+    -------
+    ndarray of shape (P, C)
+        Intercepts; of the multinomial loss with mean zero.
+    """
+    start = np.zeros(F.shape[1:]) if start is None else start
+    if F.shape[-1] == 1:
+        return _binary_intercepts(Y, F, weights, start)
+    return _multinomial_intercepts(Y, F, weights, start)
+
+
+def _multinomial_intercepts(Y: Array, F: Array, w: Array, start: Array) -> Array:
+    """Newton's method on all problems at once; the stubborn ones again, with care."""
+    target = np.einsum("np,npc->pc", w, Y)
+    c = start - start.mean(axis=-1, keepdims=True)
+    left = np.arange(len(c))
+    stubborn: set[int] = set()
+    size = np.full(len(c), np.inf)
+    for _ in range(INTERCEPT_STEPS):
+        if left.size == 0:
+            break
+        prob = softmax(F[:, left] + c[left], axis=-1)
+        weighted = w[:, left, None] * prob
+        mass = weighted.sum(axis=0)
+        gradient = mass - target[left]
+        new = np.abs(gradient).max(axis=-1)
+        worse = (new > size[left] / 2) & (new > BALANCED)
+        stubborn |= set(left[worse & (new > SETTLED)].tolist())
+        going = (new > BALANCED) & ~worse
+        size[left] = new
+        left, gradient, mass = left[going], gradient[going], mass[going]
+        hessian = -np.einsum("npc,npd->pcd", weighted[:, going], prob[:, going])
+        hessian[:, np.arange(mass.shape[1]), np.arange(mass.shape[1])] += mass
+        inverse = pseudo_inverse(hessian)
+        c[left] -= np.einsum("pcd,pd->pc", inverse, gradient)
+    for p in stubborn:
+        c[p] = _multinomial_intercept(target[p], F[:, p], w[:, p], start[p])
+    return np.asarray(c - c.mean(axis=-1, keepdims=True))
+
+
+def _multinomial_intercept(target: Array, f: Array, w: Array, start: Array) -> Array:
+    """Minimize the convex mean of T logsumexp((f + c) / T) - target'c for one problem.
+
+    T falls to 1 from where the scores are moderate: at once, scores of thousands
+    would leave Newton's method on a plateau.
+    """
+    c = start - start.mean()
+    temperature = max(1.0, float(np.ptp(f + c)) / MODERATE)
+    while True:
+        c = _tempered_newton(target, f, w, c, temperature)
+        if temperature == 1.0:
+            return np.asarray(c - c.mean())
+        temperature = max(1.0, temperature / 4)
+
+
+def _tempered_newton(
+    target: Array, f: Array, w: Array, c: Array, temperature: float
+) -> Array:
+    def value(c: Array) -> float:
+        soft = temperature * logsumexp((f + c) / temperature, axis=1)
+        return float(w @ soft - target @ c)
+
+    def excess(c: Array) -> tuple[Array, Array]:
+        prob = softmax((f + c) / temperature, axis=1)
+        mass = w @ prob
+        hessian = (np.diag(mass) - (w[:, None] * prob).T @ prob) / temperature
+        return mass - target, hessian
+
+    gradient, hessian = excess(c)
+    for _ in range(STAGE_STEPS):
+        size = np.abs(gradient).max()
+        if size <= 1e-15:
+            break
+        gone = gradient + target < VANISHED * target
+        if gone.any():
+            # Newton's method is blind to a class whose probability has vanished: one
+            # step of proportional scaling, which always descends, brings it back.
+            mass = np.maximum((gradient + target)[gone], np.finfo(float).tiny)
+            c = c.copy()
+            c[gone] += temperature * np.log(target[gone] / mass)
+            gradient, hessian = excess(c)
+            continue
+        step = -pseudo_inverse(hessian) @ gradient
+        # Near the solution the value no longer changes in double precision, but the
+        # gradient does: a full step that halves it needs no other test.
+        moved = c + step
+        new = excess(moved)
+        if np.abs(new[0]).max() > size / 2:
+            current, slope, t = value(c), gradient @ step, 1.0
+            while value(c + t * step) > current + 1e-4 * t * slope and t > 1e-6:
+                t /= 2
+            if t <= 1e-6:
+                break
+            moved = c + t * step
+            new = excess(moved)
+        c, (gradient, hessian) = moved, new
+    return c
+
+
+def _binary_intercepts(Y: Array, F: Array, w: Array, start: Array) -> Array:
+    """Bracketed Newton on the monotone sum of errors, all problems at once."""
+    margin = 40.0  # beyond it every sigmoid is 0 or 1 to double precision
+    y, F = (2 * Y - 1)[..., 0], F[..., 0]
+    low, high = -F.max(axis=0) - margin, -F.min(axis=0) + margin
+    c = np.clip(start[:, 0], low, high)
+    left = np.arange(len(c))  # problems that are not settled yet
+    for _ in range(INTERCEPT_STEPS):
+        margins = y * (F + c[left])
+        b = expit(-margins)
+        total = (w * y * b).sum(axis=0)
+        slope = (w * b * expit(margins)).sum(axis=0)
+        low, high = (
+            np.where(total > 0, c[left], low),
+            np.where(total > 0, high, c[left]),
+        )
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            newton = c[left] + total / slope
+        inside = (newton > low) & (newton < high)
+        moved = np.where(inside, newton, (low + high) / 2)
+        moved = np.where(np.abs(total) <= BALANCED, c[left], moved)
+        going = np.abs(moved - c[left]) > 1e-15 * np.maximum(1.0, np.abs(moved))
+        c[left] = moved
+        if not going.any():
+            break
+        if not going.all():
+            left, low, high = left[going], low[going], high[going]
+            y, F, w = y[:, going], F[:, going], w[:, going]
+    return np.asarray(c[:, None])
