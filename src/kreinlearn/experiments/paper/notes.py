@@ -202,10 +202,10 @@ NOTES: tuple[Note, ...] = (
         "",
         "As printed, the rate falls by a fifth at every step, so that CCCP-GD is at "
         "rest after some forty steps, long before it is accurate, and spends most of "
-        "its seconds on the eigendecomposition of K. The published seconds are a hundred "
-        "times ours and more: they are not those of Algorithm 1 with its constants. "
-        "That the exact solver is only a few times faster than this is no measure "
-        "of either; run to accuracy, CCCP-GD does not end but diverges.",
+        "its seconds on the eigendecomposition of K. The published seconds are a "
+        "hundred times ours and more: they are not those of Algorithm 1 with its "
+        "constants. That the exact solver is only a few times faster than this is no "
+        "measure of either; run to accuracy, CCCP-GD does not end but diverges.",
     ),
     Note(
         "table6",
