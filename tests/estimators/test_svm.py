@@ -14,11 +14,11 @@ from sklearn.utils.estimator_checks import (
 from kreinlearn import DCASVC, KreinSVC
 from kreinlearn.estimators.margin import (
     dual_violation,
-    negative_part,
     solve_dca,
     solve_margin,
     solve_tilted,
 )
+from kreinlearn.estimators.negative import negative_part
 from kreinlearn.kernels import gram
 from tests.conftest import gram_of_signature, scaled
 

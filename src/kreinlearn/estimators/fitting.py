@@ -13,13 +13,14 @@ from numpy.linalg import LinAlgError
 from scipy.linalg import cholesky
 
 from kreinlearn._typing import Array
+from kreinlearn.estimators.negative import negative_part
 from kreinlearn.losses import Logistic, Loss, Multinomial
 from kreinlearn.operators import Dense
 from kreinlearn.problem import KreinDual, KreinRisk
 from kreinlearn.solvers.base import Callback, Row, Status
 from kreinlearn.solvers.cccp import CCCP
 from kreinlearn.solvers.newton import DualNewton
-from kreinlearn.spectrum.decompose import SMALL, decompose, extreme, split
+from kreinlearn.spectrum.decompose import SMALL, extreme, split
 
 LANCZOS_STEPS = 50
 """Enough to estimate mu_min; more would cost as much as the fit."""
@@ -149,24 +150,18 @@ def absolute(K: Array, weights: Array) -> tuple[Array, Callable[[Array], Array]]
 
     Notes
     -----
-    A weight of two is to be a row repeated, and the modulus of a matrix with repeated
-    rows is that of ``W^1/2 K W^1/2``: so eigenpairs are taken of this, with W the
-    weights, and put back by ``W^-1/2``. Samples without weight are left alone.
+    With weights, the modulus is that of the matrix with rows repeated, see
+    `negative_part`. Samples without weight are left alone.
     """
     used = np.flatnonzero(weights > 0)
-    root = np.sqrt(weights[used] / weights.max())[:, None]
-    part = K[np.ix_(used, used)].astype(float)
-    negative = decompose(root * part * root.T, "negative")
-    down = negative.vectors / root  # W^-1/2 V
-    up = negative.vectors * root  # W^1/2 V
+    square = np.ix_(used, used)
+    negative = negative_part(K[square].astype(float), weights[used])
     changed = np.array(K)
-    changed[np.ix_(used, used)] -= (2 * (down * negative.values) @ down.T).astype(
-        K.dtype, copy=False
-    )
+    changed[square] += (2 * negative.matrix()).astype(K.dtype, copy=False)
 
     def back(a: Array) -> Array:
         a = a.copy()
-        a[used] -= 2 * up @ (down.T @ a[used])
+        a[used] -= 2 * negative.right @ (negative.left.T @ a[used])
         return a
 
     return changed, back

@@ -22,10 +22,10 @@ from kreinlearn.estimators.base import (
 from kreinlearn.estimators.margin import (
     Column,
     dual_violation,
-    negative_part,
     solve_dca,
     solve_margin,
 )
+from kreinlearn.estimators.negative import negative_part
 from kreinlearn.estimators.targets import check_classes, check_weights, class_weighted
 from kreinlearn.exceptions import ConvergenceWarning
 
