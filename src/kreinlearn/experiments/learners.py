@@ -24,11 +24,12 @@ from kreinlearn.estimators import (
     KreinSVC,
     SpectrumRepair,
 )
+from kreinlearn.estimators.fitting import absolute
 from kreinlearn.losses import Logistic
 from kreinlearn.operators import Dense
 from kreinlearn.problem import KreinDual, KreinRisk
 from kreinlearn.solvers import CCCP, DualNewton
-from kreinlearn.spectrum import decompose, split
+from kreinlearn.spectrum import split
 
 TOL = 1e-6
 """Default tolerance of the estimators."""
@@ -93,11 +94,10 @@ class Exact:
         if self.repair is not None:
             change = SpectrumRepair(self.repair, self.out_of_sample)
             K, K_new = change.fit_transform(K), change.transform(K_new)
-        negative = None
-        if self.norm == "hilbert":
-            negative = decompose(K, "negative")
-            K = K - 2 * negative.matrix()
         n, count = len(y), len(values)
+        back = None
+        if self.norm == "hilbert":
+            K, back = absolute(K, np.full(n, 1 / n))
         block = KreinDual(
             Dense(K),
             np.broadcast_to((y > 0).astype(float)[:, None, None], (n, count, 1)),
@@ -108,8 +108,8 @@ class Exact:
         result = DualNewton().solve(block, tol=TOL)
         point = block.point(result.w)
         A = point.A[..., 0]
-        if negative is not None:
-            A = A - 2 * negative.vectors @ (negative.vectors.T @ A)
+        if back is not None:
+            A = back(A)
         scores = K_new @ A + point.c[:, 0]
         return [(scores[:, j], str(result.status[j])) for j in range(count)]
 
