@@ -26,6 +26,8 @@ from kreinlearn.solvers.base import Callback, Dual, Model, Result, Row, Status
 
 FORCING = (0.25, 0.75)
 """CG stops at min(first, residual ** second) of its first residual."""
+LAST = 0.1
+"""Accuracy of the last step, as a share of what would just do."""
 SHIFTED_FORCING = 1e-2
 """The same where K was shifted: there the steps are few and long."""
 SHIFT_GROWTH = 1.5
@@ -202,7 +204,7 @@ class _Run:
                 residual = point.residual
 
             # 2. Direction
-            D, KD = self._direction(block, block.model(point), residual)
+            D, KD = self._direction(block.model(point), residual, tol)
 
             # 3. and 4. Walls and step length
             point, gained = self._step(block, point, D, KD)
@@ -227,10 +229,11 @@ class _Run:
                 self.stopped |= bool(self.callback(row))
 
     def _direction(
-        self, block: Dual, model: Model, residual: Array
+        self, model: Model, residual: Array, tol: float
     ) -> tuple[Array, Array]:
         first, power = FORCING
-        rtol = np.minimum(first, residual**power)
+        enough = LAST * tol / residual  # the step that ends need not be better
+        rtol = np.minimum(first, np.maximum(residual**power, enough))
         shift = np.zeros(len(residual))
         D, KD, negative = self._cg(model, shift, rtol)
         bent = np.flatnonzero(negative > 0)
