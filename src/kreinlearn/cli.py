@@ -47,7 +47,7 @@ def demo(as_json: bool) -> None:
     from rich.table import Table
 
     title = "Test accuracy on the other half (best of a row in bold)"
-    table = Table(title=title, box=SIMPLE)
+    table = Table(title=title, box=SIMPLE, collapse_padding=True, pad_edge=False)
     for name in ("data", "n", "mu_min", *METHODS):
         side: Literal["left", "right"] = "left" if name == "data" else "right"
         table.add_column(name, justify=side, no_wrap=True)
