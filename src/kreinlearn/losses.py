@@ -2,23 +2,49 @@
 
 Letters. A block holds P problems on the same n samples, each with C columns of
 scores, so arrays have shape (n, P, C); C is 1 for the logistic loss and the number of
-classes for the multinomial one. ``Y`` are targets (0 or 1), ``F`` scores, ``Z`` dual
-logits: the dual variable of a sample is its probability vector ``Q = prob(Z)``, and at
-a stationary point ``Z`` equals ``F`` (for the multinomial loss up to a constant a row).
+classes for the multinomial one. ``Y`` are targets (0 or 1), ``F`` scores. The dual
+variable of a sample is its probability vector, and at a stationary point it is the one
+that belongs to its scores.
 
-Storing logits instead of probabilities keeps full relative accuracy when a
-probability is within rounding of 0 or 1, which is where tiny lam drives it.
+Probabilities come as a ``Chances``: beside each number its logarithm, and for two
+classes the other class too. That keeps full relative accuracy where a probability is
+within rounding of 0 or 1, which is where tiny lam drives it, and no function here has
+to take an exponential that was taken before.
 """
 
-from typing import Protocol
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-from scipy.special import expit, log_expit, logsumexp
+from scipy.special import log_expit, logsumexp
 
 from kreinlearn._typing import Array
 
-LOGIT_CAP = 700.0
-"""Logits beyond this are cut: exp(-700) is the smallest normal double, nearly."""
+LOG_FLOOR = -700.0
+"""Logarithms of probabilities end here: exp(-700) is nearly the smallest double."""
+NEAR = 1e-3
+"""Below this difference of logarithms a mean comes from its series."""
+
+
+class Chances(NamedTuple):
+    """Probabilities and their logarithms, each of shape (n, P, C).
+
+    ``q`` are those of the columns; ``r = 1 - q``, for the logistic loss only.
+    """
+
+    q: Array
+    log_q: Array
+    r: Array
+    log_r: Array
+
+    def take(self, which: Sequence[int] | Array) -> "Chances":
+        """Return those of the chosen problems."""
+        return Chances(*(array[:, which] for array in self))
+
+    def joined(self, other: "Chances") -> "Chances":
+        """Return those of these and of other problems, one after another."""
+        pairs = zip(self, other, strict=True)
+        return Chances(*(np.concatenate(pair, axis=1) for pair in pairs))
 
 
 class Loss(Protocol):
@@ -29,38 +55,47 @@ class Loss(Protocol):
     def value(self, Y: Array, F: Array) -> Array:
         """Loss of each sample, shape (n, P)."""
 
-    def prob(self, Z: Array) -> Array:
-        """Probabilities that go with logits or scores, shape (n, P, C)."""
+    def at(self, F: Array) -> Chances:
+        """Probabilities that go with scores or logits."""
 
-    def error(self, Y: Array, Z: Array) -> Array:
-        """Y - prob(Z) without cancellation: minus the gradient, shape (n, P, C)."""
+    def logits(self, p: Chances) -> Array:
+        """Scores that give these probabilities, shape (n, P, C)."""
 
-    def entropy(self, Z: Array) -> Array:
-        """Sum over classes of Q log Q (negative), shape (n, P)."""
+    def error(self, Y: Array, p: Chances) -> Array:
+        """Y - q without cancellation: minus the gradient, shape (n, P, C)."""
 
-    def gap(self, Z: Array, F: Array) -> Array:
-        """Z - F in the tangent space of the simplex, shape (n, P, C)."""
+    def entropy(self, p: Chances) -> Array:
+        """Sum over classes of q log q (negative), shape (n, P)."""
 
-    def metric(self, Z: Array, F: Array) -> Array:
-        """Secant metric between Z and F, to be handed to ``root``."""
+    def gap(self, p: Chances, b: Chances) -> Array:
+        """Difference of logits in the tangent space of the simplex, (n, P, C)."""
 
-    def root(self, metric: Array, X: Array) -> Array:
-        """T X, where T T' is the metric, shape (n, P, C)."""
+    def metric(self, p: Chances, b: Chances) -> Array:
+        """Secant metric between two points, to be handed to ``roots``, (n, P, C)."""
 
-    def root_t(self, metric: Array, X: Array) -> Array:
+    def roots(self, metric: Array, scale: Array) -> Any:
+        """T, where T T' is scale (n, P) times the metric, to be handed to ``root``."""
+
+    def root(self, roots: Any, X: Array) -> Array:
+        """T X, shape (n, P, C)."""
+
+    def root_t(self, roots: Any, X: Array) -> Array:
         """T' X, shape (n, P, C)."""
 
+    def diagonal(self, roots: Any) -> Array:
+        """T as if classes were apart, shape (n, P, C): for a preconditioner."""
+
     def outer(self, metric: Array, scale: Array) -> Array:
-        """Sum over samples of scale * T T', shape (P, C, C)."""
+        """Sum over samples of scale * metric, shape (P, C, C)."""
 
-    def room(self, Z: Array, dQ: Array) -> Array:
-        """Largest t with Q + t dQ still in the simplex, shape (n, P)."""
+    def room(self, p: Chances, dq: Array) -> Array:
+        """Largest t with q + t dq still in the simplex, shape (n, P)."""
 
-    def moved(self, Z: Array, dQ: Array, t: Array) -> Array:
-        """Logits of Q + t dQ, shape (n, P, C)."""
+    def moved(self, p: Chances, dq: Array, t: Array) -> Chances:
+        """Return the point q + t dq."""
 
 
-def logarithmic_mean(log_p: Array, log_q: Array) -> Array:
+def logarithmic_mean(p: Array, q: Array, log_p: Array, log_q: Array) -> Array:
     """Return (p - q) / (log p - log q), elementwise and without cancellation.
 
     It lies between p and q and tends to p as q tends to p. Used as a metric it makes
@@ -69,19 +104,24 @@ def logarithmic_mean(log_p: Array, log_q: Array) -> Array:
 
     Parameters
     ----------
+    p, q : ndarray
+        Nonnegative numbers.
     log_p, log_q : ndarray
-        Logarithms of positive numbers.
+        Their logarithms; finite, also where a number has underflowed.
 
     Returns
     -------
     ndarray
         The mean, of the same shape.
     """
-    delta = np.abs(log_p - log_q)
-    top = np.exp(np.maximum(log_p, log_q))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        ratio = np.where(delta > 0, -np.expm1(-delta) / delta, 1.0)
-    return np.asarray(top * ratio)
+    delta = log_p - log_q
+    near = np.abs(delta) < NEAR
+    close = (p + q) * (0.5 - delta**2 / 24)
+    return np.asarray(np.where(near, close, (p - q) / np.where(near, 1.0, delta)))
+
+
+def _log(p: Array) -> Array:
+    return np.maximum(np.log(p), LOG_FLOOR)
 
 
 class Logistic:
@@ -92,46 +132,69 @@ class Logistic:
     def value(self, Y: Array, F: Array) -> Array:
         return np.asarray(-log_expit((2 * Y - 1) * F)[..., 0])
 
-    def prob(self, Z: Array) -> Array:
-        return np.asarray(expit(Z))
+    def at(self, F: Array) -> Chances:
+        size = np.abs(F)
+        ratio = np.exp(-size)  # of the smaller to the larger probability
+        large = 1.0 / (1.0 + ratio)
+        small = ratio * large
+        log_large = -np.log1p(ratio)
+        log_small = log_large - size
+        first = F >= 0
+        return Chances(
+            np.where(first, large, small),
+            np.where(first, log_large, log_small),
+            np.where(first, small, large),
+            np.where(first, log_small, log_large),
+        )
 
-    def error(self, Y: Array, Z: Array) -> Array:
-        y = 2 * Y - 1
-        return np.asarray(y * expit(-y * Z))
+    def logits(self, p: Chances) -> Array:
+        return p.log_q - p.log_r
 
-    def entropy(self, Z: Array) -> Array:
-        # Q log Q + R log R with Q = sigma(Z), R = sigma(-Z); log R = log Q - Z.
-        return np.asarray((log_expit(Z) - expit(-Z) * Z)[..., 0])
+    def error(self, Y: Array, p: Chances) -> Array:
+        return np.where(Y > 0, p.r, -p.q)
 
-    def gap(self, Z: Array, F: Array) -> Array:
-        return Z - F
+    def entropy(self, p: Chances) -> Array:
+        return np.asarray((p.q * p.log_q + p.r * p.log_r)[..., 0])
 
-    def metric(self, Z: Array, F: Array) -> Array:
+    def gap(self, p: Chances, b: Chances) -> Array:
+        return self.logits(p) - self.logits(b)
+
+    def metric(self, p: Chances, b: Chances) -> Array:
         # 1 / (1/L1 + 1/L2) of the two classes' logarithmic means equals
-        # (sigma(Z) - sigma(F)) / (Z - F); this form never subtracts.
-        one = logarithmic_mean(log_expit(Z), log_expit(F))
-        other = logarithmic_mean(log_expit(-Z), log_expit(-F))
+        # (p - b) / (difference of logits); this form never subtracts.
+        one = logarithmic_mean(p.q, b.q, p.log_q, b.log_q)
+        other = logarithmic_mean(p.r, b.r, p.log_r, b.log_r)
         total = one + other
         return np.asarray(one * (other / np.where(total > 0, total, 1.0)))
 
-    def root(self, metric: Array, X: Array) -> Array:
-        return np.asarray(np.sqrt(metric) * X)
+    def roots(self, metric: Array, scale: Array) -> Array:
+        return np.asarray(np.sqrt(scale[..., None] * metric))
 
-    root_t = root
+    def root(self, roots: Array, X: Array) -> Array:
+        return roots * X
+
+    def root_t(self, roots: Array, X: Array) -> Array:
+        return roots * X
+
+    def diagonal(self, roots: Array) -> Array:
+        return roots
 
     def outer(self, metric: Array, scale: Array) -> Array:
         return np.asarray((scale[..., None] * metric).sum(axis=0)[..., None])
 
-    def room(self, Z: Array, dQ: Array) -> Array:
+    def room(self, p: Chances, dq: Array) -> Array:
         with np.errstate(divide="ignore", over="ignore"):
-            limit = np.where(dQ < 0, expit(Z), expit(-Z)) / np.abs(dQ)
+            limit = np.where(dq < 0, p.q, p.r) / np.abs(dq)
         return np.asarray(limit[..., 0])
 
-    def moved(self, Z: Array, dQ: Array, t: Array) -> Array:
-        step = t[..., None] * dQ
+    def moved(self, p: Chances, dq: Array, t: Array) -> Chances:
+        step = t[..., None] * dq
+        q, r = p.q + step, p.r - step
+        still = step == 0
         with np.errstate(divide="ignore", invalid="ignore"):
-            new = np.log(expit(Z) + step) - np.log(expit(-Z) - step)
-        return np.asarray(np.clip(np.where(step == 0, Z, new), -LOGIT_CAP, LOGIT_CAP))
+            log_q = np.where(still, p.log_q, _log(q))
+            log_r = np.where(still, p.log_r, _log(r))
+        return Chances(q, log_q, r, log_r)
 
 
 class Multinomial:
@@ -142,38 +205,50 @@ class Multinomial:
     def value(self, Y: Array, F: Array) -> Array:
         return np.asarray(logsumexp(F, axis=-1) - (Y * F).sum(axis=-1))
 
-    def _log_prob(self, Z: Array) -> Array:
-        return np.asarray(Z - logsumexp(Z, axis=-1, keepdims=True))
+    def at(self, F: Array) -> Chances:
+        shifted = F - F.max(axis=-1, keepdims=True)
+        odds = np.exp(shifted)
+        total = odds.sum(axis=-1, keepdims=True)
+        return self._only(odds / total, shifted - np.log(total))
 
-    def prob(self, Z: Array) -> Array:
-        return np.asarray(np.exp(self._log_prob(Z)))
+    def _only(self, q: Array, log_q: Array) -> Chances:
+        nothing = q[..., :0]
+        return Chances(q, log_q, nothing, nothing)
 
-    def error(self, Y: Array, Z: Array) -> Array:
-        others = np.where(Y > 0, 0.0, self.prob(Z))
-        return np.asarray(np.where(Y > 0, others.sum(-1, keepdims=True), -others))
+    def logits(self, p: Chances) -> Array:
+        return p.log_q
 
-    def entropy(self, Z: Array) -> Array:
-        log_q = self._log_prob(Z)
-        return np.asarray((np.exp(log_q) * log_q).sum(axis=-1))
+    def error(self, Y: Array, p: Chances) -> Array:
+        others = np.where(Y > 0, 0.0, p.q)
+        return np.where(Y > 0, others.sum(-1, keepdims=True), -others)
 
-    def gap(self, Z: Array, F: Array) -> Array:
-        return self._log_prob(Z) - self._log_prob(F)
+    def entropy(self, p: Chances) -> Array:
+        return np.asarray((p.q * p.log_q).sum(axis=-1))
 
-    def metric(self, Z: Array, F: Array) -> Array:
-        return logarithmic_mean(self._log_prob(Z), self._log_prob(F))
+    def gap(self, p: Chances, b: Chances) -> Array:
+        return p.log_q - b.log_q
+
+    def metric(self, p: Chances, b: Chances) -> Array:
+        return logarithmic_mean(p.q, b.q, p.log_q, b.log_q)
 
     # With u = sqrt(L / sum L), T = diag(sqrt L)(I - u u'): then
-    # T T' = diag(L) - L L' / sum L, which maps log Q - log B to Q - B exactly.
-    def root(self, metric: Array, X: Array) -> Array:
+    # T T' = diag(L) - L L' / sum L, which maps log q - log b to q - b exactly.
+    def roots(self, metric: Array, scale: Array) -> tuple[Array, Array]:
         r = np.sqrt(metric)
         u = r / np.sqrt(metric.sum(axis=-1, keepdims=True))
-        return np.asarray(r * (X - u * (u * X).sum(axis=-1, keepdims=True)))
+        return np.sqrt(scale)[..., None] * r, u
 
-    def root_t(self, metric: Array, X: Array) -> Array:
-        r = np.sqrt(metric)
-        u = r / np.sqrt(metric.sum(axis=-1, keepdims=True))
+    def root(self, roots: tuple[Array, Array], X: Array) -> Array:
+        r, u = roots
+        return np.asarray(r * (X - u * np.einsum("npc,npc->np", u, X)[..., None]))
+
+    def root_t(self, roots: tuple[Array, Array], X: Array) -> Array:
+        r, u = roots
         rX = r * X
-        return np.asarray(rX - u * (u * rX).sum(axis=-1, keepdims=True))
+        return np.asarray(rX - u * np.einsum("npc,npc->np", u, rX)[..., None])
+
+    def diagonal(self, roots: tuple[Array, Array]) -> Array:
+        return roots[0]
 
     def outer(self, metric: Array, scale: Array) -> Array:
         total = metric.sum(axis=-1, keepdims=True)
@@ -181,13 +256,13 @@ class Multinomial:
         diagonal = np.einsum("npc,cd->pcd", scaled, np.eye(metric.shape[-1]))
         return np.asarray(diagonal - np.einsum("npc,npd->pcd", scaled / total, metric))
 
-    def room(self, Z: Array, dQ: Array) -> Array:
+    def room(self, p: Chances, dq: Array) -> Array:
         with np.errstate(divide="ignore", over="ignore"):
-            limit = np.where(dQ < 0, self.prob(Z) / np.abs(dQ), np.inf)
+            limit = np.where(dq < 0, p.q / np.abs(dq), np.inf)
         return np.asarray(limit.min(axis=-1))
 
-    def moved(self, Z: Array, dQ: Array, t: Array) -> Array:
-        step = t[..., None] * dQ
+    def moved(self, p: Chances, dq: Array, t: Array) -> Chances:
+        step = t[..., None] * dq
+        q = p.q + step
         with np.errstate(divide="ignore", invalid="ignore"):
-            new = np.log(self.prob(Z) + step)
-        return self._log_prob(np.maximum(new, -LOGIT_CAP))
+            return self._only(q, np.where(step == 0, p.log_q, _log(q)))

@@ -3,8 +3,12 @@
 from typing import Protocol
 
 import numpy as np
+from scipy.linalg import blas
 
 from kreinlearn._typing import Array
+
+FEW_COLUMNS = 4
+"""Up to this many columns are multiplied one by one: faster at all n from 1000."""
 
 
 class Symmetric(Protocol):
@@ -28,17 +32,48 @@ class Symmetric(Protocol):
         """Diagonal, shape (n,)."""
 
 
+def gemm(A: Array, B: Array) -> Array:
+    """Product of two matrices in double precision, by the BLAS that `Dense` uses.
+
+    Parameters
+    ----------
+    A : ndarray of shape (n, k)
+        Any order.
+    B : ndarray of shape (k, p)
+        Any order.
+
+    Returns
+    -------
+    ndarray of shape (n, p)
+        The product, in C order.
+    """
+    # BLAS has columns where we have rows: it computes (A B)' = B' A'.
+    left, flip_left = (B.T, False) if B.flags.c_contiguous else (B, True)
+    right, flip_right = (A.T, False) if A.flags.c_contiguous else (A, True)
+    return np.asarray(
+        blas.dgemm(1.0, left, right, trans_a=flip_left, trans_b=flip_right).T
+    )
+
+
 class Dense:
     """A stored symmetric matrix.
 
     Parameters
     ----------
     K : ndarray of shape (n, n)
-        The matrix; single precision stays single precision.
+        The matrix, exactly symmetric: products read one half of it only. Single
+        precision stays single precision.
+
+    Notes
+    -----
+    All products go through SciPy's BLAS. NumPy brings a second one, with threads of
+    its own: used in turns, the idle threads of one, still spinning, keep the other
+    waiting, and a product of 0.3 ms takes 8 ms on a machine with two cores.
     """
 
     def __init__(self, K: Array) -> None:
-        self.K = K
+        self.K = K if K.flags.c_contiguous else np.ascontiguousarray(K)
+        self._symv, self._gemm = blas.get_blas_funcs(("symv", "gemm"), (self.K,))
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -49,14 +84,19 @@ class Dense:
         return self.K.dtype
 
     def matmat(self, B: Array) -> Array:
-        # A block of one column goes through the matrix-vector routine, which reads K
-        # at memory speed where the matrix-matrix one would repack it first.
         B = B.astype(self.K.dtype, copy=False)
-        if B.shape[1] == 1:
-            product = (self.K @ B[:, 0])[:, None]
-        else:
-            product = self.K @ B
-        return product.astype(np.float64, copy=False)
+        stored = self.K.T  # in the order of columns, as BLAS has it
+        if B.shape[1] <= FEW_COLUMNS:
+            # symv reads half of K, at the speed of memory; gemm repacks all of it.
+            product = np.empty(B.shape)
+            for j in range(B.shape[1]):
+                product[:, j] = self._symv(1.0, stored, B[:, j], lower=1)
+            return product
+        if self.K.dtype == np.float64:
+            product = self._gemm(1.0, stored, B.T, trans_b=1)
+        else:  # single precision is up to twice as fast the other way round
+            product = self._gemm(1.0, B.T, stored).T
+        return np.ascontiguousarray(product, dtype=np.float64)
 
     def columns(self, idx: Array) -> Array:
         return self.K[:, idx].astype(np.float64, copy=False)

@@ -64,7 +64,7 @@ def held_out(
     weights : ndarray of shape (n, n_folds)
         Weights of the samples in each fold, zero for the held-out ones.
     lams : ndarray of shape (L,)
-        Regularizations.
+        Regularizations, decreasing.
     folds : sequence of pairs of ndarray
         Indices of training and of held-out samples.
     solver : DualNewton
@@ -83,26 +83,18 @@ def held_out(
     """
     settings = (solver, multinomial, fit_intercept, tol, callback)
     if norm == "krein":
-        n_lams, n_folds = len(lams), len(folds)
-        # problem j is fold j // L with lam j % L
-        each = np.repeat(np.arange(n_folds), n_lams)
-        F, _, converged = _solve(
-            K, columns, weights[:, each], np.tile(lams, n_folds), *settings
-        )
-        scores = [
-            F[held][:, f * n_lams : (f + 1) * n_lams].swapaxes(0, 1)
-            for f, (_, held) in enumerate(folds)
-        ]
-        return Held(scores, converged.reshape(n_folds, n_lams))
+        F, _, converged = _solve(K, columns, weights, lams, *settings)
+        scores = [F[held, f].swapaxes(0, 1) for f, (_, held) in enumerate(folds)]
+        return Held(scores, converged)
     scores, endings = [], []
     for f, (train, held) in enumerate(folds):
         modulus, back = absolute(K[np.ix_(train, train)], weights[train, f])
-        w = np.repeat(weights[train, f][:, None], len(lams), axis=1)
+        w = weights[train, f][:, None]
         _, (A, c), converged = _solve(modulus, columns[train], w, lams, *settings)
         flat = back(A.reshape(len(train), -1))
-        F = (K[np.ix_(held, train)] @ flat).reshape(len(held), *A.shape[1:]) + c
+        F = (K[np.ix_(held, train)] @ flat).reshape(len(held), *A.shape[2:]) + c[0]
         scores.append(F.swapaxes(0, 1))
-        endings.append(converged)
+        endings.append(converged[0])
     return Held(scores, np.array(endings))
 
 
@@ -150,22 +142,27 @@ def _solve(
     tol: float,
     callback: Callback | None,
 ) -> tuple[Array, tuple[Array, Array], Array]:
-    """Solve one problem for each column of weights.
+    """Solve for each column of weights and each lam, from the largest lam down.
 
-    Returns scores of shape (n, P, k), coefficients and intercepts, and whether each
-    problem converged, shape (P,).
+    Returns scores of shape (n, n_folds, L, k), coefficients and intercepts, and
+    whether all columns converged, shape (n_folds, L).
     """
     n, k = columns.shape
-    P = weights.shape[1]
+    shape = (weights.shape[1], len(lams))
+    each = 1 if multinomial else k  # problems a fold and lam
+    lam = np.tile(np.repeat(lams, each), shape[0])
+    w = np.repeat(weights, len(lams) * each, axis=1)
+    P = len(lam)
     if multinomial:
-        Y, w, lam = np.repeat(columns[:, None], P, axis=1), weights, lams
-    else:  # each of the k columns is a problem of its own
-        Y = np.tile(columns, P)[..., None]
-        w, lam = np.repeat(weights, k, axis=1), np.repeat(lams, k)
+        Y = np.broadcast_to(columns[:, None], (n, P, k))
+    else:
+        Y = np.tile(columns, P // k)[..., None]
+    after = [j - each if j % (len(lams) * each) >= each else -1 for j in range(P)]
     block = KreinDual(Dense(K), Y, w, lam, loss_for(multinomial), fit_intercept)
-    result = solver.solve(block, tol=tol, callback=callback)
-    point = block.point(result.w)
-    ended: Array = np.array([s is Status.CONVERGED for s in result.status])
-    converged = np.asarray(ended if multinomial else ended.reshape(P, k).all(axis=1))
-    c = point.c.reshape(P, k)
-    return point.F.reshape(n, P, k) + c, (point.A.reshape(n, P, k), c), converged
+    result = solver.solve(block, tol=tol, after=after, callback=callback)
+    point = block.point(result.w, result.F)
+    ended = np.array([s is Status.CONVERGED for s in result.status])
+    c = point.c.reshape(*shape, k)
+    F, A = point.F.reshape(n, *shape, k), point.A.reshape(n, *shape, k)
+    converged = np.asarray(ended.reshape(*shape, each).all(axis=2))
+    return F + c, (A, c), converged

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.linalg import LinAlgError
-from scipy.linalg import cholesky
+from scipy.linalg import cholesky, eigvalsh
 
 from kreinlearn._typing import Array
 from kreinlearn.estimators.negative import negative_part
@@ -20,7 +20,8 @@ from kreinlearn.problem import KreinDual, KreinRisk
 from kreinlearn.solvers.base import Callback, Row, Status
 from kreinlearn.solvers.cccp import CCCP
 from kreinlearn.solvers.newton import DualNewton
-from kreinlearn.spectrum.decompose import SMALL, extreme, split
+from kreinlearn.spectrum.decompose import SMALL, split
+from kreinlearn.spectrum.lanczos import floor
 
 LANCZOS_STEPS = 50
 """Enough to estimate mu_min; more would cost as much as the fit."""
@@ -84,24 +85,16 @@ def regime(
 
     Notes
     -----
-    A Ritz value below ``-lam / (max_weight * bound)`` proves that J is not convex; a
-    Cholesky factor of K plus that number proves that it is. A Ritz value minus its
-    residual norm, which would be cheaper, proves nothing: an isolated negative
-    eigenvalue may stay unseen for dozens of steps (35 on the svmguide1 data), during
-    which the residual of the smallest Ritz value gets small.
+    See `kreinlearn.spectrum.lanczos.floor` for the proof, which costs a few dozen
+    products and is given up early where it would take more; a Cholesky factor would
+    settle every case, but takes longer than the fit.
     """
     limit = lam / (max_weight * loss_for(multinomial).hessian_bound)
     if len(K) <= SMALL:
-        mu_min = float(np.linalg.eigvalsh(K.astype(float, copy=False))[0])
+        mu_min = float(eigvalsh(K.astype(float, copy=False))[0])
         return ("unique" if mu_min > -limit else "nonconvex"), mu_min
-    bound = extreme(
-        Dense(K),
-        "smallest",
-        max_steps=LANCZOS_STEPS,
-        enough=lambda value, error: value <= -limit,
-    )
-    proven = bound.value > -limit and positive_definite(K, limit)
-    return ("unique" if proven else "nonconvex"), bound.value
+    found = floor(Dense(K), -limit, max_steps=LANCZOS_STEPS)
+    return ("unique" if found.verdict else "nonconvex"), found.value
 
 
 def positive_definite(K: Array, shift: float) -> bool:
@@ -199,7 +192,7 @@ def fit_dual(
     Returns
     -------
     Fit
-        With a certificate computed afresh from the coefficients.
+        With a certificate from a product of K with the coefficients.
     """
     n, k = columns.shape
     shape = (n, 1, k) if multinomial else (n, k, 1)
@@ -212,7 +205,7 @@ def fit_dual(
         fit_intercept,
     )
     result = solver.solve(block, tol=tol, callback=callback)
-    point = block.point(result.w)
+    point = block.point(result.w, result.F)
     return Fit(
         point.A.reshape(n, k),
         point.c.reshape(k),

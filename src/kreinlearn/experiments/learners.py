@@ -106,7 +106,7 @@ class Exact:
             Logistic(),
         )
         result = DualNewton().solve(block, tol=TOL)
-        point = block.point(result.w)
+        point = block.point(result.w, result.F)
         A = point.A[..., 0]
         if back is not None:
             A = back(A)

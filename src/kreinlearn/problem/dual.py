@@ -20,13 +20,16 @@ while the primal F of the paper is unbounded below for every indefinite one.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from kreinlearn._typing import Array
-from kreinlearn.losses import Loss
+from kreinlearn.losses import LOG_FLOOR, Chances, Loss
 from kreinlearn.operators import Symmetric
 from kreinlearn.problem.intercepts import intercepts, pseudo_inverse
+from kreinlearn.problem.near import Near, Outline
 
 
 def uniqueness_threshold(mu_min: float, max_weight: float, loss: Loss) -> float:
@@ -53,9 +56,14 @@ def uniqueness_threshold(mu_min: float, max_weight: float, loss: Loss) -> float:
 
 @dataclass(frozen=True)
 class DualPoint:
-    """An iterate of a block: dual logits and all that follows from them."""
+    """An iterate of a block: dual probabilities and all that follows from them.
 
-    Z: Array
+    ``Q`` are the dual variables, ``B`` the probabilities of the scores F + c; they
+    agree at a stationary point.
+    """
+
+    Q: Chances
+    B: Chances
     A: Array
     F: Array
     c: Array
@@ -64,51 +72,91 @@ class DualPoint:
     residual: Array
     lam: Array
 
+    def take(self, which: Sequence[int] | Array) -> "DualPoint":
+        """Return the iterates of the chosen problems."""
+        return DualPoint(
+            self.Q.take(which),
+            self.B.take(which),
+            self.A[:, which],
+            self.F[:, which],
+            self.c[which],
+            self.entropy[:, which],
+            self.value[which],
+            self.residual[which],
+            self.lam[which],
+        )
+
+    def joined(self, other: "DualPoint") -> "DualPoint":
+        """Return these iterates and those of other problems, one after another."""
+        return DualPoint(
+            self.Q.joined(other.Q),
+            self.B.joined(other.B),
+            np.concatenate([self.A, other.A], axis=1),
+            np.concatenate([self.F, other.F], axis=1),
+            np.concatenate([self.c, other.c]),
+            np.concatenate([self.entropy, other.entropy], axis=1),
+            np.concatenate([self.value, other.value]),
+            np.concatenate([self.residual, other.residual]),
+            np.concatenate([self.lam, other.lam]),
+        )
+
 
 @dataclass(frozen=True)
 class DualModel:
     """Newton model of J at a point: I + T'(K + shift)T on the constraint's null space.
 
-    ``T = sqrt(weights / lam) * root`` turns a scaled step X into coefficients.
+    ``T T' = (weights / lam) * metric`` turns a scaled step X into coefficients.
     """
 
     K: Symmetric
     loss: Loss
-    metric: Array
-    scale: Array
+    roots: Any
     inverse: Array | None
     rhs: Array
+    shift: Array
+    outline: Outline | None
+    near: Near | None
 
     def take(self, which: Sequence[int] | Array) -> "DualModel":
-        """Return the model of the chosen problems."""
+        roots = self.roots
         return replace(
             self,
-            metric=self.metric[:, which],
-            scale=self.scale[:, which],
+            roots=(
+                tuple(each[:, which] for each in roots)
+                if isinstance(roots, tuple)
+                else roots[:, which]
+            ),
             inverse=None if self.inverse is None else self.inverse[which],
             rhs=self.rhs[:, which],
+            shift=self.shift[which],
+            near=None if self.near is None else self.near.take(which),
         )
-
-    def _root(self, X: Array) -> Array:
-        return self.scale[..., None] * self.loss.root(self.metric, X)
-
-    def _root_t(self, V: Array) -> Array:
-        return self.loss.root_t(self.metric, self.scale[..., None] * V)
 
     def project(self, X: Array) -> Array:
         """Return the part of X whose step keeps the columns of A summing to zero."""
         if self.inverse is None:
             return X
-        excess = self._root(X).sum(axis=0)
+        excess = self.loss.root(self.roots, X).sum(axis=0)
         shift = np.einsum("pcd,pd->pc", self.inverse, excess)
-        return X - self._root_t(np.broadcast_to(shift, X.shape))
+        return X - self.loss.root_t(self.roots, np.broadcast_to(shift, X.shape))
 
     def apply(self, X: Array) -> tuple[Array, Array]:
-        D = self._root(X)
+        D = self.loss.root(self.roots, X)
         return D, product(self.K, D)
 
-    def pull(self, D: Array, KD: Array, X: Array, shift: Array) -> Array:
-        return X + self.project(self._root_t(KD + shift[:, None] * D))
+    def shifted(self, shift: Array) -> "DualModel":
+        near = None
+        if self.outline is not None:
+            near = Near.of(self.outline, self.loss.diagonal(self.roots), shift)
+        return replace(self, shift=shift, near=near)
+
+    def pull(self, D: Array, KD: Array, X: Array) -> Array:
+        if self.shift.any():
+            KD = KD + self.shift[:, None] * D
+        return X + self.project(self.loss.root_t(self.roots, KD))
+
+    def precondition(self, R: Array) -> Array:
+        return R if self.near is None else self.project(self.near.solve(R))
 
 
 def product(K: Symmetric, B: Array) -> Array:
@@ -158,6 +206,9 @@ class KreinDual:
     def relaxed(self, factor: Array) -> "KreinDual":
         return replace(self, lam=self.lam * factor)
 
+    def outline(self) -> Outline:
+        return Outline.of(self.K)
+
     def start(self) -> Array:
         zero = np.zeros(self.Y.shape)
         return zero + self._intercepts(zero)
@@ -170,76 +221,89 @@ class KreinDual:
     def product(self, D: Array) -> Array:
         return product(self.K, D)
 
-    def coefficients(self, Z: Array) -> Array:
-        """Return the A that belongs to dual logits Z."""
-        rate = (self.weights / self.lam)[..., None]
-        return np.asarray(rate * self.loss.error(self.Y, Z))
+    @cached_property
+    def _rate(self) -> Array:
+        return np.asarray(self.weights / self.lam)
+
+    @cached_property
+    def _speed(self) -> Array:
+        """Change of Q for a change of A by one, shape (n, P, 1)."""
+        weighs = self.weights > 0
+        safe = np.where(weighs, self.weights, 1.0)
+        return np.asarray(np.where(weighs, -self.lam / safe, 0.0)[..., None])
+
+    def coefficients(self, Q: Chances) -> Array:
+        """Return the A that belongs to dual probabilities."""
+        return np.asarray(self._rate[..., None] * self.loss.error(self.Y, Q))
+
+    def variables(self, point: DualPoint) -> Array:
+        return self.loss.logits(point.Q)
 
     def point(self, w: Array, F: Array | None = None) -> DualPoint:
-        A = self.coefficients(w)
-        return self._complete(w, A, product(self.K, A) if F is None else F)
+        Q = self.loss.at(np.clip(w, LOG_FLOOR, -LOG_FLOOR))
+        A = self.coefficients(Q)
+        return self._complete(Q, A, product(self.K, A) if F is None else F)
 
     def _complete(
-        self, Z: Array, A: Array, F: Array, start: Array | None = None
+        self, Q: Chances, A: Array, F: Array, start: Array | None = None
     ) -> DualPoint:
         c = self._intercepts(F, start)
-        entropy = self.loss.entropy(Z)
-        value = (A * F).sum(axis=(0, 2)) / 2 + self._mass(entropy)
-        residual = self.residual(Z, F + c)
-        return DualPoint(Z, A, F, c, entropy, value, residual, self.lam)
+        B = self.loss.at(F + c)
+        entropy = self.loss.entropy(Q)
+        value = np.einsum("npc,npc->p", A, F) / 2 + self._mass(entropy)
+        return DualPoint(
+            Q, B, A, F, c, entropy, value, self.residual(Q, B), np.asarray(self.lam)
+        )
 
     def _mass(self, entropy: Array) -> Array:
-        return np.asarray((self.weights * entropy).sum(axis=0) / self.lam)
+        return np.asarray(np.einsum("np,np->p", self._rate, entropy))
 
-    def residual(self, Z: Array, scores: Array) -> Array:
-        """Return the certificate: the largest |Q - prob(scores)| that has weight."""
-        gap = self.loss.error(self.Y, Z) - self.loss.error(self.Y, scores)
-        counted = np.where(self.weights[..., None] > 0, np.abs(gap), 0.0)
-        return np.asarray(counted.max(axis=(0, 2)))
+    def residual(self, Q: Chances, B: Chances) -> Array:
+        """Return the certificate: the largest |Q - B| that has weight."""
+        gap = np.abs(self.loss.error(self.Y, Q) - self.loss.error(self.Y, B))
+        gap[self.weights == 0] = 0.0
+        return np.asarray(gap.max(axis=(0, 2)))
 
-    def model(self, point: DualPoint) -> DualModel:
-        scores = point.F + point.c
-        metric = self.loss.metric(point.Z, scores)
-        rate = self.weights / self.lam
+    def model(self, point: DualPoint, outline: Outline | None = None) -> DualModel:
+        metric = self.loss.metric(point.Q, point.B)
+        roots = self.loss.roots(metric, self._rate)
         inverse = None
         if self.fit_intercept:
-            outer = self.loss.outer(metric, rate)
-            inverse = pseudo_inverse(outer)
-        bare = DualModel(self.K, self.loss, metric, np.sqrt(rate), inverse, metric)
-        gap = self.loss.gap(point.Z, scores)
-        return replace(bare, rhs=bare.project(bare._root_t(gap)))
-
-    def _speed(self, D: Array) -> Array:
-        """Change of Q for a change D of A."""
-        w = self.weights[..., None]
-        safe = np.where(w > 0, w, 1.0)
-        return np.asarray(np.where(w > 0, -self.lam[:, None] * D / safe, 0.0))
+            inverse = pseudo_inverse(self.loss.outer(metric, self._rate))
+        none = np.zeros(self.n_problems)
+        bare = DualModel(
+            self.K, self.loss, roots, inverse, metric, none, outline, None
+        ).shifted(none)
+        gap = self.loss.gap(point.Q, point.B)
+        return replace(bare, rhs=bare.project(self.loss.root_t(roots, gap)))
 
     def room(self, point: DualPoint, D: Array) -> Array:
-        return self.loss.room(point.Z, self._speed(D))
+        return self.loss.room(point.Q, self._speed * D)
 
     def restored(self, point: DualPoint, D: Array, scale: Array) -> Array:
-        Z = self.loss.moved(point.Z, self._speed(D), scale)
+        Q = self.loss.moved(point.Q, self._speed * D, scale)
         if self.fit_intercept:
             # Tilting all logits by one constant meets the constraint again and can
             # cross no wall, unlike a projection.
-            Z = Z + intercepts(self.loss, self.Y, Z, self.weights)
-        return self.coefficients(Z) - point.A
+            Z = self.loss.logits(Q)
+            Q = self.loss.at(Z + intercepts(self.loss, self.Y, Z, self.weights))
+        return self.coefficients(Q) - point.A
 
     def slope(self, point: DualPoint, D: Array) -> Array:
-        gap = self.loss.gap(point.Z, point.F + point.c)
-        return np.asarray(-(gap * D).sum(axis=(0, 2)))
+        gap = self.loss.gap(point.Q, point.B)
+        return np.asarray(-np.einsum("npc,npc->p", gap, D))
 
-    def _moved(self, point: DualPoint, D: Array, t: Array) -> Array:
-        length = np.broadcast_to(t, D.shape[:2])
-        return self.loss.moved(point.Z, self._speed(D), length)
+    def _moved(self, point: DualPoint, D: Array, t: Array) -> Chances:
+        return self.loss.moved(
+            point.Q, self._speed * D, np.broadcast_to(t, D.shape[:2])
+        )
 
     def advance(self, point: DualPoint, D: Array, KD: Array, t: Array) -> DualPoint:
         A, F = point.A + t[:, None] * D, point.F + t[:, None] * KD
         return self._complete(self._moved(point, D, t), A, F, point.c)
 
     def change(self, point: DualPoint, D: Array, KD: Array, t: Array) -> Array:
-        linear = (D * point.F).sum(axis=(0, 2))
-        square = (D * KD).sum(axis=(0, 2))
+        linear = np.einsum("npc,npc->p", D, point.F)
+        square = np.einsum("npc,npc->p", D, KD)
         entropy = self.loss.entropy(self._moved(point, D, t)) - point.entropy
         return np.asarray(t * linear + t**2 * square / 2 + self._mass(entropy))

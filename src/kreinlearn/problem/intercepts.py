@@ -20,6 +20,8 @@ STAGE_STEPS = 30
 """Most Newton steps at one temperature; beyond, rounding is all that is left."""
 VANISHED = 1e-6
 """Share of its target below which the probability of a class is as good as zero."""
+LAST_STEP = 1e-8
+"""Step after which Newton's method has all digits."""
 MODERATE = 50.0
 """Range of scores that Newton's method takes at once."""
 
@@ -165,10 +167,10 @@ def _binary_intercepts(Y: Array, F: Array, w: Array, start: Array) -> Array:
     c = np.clip(start[:, 0], low, high)
     left = np.arange(len(c))  # problems that are not settled yet
     for _ in range(INTERCEPT_STEPS):
-        margins = y * (F + c[left])
-        b = expit(-margins)
-        total = (w * y * b).sum(axis=0)
-        slope = (w * b * expit(margins)).sum(axis=0)
+        b = expit(-y * (F + c[left]))
+        wb = w * b
+        total = np.einsum("np,np->p", y, wb)
+        slope = wb.sum(axis=0) - np.einsum("np,np->p", wb, b)
         low, high = (
             np.where(total > 0, c[left], low),
             np.where(total > 0, high, c[left]),
@@ -178,7 +180,10 @@ def _binary_intercepts(Y: Array, F: Array, w: Array, start: Array) -> Array:
         inside = (newton > low) & (newton < high)
         moved = np.where(inside, newton, (low + high) / 2)
         moved = np.where(np.abs(total) <= BALANCED, c[left], moved)
-        going = np.abs(moved - c[left]) > 1e-15 * np.maximum(1.0, np.abs(moved))
+        # Newton's method squares the error: after a small step there is none left.
+        rounding = 1e-15 * np.maximum(1.0, np.abs(moved))
+        enough = np.maximum(rounding, np.where(inside, LAST_STEP, 0.0))
+        going = np.abs(moved - c[left]) > enough
         c[left] = moved
         if not going.any():
             break

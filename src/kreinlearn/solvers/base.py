@@ -40,6 +40,8 @@ class Result:
         Final value of the stopping criterion of each problem.
     history : tuple of mappings
         One row for each iteration of each problem.
+    F : ndarray, optional
+        Products with K that belong to ``w``, if the solver has them.
     """
 
     w: Array
@@ -47,6 +49,7 @@ class Result:
     n_iter: tuple[int, ...]
     crit: tuple[float, ...]
     history: tuple[Row, ...]
+    F: Array | None = None
 
 
 class Smooth(Protocol):
@@ -114,6 +117,12 @@ class Point(Protocol):
     def lam(self) -> Array:
         """Regularization of each problem, shape (P,)."""
 
+    def take(self, which: Sequence[int] | Array) -> Self:
+        """Return the iterates of the chosen problems."""
+
+    def joined(self, other: Self) -> Self:
+        """Return these iterates and those of other problems, one after another."""
+
 
 class Model(Protocol):
     """The Newton model of a block at a point, in coordinates where it is I + T'KT."""
@@ -128,8 +137,14 @@ class Model(Protocol):
     def apply(self, X: Array) -> tuple[Array, Array]:
         """Return T X, the step in the coefficients, and K T X: one product with K."""
 
-    def pull(self, D: Array, KD: Array, X: Array, shift: Array) -> Array:
+    def shifted(self, shift: Array) -> Self:
+        """Return the model with K + shift in place of K, shift of shape (P,)."""
+
+    def pull(self, D: Array, KD: Array, X: Array) -> Array:
         """Return the projection of X + T'(K D + shift D), for D = T X."""
+
+    def precondition(self, R: Array) -> Array:
+        """Return what a matrix near the model's inverse makes of a residual."""
 
 
 class Dual(Protocol):
@@ -138,6 +153,10 @@ class Dual(Protocol):
     @property
     def n_problems(self) -> int:
         """Number of problems in the block."""
+
+    @property
+    def lam(self) -> Array:
+        """Regularization of each problem, shape (P,)."""
 
     def take(self, which: Sequence[int] | Array) -> Self:
         """Return the block of the chosen problems."""
@@ -148,14 +167,20 @@ class Dual(Protocol):
     def start(self) -> Array:
         """Return the dual variables of the solution for infinite lam."""
 
+    def outline(self) -> Any:
+        """Return what ``model`` needs to precondition, the same for all problems."""
+
     def product(self, D: Array) -> Array:
         """Return K D, shape (n, P, C)."""
 
     def point(self, w: Array, F: Array | None = None) -> Any:
         """Return the iterate with these variables; one product unless F is given."""
 
-    def model(self, point: Any) -> Model:
-        """Return the Newton model at a point."""
+    def variables(self, point: Any) -> Array:
+        """Return the dual variables of an iterate, to be handed to ``point``."""
+
+    def model(self, point: Any, outline: Any = None) -> Model:
+        """Return the Newton model at a point, preconditioned if it can be."""
 
     def room(self, point: Any, D: Array) -> Array:
         """Largest step along D inside the box, shape (n, P)."""

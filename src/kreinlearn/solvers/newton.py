@@ -3,21 +3,23 @@
 For each problem of a block, from a strictly interior point:
 
 1. stop if the residual of the stationarity condition is below ``tol``;
-2. solve the Newton system by conjugate gradients, to an accuracy tied to the
-   residual; if a direction of negative curvature turns up, solve again with K shifted
-   until the model is convex, which is one step of DC programming on the dual;
+2. solve the Newton system by preconditioned conjugate gradients, to an accuracy tied
+   to the residual; if a direction of negative curvature turns up, solve again with K
+   shifted until the model is convex, which is one step of DC programming on the dual;
 3. if a wall is near, scale the samples that would hit it one by one instead of
    shortening the whole step;
 4. halve the step until the dual objective decreases enough. Scores move linearly, so
    this costs no product with K.
 
-Without a start, lam is walked down from a value where the scores are moderate.
-Problems of a block share one matrix-matrix product; those that are done leave it.
+lam is walked down from a value where the scores are moderate: a problem with a smaller
+lam starts from where one with a larger lam has roughly arrived, and while that one goes
+on to its end. Problems of a block share one matrix-matrix product; those that are done
+leave it.
 """
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -42,12 +44,14 @@ CROWDED = 0.5
 """Below this share of a full step, samples are scaled one by one (one product)."""
 ARMIJO = 1e-4
 HALVINGS = 40
-EASY = 10.0
+EASY = 40.0
 """Largest score at the start with which Newton's method goes straight ahead."""
 STRIDE = 10.0
 """Factor between the values of lam on the way down to a small one."""
 LOOSE = 0.1
 """Residual at which a value of lam on the way is left."""
+WORTHWHILE = 30
+"""Columns multiplied by K after which finding a preconditioner pays."""
 FLAT = 5
 """Steps in a row without gain, in objective or residual, that count as stalled."""
 
@@ -76,6 +80,7 @@ class DualNewton:
         w0: Array | None = None,
         *,
         tol: float,
+        after: Sequence[int] | None = None,
         callback: Callback | None = None,
     ) -> Result:
         """Return a stationary point of each problem of the block.
@@ -88,6 +93,9 @@ class DualNewton:
             Dual variables to start from.
         tol : float
             Largest violation of the stationarity condition that is accepted.
+        after : sequence of int, optional
+            For each problem one that comes before it, with a larger lam and otherwise
+            the same, to start from; -1 for none. Not with ``w0``.
         callback : callable, optional
             Called with each row of history; a true return stops.
 
@@ -96,129 +104,228 @@ class DualNewton:
         Result
             ``w`` are the dual variables.
         """
-        run = _Run(self, problem, callback)
+        run = _Run(self, problem, tol, callback)
         if w0 is None:
-            point = run.approach(problem, problem.point(problem.start()))
+            run.descend([-1] * problem.n_problems if after is None else after)
         else:
-            point = problem.point(w0)
-        w = run.go(problem, point, tol)
+            run.go([_Node(j) for j in range(problem.n_problems)], problem.point(w0))
         return Result(
-            w, tuple(run.status), tuple(run.n_iter), tuple(run.crit), tuple(run.rows)
+            run.w,
+            tuple(run.status),
+            tuple(run.n_iter),
+            tuple(run.crit),
+            tuple(run.rows),
+            run.F,
         )
 
-    def path(
-        self,
-        problems: Iterable[Dual],
-        *,
-        tol: float,
-        callback: Callback | None = None,
-    ) -> list[Result]:
-        """Solve problems that differ in lam, largest first, each from the last.
 
-        The dual variables of one lam are feasible for the next, so that nothing has
-        to be scaled by the caller.
+class _Node(NamedTuple):
+    """A problem with its lam, or with a larger one on the way down to it."""
 
-        Parameters
-        ----------
-        problems : iterable of Dual
-            One for each lam, in decreasing order of lam.
-        tol : float
-            Largest violation of the stationarity condition that is accepted.
-        callback : callable, optional
-            Called with each row of history; a true return stops.
+    problem: int
+    factor: float = 1.0
+    before: int = -1  # position of the node to start from
 
-        Returns
-        -------
-        list of Result
-            One for each lam.
-        """
-        results: list[Result] = []
-        for problem in problems:
-            w0 = results[-1].w if results else None
-            results.append(self.solve(problem, w0, tol=tol, callback=callback))
-        return results
+    @property
+    def is_way(self) -> bool:
+        return self.factor > 1.0
+
+
+def _way(problem: int, factor: float, before: int, first: int) -> list[_Node]:
+    """Return nodes from a factor on lam down to 1; ``first`` is their position."""
+    nodes = []
+    while factor > 1.0:
+        nodes.append(_Node(problem, factor, before))
+        before = first + len(nodes) - 1
+        factor /= STRIDE
+    return [*nodes, _Node(problem, 1.0, before)]
 
 
 class _Run:
     """The mutable side of one solve."""
 
     def __init__(
-        self, settings: DualNewton, problem: Dual, callback: Callback | None
+        self,
+        settings: DualNewton,
+        problem: Dual,
+        tol: float,
+        callback: Callback | None,
     ) -> None:
         n = problem.n_problems
         self.settings, self.callback = settings, callback
+        self.problem, self.tol = problem, tol
         self.stopped = False
         self.status = [Status.MAX_ITER] * n
         self.n_iter = [0] * n
         self.crit = [np.inf] * n
         self.rows: list[Row] = []
         self.products = 0
+        self.columns = 0  # multiplied one by one or in blocks
+        self.outline: Any = None
+        self.w = problem.start()
+        self.F = np.zeros(self.w.shape)
 
-    def approach(self, problem: Dual, point: Any) -> Any:
-        """Return a point near the solution, walking lam down from where that is easy.
+    def descend(self, after: Sequence[int]) -> None:
+        """Run all problems, those without another before them from the start.
 
-        At the start the scores are those of the class frequencies, proportional to
-        1 / lam; taken at once, a tiny lam would mean a start millions away.
+        There the scores are those of the class frequencies, proportional to 1 / lam;
+        taken at once, a tiny lam would mean a start millions away.
         """
-        size = np.abs(point.F).max(axis=(0, 2))
-        factor = np.maximum(1.0, size / EASY)
-        while factor.max() > 1.0 and not self.stopped and np.isfinite(factor).all():
-            stage = problem.relaxed(factor)
-            w = self.go(stage, stage.point(point.Z, point.F / factor[:, None]), LOOSE)
-            point = problem.point(w)
-            self.products += 1
-            factor = np.maximum(1.0, factor / STRIDE)
-        return point
+        lam = self.problem.lam
+        roots = [j for j, before in enumerate(after) if before < 0]
+        block = self.problem.take(roots)
+        start = block.point(self.w[:, roots])
+        size = np.abs(start.F).max(axis=(0, 2))
+        easy = np.where(np.isfinite(size), np.maximum(1.0, size / EASY), 1.0)
+        nodes: list[_Node] = []
+        place: dict[int, int] = {}  # of each problem's own node
+        firsts = []
+        for j, before in enumerate(after):
+            if before < 0:
+                firsts.append(len(nodes))
+                factor, at = easy[len(firsts) - 1], -1
+            else:
+                factor, at = lam[before] / lam[j] / STRIDE, place[before]
+            nodes += _way(j, float(factor), at, len(nodes))
+            place[j] = len(nodes) - 1
+        first = block.relaxed(easy).point(self.w[:, roots], start.F / easy[:, None])
+        self.go(nodes, first, firsts)
 
-    def go(self, problem: Dual, point: Any, tol: float) -> Array:
-        """Run all problems of a block until each is done; return their variables."""
-        active, block = np.arange(problem.n_problems), problem
-        w = np.array(point.Z, dtype=float)
-        flat = np.zeros(len(active), dtype=int)
-        best = np.full(len(active), np.inf)
-        self.status = [Status.MAX_ITER] * len(active)
+    def _block(self, nodes: Sequence[_Node]) -> Dual:
+        factor = np.array([node.factor for node in nodes])
+        return self.problem.take([node.problem for node in nodes]).relaxed(factor)
+
+    def go(
+        self, nodes: Sequence[_Node], point: Any, active: Sequence[int] | None = None
+    ) -> None:
+        """Run nodes until each is done: the active ones, then those that follow."""
+        places: list[int] = list(range(len(nodes)) if active is None else active)
+        block = self._block([nodes[i] for i in places])
+        flat = np.zeros(len(nodes), dtype=int)
+        best = np.full(len(nodes), np.inf)
+        waiting = {i for i, node in enumerate(nodes) if node.before >= 0}
+        news = set(places)  # whose iterates are to be recorded
         while True:
             # 1. Certificate
-            residual = point.residual
-            w[:, active] = point.Z
-            self._record(active, point)
-            finite = np.isfinite(residual) & np.isfinite(point.value)
-            spent = np.array([self.n_iter[index] for index in active])
-            done = (residual < tol) | ~finite | (flat >= FLAT)
-            done |= spent >= self.settings.max_iter
-            for j, index in enumerate(active):
-                self.crit[index] = float(residual[j])
-                if not finite[j]:
-                    self.status[index] = Status.NONFINITE
-                elif residual[j] < tol:
-                    self.status[index] = Status.CONVERGED
-                elif flat[j] >= FLAT:
-                    self.status[index] = Status.STALLED
-            if self.stopped or done.all():
-                return w
-            if done.any():
+            places, block, point = self._refreshed(nodes, places, block, point)
+            here = np.array(places)
+            self._record(
+                [(j, nodes[i]) for j, i in enumerate(places) if i in news], point
+            )
+            done = self._done([nodes[i] for i in places], point, flat[here])
+            arrived = {
+                i
+                for i, r, d in zip(places, point.residual, done, strict=True)
+                if d or r < LOOSE
+            }
+            ready = sorted(i for i in waiting if nodes[i].before in arrived)
+            if self.stopped:
+                ready = []
+            if ready or done.any():
+                followers = self._follow(nodes, ready, places, block, point)
+                waiting -= set(ready)
+                for j in np.flatnonzero(done).tolist():
+                    if not nodes[places[j]].is_way:
+                        self._keep(nodes[places[j]].problem, block.take([j]), point, j)
                 keep = np.flatnonzero(~done)
-                active, block = active[keep], block.take(keep)
-                flat, best = flat[keep], best[keep]
-                point = block.point(point.Z[:, keep], point.F[:, keep])
-                residual = point.residual
+                places = [*here[keep].tolist(), *ready]
+                if not places:
+                    return
+                point = point.take(keep)
+                if followers is not None:
+                    point = point.joined(followers)
+                block = self._block([nodes[i] for i in places])
+                here = np.array(places)
+            news = set(ready)
+            if news:
+                continue
 
             # 2. Direction
-            D, KD = self._direction(block.model(point), residual, tol)
+            if self.outline is None and self.columns >= WORTHWHILE:
+                self.outline = self.problem.outline()
+            model = block.model(point, self.outline)
+            D, KD = self._direction(model, point.residual)
 
             # 3. and 4. Walls and step length
             point, gained = self._step(block, point, D, KD)
-            gained |= point.residual < 0.5 * best
-            best = np.minimum(best, point.residual)
-            flat = np.where(gained, 0, flat + 1)
-            for index in active:
-                self.n_iter[index] += 1
+            gained |= point.residual < 0.5 * best[here]
+            best[here] = np.minimum(best[here], point.residual)
+            flat[here] = np.where(gained, 0, flat[here] + 1)
+            for i in places:
+                self.n_iter[nodes[i].problem] += 1
+            news = set(places)
 
-    def _record(self, active: Array, point: Any) -> None:
-        for j, index in enumerate(active):
+    def _refreshed(
+        self, nodes: Sequence[_Node], places: list[int], block: Dual, point: Any
+    ) -> tuple[list[int], Dual, Any]:
+        """Compute the products of problems that seem done again, from scratch.
+
+        Along the way they are sums of steps, in which rounding adds up. Columns whose
+        products are fresh come last.
+        """
+        stale = [
+            j
+            for j, i in enumerate(places)
+            if point.residual[j] < self.tol and not nodes[i].is_way
+        ]
+        if not stale:
+            return places, block, point
+        rest = [j for j in range(len(places)) if j not in stale]
+        again = block.take(stale)
+        fresh = again.point(again.variables(point.take(stale)))
+        self.products += 1
+        order = [*rest, *stale]
+        point = point.take(rest).joined(fresh)
+        return [places[j] for j in order], block.take(order), point
+
+    def _keep(self, problem: int, block: Dual, point: Any, j: int) -> None:
+        ended = point.take([j])
+        self.w[:, problem] = block.variables(ended)[:, 0]
+        self.F[:, problem] = ended.F[:, 0]
+
+    def _done(self, nodes: Sequence[_Node], point: Any, flat: Array) -> Array:
+        """Tell which iterates need no further step, and note why."""
+        done = np.zeros(len(nodes), dtype=bool)
+        for j, node in enumerate(nodes):
+            p, residual = node.problem, float(point.residual[j])
+            finite = np.isfinite(residual) and np.isfinite(point.value[j])
+            spent = self.n_iter[p] >= self.settings.max_iter
+            small = residual < (LOOSE if node.is_way else self.tol)
+            done[j] = small or not finite or flat[j] >= FLAT or spent
+            self.crit[p] = residual
+            if not finite:
+                self.status[p] = Status.NONFINITE
+            elif small:
+                self.status[p] = Status.CONVERGED
+            else:
+                stalled = flat[j] >= FLAT
+                self.status[p] = Status.STALLED if stalled else Status.MAX_ITER
+        return done | self.stopped
+
+    def _follow(
+        self,
+        nodes: Sequence[_Node],
+        ready: Sequence[int],
+        places: list[int],
+        block: Dual,
+        point: Any,
+    ) -> Any:
+        """Return the first iterates of nodes whose turn it is; no product with K."""
+        if not ready:
+            return None
+        columns = [places.index(nodes[i].before) for i in ready]
+        start = point.take(columns)
+        following = self._block([nodes[i] for i in ready])
+        # The same dual variables mean coefficients inversely proportional to lam.
+        ratio = start.lam / following.lam
+        w = block.take(columns).variables(start)
+        return following.point(w, start.F * ratio[:, None])
+
+    def _record(self, columns: Sequence[tuple[int, _Node]], point: Any) -> None:
+        for j, node in columns:
             row: Row = {
-                "iter": self.n_iter[index],
-                "problem": int(index),
+                "iter": self.n_iter[node.problem],
+                "problem": node.problem,
                 "lam": float(point.lam[j]),
                 "value": float(point.value[j]),
                 "residual": float(point.residual[j]),
@@ -228,14 +335,12 @@ class _Run:
             if self.callback is not None:
                 self.stopped |= bool(self.callback(row))
 
-    def _direction(
-        self, model: Model, residual: Array, tol: float
-    ) -> tuple[Array, Array]:
+    def _direction(self, model: Model, residual: Array) -> tuple[Array, Array]:
         first, power = FORCING
-        enough = LAST * tol / residual  # the step that ends need not be better
+        enough = LAST * self.tol / residual  # the step that ends need not be better
         rtol = np.minimum(first, np.maximum(residual**power, enough))
         shift = np.zeros(len(residual))
-        D, KD, negative = self._cg(model, shift, rtol)
+        D, KD, negative = self._cg(model, rtol)
         bent = np.flatnonzero(negative > 0)
         while bent.size:
             # Proximal term shift/2 |A - A_k|^2 added to the dual: convex if the shift
@@ -245,14 +350,12 @@ class _Run:
             grown = np.maximum(2 * shift[bent], SHIFT_GROWTH * negative[bent])
             shift[bent] = grown
             rtol = np.full(bent.size, SHIFTED_FORCING)
-            part = self._cg(model.take(bent), grown, rtol)
+            part = self._cg(model.take(bent).shifted(grown), rtol)
             D[:, bent], KD[:, bent], negative[bent] = part
             bent = bent[part[2] > 0]
         return D, KD
 
-    def _cg(
-        self, model: Model, shift: Array, rtol: Array
-    ) -> tuple[Array, Array, Array]:
+    def _cg(self, model: Model, rtol: Array) -> tuple[Array, Array, Array]:
         """Solve (I + T'(K + shift)T) X = rhs for each problem; return TX and KTX.
 
         The third array holds, where negative curvature stopped a problem, the modulus
@@ -262,33 +365,35 @@ class _Run:
         D, KD = np.zeros_like(R), np.zeros_like(R)
         negative = np.zeros(R.shape[1])
         active = np.arange(R.shape[1])
-        P = R.copy()
-        rr = _dot(R, R)
+        P = model.precondition(R)
+        rr, rz = _dot(R, R), _dot(R, P)
         goal = rtol**2 * rr
         keep = np.flatnonzero(rr > 0)
         for _ in range(self.settings.cg_iter):
             if keep.size < active.size:
                 active, model = active[keep], model.take(keep)
-                R, P, rr, goal = R[:, keep], P[:, keep], rr[keep], goal[keep]
-                shift = shift[keep]
+                R, P, rz, goal = R[:, keep], P[:, keep], rz[keep], goal[keep]
             if active.size == 0:
                 break
             TP, KTP = model.apply(P)
             self.products += 1
-            H = model.pull(TP, KTP, P, shift)
+            self.columns += TP[0].size
+            H = model.pull(TP, KTP, P)
             curvature = _dot(P, H)
             bent = curvature <= NEGATIVE * _dot(P, P)
             with np.errstate(divide="ignore", invalid="ignore"):
                 met = -_dot(TP, KTP) / _dot(TP, TP)
             negative[active[bent]] = np.maximum(met[bent], np.finfo(float).tiny)
-            alpha = np.where(bent, 0.0, rr / np.where(bent, 1.0, curvature))
+            alpha = np.where(bent, 0.0, rz / np.where(bent, 1.0, curvature))
             D[:, active] += alpha[:, None] * TP
             KD[:, active] += alpha[:, None] * KTP
             R = R - alpha[:, None] * H
-            new = _dot(R, R)
-            keep = np.flatnonzero(~bent & (new > goal))
-            P = R + (new / rr)[:, None] * P
-            rr = new
+            keep = np.flatnonzero(~bent & (_dot(R, R) > goal))
+            if keep.size:
+                Z = model.precondition(R)
+                new = _dot(R, Z)
+                P = Z + (new / rz)[:, None] * P
+                rz = new
         return D, KD, negative
 
     def _step(self, block: Dual, point: Any, D: Array, KD: Array) -> tuple[Any, Array]:
@@ -298,8 +403,7 @@ class _Run:
         if crowded.size:
             scale = np.minimum(1.0, SAMPLE_WALL * room)
             scaled, K_scaled = D.copy(), KD.copy()
-            part = block.take(crowded)
-            inner = part.point(point.Z[:, crowded], point.F[:, crowded])
+            part, inner = block.take(crowded), point.take(crowded)
             scaled[:, crowded] = part.restored(inner, D[:, crowded], scale[:, crowded])
             K_scaled[:, crowded] = part.product(scaled[:, crowded])
             self.products += 1

@@ -1,22 +1,25 @@
-"""Spectra of indefinite matrices, signed throughout."""
+"""Spectra of symmetric matrices, positive decompositions, repairs."""
 
 from kreinlearn.spectrum.decompose import (
-    Bound,
     Spectrum,
     Split,
     decompose,
-    extreme,
+    leading,
     split,
 )
 from kreinlearn.spectrum.describe import describe, theorem1_bound
+from kreinlearn.spectrum.lanczos import Bound, Floor, extreme, floor
 
 __all__ = [
     "Bound",
+    "Floor",
     "Spectrum",
     "Split",
     "decompose",
     "describe",
     "extreme",
+    "floor",
+    "leading",
     "split",
     "theorem1_bound",
 ]

@@ -4,21 +4,22 @@ Letters: ``K`` (n, n) symmetric, with eigenvalues mu_1 >= ... >= mu_n, the last 
 which may be negative; ``V`` (n, r) eigenvectors, one a column.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from scipy.linalg import eigh
+from scipy.linalg import eigh, qr
 
 from kreinlearn._typing import Array
 from kreinlearn._validation import check_choice
-from kreinlearn.operators import Dense, Symmetric
+from kreinlearn.operators import Dense, Symmetric, gemm
+from kreinlearn.spectrum.lanczos import extreme
 
 SMALL = 512
 """Up to this n all eigenvalues cost less than a few dozen Lanczos steps."""
 
-LANCZOS_STEPS = 100
+LEADING = 50
+"""Eigenpairs to precondition with: more are dearer to find and to apply."""
 TAU_MARGIN = 1.01
 """The paper asks for tau > -mu_n: this much more."""
 
@@ -117,91 +118,32 @@ def decompose(K: Array, part: Literal["all", "negative"] = "all") -> Spectrum:
     return Spectrum(values, vectors)._where(values < -zero)
 
 
-@dataclass(frozen=True)
-class Bound:
-    """An extreme eigenvalue, as far as it was followed.
-
-    Attributes
-    ----------
-    value : float
-        The Ritz value: never beyond the true extreme eigenvalue.
-    error : float
-        Norm of its residual: an eigenvalue lies within this distance of ``value``.
-    steps : int
-        Products with K that it took.
-    """
-
-    value: float
-    error: float
-    steps: int
-
-
-def extreme(
-    K: Symmetric,
-    end: Literal["smallest", "largest"],
-    *,
-    max_steps: int = LANCZOS_STEPS,
-    rtol: float = 1e-6,
-    enough: Callable[[float, float], bool] | None = None,
-    seed: int = 0,
-) -> Bound:
-    """Return one end of the spectrum by Lanczos steps, with an error bound.
+def leading(K: Symmetric, rank: int = LEADING, *, seed: int = 0) -> Spectrum:
+    """Return eigenpairs of the largest moduli, roughly, from two products.
 
     Parameters
     ----------
     K : Symmetric
         The matrix.
-    end : {"smallest", "largest"}
-        Which end.
-    max_steps : int
-        Most products with K.
-    rtol : float
-        Stop when the error is below this share of the largest modulus seen.
-    enough : callable, optional
-        Called with value and error; a true return stops. Whoever only needs to know
-        on which side of a number the eigenvalue lies need not wait for its digits.
+    rank : int
+        How many.
     seed : int
         Seed of the random start.
 
     Returns
     -------
-    Bound
-        Value, error and number of products.
+    Spectrum
+        Ritz pairs: ``vectors`` are orthonormal and ``vectors' K vectors`` is diagonal.
 
     Notes
     -----
-    Full reorthogonalization, so that no ghost values appear. The error bound says
-    that *some* eigenvalue is that near, not that it is the extreme one: an isolated
-    eigenvalue may stay unseen for dozens of steps while the error looks small. What
-    is certain is that the extreme eigenvalue lies at ``value`` or beyond it.
+    One step of randomized subspace iteration: good enough to precondition with.
     """
-    check_choice("end", end, ("smallest", "largest"))
     n = K.shape[0]
-    sign = 1.0 if end == "smallest" else -1.0
-    rng = np.random.default_rng(seed)
-    start = rng.standard_normal(n)
-    Q = np.empty((n, min(n, max_steps) + 1))
-    Q[:, 0] = start / np.linalg.norm(start)
-    diagonal: list[float] = []
-    below: list[float] = []
-    value, error = 0.0, np.inf
-    for k in range(min(n, max_steps)):
-        r = sign * K.matmat(Q[:, k : k + 1])[:, 0]
-        diagonal.append(float(Q[:, k] @ r))
-        for _ in range(2):  # twice is enough (Kahan and Parlett)
-            r -= Q[:, : k + 1] @ (Q[:, : k + 1].T @ r)
-        beta = float(np.linalg.norm(r))
-        T = np.diag(diagonal) + np.diag(below, 1) + np.diag(below, -1)
-        ritz, s = np.linalg.eigh(T)
-        value, error = float(ritz[0]), beta * abs(float(s[-1, 0]))
-        scale = float(np.abs(ritz).max())
-        if error <= rtol * scale or beta <= 1e-14 * scale:
-            break
-        if enough is not None and enough(sign * value, error):
-            break
-        below.append(beta)
-        Q[:, k + 1] = r / beta
-    return Bound(sign * value, error, len(diagonal))
+    start = np.random.default_rng(seed).standard_normal((n, min(rank, n)))
+    Q, _ = qr(K.matmat(start), mode="economic", overwrite_a=True, check_finite=False)
+    values, rotation = eigh(gemm(Q.T, K.matmat(Q)), check_finite=False)
+    return Spectrum(values, gemm(Q, rotation))
 
 
 @dataclass(frozen=True)

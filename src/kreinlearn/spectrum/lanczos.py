@@ -1,0 +1,216 @@
+"""Ends of the spectrum from Lanczos steps, and what can be proven from them.
+
+Letters: ``K`` (n, n) symmetric, ``x`` a random Gaussian start, ``q_j`` the Lanczos
+vectors, ``T`` the tridiagonal matrix of ``alpha`` and ``beta``.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import numpy as np
+from scipy.linalg import blas, eigh_tridiagonal, eigvalsh_tridiagonal
+
+from kreinlearn._validation import check_choice
+from kreinlearn.operators import Symmetric
+
+LANCZOS_STEPS = 100
+DOUBT = 1e-6
+"""Probability with which `floor` may call a level proven that is not."""
+PATIENCE = 10
+"""Steps before `floor` asks whether it will come to an end."""
+
+
+class Step(NamedTuple):
+    """What one more product has told: the new entries of T."""
+
+    alpha: float
+    beta: float
+
+
+def _lanczos(K: Symmetric, sign: float, max_steps: int, seed: int) -> Iterator[Step]:
+    """Yield the entries of T for sign * K, one row a product.
+
+    Full reorthogonalization, so that no ghost values appear.
+    """
+    n = K.shape[0]
+    x = np.random.default_rng(seed).standard_normal(n)
+    Q = np.empty((min(n, max_steps) + 1, n))
+    Q[0] = x / np.linalg.norm(x)
+    for k in range(min(n, max_steps)):
+        r = sign * K.matmat(Q[k][:, None])[:, 0]
+        alpha = float(blas.ddot(Q[k], r))
+        known = Q[: k + 1].T
+        for _ in range(2):  # twice is enough (Kahan and Parlett)
+            shares = blas.dgemv(1.0, known, r, trans=1)
+            r = blas.dgemv(-1.0, known, shares, 1.0, r)
+        beta = float(np.sqrt(blas.ddot(r, r)))
+        yield Step(alpha, beta)
+        Q[k + 1] = r / beta if beta > 0 else 0.0
+
+
+@dataclass(frozen=True)
+class Bound:
+    """An extreme eigenvalue, as far as it was followed.
+
+    Attributes
+    ----------
+    value : float
+        The Ritz value: never beyond the true extreme eigenvalue.
+    error : float
+        Norm of its residual: an eigenvalue lies within this distance of ``value``.
+    steps : int
+        Products with K that it took.
+    """
+
+    value: float
+    error: float
+    steps: int
+
+
+def extreme(
+    K: Symmetric,
+    end: Literal["smallest", "largest"],
+    *,
+    max_steps: int = LANCZOS_STEPS,
+    rtol: float = 1e-6,
+    enough: Callable[[float, float], bool] | None = None,
+    seed: int = 0,
+) -> Bound:
+    """Return one end of the spectrum by Lanczos steps, with an error bound.
+
+    Parameters
+    ----------
+    K : Symmetric
+        The matrix.
+    end : {"smallest", "largest"}
+        Which end.
+    max_steps : int
+        Most products with K.
+    rtol : float
+        Stop when the error is below this share of the largest modulus seen.
+    enough : callable, optional
+        Called with value and error; a true return stops. Whoever only needs to know
+        on which side of a number the eigenvalue lies need not wait for its digits.
+    seed : int
+        Seed of the random start.
+
+    Returns
+    -------
+    Bound
+        Value, error and number of products.
+
+    Notes
+    -----
+    The error bound says that *some* eigenvalue is that near, not that it is the
+    extreme one: an isolated eigenvalue may stay unseen for dozens of steps while the
+    error looks small. What is certain is that the extreme eigenvalue lies at
+    ``value`` or beyond it; `floor` says more.
+    """
+    check_choice("end", end, ("smallest", "largest"))
+    sign = 1.0 if end == "smallest" else -1.0
+    alpha: list[float] = []
+    beta: list[float] = []
+    value, error = 0.0, np.inf
+    for step in _lanczos(K, sign, max_steps, seed):
+        alpha.append(step.alpha)
+        ritz, s = eigh_tridiagonal(alpha, beta)
+        value, error = float(ritz[0]), step.beta * abs(float(s[-1, 0]))
+        scale = float(np.abs(ritz).max())
+        if error <= rtol * scale or step.beta <= 1e-14 * scale:
+            break
+        if enough is not None and enough(sign * value, error):
+            break
+        beta.append(step.beta)
+    return Bound(sign * value, error, len(alpha))
+
+
+@dataclass(frozen=True)
+class Floor:
+    """Where the spectrum ends below, as far as it was asked.
+
+    Attributes
+    ----------
+    verdict : bool or None
+        True if every eigenvalue is above the level (wrong with probability 1e-6 at
+        most), False if one is certainly not, None if that stayed open.
+    value : float
+        The smallest Ritz value: the smallest eigenvalue is there or below.
+    steps : int
+        Products with K that it took.
+    """
+
+    verdict: bool | None
+    value: float
+    steps: int
+
+
+def floor(K: Symmetric, level: float, *, max_steps: int, seed: int = 0) -> Floor:
+    r"""Tell whether all eigenvalues of K are above a level.
+
+    Parameters
+    ----------
+    K : Symmetric
+        The matrix.
+    level : float
+        The level.
+    max_steps : int
+        Most products with K; fewer are made if the end is not in sight.
+    seed : int
+        Seed of the random start.
+
+    Returns
+    -------
+    Floor
+        The verdict.
+
+    Notes
+    -----
+    Lanczos steps give the orthonormal polynomials p_j of the measure that puts the
+    mass :math:`(v_i' x)^2 / |x|^2` on the eigenvalue of each eigenvector v_i. A point
+    z has a mass of at most :math:`1 / \sum_j p_j(z)^2` (Christoffel's function), and
+    below the Ritz values that bound falls as z falls. As x is Gaussian, the mass of
+    the smallest eigenvalue is below :math:`\pi \delta^2 / (2 |x|^2)` with probability
+    :math:`\delta` only. Hence, once the sum exceeds the inverse of that at the level,
+    no eigenvalue is there or below. A Ritz value minus the norm of its residual, which
+    is often taken for such a bound, proves nothing.
+
+    The signs of the p_j at the level alternate as long as all Ritz values are above.
+    """
+    n = K.shape[0]
+    x = np.random.default_rng(seed).standard_normal(n)
+    target = float(x @ x) / (np.pi / 2 * DOUBT**2)
+    alpha: list[float] = []
+    beta: list[float] = []
+    verdict: bool | None = None
+    before, now, total = 0.0, 1.0, 1.0
+    sums = [total]
+    for step in _lanczos(K, 1.0, max_steps, seed):
+        alpha.append(step.alpha)
+        last = beta[-1] if beta else 0.0
+        following = (level - step.alpha) * now - last * before  # times beta
+        if following * now >= 0:
+            verdict = False
+            break
+        if step.beta <= 1e-14 * max(map(abs, alpha)):
+            verdict = True  # an invariant space: the Ritz values are all there is
+            break
+        before, now = now, following / step.beta
+        total += now * now
+        sums.append(total)
+        if total > target:
+            verdict = True
+            break
+        beta.append(step.beta)
+        if len(alpha) >= PATIENCE and _hopeless(sums, target, max_steps):
+            break
+    values = eigvalsh_tridiagonal(alpha, beta[: len(alpha) - 1])
+    return Floor(verdict, float(values[0]), len(alpha))
+
+
+def _hopeless(sums: list[float], target: float, max_steps: int) -> bool:
+    """Tell whether a sum that grows twice as fast as of late would come too late."""
+    half = len(sums) // 2
+    growth = 2 * np.log(sums[-1] / sums[half]) / (len(sums) - 1 - half)
+    left = max_steps - (len(sums) - 1)
+    return bool(np.log(target / sums[-1]) > growth * left)
