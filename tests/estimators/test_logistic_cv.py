@@ -165,16 +165,16 @@ def test_pooling_weights():
 
 def test_both_norms_are_solved_once_where_they_are_the_same(moons, monkeypatch):
     X, y = moons
-    norms = []
+    seen = []
 
-    def spy(norm, *args, **settings):
-        norms.append(norm)
-        return held_out(norm, *args, **settings)
+    def spy(norms, *args, **settings):
+        seen.append(list(norms))
+        return held_out(norms, *args, **settings)
 
     monkeypatch.setattr("kreinlearn.estimators.logistic_cv.held_out", spy)
     model = KreinLogisticRegressionCV(lams=LAMS, kernel="rbf", kernel_grid={})
     model.fit(X, y)
-    assert norms == ["krein"] and np.ptp(model.scores_, axis=1).max() == 0
+    assert seen == [["krein"]] and np.ptp(model.scores_, axis=1).max() == 0
 
 
 def test_held_out_probabilities_are_cross_val_predict(moons):

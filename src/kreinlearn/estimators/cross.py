@@ -1,13 +1,13 @@
 """Cross-validation of a grid of lam and norms with one Gram matrix.
 
-With the norm a'Ka all folds and all lam are problems of one block: a fold is a column
-whose held-out samples have weight zero, and their scores fall out of the products with
-K that the solver makes anyway. The norm a'|K|a needs |K| of each fold's own training
-samples (that of all samples would let the held-out ones in), so there each fold is a
-block of its own.
+Folds, values of lam, norms and classes are problems of one block: a fold is a column
+whose held-out samples have weight zero. With the norm a'Ka their scores fall out of
+the products with K that the solver makes anyway. The norm a'|K|a needs |K| of each
+fold's own training samples (that of all samples would let the held-out ones in): K
+plus a term of low rank, from the negative eigenpairs.
 
-Letters: ``K`` (n, n); ``columns`` (n, k) targets; ``weights`` (n,) of the samples;
-L values of lam; scores (L, n_held, k).
+Letters: ``K`` (n, n); ``columns`` (n, k) targets; ``weights`` (n, n_folds) of the
+samples; N norms, L values of lam; scores (L, n_held, k).
 """
 
 from collections.abc import Sequence
@@ -16,9 +16,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from kreinlearn._typing import Array
-from kreinlearn.estimators.fitting import absolute, loss_for
-from kreinlearn.operators import Dense
-from kreinlearn.problem import KreinDual
+from kreinlearn.estimators.fitting import loss_for
+from kreinlearn.estimators.negative import lift
+from kreinlearn.operators import Dense, gemm
+from kreinlearn.problem import KreinDual, Plus
 from kreinlearn.solvers.base import Callback, Status
 from kreinlearn.solvers.newton import DualNewton
 
@@ -38,7 +39,7 @@ class Held:
 
 
 def held_out(
-    norm: str,
+    norms: Sequence[str],
     K: Array,
     columns: Array,
     weights: Array,
@@ -50,13 +51,13 @@ def held_out(
     fit_intercept: bool,
     tol: float,
     callback: Callback | None = None,
-) -> Held:
-    """Return the scores of held-out samples for every fold and lam.
+) -> list[Held]:
+    """Return the scores of held-out samples for every norm, fold and lam.
 
     Parameters
     ----------
-    norm : {"krein", "hilbert"}
-        The penalty.
+    norms : sequence of {"krein", "hilbert"}
+        The penalties.
     K : ndarray of shape (n, n)
         Similarities among all samples.
     columns : ndarray of shape (n, k)
@@ -74,28 +75,54 @@ def held_out(
     tol : float
         Largest accepted residual.
     callback : callable, optional
-        Watches the solves.
+        Watches the solve.
 
     Returns
     -------
-    Held
-        Scores, fold by fold.
+    list of Held
+        One for each norm: scores, fold by fold.
     """
-    settings = (solver, multinomial, fit_intercept, tol, callback)
-    if norm == "krein":
-        F, _, converged = _solve(K, columns, weights, lams, *settings)
-        scores = [F[held, f].swapaxes(0, 1) for f, (_, held) in enumerate(folds)]
-        return Held(scores, converged)
-    scores, endings = [], []
-    for f, (train, held) in enumerate(folds):
-        modulus, back = absolute(K[np.ix_(train, train)], weights[train, f])
-        w = weights[train, f][:, None]
-        _, (A, c), converged = _solve(modulus, columns[train], w, lams, *settings)
-        flat = back(A.reshape(len(train), -1))
-        F = (K[np.ix_(held, train)] @ flat).reshape(len(held), *A.shape[2:]) + c[0]
-        scores.append(F.swapaxes(0, 1))
-        endings.append(converged[0])
-    return Held(scores, np.array(endings))
+    n, k = columns.shape
+    shape = (len(norms), len(folds), len(lams))
+    each = 1 if multinomial else k  # problems a norm, fold and lam
+    place = np.indices((*shape, each)).reshape(4, -1)
+    norm, fold, at, column = place
+    lifts = {}
+    if "hilbert" in norms:
+        lifts = {f: lift(K, weights[:, f]) for f in range(len(folds))}
+    member = np.where(np.array(norms)[norm] == "hilbert", fold, -1)
+    block = KreinDual(
+        Dense(K),
+        np.repeat(columns[:, None], place.shape[1], axis=1)
+        if multinomial
+        else columns[:, column, None],
+        weights[:, fold],
+        lams[at],
+        loss_for(multinomial),
+        fit_intercept,
+        Plus(tuple(G for G, _ in lifts.values()), member) if lifts else None,
+    )
+    # The same problem with the next larger lam.
+    after = np.where(at > 0, np.arange(place.shape[1]) - each, -1)
+    result = solver.solve(block, tol=tol, after=after.tolist(), callback=callback)
+    point = block.point(result.w, result.F)
+    ended = np.array([s is Status.CONVERGED for s in result.status])
+    converged = np.asarray(ended.reshape(*shape, each).all(axis=3))
+    F = point.F.reshape(n, *shape, k) + point.c.reshape(*shape, k)
+    A = point.A.reshape(n, *shape, k)
+    found = []
+    for j, name in enumerate(norms):
+        scores = []
+        for f, (train, held) in enumerate(folds):
+            mine = F[held, j, f]
+            if name == "hilbert":
+                a = lifts[f][1](A[:, j, f].reshape(n, -1))
+                products = gemm(K[np.ix_(held, train)].astype(float), a[train])
+                c = point.c.reshape(*shape, k)[j, f]
+                mine = products.reshape(len(held), len(lams), k) + c
+            scores.append(mine.swapaxes(0, 1))
+        found.append(Held(scores, converged[j]))
+    return found
 
 
 def where_held_out(
@@ -129,40 +156,3 @@ def where_held_out(
             total[g, rows] += held.scores[f][lams[g]]
     seen = np.flatnonzero(times)
     return seen, total[:, seen] / times[seen, None]
-
-
-def _solve(
-    K: Array,
-    columns: Array,
-    weights: Array,
-    lams: Array,
-    solver: DualNewton,
-    multinomial: bool,
-    fit_intercept: bool,
-    tol: float,
-    callback: Callback | None,
-) -> tuple[Array, tuple[Array, Array], Array]:
-    """Solve for each column of weights and each lam, from the largest lam down.
-
-    Returns scores of shape (n, n_folds, L, k), coefficients and intercepts, and
-    whether all columns converged, shape (n_folds, L).
-    """
-    n, k = columns.shape
-    shape = (weights.shape[1], len(lams))
-    each = 1 if multinomial else k  # problems a fold and lam
-    lam = np.tile(np.repeat(lams, each), shape[0])
-    w = np.repeat(weights, len(lams) * each, axis=1)
-    P = len(lam)
-    if multinomial:
-        Y = np.broadcast_to(columns[:, None], (n, P, k))
-    else:
-        Y = np.tile(columns, P // k)[..., None]
-    after = [j - each if j % (len(lams) * each) >= each else -1 for j in range(P)]
-    block = KreinDual(Dense(K), Y, w, lam, loss_for(multinomial), fit_intercept)
-    result = solver.solve(block, tol=tol, after=after, callback=callback)
-    point = block.point(result.w, result.F)
-    ended = np.array([s is Status.CONVERGED for s in result.status])
-    c = point.c.reshape(*shape, k)
-    F, A = point.F.reshape(n, *shape, k), point.A.reshape(n, *shape, k)
-    converged = np.asarray(ended.reshape(*shape, each).all(axis=2))
-    return F + c, (A, c), converged

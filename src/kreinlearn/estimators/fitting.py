@@ -13,9 +13,9 @@ from numpy.linalg import LinAlgError
 from scipy.linalg import cholesky, eigvalsh
 
 from kreinlearn._typing import Array
-from kreinlearn.estimators.negative import negative_part
+from kreinlearn.estimators.negative import lift
 from kreinlearn.losses import Logistic, Loss, Multinomial
-from kreinlearn.operators import Dense
+from kreinlearn.operators import Dense, gemm
 from kreinlearn.problem import KreinDual, KreinRisk
 from kreinlearn.solvers.base import Callback, Row, Status
 from kreinlearn.solvers.cccp import CCCP
@@ -136,28 +136,12 @@ def absolute(K: Array, weights: Array) -> tuple[Array, Callable[[Array], Array]]
     Returns
     -------
     absolute : ndarray of shape (n, n)
-        ``V |L| V'``, for equal weights.
+        In the precision of K.
     back : callable
-        Takes a~ of shape (n, k) to a with ``K a = |K| a~``: for equal weights
-        ``a = V sign(L) V' a~ = a~ - 2 V_neg V_neg' a~``.
-
-    Notes
-    -----
-    With weights, the modulus is that of the matrix with rows repeated, see
-    `negative_part`. Samples without weight are left alone.
+        See `lift`.
     """
-    used = np.flatnonzero(weights > 0)
-    square = np.ix_(used, used)
-    negative = negative_part(K[square].astype(float), weights[used])
-    changed = np.array(K)
-    changed[square] += (2 * negative.matrix()).astype(K.dtype, copy=False)
-
-    def back(a: Array) -> Array:
-        a = a.copy()
-        a[used] -= 2 * negative.right @ (negative.left.T @ a[used])
-        return a
-
-    return changed, back
+    G, back = lift(K, weights)
+    return K + gemm(G, G.T).astype(K.dtype, copy=False), back
 
 
 def fit_dual(

@@ -247,22 +247,24 @@ class KreinLogisticRegressionCV(ClassifierMixin, BaseEstimator):
             same = len(self.norms) > 1 and positive_definite(
                 K, ROUNDING * float(np.abs(K.diagonal()).mean())
             )
+            norms = self.norms[:1] if same else self.norms
+            found = held_out(
+                norms,
+                K,
+                columns,
+                weights,
+                self.lams_,
+                folds,
+                solver=DualNewton(self.max_iter),
+                multinomial=multinomial,
+                fit_intercept=bool(self.fit_intercept),
+                tol=max(SEARCH_TOL, self.tol),
+            )
             for j, norm in enumerate(self.norms):
-                if same and j > 0:
+                if j >= len(found):
                     held[i, j], self.scores_[i, j] = held[i, 0], self.scores_[i, 0]
                     continue
-                held[i, j] = held_out(
-                    norm,
-                    K,
-                    columns,
-                    weights,
-                    self.lams_,
-                    folds,
-                    solver=DualNewton(self.max_iter),
-                    multinomial=multinomial,
-                    fit_intercept=bool(self.fit_intercept),
-                    tol=max(SEARCH_TOL, self.tol),
-                )
+                held[i, j] = found[j]
                 for f, (_, rows) in enumerate(folds):
                     for k, scores in enumerate(held[i, j].scores[f]):
                         self.scores_[i, j, k, f] = judge(scores, rows)

@@ -1,5 +1,6 @@
 """The negative part of a Gram matrix, with weighted samples as if repeated."""
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -26,6 +27,37 @@ class Negative(NamedTuple):
     def product(self, a: Array) -> Array:
         """Return K- a."""
         return np.asarray(self.left @ (self.sizes * (self.left.T @ a)))
+
+
+def lift(K: Array, weights: Array) -> tuple[Array, Callable[[Array], Array]]:
+    """Return what makes K its modulus, and the map between coefficients.
+
+    Parameters
+    ----------
+    K : ndarray of shape (n, n)
+        Symmetric matrix.
+    weights : ndarray of shape (n,)
+        Weights of the samples; those without weight are left alone.
+
+    Returns
+    -------
+    G : ndarray of shape (n, r)
+        ``|K| = K + G G'``; for equal weights, ``|K| = V |L| V'``.
+    back : callable
+        Takes a~ of shape (n, k) to a with ``K a = |K| a~``: for equal weights
+        ``a = V sign(L) V' a~ = a~ - 2 V_neg V_neg' a~``.
+    """
+    used = np.flatnonzero(weights > 0)
+    negative = negative_part(K[np.ix_(used, used)].astype(float), weights[used])
+    G = np.zeros((len(K), len(negative.sizes)))
+    G[used] = negative.left * np.sqrt(2 * negative.sizes)
+
+    def back(a: Array) -> Array:
+        a = a.copy()
+        a[used] -= 2 * negative.right @ (negative.left.T @ a[used])
+        return a
+
+    return G, back
 
 
 def negative_part(K: Array, weights: Array) -> Negative:

@@ -27,7 +27,7 @@ import numpy as np
 
 from kreinlearn._typing import Array
 from kreinlearn.losses import LOG_FLOOR, Chances, Loss
-from kreinlearn.operators import Symmetric
+from kreinlearn.operators import Symmetric, gemm
 from kreinlearn.problem.intercepts import intercepts, pseudo_inverse
 from kreinlearn.problem.near import Near, Outline
 
@@ -52,6 +52,32 @@ def uniqueness_threshold(mu_min: float, max_weight: float, loss: Loss) -> float:
         The threshold, zero if K is positive semidefinite.
     """
     return max(0.0, -mu_min) * max_weight * loss.hessian_bound
+
+
+@dataclass(frozen=True)
+class Plus:
+    """Terms of low rank: problem p has K + G G' with G = factors[member[p]].
+
+    ``factors`` have shapes (n, r); ``member`` (P,) is -1 for problems with K alone.
+    """
+
+    factors: tuple[Array, ...]
+    member: Array
+
+    def take(self, which: Sequence[int] | Array) -> "Plus":
+        """Return the terms of the chosen problems."""
+        return Plus(self.factors, self.member[which])
+
+    def product(self, B: Array) -> Array:
+        """Return G G'B for a block B of shape (n, P, C)."""
+        out = np.zeros(B.shape)
+        for g, G in enumerate(self.factors):
+            mine = np.flatnonzero(self.member == g)
+            if mine.size:
+                part = B[:, mine]
+                inner = gemm(G.T, part.reshape(len(B), -1))
+                out[:, mine] = gemm(G, inner).reshape(part.shape)
+        return out
 
 
 @dataclass(frozen=True)
@@ -109,6 +135,7 @@ class DualModel:
     """
 
     K: Symmetric
+    plus: Plus | None
     loss: Loss
     roots: Any
     inverse: Array | None
@@ -121,6 +148,7 @@ class DualModel:
         roots = self.roots
         return replace(
             self,
+            plus=None if self.plus is None else self.plus.take(which),
             roots=(
                 tuple(each[:, which] for each in roots)
                 if isinstance(roots, tuple)
@@ -142,7 +170,7 @@ class DualModel:
 
     def apply(self, X: Array) -> tuple[Array, Array]:
         D = self.loss.root(self.roots, X)
-        return D, product(self.K, D)
+        return D, product(self.K, self.plus, D)
 
     def shifted(self, shift: Array) -> "DualModel":
         near = None
@@ -159,9 +187,10 @@ class DualModel:
         return R if self.near is None else self.project(self.near.solve(R))
 
 
-def product(K: Symmetric, B: Array) -> Array:
+def product(K: Symmetric, plus: Plus | None, B: Array) -> Array:
     """Return K B for a block B of shape (n, P, C): one matrix-matrix product."""
-    return K.matmat(B.reshape(B.shape[0], -1)).reshape(B.shape)
+    KB = K.matmat(B.reshape(B.shape[0], -1)).reshape(B.shape)
+    return KB if plus is None else KB + plus.product(B)
 
 
 @dataclass(frozen=True)
@@ -182,6 +211,8 @@ class KreinDual:
         Logistic (C = 1) or multinomial.
     fit_intercept : bool
         Whether c is free, and the columns of A sum to zero.
+    plus : Plus, optional
+        What the matrices of single problems have beyond K.
     """
 
     K: Symmetric
@@ -190,6 +221,7 @@ class KreinDual:
     lam: Array
     loss: Loss
     fit_intercept: bool = True
+    plus: Plus | None = None
 
     @property
     def n_problems(self) -> int:
@@ -201,6 +233,7 @@ class KreinDual:
             Y=self.Y[:, which],
             weights=self.weights[:, which],
             lam=self.lam[which],
+            plus=None if self.plus is None else self.plus.take(which),
         )
 
     def relaxed(self, factor: Array) -> "KreinDual":
@@ -219,7 +252,7 @@ class KreinDual:
         return intercepts(self.loss, self.Y, F, self.weights, start)
 
     def product(self, D: Array) -> Array:
-        return product(self.K, D)
+        return product(self.K, self.plus, D)
 
     @cached_property
     def _rate(self) -> Array:
@@ -242,7 +275,7 @@ class KreinDual:
     def point(self, w: Array, F: Array | None = None) -> DualPoint:
         Q = self.loss.at(np.clip(w, LOG_FLOOR, -LOG_FLOOR))
         A = self.coefficients(Q)
-        return self._complete(Q, A, product(self.K, A) if F is None else F)
+        return self._complete(Q, A, self.product(A) if F is None else F)
 
     def _complete(
         self, Q: Chances, A: Array, F: Array, start: Array | None = None
@@ -272,7 +305,7 @@ class KreinDual:
             inverse = pseudo_inverse(self.loss.outer(metric, self._rate))
         none = np.zeros(self.n_problems)
         bare = DualModel(
-            self.K, self.loss, roots, inverse, metric, none, outline, None
+            self.K, self.plus, self.loss, roots, inverse, metric, none, outline, None
         ).shifted(none)
         gap = self.loss.gap(point.Q, point.B)
         return replace(bare, rhs=bare.project(self.loss.root_t(roots, gap)))
