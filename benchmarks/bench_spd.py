@@ -8,20 +8,23 @@ so that a busy moment of the machine hits all of them. ``--large`` adds the
 affine-invariant kernel of 5,850 descriptors, with the largest memory of the process.
 """
 
-import argparse
-import json
-import platform
-import resource
-import statistics
-import sys
 import time
 from functools import partial
 
-import numba
 import numpy as np
 import scipy
+from common import (
+    OURS,
+    emit,
+    environment,
+    measure,
+    options_of,
+    peak_mb,
+    rows,
+    start,
+    without,
+)
 
-import kreinlearn
 from kreinlearn.features import RegionCovariance
 from kreinlearn.kernels import spd_affine_invariant, spd_distances
 
@@ -63,70 +66,29 @@ def matrices(n, d):
     return A @ A.transpose(0, 2, 1) / (3 * d)
 
 
-def measure(functions, repeats):
-    """Return seconds of each repeat by name; the names take turns."""
-    seconds = {name: [] for name in functions}
-    for repeat in range(repeats + 1):
-        for name, function in functions.items():
-            start = time.perf_counter()
-            result = function()
-            elapsed = time.perf_counter() - start
-            del result  # outside the clock, and before the next one needs the memory
-            if repeat > 0:
-                seconds[name].append(elapsed)
-    return seconds
-
-
-def environment():
-    """Return versions and thread count."""
-    return {
-        "versions": {
-            "kreinlearn": kreinlearn.__version__,
-            "python": platform.python_version(),
-            "numpy": np.__version__,
-            "numba": numba.__version__,
-            "pyriemann": pyriemann and pyriemann.__version__,
-        },
-        "threads": numba.get_num_threads(),
-        "cpu": numba.config.CPU_NAME or platform.machine(),
-    }
-
-
 def main(argv=None):
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="tiny sizes, one repeat")
-    parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--large", action="store_true", help="5,850 descriptors, too")
-    options = parser.parse_args(argv)
-    repeats = 1 if options.quick else options.repeats
-    surroundings = environment()
-
+    large = {"action": "store_true", "help": "5,850 descriptors, too"}
+    options = options_of(__doc__, argv, large=large)
+    machine = environment("pyriemann")
+    if pyriemann is None:
+        without("pyriemann")
     for n, d in QUICK_SIZES if options.quick else SIZES:
         X = matrices(n, d)
         for ours, theirs in METRICS.items():
-            functions = {"kreinlearn": partial(spd_distances, X, metric=ours)}
+            functions = {OURS: partial(spd_distances, X, metric=ours)}
             if pyriemann and theirs:
                 functions["pyriemann"] = partial(
                     pairwise_distance, X, metric=theirs, squared=True
                 )
             agree(ours, functions)
-            seconds = measure(functions, repeats)
-            least = statistics.median(seconds["kreinlearn"])
-            for library, times in seconds.items():
-                row = {
-                    "bench": "spd",
-                    "metric": ours,
-                    "library": library,
-                    "n": n,
-                    "d": d,
-                    "median_s": round(statistics.median(times), 6),
-                    "min_s": round(min(times), 6),
-                    "repeats": repeats,
-                    "ours_faster": round(statistics.median(times) / least, 2),
-                }
-                print(json.dumps(row | surroundings), flush=True)
+            seconds = measure(functions, options.repeats)
+            emit(rows("spd", ours, seconds, **fields(ours, n, d)), machine)
     if options.large:
-        print(json.dumps(large() | surroundings), flush=True)
+        emit(large_kernel(), machine)
+
+
+def fields(metric, n, d):
+    return {"metric": metric, "n": n, "m": d, "d": d, "dtype": "float64"}
 
 
 def agree(name, functions):
@@ -138,23 +100,15 @@ def agree(name, functions):
             raise RuntimeError(f"{name}: the libraries compute different matrices.")
 
 
-def large():
-    """Return seconds and peak memory of one large kernel matrix."""
+def large_kernel():
+    """Return the row of one large kernel matrix, with the peak of memory."""
     X = matrices(LARGE, 9)
     start = time.perf_counter()
     K = spd_affine_invariant(X)
-    seconds = time.perf_counter() - start
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return {
-        "bench": "spd",
-        "metric": "affine_invariant",
-        "library": "kreinlearn",
-        "n": len(K),
-        "d": 9,
-        "median_s": round(seconds, 3),
-        "peak_mb": round(peak / (2**20 if sys.platform == "darwin" else 2**10)),
-    }
+    seconds = {OURS: [time.perf_counter() - start]}
+    shape = fields("affine_invariant", len(K), 9)
+    return rows("spd", "affine_invariant kernel", seconds, **shape, peak_mb=peak_mb())
 
 
 if __name__ == "__main__":
-    main()
+    start(main)

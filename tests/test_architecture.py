@@ -40,7 +40,8 @@ MAY_IMPORT = {
     "problem": ({"losses", "operators", "spectrum"}, set()),
     "solvers/__init__": ({"solvers"}, set()),
     "solvers/base": (set(), set()),
-    "solvers/newton": ({"solvers.base"}, set()),
+    "solvers/cg": ({"solvers.base"}, set()),
+    "solvers/newton": ({"solvers.base", "solvers.cg"}, set()),
     # Algorithm 1 and its variants are an outer loop composed with an inner solver.
     "solvers/cccp": (
         {"solvers.base", "solvers.gradient", "solvers.sgd"},

@@ -112,8 +112,35 @@ def test_reproduce_runs_writes_and_continues(capsys, tmp_path, data_home, monkey
     assert code == 0 and (tmp_path / "fig2.jsonl").read_text() == records
 
 
+def test_bench_knows_its_names_and_passes_failures_on(capsys, monkeypatch, tmp_path):
+    code, out, err = run(
+        capsys, "bench", "machine", "moons", "--out", str(tmp_path / "x")
+    )
+    assert code == 2 and out == "" and len(err.splitlines()) == 1
+    assert "'machine'" in err and err.endswith("got 'moons'.\n")
+    assert not (tmp_path / "x").exists()
+    _, text, _ = run(capsys, "bench", "--help")
+    assert all(name in text for name in cli._benchmarks())
+    (tmp_path / "bench_good.py").write_text(
+        "import json, os\n"
+        "row = {'bench': 'good', 'work': 'sums', 'library': 'peer', 'n': 7}\n"
+        "row |= {'dtype': None, 'median_s': 0.25, 'ours_faster': 1.5}\n"
+        "print(json.dumps(row | {'data': os.environ['KREINLEARN_DATA']}))\n"
+    )
+    (tmp_path / "bench_bad.py").write_text("raise SystemExit(1)")
+    found = {path.stem[6:]: path for path in sorted(tmp_path.glob("bench_*.py"))}
+    monkeypatch.setattr(cli, "_benchmarks", lambda: found)
+    code, out, err = run(
+        capsys, "bench", "--out", str(tmp_path), "--data", "some/folder"
+    )
+    assert code == 1 and err == "krein: bad failed, see above.\n"
+    assert out.splitlines()[1].split() == ["sums", "peer", "7", "0.25", "1.5"]
+    assert '"data": "some/folder"' in (tmp_path / "good.jsonl").read_text()
+
+
 @pytest.mark.parametrize(
-    "command", [[], ["demo"], ["info"], ["data"], ["data", "fetch"], ["reproduce"]]
+    "command",
+    [[], ["demo"], ["info"], ["data"], ["data", "fetch"], ["reproduce"], ["bench"]],
 )
 def test_help_has_an_example(capsys, command):
     code, out, _ = run(capsys, *command, "--help")

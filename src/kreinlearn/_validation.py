@@ -97,6 +97,26 @@ def available_bytes() -> int | None:
     return None
 
 
+def fits(n_rows: int, n_cols: int, dtype: Any) -> bool:
+    """Tell whether a dense matrix fits in memory.
+
+    Parameters
+    ----------
+    n_rows, n_cols : int
+        Its shape.
+    dtype : dtype
+        Its precision.
+
+    Returns
+    -------
+    bool
+        True too where the system does not tell how much there is.
+    """
+    needed = n_rows * n_cols * np.dtype(dtype).itemsize
+    free = available_bytes()
+    return free is None or needed <= BYTES_RESERVED * free
+
+
 def check_fits(n_rows: int, n_cols: int, dtype: Any, what: str) -> None:
     """Raise MemoryError if a dense matrix would not fit in memory.
 
@@ -111,7 +131,7 @@ def check_fits(n_rows: int, n_cols: int, dtype: Any, what: str) -> None:
     """
     needed = n_rows * n_cols * np.dtype(dtype).itemsize
     free = available_bytes()
-    if free is not None and needed > BYTES_RESERVED * free:
+    if free is not None and not fits(n_rows, n_cols, dtype):
         raise MemoryError(
             f"{what} of shape ({n_rows}, {n_cols}) in {np.dtype(dtype).name} needs "
             f"{needed:,} bytes ({needed / 2**30:.1f} GiB), but only {free:,} bytes "

@@ -85,6 +85,9 @@ class Loss(Protocol):
     def diagonal(self, roots: Any) -> Array:
         """T as if classes were apart, shape (n, P, C): for a preconditioner."""
 
+    def tangent(self, roots: Any, X: Array) -> Array:
+        """Return the part of X that T does not map to zero, shape (n, P, C)."""
+
     def outer(self, metric: Array, scale: Array) -> Array:
         """Sum over samples of scale * metric, shape (P, C, C)."""
 
@@ -179,6 +182,9 @@ class Logistic:
     def diagonal(self, roots: Array) -> Array:
         return roots
 
+    def tangent(self, roots: Array, X: Array) -> Array:
+        return X
+
     def outer(self, metric: Array, scale: Array) -> Array:
         return np.asarray((scale[..., None] * metric).sum(axis=0)[..., None])
 
@@ -238,14 +244,15 @@ class Multinomial:
         u = r / np.sqrt(metric.sum(axis=-1, keepdims=True))
         return np.sqrt(scale)[..., None] * r, u
 
+    def tangent(self, roots: tuple[Array, Array], X: Array) -> Array:
+        u = roots[1]
+        return np.asarray(X - u * np.einsum("npc,npc->np", u, X)[..., None])
+
     def root(self, roots: tuple[Array, Array], X: Array) -> Array:
-        r, u = roots
-        return np.asarray(r * (X - u * np.einsum("npc,npc->np", u, X)[..., None]))
+        return np.asarray(roots[0] * self.tangent(roots, X))
 
     def root_t(self, roots: tuple[Array, Array], X: Array) -> Array:
-        r, u = roots
-        rX = r * X
-        return np.asarray(rX - u * np.einsum("npc,npc->np", u, rX)[..., None])
+        return self.tangent(roots, roots[0] * X)
 
     def diagonal(self, roots: tuple[Array, Array]) -> Array:
         return roots[0]

@@ -1,14 +1,20 @@
 """What a solver multiplies by: symmetric matrices seen through their products."""
 
-from typing import Protocol
+from collections.abc import Callable
+from typing import Any, Protocol
 
 import numpy as np
 from scipy.linalg import blas
 
 from kreinlearn._typing import Array
+from kreinlearn.kernels import gram, multiply
 
+ROWS = 256
+"""Rows of a single precision matrix that are widened at once."""
 FEW_COLUMNS = 4
 """Up to this many columns are multiplied one by one: faster at all n from 1000."""
+DIAGONAL = 64
+"""Samples whose matrix is computed at once for the sake of its diagonal."""
 
 
 class Symmetric(Protocol):
@@ -20,10 +26,13 @@ class Symmetric(Protocol):
 
     @property
     def dtype(self) -> np.dtype[np.floating]:
-        """Precision in which products are computed."""
+        """Precision of the entries."""
 
     def matmat(self, B: Array) -> Array:
         """Product with a block of columns, (n, k) to (n, k), in double precision."""
+
+    def rough(self, B: Array) -> Array:
+        """Return the same in the precision of the matrix, if that is faster."""
 
     def columns(self, idx: Array) -> Array:
         """Columns of the matrix, shape (n, len(idx))."""
@@ -84,6 +93,14 @@ class Dense:
         return self.K.dtype
 
     def matmat(self, B: Array) -> Array:
+        if self.K.dtype == np.float64:
+            return self.rough(B)
+        product = np.empty(B.shape)
+        for i in range(0, len(product), ROWS):
+            product[i : i + ROWS] = gemm(self.K[i : i + ROWS].astype(float), B)
+        return product
+
+    def rough(self, B: Array) -> Array:
         B = B.astype(self.K.dtype, copy=False)
         stored = self.K.T  # in the order of columns, as BLAS has it
         if B.shape[1] <= FEW_COLUMNS:
@@ -103,3 +120,64 @@ class Dense:
 
     def diagonal(self) -> Array:
         return self.K.diagonal().astype(np.float64)
+
+
+class Blocked:
+    """A kernel matrix that is not stored, but computed again for each product.
+
+    Parameters
+    ----------
+    X : sequence of n samples
+        Whatever the kernel takes; not copied if it is an array.
+    kernel : str or callable, default="tl1"
+        A name in ``kernels.KERNELS``, or a symmetric function f(X, Y) of two whole sets
+        of samples.
+    **params : dict
+        Parameters of the kernel.
+
+    Notes
+    -----
+    Products take 64 MiB of memory or less, whatever n; `kernels.multiply` says how. For
+    the kernels between vectors, one column takes little more time than one half of the
+    matrix takes to compute, and 35 columns some two to three times as much.
+    """
+
+    def __init__(
+        self, X: Any, kernel: str | Callable[..., Any] = "tl1", **params: Any
+    ) -> None:
+        # One column, which checks all samples and parameters, and shows the precision.
+        self._dtype = gram(X, X[:1], kernel, **params).dtype
+        self.X = X if callable(kernel) else np.asarray(X)
+        self.kernel = kernel
+        self.params = params
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return (len(self.X), len(self.X))
+
+    @property
+    def dtype(self) -> np.dtype[np.floating]:
+        return self._dtype
+
+    def matmat(self, B: Array) -> Array:
+        return multiply(self.X, None, B, self.kernel, **self.params)
+
+    def rough(self, B: Array) -> Array:
+        return self.matmat(B)  # already in the precision of the matrix but for sums
+
+    def columns(self, idx: Array) -> Array:
+        n = len(self.X)
+        chosen = np.arange(n)[idx]
+        if chosen.size == 0:
+            return np.empty((n, 0))
+        is_array = isinstance(self.X, np.ndarray)
+        others = self.X[chosen] if is_array else [self.X[i] for i in chosen]
+        K = gram(self.X, others, self.kernel, **self.params)
+        return K.astype(np.float64, copy=False)
+
+    def diagonal(self) -> Array:
+        parts = [
+            gram(self.X[i : i + DIAGONAL], None, self.kernel, **self.params).diagonal()
+            for i in range(0, len(self.X), DIAGONAL)
+        ]
+        return np.concatenate(parts).astype(np.float64)

@@ -384,7 +384,8 @@ def test_verbose_prints_lines(moons, capsys):
     X, y = moons
     KreinLogisticRegression(verbose=1).fit(X, y)
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0].split() == [
+    assert lines[1].split()[0] == "dense"
+    assert lines[2].split() == [
         "iter",
         "problem",
         "lam",
@@ -474,3 +475,52 @@ def test_degenerate_matrices_end_well():
         model = KreinLogisticRegression(kernel="precomputed", lam=1e-3).fit(K, y)
         assert model.status_ == "converged" and np.isfinite(model.dual_coef_).all()
         assert np.isfinite(model.predict_proba(K)).all()
+
+
+@pytest.mark.parametrize("kernel", ["tl1", "rbf", "laplacian", "tanh"])
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_blocked_and_dense_operators_agree(kernel, dtype, moons):
+    X, y = moons
+    settings = {"kernel": kernel, "lam": 1e-3, "dtype": dtype, "tol": 1e-8}
+    dense = KreinLogisticRegression(**settings, operator="dense").fit(X, y)
+    blocked = KreinLogisticRegression(**settings, operator="blocked").fit(X, y)
+    assert (dense.operator_, blocked.operator_) == ("dense", "blocked")
+    assert blocked.status_ == dense.status_ == "converged"
+    assert blocked.residual_ < 1e-8
+    atol = 1e-6 if dtype == "float64" else 1e-3
+    np.testing.assert_allclose(
+        blocked.decision_function(X), dense.decision_function(X), atol=atol
+    )
+
+
+def test_the_operator_is_chosen_by_the_bytes_available(moons, monkeypatch, capsys):
+    X, y = moons
+    for limit, operator in ((len(y), "dense"), (len(y) - 1, "blocked")):
+        monkeypatch.setattr(
+            "kreinlearn.estimators.base.fits",
+            lambda n, k, dtype, limit=limit: dtype == np.float64 and n == k <= limit,
+        )
+        model = KreinLogisticRegression(verbose=1).fit(X, y)
+        assert model.operator_ == operator
+        assert operator in capsys.readouterr().out
+    with pytest.raises(MemoryError, match="norm='hilbert' needs the eigenvectors"):
+        KreinLogisticRegression(norm="hilbert").fit(X, y)
+
+
+def test_operators_that_cannot_be_had_are_refused(indefinite, moons):
+    K, y = indefinite
+    with pytest.raises(ValueError, match="'operator' must be 'auto' or 'dense'"):
+        KreinLogisticRegression(kernel="precomputed", operator="blocked").fit(K, y)
+    with pytest.raises(ValueError, match="'operator' must be one of 'auto'"):
+        KreinLogisticRegression(operator="disk").fit(*moons)
+
+
+def test_single_precision_meets_the_certificate(rng):
+    X = rng.uniform(size=(600, 5)).astype(np.float32)
+    y = (X[:, 0] + 0.2 * rng.standard_normal(600) > 0.5).astype(int)
+    model = KreinLogisticRegression(lam=1e-5).fit(X, y)
+    assert model.status_ == "converged" and model.residual_ < 1e-6
+    K = gram(X, kernel="tl1").astype(float)
+    s, a = 2 * y - 1, model.dual_coef_[0]
+    f = K @ a + model.intercept_[0]
+    assert np.abs(len(y) * 1e-5 * s * a - expit(-s * f)).max() < 1e-6

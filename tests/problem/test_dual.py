@@ -150,3 +150,43 @@ def test_threshold_of_uniqueness():
     assert uniqueness_threshold(-2.0, 1 / 50, Logistic()) == pytest.approx(2 / 200)
     assert uniqueness_threshold(-2.0, 1 / 50, Multinomial()) == pytest.approx(2 / 100)
     assert uniqueness_threshold(0.5, 1 / 50, Logistic()) == 0
+
+
+@pytest.mark.parametrize(("loss", "columns"), LOSSES)
+@pytest.mark.parametrize("intercept", [False, True])
+def test_preconditioner_is_symmetric_positive_definite_and_near(
+    loss, columns, intercept, rng
+):
+    dual, K = make(loss, columns, intercept=intercept)
+    point = dual.point(dual.start())
+    model = dual.model(point, dual.outline())
+
+    def random():  # in the space where the model lives
+        X = loss.tangent(model.roots, rng.standard_normal(dual.Y.shape))
+        return model.project(X)
+
+    def dot(U, V):
+        return np.einsum("npc,npc->p", U, V)
+
+    U, V = random(), random()
+    np.testing.assert_allclose(
+        dot(U, model.precondition(V)), dot(V, model.precondition(U)), rtol=1e-9
+    )
+    assert np.all(dot(U, model.precondition(U)) > 0)
+    # stays where the model lives
+    Z = model.precondition(U)
+    np.testing.assert_allclose(model.project(loss.tangent(model.roots, Z)), Z)
+
+
+def test_preconditioner_of_a_matrix_of_low_rank_is_the_inverse(rng):
+    n = 40
+    B = 30 * rng.standard_normal((n, 6))  # far above the rest, so that it is found
+    K = Dense(B @ B.T + 0.3 * np.eye(n))
+    Y = rng.integers(0, 2, (n, 2, 1)).astype(float)
+    lam = np.array([0.1, 0.02])
+    dual = KreinDual(K, Y, np.full((n, 2), 1 / n), lam, Logistic(), False)
+    shift = np.array([0.0, 0.7])
+    model = dual.model(dual.point(dual.start()), dual.outline()).shifted(shift)
+    X = rng.standard_normal(Y.shape)
+    H = model.pull(*model.apply(X), X)
+    np.testing.assert_allclose(model.precondition(H), X, atol=1e-3)

@@ -15,8 +15,10 @@ from sklearn.utils.validation import (
 from threadpoolctl import ThreadpoolController
 
 from kreinlearn._typing import Array
+from kreinlearn._validation import check_choice, fits
 from kreinlearn.exceptions import IndefiniteKernelWarning
-from kreinlearn.kernels import gram, resolve
+from kreinlearn.kernels import gram, multiply, resolve
+from kreinlearn.operators import Blocked, Dense
 
 SYMMETRY = 1e-6
 """Largest asymmetry, relative to the largest entry, that is averaged away."""
@@ -211,8 +213,46 @@ def training_gram(estimator: Any, X: Any, *, warn: bool = True) -> Array:
     return K
 
 
-def prediction_gram(estimator: Any, X: Any, X_fit: Any) -> Array:
-    """Return the similarities of new samples with the training samples.
+def training_operator(estimator: Any, X: Any, *, warn: bool = True) -> Dense | Blocked:
+    """Return the similarities among training samples as something to multiply by.
+
+    Parameters
+    ----------
+    estimator : estimator
+        With parameters ``kernel``, ``kernel_params`` and ``operator``.
+    X : ndarray or list
+        Validated samples, or the Gram matrix itself.
+    warn : bool
+        Whether to warn if the similarities hardly tell samples apart.
+
+    Returns
+    -------
+    Dense or Blocked
+        Blocked if asked for, or if the matrix would not fit in memory.
+    """
+    kernel, params = estimator.kernel, estimator.kernel_params or {}
+    check_choice("operator", estimator.operator, ["auto", "dense", "blocked"])
+    blocked = estimator.operator == "blocked"
+    if is_precomputed(kernel):
+        if blocked:
+            raise ValueError(
+                "'operator' must be 'auto' or 'dense' with kernel='precomputed', whose "
+                "matrix is stored already, got 'blocked'."
+            )
+        return Dense(training_gram(estimator, X))
+    dtype = getattr(X, "dtype", np.dtype(float))
+    if estimator.operator == "auto":
+        blocked = not fits(len(X), len(X), dtype)
+    if not blocked:
+        return Dense(training_gram(estimator, X, warn=warn))
+    if warn:
+        some = X[:: max(1, len(X) // BLOCK)]
+        warn_if_uninformative(gram(some, None, kernel, **params), kernel)
+    return Blocked(X, kernel, **params)
+
+
+def prediction(estimator: Any, X: Any, X_fit: Any, columns: Array) -> Array:
+    """Return the product of new samples' similarities with columns of coefficients.
 
     Parameters
     ----------
@@ -222,17 +262,18 @@ def prediction_gram(estimator: Any, X: Any, X_fit: Any) -> Array:
         Validated new samples, or their similarities with the training samples.
     X_fit : ndarray or list or None
         Training samples.
+    columns : ndarray of shape (n_samples, k)
+        Coefficients.
 
     Returns
     -------
-    ndarray of shape (n_new, n_samples)
-        Similarities.
+    ndarray of shape (n_new, k)
+        Scores without intercepts; no matrix of similarities is stored.
     """
     if is_precomputed(estimator.kernel):
-        return X
-    return np.asarray(
-        gram(X, X_fit, estimator.kernel, **(estimator.kernel_params or {}))
-    )
+        return np.asarray(X @ columns)
+    params = estimator.kernel_params or {}
+    return multiply(X, X_fit, columns, estimator.kernel, **params)
 
 
 def symmetric(K: Array) -> Array:

@@ -16,9 +16,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from kreinlearn._typing import Array
-from kreinlearn.estimators.fitting import loss_for
+from kreinlearn.estimators.fitting import loss_for, stored
 from kreinlearn.estimators.negative import lift
-from kreinlearn.operators import Dense, gemm
+from kreinlearn.operators import Symmetric, gemm
 from kreinlearn.problem import KreinDual, Plus
 from kreinlearn.solvers.base import Callback, Status
 from kreinlearn.solvers.newton import DualNewton
@@ -40,7 +40,7 @@ class Held:
 
 def held_out(
     norms: Sequence[str],
-    K: Array,
+    K: Symmetric,
     columns: Array,
     weights: Array,
     lams: Array,
@@ -58,8 +58,8 @@ def held_out(
     ----------
     norms : sequence of {"krein", "hilbert"}
         The penalties.
-    K : ndarray of shape (n, n)
-        Similarities among all samples.
+    K : Symmetric
+        Similarities among all samples; stored, if a norm is "hilbert".
     columns : ndarray of shape (n, k)
         Targets, 0 or 1.
     weights : ndarray of shape (n, n_folds)
@@ -89,10 +89,11 @@ def held_out(
     norm, fold, at, column = place
     lifts = {}
     if "hilbert" in norms:
-        lifts = {f: lift(K, weights[:, f]) for f in range(len(folds))}
+        matrix = stored(K, "norm='hilbert'")
+        lifts = {f: lift(matrix, weights[:, f]) for f in range(len(folds))}
     member = np.where(np.array(norms)[norm] == "hilbert", fold, -1)
     block = KreinDual(
-        Dense(K),
+        K,
         np.repeat(columns[:, None], place.shape[1], axis=1)
         if multinomial
         else columns[:, column, None],
@@ -117,7 +118,7 @@ def held_out(
             mine = F[held, j, f]
             if name == "hilbert":
                 a = lifts[f][1](A[:, j, f].reshape(n, -1))
-                products = gemm(K[np.ix_(held, train)].astype(float), a[train])
+                products = gemm(matrix[np.ix_(held, train)].astype(float), a[train])
                 c = point.c.reshape(*shape, k)[j, f]
                 mine = products.reshape(len(held), len(lams), k) + c
             scores.append(mine.swapaxes(0, 1))

@@ -1,6 +1,6 @@
-"""From a Gram matrix to coefficients: the steps that estimators share.
+"""From similarities to coefficients: the steps that estimators share.
 
-Letters: ``K`` (n, n) the Gram matrix; ``columns`` (n, k) targets, 0 or 1, one column a
+Letters: ``K`` (n, n) the similarities; ``columns`` (n, k) targets, 0 or 1, one column a
 score; ``weights`` (n,) summing to one; ``a`` (n, k) and ``c`` (k,) coefficients and
 intercepts.
 """
@@ -15,7 +15,7 @@ from scipy.linalg import cholesky, eigvalsh
 from kreinlearn._typing import Array
 from kreinlearn.estimators.negative import lift
 from kreinlearn.losses import Logistic, Loss, Multinomial
-from kreinlearn.operators import Dense, gemm
+from kreinlearn.operators import Dense, Symmetric, gemm
 from kreinlearn.problem import KreinDual, KreinRisk
 from kreinlearn.solvers.base import Callback, Row, Status
 from kreinlearn.solvers.cccp import CCCP
@@ -25,6 +25,8 @@ from kreinlearn.spectrum.lanczos import floor
 
 LANCZOS_STEPS = 50
 """Enough to estimate mu_min; more would cost as much as the fit."""
+FEW_STEPS = 20
+"""The same where K is not stored, and each step computes it anew."""
 CERTIFIED = 10_000
 """Most samples for which uniqueness is proven: a Cholesky factor takes n^3 / 3."""
 SEVERITY = list(Status)
@@ -61,14 +63,14 @@ def loss_for(multinomial: bool) -> Loss:
 
 
 def regime(
-    K: Array, lam: float, max_weight: float, multinomial: bool
+    K: Symmetric, lam: float, max_weight: float, multinomial: bool
 ) -> tuple[str, float]:
     """Tell whether the stationary point is unique, and the smallest eigenvalue.
 
     Parameters
     ----------
-    K : ndarray of shape (n, n)
-        Gram matrix.
+    K : Symmetric
+        Similarities.
     lam : float
         Regularization.
     max_weight : float
@@ -90,11 +92,53 @@ def regime(
     settle every case, but takes longer than the fit.
     """
     limit = lam / (max_weight * loss_for(multinomial).hessian_bound)
-    if len(K) <= SMALL:
-        mu_min = float(eigvalsh(K.astype(float, copy=False))[0])
+    if isinstance(K, Dense) and K.shape[0] <= SMALL:
+        matrix = K.K.astype(float, copy=False)
+        mu_min = float(eigvalsh(matrix, subset_by_index=(0, 0))[0])
         return ("unique" if mu_min > -limit else "nonconvex"), mu_min
-    found = floor(Dense(K), -limit, max_steps=LANCZOS_STEPS)
+    steps = LANCZOS_STEPS if isinstance(K, Dense) else FEW_STEPS
+    found = floor(K, -limit, max_steps=steps)
     return ("unique" if found.verdict else "nonconvex"), found.value
+
+
+def stored(K: Symmetric, what: str) -> Array:
+    """Return a stored matrix, or raise.
+
+    Parameters
+    ----------
+    K : Symmetric
+        Similarities.
+    what : str
+        What needs them stored, for the message.
+
+    Returns
+    -------
+    ndarray of shape (n, n)
+        The matrix.
+    """
+    if isinstance(K, Dense):
+        return K.K
+    raise MemoryError(
+        f"{what} needs the eigenvectors of the Gram matrix, of {dense_bytes(K):,} "
+        "bytes, but it is not stored. Use the norm 'krein', fewer samples, or "
+        "dtype='float32' with operator='dense'."
+    )
+
+
+def dense_bytes(K: Symmetric) -> int:
+    """Return the bytes that the whole matrix takes.
+
+    Parameters
+    ----------
+    K : Symmetric
+        Similarities.
+
+    Returns
+    -------
+    int
+        Bytes.
+    """
+    return K.shape[0] * K.shape[1] * K.dtype.itemsize
 
 
 def positive_definite(K: Array, shift: float) -> bool:
@@ -146,7 +190,7 @@ def absolute(K: Array, weights: Array) -> tuple[Array, Callable[[Array], Array]]
 
 def fit_dual(
     solver: DualNewton,
-    K: Array,
+    K: Symmetric,
     columns: Array,
     weights: Array,
     lam: float,
@@ -181,7 +225,7 @@ def fit_dual(
     n, k = columns.shape
     shape = (n, 1, k) if multinomial else (n, k, 1)
     block = KreinDual(
-        Dense(K),
+        K,
         columns.reshape(shape),
         np.repeat(weights[:, None], shape[1], axis=1),
         np.full(shape[1], lam),
@@ -203,7 +247,7 @@ def fit_dual(
 
 def fit_published(
     solver: CCCP,
-    K: Array,
+    K: Symmetric,
     columns: Array,
     weights: Array,
     lam: float,
@@ -238,14 +282,13 @@ def fit_published(
         Its last iterate, or the best one before it diverged.
     """
     n, k = columns.shape
-    operator = Dense(K)
-    parts = split(operator, solver.split)
+    parts = split(K, solver.split)
     scale = float(n) if solver.loss_scale == "sum" else 1.0
     a, c = np.zeros((n, k)), np.zeros(k)
     results, residuals = [], []
     for j in range(k):
         risk = KreinRisk(
-            operator,
+            K,
             parts,
             2 * columns[:, j] - 1,
             weights,

@@ -15,11 +15,18 @@ from kreinlearn.estimators.base import (
     check_samples,
     few_threads,
     is_precomputed,
-    prediction_gram,
+    prediction,
     takes_matrices,
-    training_gram,
+    training_operator,
 )
-from kreinlearn.estimators.fitting import absolute, fit_dual, fit_published, regime
+from kreinlearn.estimators.fitting import (
+    absolute,
+    dense_bytes,
+    fit_dual,
+    fit_published,
+    regime,
+    stored,
+)
 from kreinlearn.estimators.scores import (
     decision,
     labels,
@@ -28,6 +35,7 @@ from kreinlearn.estimators.scores import (
 )
 from kreinlearn.estimators.targets import check_classes, check_weights, normalized
 from kreinlearn.exceptions import ConvergenceWarning, DivergenceWarning
+from kreinlearn.operators import Dense
 from kreinlearn.solvers.base import Status
 from kreinlearn.solvers.cccp import CCCP, PUBLISHED
 from kreinlearn.solvers.monitor import watcher
@@ -80,10 +88,14 @@ class KreinLogisticRegression(ClassifierMixin, BaseEstimator):
         Most Newton steps. The published procedures have a cap of their own.
     dtype : {None, "float32", "float64"}, default=None
         Precision of the Gram matrix; None keeps that of X.
+    operator : {"auto", "dense", "blocked"}, default="auto"
+        Whether the Gram matrix is stored, or computed anew in blocks for every
+        product, which needs memory for a few columns only and takes longer. "auto"
+        stores it if it fits in memory.
     random_state : int, RandomState or None, default=None
         For "ccicp-sgd" and random starts.
     verbose : int, default=0
-        Prints one line an iteration if positive.
+        Prints the operator and one line an iteration if positive.
 
     Attributes
     ----------
@@ -101,12 +113,15 @@ class KreinLogisticRegression(ClassifierMixin, BaseEstimator):
     status_ : str
         "converged", "max_iter", "stalled", "diverged" or "nonfinite": the worst of
         all columns.
+    operator_ : str
+        "dense" or "blocked".
     regime_ : str
-        "unique" if there is provably one stationary point, else "nonconvex"; above
-        10,000 samples no proof is tried unless ``norm="hilbert"``.
+        "unique" if there is provably one stationary point (with an error probability
+        of one in a million above 512 samples), else "nonconvex". A proof that would
+        take longer than the fit is not tried.
     mu_min_ : float
-        Smallest eigenvalue of K; above 512 samples an estimate from above by a few
-        dozen Lanczos steps.
+        Smallest eigenvalue of K; above 512 samples an estimate from above by ten to
+        fifty Lanczos steps.
     history_ : list of dict
         One row for each iteration of each column.
     n_features_in_ : int
@@ -156,6 +171,7 @@ class KreinLogisticRegression(ClassifierMixin, BaseEstimator):
         tol=1e-6,
         max_iter=100,
         dtype=None,
+        operator="auto",
         random_state=None,
         verbose=0,
     ):
@@ -170,6 +186,7 @@ class KreinLogisticRegression(ClassifierMixin, BaseEstimator):
         self.tol = tol
         self.max_iter = max_iter
         self.dtype = dtype
+        self.operator = operator
         self.random_state = random_state
         self.verbose = verbose
 
@@ -216,7 +233,11 @@ class KreinLogisticRegression(ClassifierMixin, BaseEstimator):
         index: Array,
         weights: Array,
     ) -> None:
-        K = training_gram(self, X)
+        K = training_operator(self, X)
+        self.operator_ = "dense" if isinstance(K, Dense) else "blocked"
+        watch = watcher(self.verbose)
+        if watch is not None:
+            watch({"operator": self.operator_, "GiB if dense": dense_bytes(K) / 2**30})
         self.X_fit_ = None if is_precomputed(self.kernel) else X
         multinomial = self._is_multinomial(solver)
         two = len(self.classes_) == 2
@@ -225,14 +246,15 @@ class KreinLogisticRegression(ClassifierMixin, BaseEstimator):
         back = None
         if self.norm == "hilbert":
             self.regime_ = "unique"
-            K, back = absolute(K, weights)
+            modulus, back = absolute(stored(K, "norm='hilbert'"), weights)
+            K = Dense(modulus)
 
         onehot = (index[:, None] == np.arange(len(self.classes_))).astype(float)
         columns = onehot[:, 1:] if two else onehot
         settings = {
             "fit_intercept": bool(self.fit_intercept),
             "tol": self.tol,
-            "callback": watcher(self.verbose),
+            "callback": watch,
         }
         if isinstance(solver, CCCP):
             seed = check_random_state(self.random_state).randint(2**31, size=4)
@@ -311,7 +333,7 @@ class KreinLogisticRegression(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         X, _ = check_samples(self, X, reset=False, dtype=self.dtype)
         return np.asarray(
-            prediction_gram(self, X, self.X_fit_) @ self.dual_coef_.T + self.intercept_
+            prediction(self, X, self.X_fit_, self.dual_coef_.T) + self.intercept_
         )
 
     def decision_function(self, X: Any) -> Array:

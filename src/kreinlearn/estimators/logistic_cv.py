@@ -16,10 +16,10 @@ from kreinlearn.estimators.base import (
     few_threads,
     is_precomputed,
     takes_matrices,
-    training_gram,
+    training_operator,
 )
 from kreinlearn.estimators.cross import Fold, Held, held_out, where_held_out
-from kreinlearn.estimators.fitting import positive_definite
+from kreinlearn.estimators.fitting import positive_definite, stored
 from kreinlearn.estimators.judge import Judge, pick, pooling_weights
 from kreinlearn.estimators.logistic import KreinLogisticRegression
 from kreinlearn.estimators.scores import decision, labels, link_of, log_probabilities
@@ -42,6 +42,7 @@ SHARED = (
     "tol",
     "max_iter",
     "dtype",
+    "operator",
 )
 """Parameters handed on to the estimator of one setting."""
 
@@ -80,7 +81,7 @@ class KreinLogisticRegressionCV(ClassifierMixin, BaseEstimator):
     refit : bool, default=True
         Whether to fit what was chosen to all samples; without it nothing can be
         predicted.
-    fit_intercept, multi_class, class_weight, tol, max_iter, dtype, verbose
+    fit_intercept, multi_class, class_weight, tol, max_iter, dtype, operator, verbose
         As in `KreinLogisticRegression`.
     random_state : int or RandomState, default=None
         Shuffles the folds if ``cv`` is an int; None means 0.
@@ -145,6 +146,7 @@ class KreinLogisticRegressionCV(ClassifierMixin, BaseEstimator):
         tol=1e-6,
         max_iter=100,
         dtype=None,
+        operator="auto",
         random_state=None,
         verbose=0,
     ):
@@ -163,6 +165,7 @@ class KreinLogisticRegressionCV(ClassifierMixin, BaseEstimator):
         self.tol = tol
         self.max_iter = max_iter
         self.dtype = dtype
+        self.operator = operator
         self.random_state = random_state
         self.verbose = verbose
 
@@ -243,9 +246,10 @@ class KreinLogisticRegressionCV(ClassifierMixin, BaseEstimator):
         held: dict[tuple[int, int], Held] = {}
         watch = watcher(self.verbose)
         for i, (kernel, params) in enumerate(self.kernel_settings_):
-            K = training_gram(self._with(kernel, params), X, warn=False)
+            K = training_operator(self._with(kernel, params), X, warn=False)
             same = len(self.norms) > 1 and positive_definite(
-                K, ROUNDING * float(np.abs(K.diagonal()).mean())
+                stored(K, "norms=('krein', 'hilbert')"),
+                ROUNDING * float(np.abs(K.diagonal()).mean()),
             )
             norms = self.norms[:1] if same else self.norms
             found = held_out(

@@ -15,7 +15,7 @@ from kreinlearn.estimators.base import (
     check_kernel,
     check_samples,
     is_precomputed,
-    prediction_gram,
+    prediction,
     takes_matrices,
     training_gram,
 )
@@ -118,7 +118,7 @@ class _KernelMachine(ClassifierMixin, BaseEstimator, ABC):
         check_is_fitted(self)
         X, _ = check_samples(self, X, reset=False, dtype=self.dtype)
         return np.asarray(
-            prediction_gram(self, X, self.X_fit_) @ self.dual_coef_.T + self.intercept_
+            prediction(self, X, self.X_fit_, self.dual_coef_.T) + self.intercept_
         )
 
     def decision_function(self, X: Any) -> Array:

@@ -3,14 +3,11 @@
 Letters are those of ``vector``, which offers these functions as its own.
 """
 
-import math
-from numbers import Real
-
 from numpy.typing import ArrayLike
 
 from kreinlearn._typing import Array
-from kreinlearn._validation import check_count
-from kreinlearn.kernels._pairs import check_pair, compare, positive_or
+from kreinlearn.kernels import _forms
+from kreinlearn.kernels._pairs import check_pair, compare
 
 
 def linear(X: ArrayLike, Y: ArrayLike | None = None) -> Array:
@@ -35,7 +32,8 @@ def linear(X: ArrayLike, Y: ArrayLike | None = None) -> Array:
     array([[ 5., 11.],
            [11., 25.]])
     """
-    return compare(*check_pair(X, Y), "product", "identity")
+    X, Y = check_pair(X, Y)
+    return compare(X, Y, *_forms.linear(X.shape[1]))
 
 
 def polynomial(
@@ -76,10 +74,7 @@ def polynomial(
            [ 9., 25.]])
     """
     X, Y = check_pair(X, Y)
-    degree = check_count("degree", degree)
-    gamma = positive_or("gamma", gamma, 1.0 / X.shape[1])
-    coef0 = _number("coef0", coef0)
-    return compare(X, Y, "product", "polynomial", gamma, coef0, degree)
+    return compare(X, Y, *_forms.polynomial(X.shape[1], degree, gamma, coef0))
 
 
 def tanh(
@@ -122,14 +117,4 @@ def tanh(
            [0.    , 0.7616]])
     """
     X, Y = check_pair(X, Y)
-    gamma = positive_or("gamma", gamma, 1.0 / X.shape[1])
-    return compare(X, Y, "product", "tanh", gamma, _number("coef0", coef0))
-
-
-def _number(name: str, value: float) -> float:
-    """Return a finite number, or raise."""
-    if not isinstance(value, Real) or isinstance(value, bool):
-        raise TypeError(f"{name!r} must be a finite number, got {value!r}.")
-    if not math.isfinite(value):
-        raise ValueError(f"{name!r} must be a finite number, got {value!r}.")
-    return float(value)
+    return compare(X, Y, *_forms.tanh(X.shape[1], gamma, coef0))

@@ -14,13 +14,11 @@ cancel: the error is some 1e-15 (|x|^2 + |z|^2) in float64 and 1e-6 (|x|^2 + |z|
 float32, with norms taken from the mean sample.
 """
 
-import math
-
 from numpy.typing import ArrayLike
 
 from kreinlearn._typing import Array
-from kreinlearn._validation import check_positive
-from kreinlearn.kernels._pairs import check_pair, check_rows, compare, positive_or
+from kreinlearn.kernels import _forms
+from kreinlearn.kernels._pairs import check_pair, check_rows, compare
 from kreinlearn.kernels._products import linear, polynomial, tanh
 
 __all__ = [
@@ -36,9 +34,6 @@ __all__ = [
     "tanh",
     "tl1",
 ]
-
-TRUNCATION = 0.7
-"""Where truncated kernels end, as a share of the largest distance in [0, 1]^m."""
 
 
 def rbf(
@@ -70,8 +65,7 @@ def rbf(
            [0.7788, 1.    ]])
     """
     X, Y = check_pair(X, Y)
-    sigma = positive_or("sigma", sigma, math.sqrt(X.shape[1]))
-    return compare(X, Y, "square", "exponential", sigma**-2)
+    return compare(X, Y, *_forms.rbf(X.shape[1], sigma))
 
 
 def laplacian(
@@ -103,8 +97,7 @@ def laplacian(
            [0.6065, 1.    ]])
     """
     X, Y = check_pair(X, Y)
-    sigma = positive_or("sigma", sigma, X.shape[1])
-    return compare(X, Y, "absolute", "exponential", 1.0 / sigma)
+    return compare(X, Y, *_forms.laplacian(X.shape[1], sigma))
 
 
 def tl1(
@@ -150,13 +143,7 @@ def tl1(
            [0.  , 0.25, 1.5 ]])
     """
     X, Y = check_pair(X, Y)
-    if tau is not None and ratio is not None:
-        raise ValueError(
-            f"Give 'tau' or 'ratio', not both, got tau={tau!r} and ratio={ratio!r}."
-        )
-    if tau is None:
-        tau = positive_or("ratio", ratio, TRUNCATION) * X.shape[1]
-    return compare(X, Y, "absolute", "hinge", check_positive("tau", tau), 1.0)
+    return compare(X, Y, *_forms.tl1(X.shape[1], tau, ratio))
 
 
 def gaussian_difference(
@@ -204,15 +191,8 @@ def gaussian_difference(
            [-0.1656,  0.5   ]])
     """
     X, Y = check_pair(X, Y)
-    wide = positive_or("sigma_wide", sigma_wide, math.sqrt(X.shape[1]))
-    narrow = positive_or("sigma_narrow", sigma_narrow, wide / 2)
-    if narrow >= wide:
-        raise ValueError(
-            "'sigma_narrow' must be smaller than 'sigma_wide', got "
-            f"{narrow:g} and {wide:g}."
-        )
-    weight = check_positive("weight", weight)
-    return compare(X, Y, "square", "difference", narrow**-2, wide**-2, weight)
+    form = _forms.gaussian_difference(X.shape[1], sigma_narrow, sigma_wide, weight)
+    return compare(X, Y, *form)
 
 
 def epanechnikov(
@@ -250,8 +230,7 @@ def epanechnikov(
            [0.  , 0.  , 1.  ]])
     """
     X, Y = check_pair(X, Y)
-    sigma = positive_or("sigma", sigma, TRUNCATION * math.sqrt(X.shape[1]))
-    return compare(X, Y, "square", "hinge", 1.0, sigma**-2)
+    return compare(X, Y, *_forms.epanechnikov(X.shape[1], sigma))
 
 
 def log(X: ArrayLike, Y: ArrayLike | None = None, *, degree: float = 2.0) -> Array:
@@ -288,7 +267,7 @@ def log(X: ArrayLike, Y: ArrayLike | None = None, *, degree: float = 2.0) -> Arr
            [-1.0986]])
     """
     X, Y = check_pair(X, Y)
-    return compare(X, Y, "square", "log", check_positive("degree", degree) / 2)
+    return compare(X, Y, *_forms.log(X.shape[1], degree))
 
 
 def power(X: ArrayLike, Y: ArrayLike | None = None, *, degree: float = 1.0) -> Array:
@@ -324,4 +303,4 @@ def power(X: ArrayLike, Y: ArrayLike | None = None, *, degree: float = 1.0) -> A
            [-3.]])
     """
     X, Y = check_pair(X, Y)
-    return compare(X, Y, "square", "power", check_positive("degree", degree) / 2)
+    return compare(X, Y, *_forms.power(X.shape[1], degree))

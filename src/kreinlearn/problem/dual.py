@@ -184,12 +184,18 @@ class DualModel:
         return X + self.project(self.loss.root_t(self.roots, KD))
 
     def precondition(self, R: Array) -> Array:
-        return R if self.near is None else self.project(self.near.solve(R))
+        if self.near is None:
+            return R
+        return self.project(self.loss.tangent(self.roots, self.near.solve(R)))
 
 
 def product(K: Symmetric, plus: Plus | None, B: Array) -> Array:
-    """Return K B for a block B of shape (n, P, C): one matrix-matrix product."""
-    KB = K.matmat(B.reshape(B.shape[0], -1)).reshape(B.shape)
+    """Return K B for a block B of shape (n, P, C): one matrix-matrix product.
+
+    In the precision of K, which will do for steps: where the iteration seems to end,
+    products are computed again in double precision.
+    """
+    KB = K.rough(B.reshape(B.shape[0], -1)).reshape(B.shape)
     return KB if plus is None else KB + plus.product(B)
 
 
@@ -243,8 +249,7 @@ class KreinDual:
         return Outline.of(self.K)
 
     def start(self) -> Array:
-        zero = np.zeros(self.Y.shape)
-        return zero + self._intercepts(zero)
+        return self.feasible(np.zeros(self.Y.shape))
 
     def _intercepts(self, F: Array, start: Array | None = None) -> Array:
         if not self.fit_intercept:
@@ -269,13 +274,19 @@ class KreinDual:
         """Return the A that belongs to dual probabilities."""
         return np.asarray(self._rate[..., None] * self.loss.error(self.Y, Q))
 
+    def feasible(self, w: Array) -> Array:
+        return w + self._intercepts(w)
+
     def variables(self, point: DualPoint) -> Array:
         return self.loss.logits(point.Q)
 
     def point(self, w: Array, F: Array | None = None) -> DualPoint:
         Q = self.loss.at(np.clip(w, LOG_FLOOR, -LOG_FLOOR))
         A = self.coefficients(Q)
-        return self._complete(Q, A, self.product(A) if F is None else F)
+        if F is None:
+            F = self.K.matmat(A.reshape(len(A), -1)).reshape(A.shape)
+            F = F if self.plus is None else F + self.plus.product(A)
+        return self._complete(Q, A, F)
 
     def _complete(
         self, Q: Chances, A: Array, F: Array, start: Array | None = None
@@ -318,8 +329,7 @@ class KreinDual:
         if self.fit_intercept:
             # Tilting all logits by one constant meets the constraint again and can
             # cross no wall, unlike a projection.
-            Z = self.loss.logits(Q)
-            Q = self.loss.at(Z + intercepts(self.loss, self.Y, Z, self.weights))
+            Q = self.loss.at(self.feasible(self.loss.logits(Q)))
         return self.coefficients(Q) - point.A
 
     def slope(self, point: DualPoint, D: Array) -> Array:

@@ -39,6 +39,8 @@ def pseudo_inverse(H: Array) -> Array:
     ndarray of shape (..., C, C)
         Their pseudo-inverses.
     """
+    if H.shape[-1] == 1:
+        return np.asarray(np.where(H > 1e-200, 1.0 / np.maximum(H, 1e-200), 0.0))
     size = np.abs(H).max(axis=(-2, -1), keepdims=True)
     scale = np.where(size > 1e-200, size, np.inf)  # saturated: nothing to invert
     return np.asarray(np.linalg.pinv(H / scale, rcond=1e-12, hermitian=True) / scale)

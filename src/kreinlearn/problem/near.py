@@ -23,6 +23,11 @@ from kreinlearn._typing import Array
 from kreinlearn.operators import Symmetric, gemm
 from kreinlearn.spectrum.decompose import leading
 
+RANKS = (30, 100)
+"""Fewest and most eigenpairs: more save products, but take longer to find."""
+SHARE = 50
+"""One eigenpair for this many samples."""
+
 
 @dataclass(frozen=True)
 class Outline:
@@ -46,7 +51,9 @@ class Outline:
         Outline
             The same for all problems that share K.
         """
-        pairs = leading(K).positive()
+        fewest, most = RANKS
+        rank = min(most, max(fewest, K.shape[0] // SHARE))
+        pairs = leading(K, rank).positive()
         n, k = pairs.vectors.shape
         left = float(K.diagonal().sum() - pairs.values.sum())
         rest = max(0.0, left / max(1, n - k))

@@ -176,6 +176,9 @@ class Dual(Protocol):
     def point(self, w: Array, F: Array | None = None) -> Any:
         """Return the iterate with these variables; one product unless F is given."""
 
+    def feasible(self, w: Array) -> Array:
+        """Return dual variables near to these that meet the constraints."""
+
     def variables(self, point: Any) -> Array:
         """Return the dual variables of an iterate, to be handed to ``point``."""
 

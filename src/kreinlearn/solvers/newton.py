@@ -24,6 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kreinlearn._typing import Array
+from kreinlearn.solvers import cg
 from kreinlearn.solvers.base import Callback, Dual, Model, Result, Row, Status
 
 FORCING = (0.25, 0.75)
@@ -34,8 +35,6 @@ SHIFTED_FORCING = 1e-2
 """The same where K was shifted: there the steps are few and long."""
 SHIFT_GROWTH = 1.5
 """A shift exceeds the negative curvature that was met by this factor."""
-NEGATIVE = 1e-10
-"""Curvature below this share of the direction's squared length counts as negative."""
 WALL = 0.995
 """Most of the way to the wall that a whole step may go."""
 SAMPLE_WALL = 0.9
@@ -51,7 +50,9 @@ STRIDE = 10.0
 LOOSE = 0.1
 """Residual at which a value of lam on the way is left."""
 WORTHWHILE = 30
-"""Columns multiplied by K after which finding a preconditioner pays."""
+"""Columns multiplied by K after which finding a preconditioner pays..."""
+WORTHWHILE_FAR = 10
+"""... and after which it pays if lam is to be walked down by more than a stride."""
 FLAT = 5
 """Steps in a row without gain, in objective or residual, that count as stalled."""
 
@@ -108,7 +109,8 @@ class DualNewton:
         if w0 is None:
             run.descend([-1] * problem.n_problems if after is None else after)
         else:
-            run.go([_Node(j) for j in range(problem.n_problems)], problem.point(w0))
+            start = problem.point(problem.feasible(w0))
+            run.go([_Node(j) for j in range(problem.n_problems)], start)
         return Result(
             run.w,
             tuple(run.status),
@@ -204,11 +206,15 @@ class _Run:
         flat = np.zeros(len(nodes), dtype=int)
         best = np.full(len(nodes), np.inf)
         waiting = {i for i, node in enumerate(nodes) if node.before >= 0}
+        far = any(node.factor > STRIDE for node in nodes)
+        worthwhile = WORTHWHILE_FAR if far else WORTHWHILE
         news = set(places)  # whose iterates are to be recorded
         while True:
             # 1. Certificate
-            places, block, point = self._refreshed(nodes, places, block, point)
+            places, block, point, n_fresh = self._refreshed(nodes, places, block, point)
             here = np.array(places)
+            fresh = slice(len(places) - n_fresh, None)
+            best[here[fresh]] = point.residual[fresh]
             self._record(
                 [(j, nodes[i]) for j, i in enumerate(places) if i in news], point
             )
@@ -241,7 +247,7 @@ class _Run:
                 continue
 
             # 2. Direction
-            if self.outline is None and self.columns >= WORTHWHILE:
+            if self.outline is None and self.columns >= worthwhile:
                 self.outline = self.problem.outline()
             model = block.model(point, self.outline)
             D, KD = self._direction(model, point.residual)
@@ -257,11 +263,12 @@ class _Run:
 
     def _refreshed(
         self, nodes: Sequence[_Node], places: list[int], block: Dual, point: Any
-    ) -> tuple[list[int], Dual, Any]:
+    ) -> tuple[list[int], Dual, Any, int]:
         """Compute the products of problems that seem done again, from scratch.
 
-        Along the way they are sums of steps, in which rounding adds up. Columns whose
-        products are fresh come last.
+        Along the way they are sums of steps, in which rounding adds up, and may be of
+        single precision. Columns whose products are fresh come last; also returned is
+        how many these are.
         """
         stale = [
             j
@@ -269,14 +276,14 @@ class _Run:
             if point.residual[j] < self.tol and not nodes[i].is_way
         ]
         if not stale:
-            return places, block, point
+            return places, block, point, 0
         rest = [j for j in range(len(places)) if j not in stale]
         again = block.take(stale)
         fresh = again.point(again.variables(point.take(stale)))
         self.products += 1
         order = [*rest, *stale]
         point = point.take(rest).joined(fresh)
-        return [places[j] for j in order], block.take(order), point
+        return [places[j] for j in order], block.take(order), point, len(stale)
 
     def _keep(self, problem: int, block: Dual, point: Any, j: int) -> None:
         ended = point.take([j])
@@ -340,7 +347,8 @@ class _Run:
         enough = LAST * self.tol / residual  # the step that ends need not be better
         rtol = np.minimum(first, np.maximum(residual**power, enough))
         shift = np.zeros(len(residual))
-        D, KD, negative = self._cg(model, rtol)
+        found = self._cg(model, rtol)
+        D, KD, negative = found.D, found.KD, found.negative
         bent = np.flatnonzero(negative > 0)
         while bent.size:
             # Proximal term shift/2 |A - A_k|^2 added to the dual: convex if the shift
@@ -351,50 +359,16 @@ class _Run:
             shift[bent] = grown
             rtol = np.full(bent.size, SHIFTED_FORCING)
             part = self._cg(model.take(bent).shifted(grown), rtol)
-            D[:, bent], KD[:, bent], negative[bent] = part
-            bent = bent[part[2] > 0]
+            D[:, bent], KD[:, bent] = part.D, part.KD
+            negative[bent] = part.negative
+            bent = bent[part.negative > 0]
         return D, KD
 
-    def _cg(self, model: Model, rtol: Array) -> tuple[Array, Array, Array]:
-        """Solve (I + T'(K + shift)T) X = rhs for each problem; return TX and KTX.
-
-        The third array holds, where negative curvature stopped a problem, the modulus
-        of the Rayleigh quotient of K that was met, and zero elsewhere.
-        """
-        R = model.rhs.copy()
-        D, KD = np.zeros_like(R), np.zeros_like(R)
-        negative = np.zeros(R.shape[1])
-        active = np.arange(R.shape[1])
-        P = model.precondition(R)
-        rr, rz = _dot(R, R), _dot(R, P)
-        goal = rtol**2 * rr
-        keep = np.flatnonzero(rr > 0)
-        for _ in range(self.settings.cg_iter):
-            if keep.size < active.size:
-                active, model = active[keep], model.take(keep)
-                R, P, rz, goal = R[:, keep], P[:, keep], rz[keep], goal[keep]
-            if active.size == 0:
-                break
-            TP, KTP = model.apply(P)
-            self.products += 1
-            self.columns += TP[0].size
-            H = model.pull(TP, KTP, P)
-            curvature = _dot(P, H)
-            bent = curvature <= NEGATIVE * _dot(P, P)
-            with np.errstate(divide="ignore", invalid="ignore"):
-                met = -_dot(TP, KTP) / _dot(TP, TP)
-            negative[active[bent]] = np.maximum(met[bent], np.finfo(float).tiny)
-            alpha = np.where(bent, 0.0, rz / np.where(bent, 1.0, curvature))
-            D[:, active] += alpha[:, None] * TP
-            KD[:, active] += alpha[:, None] * KTP
-            R = R - alpha[:, None] * H
-            keep = np.flatnonzero(~bent & (_dot(R, R) > goal))
-            if keep.size:
-                Z = model.precondition(R)
-                new = _dot(R, Z)
-                P = Z + (new / rz)[:, None] * P
-                rz = new
-        return D, KD, negative
+    def _cg(self, model: Model, rtol: Array) -> cg.Steps:
+        found = cg.solve(model, rtol, self.settings.cg_iter)
+        self.products += found.products
+        self.columns += found.columns
+        return found
 
     def _step(self, block: Dual, point: Any, D: Array, KD: Array) -> tuple[Any, Array]:
         room = block.room(point, D)
@@ -432,8 +406,3 @@ class _Run:
             t = np.where(fine, t, t / 2)
         t = np.where(fine, t, 0.0)
         return t, fine, fine & (change < -noise)
-
-
-def _dot(U: Array, V: Array) -> Array:
-    """Inner products of each problem's columns, shape (P,)."""
-    return np.asarray(np.einsum("npc,npc->p", U, V))

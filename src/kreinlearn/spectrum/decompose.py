@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from scipy.linalg import eigh, qr
+from scipy.linalg import eigh
 
 from kreinlearn._typing import Array
 from kreinlearn._validation import check_choice
@@ -18,8 +18,6 @@ from kreinlearn.spectrum.lanczos import extreme
 SMALL = 512
 """Up to this n all eigenvalues cost less than a few dozen Lanczos steps."""
 
-LEADING = 50
-"""Eigenpairs to precondition with: more are dearer to find and to apply."""
 TAU_MARGIN = 1.01
 """The paper asks for tau > -mu_n: this much more."""
 
@@ -118,7 +116,7 @@ def decompose(K: Array, part: Literal["all", "negative"] = "all") -> Spectrum:
     return Spectrum(values, vectors)._where(values < -zero)
 
 
-def leading(K: Symmetric, rank: int = LEADING, *, seed: int = 0) -> Spectrum:
+def leading(K: Symmetric, rank: int, *, seed: int = 0) -> Spectrum:
     """Return eigenpairs of the largest moduli, roughly, from two products.
 
     Parameters
@@ -133,7 +131,8 @@ def leading(K: Symmetric, rank: int = LEADING, *, seed: int = 0) -> Spectrum:
     Returns
     -------
     Spectrum
-        Ritz pairs: ``vectors`` are orthonormal and ``vectors' K vectors`` is diagonal.
+        Ritz pairs, fewer if the rank of K is less: ``vectors`` are orthonormal and
+        ``vectors' K vectors`` is diagonal.
 
     Notes
     -----
@@ -141,9 +140,19 @@ def leading(K: Symmetric, rank: int = LEADING, *, seed: int = 0) -> Spectrum:
     """
     n = K.shape[0]
     start = np.random.default_rng(seed).standard_normal((n, min(rank, n)))
-    Q, _ = qr(K.matmat(start), mode="economic", overwrite_a=True, check_finite=False)
-    values, rotation = eigh(gemm(Q.T, K.matmat(Q)), check_finite=False)
+    Q = _orthonormal(_orthonormal(K.rough(start)))
+    values, rotation = eigh(gemm(Q.T, K.rough(Q)), check_finite=False)
     return Spectrum(values, gemm(Q, rotation))
+
+
+def _orthonormal(Y: Array) -> Array:
+    """Return columns that span what those of Y span, orthonormal if done twice.
+
+    By the eigenvectors of Y'Y: matrix products only, and no harm if Y has no full rank.
+    """
+    values, vectors = eigh(gemm(Y.T, Y), check_finite=False)
+    kept = values > 1e-14 * values.max(initial=0.0)
+    return gemm(Y, vectors[:, kept] / np.sqrt(values[kept]))
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,141 @@
+"""One fit of a given matrix, next to scikit-learn's SVC and the published procedure.
+
+    python benchmarks/bench_fit.py [--quick] [--repeats N] [--only NAME ...] [--choose]
+
+TL1 matrices of training halves (for splice, of its own training part); lam and C are
+those that cross-validation chooses there, kept in ``chosen.json``, which ``--choose``
+writes anew (minutes for EEG). Time is that of ``fit`` alone, with its certificate and
+its check of uniqueness; scores are on the test half.
+"""
+
+import json
+import warnings
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+from common import OURS, emit, environment, measure, options_of, rows, say, start
+from samples import halves
+from sklearn.model_selection import GridSearchCV, StratifiedKFold
+from sklearn.svm import SVC
+
+from kreinlearn import KreinLogisticRegression, KreinLogisticRegressionCV
+from kreinlearn.kernels import gram
+
+DATA = ("EEG", "guide1-t", "splice", "madelon")
+PUBLISHED_ON = ("guide1-t",)
+"""Where the published procedure takes its turn."""
+CHOSEN = Path(__file__).with_name("chosen.json")
+LAMS = [10.0**-k for k in range(1, 9)]
+COSTS = [10.0**k for k in range(-2, 5)]
+FOLDS = StratifiedKFold(5, shuffle=True, random_state=0)
+
+
+def main(argv=None):
+    only = {"nargs": "+", "default": DATA, "choices": DATA, "help": "data sets"}
+    choose = {"action": "store_true", "help": "write chosen.json and stop"}
+    options = options_of(__doc__, argv, only=only, choose=choose)
+    warnings.simplefilter("ignore")  # how a fit ended is a field of its row
+    if options.choose:
+        for name in options.only:
+            write_choice(name)
+        return
+    machine = environment()
+    for name in options.only:
+        emit(fits(name, options), machine)
+
+
+def fits(name, options):
+    """Return the rows of one data set."""
+    data = halves(name, options.quick)
+    chosen = json.loads(CHOSEN.read_text())["chosen"][name]
+    given = {"kernel": "precomputed", "lam": chosen["lam"]}
+    makers = {
+        OURS: partial(KreinLogisticRegression, **given),
+        "SVC": partial(SVC, kernel="precomputed", C=chosen["C"]),
+    }
+    if name in PUBLISHED_ON:
+        makers["CCCP-GD"] = partial(KreinLogisticRegression, solver="cccp-gd", **given)
+    # The training matrix is gone before the test matrix is made: EEG's are large.
+    seconds, models = fit_all(makers, gram(data.X_train), data.y_train, options.repeats)
+    K_test = gram(data.X_test, data.X_train)
+    details = {
+        library: outcome(model, K_test, data.y_test)
+        for library, model in models.items()
+    }
+    return rows(
+        "fit",
+        f"fit, {name}",
+        seconds,
+        details=details,
+        n=len(data.y_train),
+        m=data.X_train.shape[1],
+        dtype="float64",
+        data=data.data,
+    )
+
+
+def fit_all(makers, K, y, repeats):
+    """Return seconds and fitted models by library."""
+    models = {}
+
+    def fit(library):
+        models[library] = makers[library]().fit(K, y)
+
+    seconds = measure({each: partial(fit, each) for each in makers}, repeats)
+    return seconds, models
+
+
+def outcome(model, K_test, y_test):
+    """Return how a fit ended, and how well it predicts."""
+    found = {"accuracy": round(float(model.score(K_test, y_test)), 4)}
+    found["n_iter"] = int(np.max(model.n_iter_))
+    found |= {
+        name: getattr(model, name) for name in ("lam", "C") if hasattr(model, name)
+    }
+    if hasattr(model, "residual_"):
+        found["status"] = model.status_
+        found["residual"] = float(f"{model.residual_:.3g}")
+        found["regime"] = model.regime_
+        found["products"] = model.history_[-1].get("products")
+    return found
+
+
+def write_choice(name):
+    """Choose lam and C on the training half by accuracy, and keep them."""
+    data = halves(name)
+    if data.data != "real":
+        say(f"{name}: nothing is chosen on synthetic data")
+        return
+    K, y = gram(data.X_train), data.y_train
+    folds = list(FOLDS.split(K, y))
+    ours = KreinLogisticRegressionCV(
+        LAMS, ("krein",), "precomputed", cv=folds, scoring="accuracy", refit=False
+    ).fit(K, y)
+    # The default order of C: a tie goes to the smaller one, as it does to larger lam.
+    theirs = GridSearchCV(
+        SVC(kernel="precomputed"), {"C": COSTS}, cv=folds, n_jobs=2, refit=False
+    ).fit(K, y)
+    known = json.loads(CHOSEN.read_text())["chosen"]
+    known[name] = {
+        "lam": ours.lam_,
+        "C": theirs.best_params_["C"],
+        "lam_accuracy": np.round(ours.scores_[0, 0].mean(axis=1), 4).tolist(),
+        "C_accuracy": np.round(theirs.cv_results_["mean_test_score"], 4).tolist(),
+    }
+    lines = [f"  {json.dumps(key)}: {json.dumps(known[key])}" for key in known]
+    text = ",\n".join(lines)
+    CHOSEN.write_text(
+        f'{{\n "how": {json.dumps(HOW)},\n "chosen": {{\n{text}\n }}\n}}\n'
+    )
+    say(f"{name}: lam {ours.lam_:g}, C {theirs.best_params_['C']:g}")
+
+
+HOW = (
+    "accuracy in five stratified folds (shuffled, seed 0) of the training half, "
+    f"lam in {LAMS}, C in {COSTS}; ties go to more regularization"
+)
+
+
+if __name__ == "__main__":
+    start(main)

@@ -1,0 +1,362 @@
+"""From records to ``docs/speed.md`` and its plots.
+
+    krein bench --out records
+    python benchmarks/page.py records [--docs docs]
+
+Every number of the page is one of the records; where a measurement was repeated, the
+last one counts. ``notes.md``, next to this file, is written by hand and goes into the
+page as it is.
+"""
+
+import argparse
+import json
+from pathlib import Path
+
+from common import OURS, larger_half, slope
+
+HERE = Path(__file__).parent
+KEY = ("bench", "work", "library", "n", "m", "dtype", "columns")
+TITLES = {
+    "product": "One product with a stored matrix",
+    "kernels": "Kernel matrices",
+    "spd": "Distances between covariance matrices",
+    "fit": "One fit of a given matrix",
+    "cv": "The grid of a cross-validation",
+    "blocked": "Without a stored matrix",
+    "import": "Import and first call",
+}
+EXPLAINED = {
+    "product": "Seconds to multiply K with a block of columns. The bound is the copy "
+    "bandwidth of the same run: bytes of K a second, by bytes read and written a "
+    "second.",
+    "kernels": "All entries of K, from samples.",
+    "spd": "All pairs of a stack of matrices; m is their order.",
+    "fit": "`fit` given K, with lam and C as cross-validation chooses them "
+    "(`benchmarks/chosen.json`). Accuracy is on the other half.",
+    "cv": "Seven lam and five folds, 35 problems with one matrix; SVC has seven C. "
+    "Separate fits also check whether their solution is unique. TorchKM fits all "
+    "samples besides, and its accuracy is that of its own scores.",
+    "blocked": "K is computed anew in every product. *tiles* are its entries computed "
+    "once and thrown away; the bound is half of them, for a product may use each entry "
+    "twice.",
+    "import": "Whole processes for the import; the call alone for the first call.",
+}
+UNITS = ((1.0, "s", 1), (1e-3, "ms", 1e3), (0.0, "µs", 1e6))
+COLORS = ("#0072b2", "#56b4e9", "#009e73", "#d55e00", "#cc79a7", "#000000", "#e69f00")
+"""Okabe and Ito's colors, which color-blind readers can tell apart."""
+
+
+# -- records ---------------------------------------------------------------------------
+
+
+def read(folder):
+    """Return the records of a folder, the last of each kind, as first seen."""
+    found = {}
+    for path in sorted(Path(folder).glob("*.jsonl")):
+        for line in path.read_text(encoding="utf-8").splitlines():
+            row = json.loads(line)
+            found[tuple(row.get(name) for name in KEY)] = row
+    return list(found.values())
+
+
+def of(records, bench):
+    return [row for row in records if row["bench"] == bench]
+
+
+# -- numbers as text -------------------------------------------------------------------
+
+
+def seconds(row):
+    """Return the time of a row for people; failures by their name."""
+    median = row.get("median_s")
+    if median is not None:
+        _, unit, factor = next(each for each in UNITS if median >= each[0])
+        return f"{three(median * factor)} {unit}"
+    if row.get("status") == "timeout":
+        return f"more than {row['limit_s']:g} s"
+    return {"memory": "out of memory"}.get(row.get("status"), "failed")
+
+
+def three(value):
+    """Return a number with three digits; small ones with two, so none looks zero."""
+    for least, form in ((100, ".0f"), (10, ".1f"), (1, ".2f")):
+        if value >= least:
+            return format(value, form)
+    return f"{value:.2g}"
+
+
+def markdown(header, body, right=()):
+    """Return a table; columns whose names are in ``right`` are aligned there."""
+    rule = ["---:" if name in right else "---" for name in header]
+    lines = [header, rule, *body]
+    return "\n".join("| " + " | ".join(map(str, line)) + " |" for line in lines)
+
+
+# -- tables ----------------------------------------------------------------------------
+
+
+def comparisons(rows):
+    """Yield (ours, peer) for each work; peer is None where there is none."""
+    works = {}
+    for row in rows:
+        shape = tuple(row.get(name) for name in KEY if name != "library")
+        works.setdefault(shape, {})[row["library"]] = row
+    for found in works.values():
+        ours = found.pop(OURS, None)
+        if ours is not None:
+            yield from ((ours, peer) for peer in found.values() or [None])
+
+
+def pair(ours, peer, field, form):
+    """Return a field of both, as one cell."""
+    values = [row.get(field) for row in (ours, peer or {})]
+    if values == [None, None]:
+        return ""
+    texts = ["–" if value is None else format(value, form) for value in values]
+    return texts[0] if peer is None else " / ".join(texts)
+
+
+def table(rows):
+    """Return one line a work and peer."""
+    header = ["work", "n", "m", "type", "ours", "peer", "its time", "ratio"]
+    extras = {
+        "share": ("of the bound", ".0%"),
+        "accuracy": ("accuracy", ".3f"),
+        "residual": ("residual", ".0e"),
+        "peak_mb": ("peak MB", ".0f"),
+    }
+    body = []
+    for ours, peer in comparisons(rows):
+        shape = [ours.get(name) for name in ("n", "m", "dtype")]
+        line = [ours["work"], *("" if each is None else each for each in shape)]
+        line.append(seconds(ours))
+        line += [peer["library"], seconds(peer)] if peer else ["", ""]
+        ratio = peer and peer.get("ours_faster")
+        line.append(f"{three(ratio)}x" if ratio else "")
+        line += [pair(ours, peer, field, form) for field, (_, form) in extras.items()]
+        body.append(line)
+    header += [title for title, _ in extras.values()]
+    used = [i for i in range(len(header)) if i < 8 or any(line[i] for line in body)]
+    chosen = [[line[i] for i in used] for line in body]
+    right = {"n", "m", "ours", "its time", "ratio"} | {
+        title for title, _ in extras.values()
+    }
+    return markdown([header[i] for i in used], chosen, right)
+
+
+def machine(records):
+    """Return the lines about processor, versions and limits."""
+    if not records:
+        return ["Nothing measured yet."]
+    last = records[-1]
+    versions = {}
+    for row in records:
+        versions |= {name: v for name, v in row["versions"].items() if v}
+    listed = ", ".join(f"{name} {each}" for name, each in versions.items())
+    lines = [
+        f"* {last['cpu']}, {last.get('cores', '?')} cores, {last['threads']} threads.",
+        f"* {listed[0].upper()}{listed[1:]}.",
+    ]
+    for row in of(records, "machine"):
+        if "gb_per_s" in row:
+            lines.append(f"* {row['work'].capitalize()}: {row['gb_per_s']:.1f} GB/s.")
+        else:
+            what = f"{row['dtype']} matrices of order {row['n']}"
+            lines.append(f"* Product of {what}: {row['gflop_per_s']:.0f} GFlop/s.")
+    return lines
+
+
+# -- growth ----------------------------------------------------------------------------
+
+
+def points_of(records):
+    """Return the measurements at one size each, without the slopes."""
+    rows = of(records, "scaling")
+    return [row for row in rows if not row["work"].startswith("slope")]
+
+
+def label_of(row):
+    """Return the name of the line that a measurement belongs to."""
+    library, work = row["library"], row["work"]
+    return library if work == "fit" else f"{library}, {work}"
+
+
+def lines_of(records, field):
+    """Return points (n, value) of each line of the plots, by label."""
+    found = {}
+    for row in points_of(records):
+        if row.get(field) is not None:
+            found.setdefault(label_of(row), []).append((row["n"], row[field]))
+    return {label: sorted(points) for label, points in found.items()}
+
+
+def exponent(points, chosen=larger_half):
+    """Return the slope over the chosen points, or None if they are too few."""
+    few = chosen(points)
+    return slope([n for n, _ in few], [value for _, value in few])
+
+
+def spread(heights, gap):
+    """Return positions near the heights, in their order, at least a gap apart."""
+    order = sorted(range(len(heights)), key=heights.__getitem__)
+    placed = [heights[i] for i in order]
+    for _ in range(1000):
+        moved = False
+        for k in range(len(placed) - 1):
+            lack = gap - (placed[k + 1] - placed[k])
+            if lack > 1e-9:
+                placed[k] -= lack / 2
+                placed[k + 1] += lack / 2
+                moved = True
+        if not moved:
+            break
+    result = [0.0] * len(heights)
+    for i, position in zip(order, placed, strict=True):
+        result[i] = position
+    return result
+
+
+def plot(lines, title, path):
+    """Draw lines on logarithmic axes, with label and slope at their ends."""
+    import matplotlib
+    from matplotlib.figure import Figure
+
+    with matplotlib.rc_context({"svg.hashsalt": "kreinlearn", "font.size": 9}):
+        figure = Figure(figsize=(7.2, 4.2))
+        axes = figure.add_axes((0.1, 0.12, 0.54, 0.8))
+        axes.set(xscale="log", yscale="log", xlabel="samples n", title=title)
+        for (label, points), color in zip(lines.items(), COLORS, strict=False):
+            n, values = zip(*points, strict=True)
+            axes.plot(n, values, "o-", color=color, markersize=3.5, label=label)
+        sizes = sorted({n for points in lines.values() for n, _ in points})
+        axes.set_xticks(sizes, [f"{n:,}" for n in sizes])
+        axes.minorticks_off()
+        axes.grid(color="0.9")
+        axes.spines[["top", "right"]].set_visible(False)
+        label_ends(axes, lines)
+        # No date: the same records give the same file.
+        figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None)
+
+
+def label_ends(axes, lines):
+    """Write the labels right of the axes, each led to from the end of its line."""
+    to_axes = axes.transData + axes.transAxes.inverted()
+    ends = [to_axes.transform(points[-1]) for points in lines.values()]
+    heights = spread([float(y) for _, y in ends], gap=0.06)
+    for (label, points), end, height, color in zip(
+        lines.items(), ends, heights, COLORS, strict=False
+    ):
+        power = exponent(points)
+        text = label if power is None else f"{label}: {power:.2f}"
+        axes.annotate(
+            text,
+            end,
+            (1.06, height),
+            xycoords="axes fraction",
+            textcoords="axes fraction",
+            color=color,
+            va="center",
+            annotation_clip=False,
+            arrowprops={"arrowstyle": "-", "color": color, "lw": 0.5, "ls": ":"},
+        )
+
+
+def growth(records, images):
+    """Draw the plots; return the lines of the section."""
+    times, memory = (lines_of(records, field) for field in ("median_s", "peak_mb"))
+    if not times:
+        return []
+    images.mkdir(parents=True, exist_ok=True)
+    plot(times, "seconds", images / "speed-time.svg")
+    plot(memory, "peak memory of the process, MB", images / "speed-memory.svg")
+    cells = {(label_of(row), row["n"]): row for row in points_of(records)}
+    labels = list(dict.fromkeys(label for label, _ in cells))
+    body = [
+        [n, *(cell(cells.get((label, n))) for label in labels)]
+        for n in sorted({n for _, n in cells})
+    ]
+    for name, chosen in (("slope, larger half", larger_half), ("slope, all", list)):
+        found = [exponent(times.get(label, []), chosen) for label in labels]
+        body.append([name, *("" if p is None else f"{p:.2f}" for p in found)])
+    return [
+        "## Growth",
+        "",
+        "Fits given samples, kernel and all, and the grid of a cross-validation, each "
+        "in a process of its own. A number after a name is the slope of its line over "
+        "the larger half of the sizes: the exponent of n.",
+        "",
+        "![Seconds against the number of samples](images/speed-time.svg)",
+        "",
+        "![Peak memory against the number of samples](images/speed-memory.svg)",
+        "",
+        markdown(["n", *labels], body, {"n", *labels}),
+        "",
+    ]
+
+
+def cell(row):
+    return "" if row is None else seconds(row)
+
+
+# -- the page --------------------------------------------------------------------------
+
+HOW = """\
+```bash
+# first, PyTorch without graphics cards: pip would take the build with them
+pip install torch --index-url https://download.pytorch.org/whl/cpu
+pip install "kreinlearn[bench]"     # the libraries that we measure ourselves with
+krein bench --out records           # or a few: krein bench product fit --out records
+python benchmarks/page.py records   # this page, from a checkout
+```
+
+Times are medians of several turns, after one that is not counted. The libraries take
+turns, so that a busy moment of the machine hits all of them. A ratio is the peer's time
+by ours in the same run: above one we are faster."""
+
+
+def write(folder, docs):
+    """Write the page and its plots.
+
+    Parameters
+    ----------
+    folder : path-like
+        Records, one ``.jsonl`` file a benchmark.
+    docs : path-like
+        Folder of the documentation.
+
+    Returns
+    -------
+    Path
+        The page.
+    """
+    records, docs = read(folder), Path(docs)
+    parts = ["# Speed", "", "<!-- written by benchmarks/page.py from records -->", ""]
+    parts += ["## The machine", "", *machine(records), ""]
+    parts += ["## What bounds us", "", (HERE / "notes.md").read_text().strip(), ""]
+    for bench, title in TITLES.items():
+        rows = of(records, bench)
+        if rows:
+            parts += [f"## {title}", "", EXPLAINED[bench], "", table(rows), ""]
+            if any(row.get("data") == "synthetic" for row in rows):
+                parts += [
+                    "Some of the data are synthetic, of the named set's shape.",
+                    "",
+                ]
+    parts += growth(records, docs / "images")
+    parts += ["## Measure it yourself", "", HOW, ""]
+    page = docs / "speed.md"
+    docs.mkdir(parents=True, exist_ok=True)
+    page.write_text("\n".join(parts), encoding="utf-8")
+    return page
+
+
+def main(argv=None):
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("records", help="folder that `krein bench --out` wrote")
+    parser.add_argument("--docs", default=HERE.parent / "docs", help="where to write")
+    options = parser.parse_args(argv)
+    print(write(options.records, options.docs))
+
+
+if __name__ == "__main__":
+    main()
