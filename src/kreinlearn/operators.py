@@ -56,6 +56,8 @@ def gemm(A: Array, B: Array) -> Array:
     ndarray of shape (n, p)
         The product, in C order.
     """
+    if A.size == 0 or B.size == 0:
+        return np.zeros((A.shape[0], B.shape[1]))
     # BLAS has columns where we have rows: it computes (A B)' = B' A'.
     left, flip_left = (B.T, False) if B.flags.c_contiguous else (B, True)
     right, flip_right = (A.T, False) if A.flags.c_contiguous else (A, True)

@@ -158,7 +158,7 @@ def test_products_on_guide1(data_home):
     K = Counting(tl1_matrix(X))
     result = DualNewton().solve(binary(K, y, 1e-4), tol=1e-6)
     assert result.status == (Status.CONVERGED,)
-    assert K.products < 120  # columns, of which 80 are to find the preconditioner
+    assert K.products < 60
 
 
 @pytest.mark.slow
@@ -168,7 +168,7 @@ def test_products_along_a_path_on_eeg(data_home):
     lams = [1e-2, 1e-3, 1e-4, 1e-5, 1e-6]
     result = DualNewton().solve(binary(K, y, lams), tol=1e-6, after=range(-1, 4))
     assert set(result.status) == {Status.CONVERGED}
-    assert K.products < 350  # columns, of which 200 are to find the preconditioner
+    assert K.products < 150
 
 
 def test_a_block_gives_what_its_problems_give_alone(indefinite):

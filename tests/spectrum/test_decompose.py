@@ -6,7 +6,6 @@ from kreinlearn.spectrum import (
     decompose,
     describe,
     extreme,
-    leading,
     split,
     theorem1_bound,
 )
@@ -102,18 +101,3 @@ def test_describe_refuses_what_is_no_matrix():
         split(Dense(np.eye(2)), "half")
     with pytest.raises(ValueError, match="'part' must be one of .*got 'half'"):
         decompose(np.eye(2), "half")
-
-
-@pytest.mark.parametrize("signature", [(60, 40, 0), (5, 3, 92), (0, 0, 9), (4, 0, 0)])
-def test_leading_pairs_are_ritz_pairs(signature):
-    K = gram_of_signature(*signature, seed=2)
-    found = leading(Dense(K), 20)
-    V, values = found.vectors, found.values
-    np.testing.assert_allclose(V.T @ V, np.eye(len(values)), atol=1e-9)
-    np.testing.assert_allclose(V.T @ K @ V, np.diag(values), atol=1e-8)
-    rank = signature[0] + signature[1]
-    if rank <= 20:  # then they are the eigenpairs
-        nonzero = np.linalg.eigvalsh(K)
-        nonzero = nonzero[np.abs(nonzero) > 1e-9]
-        kept = values[np.abs(values) > 1e-9]
-        np.testing.assert_allclose(kept, nonzero, atol=1e-8)

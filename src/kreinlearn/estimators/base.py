@@ -25,7 +25,7 @@ SYMMETRY = 1e-6
 ALMOST = 1e-3
 """Off-diagonal entries this much smaller than the diagonal, or spread this much
 smaller than their mean, tell samples apart no longer."""
-ONE_THREAD = 1000
+ONE_THREAD = 600
 """Up to this many samples linear algebra runs on one thread."""
 TILE = 256
 """Rows and columns compared with their mirror image while in cache."""
@@ -36,8 +36,8 @@ BLOCK = 1024
 def few_threads(n: int) -> AbstractContextManager[Any]:
     """Keep BLAS to one thread while matrices are small.
 
-    On two cores and n = 284, cross-validation is faster by a third with one thread;
-    where other processes run, threads that wait for each other make it worse.
+    Up to 600 samples two threads gain nothing; and where other processes run, threads
+    that wait for each other lose a lot.
 
     Parameters
     ----------

@@ -31,6 +31,9 @@ from kreinlearn.operators import Symmetric, gemm
 from kreinlearn.problem.intercepts import intercepts, pseudo_inverse
 from kreinlearn.problem.near import Near, Outline
 
+UNSEEN = 1e-3
+"""Error of the intercepts, as a share of the residual of the iterate before."""
+
 
 def uniqueness_threshold(mu_min: float, max_weight: float, loss: Loss) -> float:
     """Return the lam above which there is exactly one stationary point.
@@ -251,10 +254,14 @@ class KreinDual:
     def start(self) -> Array:
         return self.feasible(np.zeros(self.Y.shape))
 
-    def _intercepts(self, F: Array, start: Array | None = None) -> Array:
+    def _intercepts(self, F: Array, last: DualPoint | None = None) -> Array:
         if not self.fit_intercept:
             return np.zeros(F.shape[1:])
-        return intercepts(self.loss, self.Y, F, self.weights, start)
+        if last is None:
+            return intercepts(self.loss, self.Y, F, self.weights)
+        # Newton steps do not depend on c; its error must not show in the residual.
+        accuracy = UNSEEN * last.residual
+        return intercepts(self.loss, self.Y, F, self.weights, last.c, accuracy)
 
     def product(self, D: Array) -> Array:
         return product(self.K, self.plus, D)
@@ -289,9 +296,9 @@ class KreinDual:
         return self._complete(Q, A, F)
 
     def _complete(
-        self, Q: Chances, A: Array, F: Array, start: Array | None = None
+        self, Q: Chances, A: Array, F: Array, last: DualPoint | None = None
     ) -> DualPoint:
-        c = self._intercepts(F, start)
+        c = self._intercepts(F, last)
         B = self.loss.at(F + c)
         entropy = self.loss.entropy(Q)
         value = np.einsum("npc,npc->p", A, F) / 2 + self._mass(entropy)
@@ -343,7 +350,7 @@ class KreinDual:
 
     def advance(self, point: DualPoint, D: Array, KD: Array, t: Array) -> DualPoint:
         A, F = point.A + t[:, None] * D, point.F + t[:, None] * KD
-        return self._complete(self._moved(point, D, t), A, F, point.c)
+        return self._complete(self._moved(point, D, t), A, F, point)
 
     def change(self, point: DualPoint, D: Array, KD: Array, t: Array) -> Array:
         linear = np.einsum("npc,npc->p", D, point.F)

@@ -20,6 +20,8 @@ STAGE_STEPS = 30
 """Most Newton steps at one temperature; beyond, rounding is all that is left."""
 VANISHED = 1e-6
 """Share of its target below which the probability of a class is as good as zero."""
+SMALL_ERROR = 1e-3
+"""Sum of weighted errors that goes with an error of c by one, at the least."""
 LAST_STEP = 1e-8
 """Step after which Newton's method has all digits."""
 MODERATE = 50.0
@@ -47,7 +49,12 @@ def pseudo_inverse(H: Array) -> Array:
 
 
 def intercepts(
-    loss: Loss, Y: Array, F: Array, weights: Array, start: Array | None = None
+    loss: Loss,
+    Y: Array,
+    F: Array,
+    weights: Array,
+    start: Array | None = None,
+    accuracy: Array | None = None,
 ) -> Array:
     """Return the c for which the weighted errors of F + c sum to zero.
 
@@ -61,6 +68,8 @@ def intercepts(
         Weights of the samples.
     start : ndarray of shape (P, C), optional
         A guess, such as the intercepts of the last iterate.
+    accuracy : ndarray of shape (P,), optional
+        Errors of c that do no harm; by default none but rounding.
 
     Returns
     -------
@@ -68,18 +77,22 @@ def intercepts(
         Intercepts; of the multinomial loss with mean zero.
     """
     start = np.zeros(F.shape[1:]) if start is None else start
+    accuracy = np.zeros(len(start)) if accuracy is None else accuracy
     if F.shape[-1] == 1:
-        return _binary_intercepts(Y, F, weights, start)
-    return _multinomial_intercepts(Y, F, weights, start)
+        return _binary_intercepts(Y, F, weights, start, accuracy)
+    return _multinomial_intercepts(Y, F, weights, start, accuracy)
 
 
-def _multinomial_intercepts(Y: Array, F: Array, w: Array, start: Array) -> Array:
+def _multinomial_intercepts(
+    Y: Array, F: Array, w: Array, start: Array, accuracy: Array
+) -> Array:
     """Newton's method on all problems at once; the stubborn ones again, with care."""
     target = np.einsum("np,npc->pc", w, Y)
     c = start - start.mean(axis=-1, keepdims=True)
     left = np.arange(len(c))
     stubborn: set[int] = set()
     size = np.full(len(c), np.inf)
+    balanced = np.maximum(BALANCED, SMALL_ERROR * accuracy)
     for _ in range(INTERCEPT_STEPS):
         if left.size == 0:
             break
@@ -88,9 +101,9 @@ def _multinomial_intercepts(Y: Array, F: Array, w: Array, start: Array) -> Array
         mass = weighted.sum(axis=0)
         gradient = mass - target[left]
         new = np.abs(gradient).max(axis=-1)
-        worse = (new > size[left] / 2) & (new > BALANCED)
+        worse = (new > size[left] / 2) & (new > balanced[left])
         stubborn |= set(left[worse & (new > SETTLED)].tolist())
-        going = (new > BALANCED) & ~worse
+        going = (new > balanced[left]) & ~worse
         size[left] = new
         left, gradient, mass = left[going], gradient[going], mass[going]
         hessian = -np.einsum("npc,npd->pcd", weighted[:, going], prob[:, going])
@@ -161,7 +174,9 @@ def _tempered_newton(
     return c
 
 
-def _binary_intercepts(Y: Array, F: Array, w: Array, start: Array) -> Array:
+def _binary_intercepts(
+    Y: Array, F: Array, w: Array, start: Array, accuracy: Array
+) -> Array:
     """Bracketed Newton on the monotone sum of errors, all problems at once."""
     margin = 40.0  # beyond it every sigmoid is 0 or 1 to double precision
     y, F = (2 * Y - 1)[..., 0], F[..., 0]
@@ -184,7 +199,8 @@ def _binary_intercepts(Y: Array, F: Array, w: Array, start: Array) -> Array:
         moved = np.where(np.abs(total) <= BALANCED, c[left], moved)
         # Newton's method squares the error: after a small step there is none left.
         rounding = 1e-15 * np.maximum(1.0, np.abs(moved))
-        enough = np.maximum(rounding, np.where(inside, LAST_STEP, 0.0))
+        last = np.maximum(LAST_STEP, accuracy[left])
+        enough = np.maximum(rounding, np.where(inside, last, 0.0))
         going = np.abs(moved - c[left]) > enough
         c[left] = moved
         if not going.any():

@@ -49,10 +49,8 @@ STRIDE = 10.0
 """Factor between the values of lam on the way down to a small one."""
 LOOSE = 0.1
 """Residual at which a value of lam on the way is left."""
-WORTHWHILE = 30
-"""Columns multiplied by K after which finding a preconditioner pays..."""
-WORTHWHILE_FAR = 10
-"""... and after which it pays if lam is to be walked down by more than a stride."""
+WORTHWHILE = 10
+"""Columns multiplied by K after which finding a preconditioner pays."""
 FLAT = 5
 """Steps in a row without gain, in objective or residual, that count as stalled."""
 
@@ -206,8 +204,6 @@ class _Run:
         flat = np.zeros(len(nodes), dtype=int)
         best = np.full(len(nodes), np.inf)
         waiting = {i for i, node in enumerate(nodes) if node.before >= 0}
-        far = any(node.factor > STRIDE for node in nodes)
-        worthwhile = WORTHWHILE_FAR if far else WORTHWHILE
         news = set(places)  # whose iterates are to be recorded
         while True:
             # 1. Certificate
@@ -247,7 +243,7 @@ class _Run:
                 continue
 
             # 2. Direction
-            if self.outline is None and self.columns >= worthwhile:
+            if self.outline is None and self.columns >= WORTHWHILE:
                 self.outline = self.problem.outline()
             model = block.model(point, self.outline)
             D, KD = self._direction(model, point.residual)

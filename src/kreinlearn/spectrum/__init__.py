@@ -4,7 +4,6 @@ from kreinlearn.spectrum.decompose import (
     Spectrum,
     Split,
     decompose,
-    leading,
     split,
 )
 from kreinlearn.spectrum.describe import describe, theorem1_bound
@@ -19,7 +18,6 @@ __all__ = [
     "describe",
     "extreme",
     "floor",
-    "leading",
     "split",
     "theorem1_bound",
 ]

@@ -12,7 +12,7 @@ from scipy.linalg import eigh
 
 from kreinlearn._typing import Array
 from kreinlearn._validation import check_choice
-from kreinlearn.operators import Dense, Symmetric, gemm
+from kreinlearn.operators import Dense, Symmetric
 from kreinlearn.spectrum.lanczos import extreme
 
 SMALL = 512
@@ -114,45 +114,6 @@ def decompose(K: Array, part: Literal["all", "negative"] = "all") -> Spectrum:
     values, vectors = eigh(K, subset_by_value=(-np.inf, -zero))
     # LAPACK returns every pair of a zero matrix, whatever the interval.
     return Spectrum(values, vectors)._where(values < -zero)
-
-
-def leading(K: Symmetric, rank: int, *, seed: int = 0) -> Spectrum:
-    """Return eigenpairs of the largest moduli, roughly, from two products.
-
-    Parameters
-    ----------
-    K : Symmetric
-        The matrix.
-    rank : int
-        How many.
-    seed : int
-        Seed of the random start.
-
-    Returns
-    -------
-    Spectrum
-        Ritz pairs, fewer if the rank of K is less: ``vectors`` are orthonormal and
-        ``vectors' K vectors`` is diagonal.
-
-    Notes
-    -----
-    One step of randomized subspace iteration: good enough to precondition with.
-    """
-    n = K.shape[0]
-    start = np.random.default_rng(seed).standard_normal((n, min(rank, n)))
-    Q = _orthonormal(_orthonormal(K.rough(start)))
-    values, rotation = eigh(gemm(Q.T, K.rough(Q)), check_finite=False)
-    return Spectrum(values, gemm(Q, rotation))
-
-
-def _orthonormal(Y: Array) -> Array:
-    """Return columns that span what those of Y span, orthonormal if done twice.
-
-    By the eigenvectors of Y'Y: matrix products only, and no harm if Y has no full rank.
-    """
-    values, vectors = eigh(gemm(Y.T, Y), check_finite=False)
-    kept = values > 1e-14 * values.max(initial=0.0)
-    return gemm(Y, vectors[:, kept] / np.sqrt(values[kept]))
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from kreinlearn.operators import Symmetric
 LANCZOS_STEPS = 100
 DOUBT = 1e-6
 """Probability with which `floor` may call a level proven that is not."""
-PATIENCE = 10
+PATIENCE = 8
 """Steps before `floor` asks whether it will come to an end."""
 
 
