@@ -175,6 +175,9 @@ class DualModel:
         D = self.loss.root(self.roots, X)
         return D, product(self.K, self.plus, D)
 
+    def plain(self, which: Array) -> "DualModel":
+        return self if self.near is None else replace(self, near=self.near.off(which))
+
     def shifted(self, shift: Array) -> "DualModel":
         near = None
         if self.outline is not None:

@@ -124,6 +124,11 @@ class Near:
         """Return those of the chosen problems."""
         return Near(self.V, self.e[:, which], self.s[:, which], self.small[which])
 
+    def off(self, which: Array) -> "Near":
+        """Return the same with M = I for problems where ``which`` (P,) is true."""
+        e = np.where(which[:, None], 1.0, self.e)
+        return Near(self.V, e, np.where(which[:, None], 0.0, self.s), self.small)
+
     def solve(self, R: Array) -> Array:
         """Return M^-1 R for a block R of shape (n, P, C)."""
         R = self.e * R

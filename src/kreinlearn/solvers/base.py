@@ -137,6 +137,9 @@ class Model(Protocol):
     def apply(self, X: Array) -> tuple[Array, Array]:
         """Return T X, the step in the coefficients, and K T X: one product with K."""
 
+    def plain(self, which: Array) -> Self:
+        """Return the model without preconditioner where ``which`` (P,) is true."""
+
     def shifted(self, shift: Array) -> Self:
         """Return the model with K + shift in place of K, shift of shape (P,)."""
 

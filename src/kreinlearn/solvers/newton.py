@@ -51,6 +51,8 @@ LOOSE = 0.1
 """Residual at which a value of lam on the way is left."""
 WORTHWHILE = 10
 """Columns multiplied by K after which finding a preconditioner pays."""
+SHORT = 0.1
+"""Step length below which the next step is made with K shifted."""
 FLAT = 5
 """Steps in a row without gain, in objective or residual, that count as stalled."""
 
@@ -203,6 +205,8 @@ class _Run:
         block = self._block([nodes[i] for i in places])
         flat = np.zeros(len(nodes), dtype=int)
         best = np.full(len(nodes), np.inf)
+        bent = np.zeros(len(nodes), dtype=bool)  # met negative curvature
+        prior = np.zeros(len(nodes))  # shifts to begin with
         waiting = {i for i, node in enumerate(nodes) if node.before >= 0}
         news = set(places)  # whose iterates are to be recorded
         while True:
@@ -226,6 +230,7 @@ class _Run:
             if ready or done.any():
                 followers = self._follow(nodes, ready, places, block, point)
                 waiting -= set(ready)
+                bent[ready] = bent[[nodes[i].before for i in ready]]
                 for j in np.flatnonzero(done).tolist():
                     if not nodes[places[j]].is_way:
                         self._keep(nodes[places[j]].problem, block.take([j]), point, j)
@@ -246,10 +251,18 @@ class _Run:
             if self.outline is None and self.columns >= WORTHWHILE:
                 self.outline = self.problem.outline()
             model = block.model(point, self.outline)
-            D, KD = self._direction(model, point.residual)
+            if bent[here].any():
+                model = model.plain(bent[here])
+            D, KD, negative = self._direction(model, point.residual, prior[here])
+            bent[here] |= negative
 
             # 3. and 4. Walls and step length
-            point, gained = self._step(block, point, D, KD)
+            point, gained, length = self._step(block, point, D, KD)
+            # A step that is cut to nearly nothing was made for another landscape than
+            # the one around the point: the next one is more cautious.
+            size = np.sqrt(cg.dot(KD, KD) / np.maximum(cg.dot(D, D), 1e-300))
+            grown = np.maximum(2 * prior[here], SHIFT_GROWTH * size)
+            prior[here] = np.where(length < SHORT, grown, 0.0)
             gained |= point.residual < 0.5 * best[here]
             best[here] = np.minimum(best[here], point.residual)
             flat[here] = np.where(gained, 0, flat[here] + 1)
@@ -338,14 +351,19 @@ class _Run:
             if self.callback is not None:
                 self.stopped |= bool(self.callback(row))
 
-    def _direction(self, model: Model, residual: Array) -> tuple[Array, Array]:
+    def _direction(
+        self, model: Model, residual: Array, shift: Array
+    ) -> tuple[Array, Array, Array]:
+        """Return the step, its product, and where negative curvature was met."""
         first, power = FORCING
         enough = LAST * self.tol / residual  # the step that ends need not be better
         rtol = np.minimum(first, np.maximum(residual**power, enough))
-        shift = np.zeros(len(residual))
+        if shift.any():
+            model = model.shifted(shift)
         found = self._cg(model, rtol)
         D, KD, negative = found.D, found.KD, found.negative
         bent = np.flatnonzero(negative > 0)
+        met = negative > 0
         while bent.size:
             # Proximal term shift/2 |A - A_k|^2 added to the dual: convex if the shift
             # exceeds |mu_n|, and the step still lowers the dual itself. Following the
@@ -358,7 +376,7 @@ class _Run:
             D[:, bent], KD[:, bent] = part.D, part.KD
             negative[bent] = part.negative
             bent = bent[part.negative > 0]
-        return D, KD
+        return D, KD, met
 
     def _cg(self, model: Model, rtol: Array) -> cg.Steps:
         found = cg.solve(model, rtol, self.settings.cg_iter)
@@ -366,7 +384,10 @@ class _Run:
         self.columns += found.columns
         return found
 
-    def _step(self, block: Dual, point: Any, D: Array, KD: Array) -> tuple[Any, Array]:
+    def _step(
+        self, block: Dual, point: Any, D: Array, KD: Array
+    ) -> tuple[Any, Array, Array]:
+        """Return the next iterates, whether they gain, and the step lengths."""
         room = block.room(point, D)
         crowded = np.flatnonzero(room.min(axis=0) < CROWDED)
         scaled, K_scaled = D, KD
@@ -384,7 +405,7 @@ class _Run:
             scaled = np.where(accepted[:, None], scaled, D)
             K_scaled = np.where(accepted[:, None], K_scaled, KD)
             t, accepted, gained = self._search(block, point, scaled, K_scaled)
-        return block.advance(point, scaled, K_scaled, t), gained
+        return block.advance(point, scaled, K_scaled, t), gained, t
 
     def _search(
         self, block: Dual, point: Any, D: Array, KD: Array
