@@ -28,6 +28,10 @@ PACKAGES = (OURS, "numpy", "scipy", "scikit-learn", "numba")
 
 # -- the command line ------------------------------------------------------------------
 
+REST = 0.1
+"""Seconds before each turn: threads of the last one's BLAS wait by spinning for a
+while, and would hold up those of another BLAS."""
+
 
 def options_of(doc: str, argv: list[str] | None = None, **flags: Any) -> Any:
     """Return the options that every benchmark has, and those of its own.
@@ -142,6 +146,7 @@ def measure(
                 else:
                     failed.add(name)
                 continue
+            time.sleep(REST)
             start = time.perf_counter()
             result = function()
             elapsed = time.perf_counter() - start

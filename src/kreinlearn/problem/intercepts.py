@@ -179,33 +179,32 @@ def _binary_intercepts(
 ) -> Array:
     """Bracketed Newton on the monotone sum of errors, all problems at once."""
     margin = 40.0  # beyond it every sigmoid is 0 or 1 to double precision
-    y, F = (2 * Y - 1)[..., 0], F[..., 0]
+    F = F[..., 0]
+    down = (1 - 2 * Y)[..., 0]  # minus the labels
+    wd = w * down
     low, high = -F.max(axis=0) - margin, -F.min(axis=0) + margin
     c = np.clip(start[:, 0], low, high)
     left = np.arange(len(c))  # problems that are not settled yet
     for _ in range(INTERCEPT_STEPS):
-        b = expit(-y * (F + c[left]))
-        wb = w * b
-        total = np.einsum("np,np->p", y, wb)
-        slope = wb.sum(axis=0) - np.einsum("np,np->p", wb, b)
-        low, high = (
-            np.where(total > 0, c[left], low),
-            np.where(total > 0, high, c[left]),
-        )
+        here = c[left]
+        b = expit(down * (F + here))
+        total = -np.einsum("np,np->p", wd, b)
+        slope = np.einsum("np,np,np->p", w, b, 1.0 - b)
+        low, high = np.where(total > 0, here, low), np.where(total > 0, high, here)
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            newton = c[left] + total / slope
+            newton = here + total / slope
         inside = (newton > low) & (newton < high)
         moved = np.where(inside, newton, (low + high) / 2)
-        moved = np.where(np.abs(total) <= BALANCED, c[left], moved)
+        moved = np.where(np.abs(total) <= BALANCED, here, moved)
         # Newton's method squares the error: after a small step there is none left.
         rounding = 1e-15 * np.maximum(1.0, np.abs(moved))
         last = np.maximum(LAST_STEP, accuracy[left])
         enough = np.maximum(rounding, np.where(inside, last, 0.0))
-        going = np.abs(moved - c[left]) > enough
+        going = np.abs(moved - here) > enough
         c[left] = moved
         if not going.any():
             break
         if not going.all():
             left, low, high = left[going], low[going], high[going]
-            y, F, w = y[:, going], F[:, going], w[:, going]
+            down, wd, F, w = down[:, going], wd[:, going], F[:, going], w[:, going]
     return np.asarray(c[:, None])

@@ -41,10 +41,14 @@ def _lanczos(K: Symmetric, sign: float, max_steps: int, seed: int) -> Iterator[S
         r = sign * K.matmat(Q[k][:, None])[:, 0]
         alpha = float(blas.ddot(Q[k], r))
         known = Q[: k + 1].T
-        for _ in range(2):  # twice is enough (Kahan and Parlett)
+        beta = float(blas.dnrm2(r))
+        for _ in range(2):  # twice is enough (Kahan and Parlett), and rarely needed
+            before = beta
             shares = blas.dgemv(1.0, known, r, trans=1)
-            r = blas.dgemv(-1.0, known, shares, 1.0, r)
-        beta = float(np.sqrt(blas.ddot(r, r)))
+            r = blas.dgemv(-1.0, known, shares, 1.0, r, overwrite_y=1)
+            beta = float(blas.dnrm2(r))
+            if beta > before / 2:
+                break
         yield Step(alpha, beta)
         Q[k + 1] = r / beta if beta > 0 else 0.0
 
