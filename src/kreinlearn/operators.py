@@ -9,7 +9,7 @@ from scipy.linalg import blas
 from kreinlearn._typing import Array
 from kreinlearn.kernels import gram, multiply
 
-ROWS = 256
+ROWS = 64
 """Rows of a single precision matrix that are widened at once."""
 FEW_COLUMNS = 4
 """Up to this many columns are multiplied one by one: faster at all n from 1000."""

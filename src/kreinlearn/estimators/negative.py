@@ -6,7 +6,11 @@ from typing import NamedTuple
 import numpy as np
 
 from kreinlearn._typing import Array
+from kreinlearn._validation import check_fits
 from kreinlearn.spectrum.decompose import decompose
+
+COPIES = 4
+"""Matrices of the size of K that an eigendecomposition takes in all."""
 
 
 class Negative(NamedTuple):
@@ -48,6 +52,8 @@ def lift(K: Array, weights: Array) -> tuple[Array, Callable[[Array], Array]]:
         ``a = V sign(L) V' a~ = a~ - 2 V_neg V_neg' a~``.
     """
     used = np.flatnonzero(weights > 0)
+    n = len(used)
+    check_fits(COPIES * n, n, np.float64, "Room for the eigenvectors of a Gram matrix")
     negative = negative_part(K[np.ix_(used, used)].astype(float), weights[used])
     G = np.zeros((len(K), len(negative.sizes)))
     G[used] = negative.left * np.sqrt(2 * negative.sizes)

@@ -189,7 +189,7 @@ def _binary_intercepts(
         here = c[left]
         b = expit(down * (F + here))
         total = -np.einsum("np,np->p", wd, b)
-        slope = np.einsum("np,np,np->p", w, b, 1.0 - b)
+        slope = np.einsum("np,np->p", w * b, 1.0 - b)
         low, high = np.where(total > 0, here, low), np.where(total > 0, high, here)
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             newton = here + total / slope

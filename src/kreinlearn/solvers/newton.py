@@ -49,8 +49,8 @@ STRIDE = 10.0
 """Factor between the values of lam on the way down to a small one."""
 LOOSE = 0.1
 """Residual at which a value of lam on the way is left."""
-WORTHWHILE = 10
-"""Columns multiplied by K after which finding a preconditioner pays."""
+WORTHWHILE = 30_000
+"""Columns multiplied by K, times samples, after which a preconditioner pays."""
 SHORT = 0.1
 """Step length below which the next step is made with K shifted."""
 FLAT = 5
@@ -205,7 +205,7 @@ class _Run:
         block = self._block([nodes[i] for i in places])
         flat = np.zeros(len(nodes), dtype=int)
         best = np.full(len(nodes), np.inf)
-        bent = np.zeros(len(nodes), dtype=bool)  # met negative curvature
+        met = np.zeros(len(nodes))  # negative curvature, its modulus
         prior = np.zeros(len(nodes))  # shifts to begin with
         waiting = {i for i, node in enumerate(nodes) if node.before >= 0}
         news = set(places)  # whose iterates are to be recorded
@@ -230,7 +230,7 @@ class _Run:
             if ready or done.any():
                 followers = self._follow(nodes, ready, places, block, point)
                 waiting -= set(ready)
-                bent[ready] = bent[[nodes[i].before for i in ready]]
+                met[ready] = met[[nodes[i].before for i in ready]]
                 for j in np.flatnonzero(done).tolist():
                     if not nodes[places[j]].is_way:
                         self._keep(nodes[places[j]].problem, block.take([j]), point, j)
@@ -248,21 +248,23 @@ class _Run:
                 continue
 
             # 2. Direction
-            if self.outline is None and self.columns >= WORTHWHILE:
+            if self.outline is None and self.columns * len(point.F) >= WORTHWHILE:
                 self.outline = self.problem.outline()
             model = block.model(point, self.outline)
-            if bent[here].any():
-                model = model.plain(bent[here])
+            if met[here].any():
+                model = model.plain(met[here] > 0)
             D, KD, negative = self._direction(model, point.residual, prior[here])
-            bent[here] |= negative
+            met[here] = np.maximum(met[here], negative)
 
             # 3. and 4. Walls and step length
             point, gained, length = self._step(block, point, D, KD)
             # A step that is cut to nearly nothing was made for another landscape than
             # the one around the point: the next one is more cautious.
             size = np.sqrt(cg.dot(KD, KD) / np.maximum(cg.dot(D, D), 1e-300))
+            size = np.where(met[here] > 0, met[here], size)
             grown = np.maximum(2 * prior[here], SHIFT_GROWTH * size)
-            prior[here] = np.where(length < SHORT, grown, 0.0)
+            less = np.where(prior[here] > 1e-3 * size, prior[here] / 4, 0.0)
+            prior[here] = np.where(length < SHORT, grown, less)
             gained |= point.residual < 0.5 * best[here]
             best[here] = np.minimum(best[here], point.residual)
             flat[here] = np.where(gained, 0, flat[here] + 1)
@@ -354,7 +356,7 @@ class _Run:
     def _direction(
         self, model: Model, residual: Array, shift: Array
     ) -> tuple[Array, Array, Array]:
-        """Return the step, its product, and where negative curvature was met."""
+        """Return the step, its product, and the negative curvature met, if any."""
         first, power = FORCING
         enough = LAST * self.tol / residual  # the step that ends need not be better
         rtol = np.minimum(first, np.maximum(residual**power, enough))
@@ -363,7 +365,7 @@ class _Run:
         found = self._cg(model, rtol)
         D, KD, negative = found.D, found.KD, found.negative
         bent = np.flatnonzero(negative > 0)
-        met = negative > 0
+        met = negative.copy()
         while bent.size:
             # Proximal term shift/2 |A - A_k|^2 added to the dual: convex if the shift
             # exceeds |mu_n|, and the step still lowers the dual itself. Following the
@@ -399,11 +401,12 @@ class _Run:
             K_scaled[:, crowded] = part.product(scaled[:, crowded])
             self.products += 1
         t, accepted, gained = self._search(block, point, scaled, K_scaled)
-        if crowded.size and not accepted.all():
-            # Scaling samples one by one may spoil the descent: then the whole step is
-            # shortened, which cannot.
-            scaled = np.where(accepted[:, None], scaled, D)
-            K_scaled = np.where(accepted[:, None], K_scaled, KD)
+        good = accepted & (t >= SHORT)
+        if crowded.size and not good.all():
+            # Scaling samples one by one may spoil the descent, or leave no room for a
+            # sample on the wall: then the whole step is shortened.
+            scaled = np.where(good[:, None], scaled, D)
+            K_scaled = np.where(good[:, None], K_scaled, KD)
             t, accepted, gained = self._search(block, point, scaled, K_scaled)
         return block.advance(point, scaled, K_scaled, t), gained, t
 
