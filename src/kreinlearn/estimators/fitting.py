@@ -28,7 +28,7 @@ LANCZOS_STEPS = 50
 FEW_STEPS = 20
 """The same where K is not stored, and each step computes it anew."""
 CERTIFIED = 10_000
-"""Most samples for which uniqueness is proven: a Cholesky factor takes n^3 / 3."""
+"""Most samples for which definiteness is tried: a Cholesky factor takes n^3 / 3."""
 SEVERITY = list(Status)
 """From the best ending to the worst."""
 

@@ -251,6 +251,8 @@ class _Run:
             if self.outline is None and self.columns * len(point.F) >= WORTHWHILE:
                 self.outline = self.problem.outline()
             model = block.model(point, self.outline)
+            if prior[here].any():
+                model = model.shifted(prior[here])
             if met[here].any():
                 model = model.plain(met[here] > 0)
             D, KD, negative = self._direction(model, point.residual, prior[here])
@@ -360,8 +362,6 @@ class _Run:
         first, power = FORCING
         enough = LAST * self.tol / residual  # the step that ends need not be better
         rtol = np.minimum(first, np.maximum(residual**power, enough))
-        if shift.any():
-            model = model.shifted(shift)
         found = self._cg(model, rtol)
         D, KD, negative = found.D, found.KD, found.negative
         bent = np.flatnonzero(negative > 0)
