@@ -64,11 +64,13 @@ def options_of(doc: str, argv: list[str] | None = None, **flags: Any) -> Any:
 
 
 def start(main: Callable[[], None]) -> None:
-    """Run a script; no traceback if it is interrupted."""
+    """Run a script; no traceback if it is interrupted or nobody reads on."""
     try:
         main()
     except KeyboardInterrupt:
         sys.exit(130)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def say(text: str) -> None:

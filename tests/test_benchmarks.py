@@ -1,6 +1,7 @@
 """The benchmarks: their clock and rows, their page, and the command that runs them."""
 
 import json
+import subprocess
 import sys
 from pathlib import Path
 from xml.etree import ElementTree
@@ -182,3 +183,12 @@ def test_the_command_prints_and_keeps_rows(capfd, tmp_path):
     assert all(row.keys() >= REQUIRED for row in rows)
     assert {row["work"] for row in rows} >= {"copy, 1 thread", "copy, 2 threads"}
     assert (tmp_path / "machine.jsonl").read_text() == out
+
+
+def test_nobody_reading_on_is_no_error():
+    command = f"{sys.executable} -m kreinlearn bench machine --quick --json"
+    done = subprocess.run(
+        f"{command} | head -n 1", shell=True, capture_output=True, text=True
+    )
+    assert json.loads(done.stdout)["bench"] == "machine"
+    assert done.stderr == ""

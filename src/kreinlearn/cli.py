@@ -312,6 +312,9 @@ def main(argv: Sequence[str] | None = None) -> None:
     except click.ClickException as error:
         click.echo(f"krein: {error.format_message()}", err=True)
         code = 2
+    except BrokenPipeError:  # whoever read our output, such as head, has enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 0
     except (ValueError, TypeError, OSError, MemoryError) as error:
         click.echo(f"krein: {' '.join(str(error).split())}", err=True)
         code = 2
