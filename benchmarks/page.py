@@ -220,6 +220,7 @@ def plot(lines, title, path):
     """Draw lines on logarithmic axes, with label and slope at their ends."""
     import matplotlib
     from matplotlib.figure import Figure
+    from matplotlib.ticker import LogLocator
 
     with matplotlib.rc_context({"svg.hashsalt": "kreinlearn", "font.size": 9}):
         figure = Figure(figsize=(7.2, 4.2))
@@ -231,6 +232,10 @@ def plot(lines, title, path):
         sizes = sorted({n for points in lines.values() for n, _ in points})
         axes.set_xticks(sizes, [f"{n:,}" for n in sizes])
         axes.minorticks_off()
+        low, high = axes.get_ylim()
+        if high < 100 * low:  # too few powers of ten to read values by
+            axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+            axes.yaxis.set_major_formatter("{x:,.0f}")
         axes.grid(color="0.9")
         axes.spines[["top", "right"]].set_visible(False)
         label_ends(axes, lines)
