@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from kreinlearn import cli
+from kreinlearn.cli import bench
 from kreinlearn.datasets import names
 from kreinlearn.experiments import EXPERIMENTS, demo
 
@@ -120,7 +121,7 @@ def test_bench_knows_its_names_and_passes_failures_on(capsys, monkeypatch, tmp_p
     assert "'machine'" in err and err.endswith("got 'moons'.\n")
     assert not (tmp_path / "x").exists()
     _, text, _ = run(capsys, "bench", "--help")
-    assert all(name in text for name in cli._benchmarks())
+    assert all(name in text for name in bench._benchmarks())
     (tmp_path / "bench_good.py").write_text(
         "import json, os\n"
         "row = {'bench': 'good', 'work': 'sums', 'library': 'peer', 'n': 7}\n"
@@ -129,7 +130,7 @@ def test_bench_knows_its_names_and_passes_failures_on(capsys, monkeypatch, tmp_p
     )
     (tmp_path / "bench_bad.py").write_text("raise SystemExit(1)")
     found = {path.stem[6:]: path for path in sorted(tmp_path.glob("bench_*.py"))}
-    monkeypatch.setattr(cli, "_benchmarks", lambda: found)
+    monkeypatch.setattr(bench, "_benchmarks", lambda: found)
     code, out, err = run(
         capsys, "bench", "--out", str(tmp_path), "--data", "some/folder"
     )

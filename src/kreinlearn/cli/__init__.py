@@ -1,0 +1,77 @@
+"""The command line: parses, calls, exits with a code."""
+
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from importlib.metadata import version
+
+import click
+
+EPILOG = "Example:  krein demo"
+COMMANDS = (
+    "demo",
+    "inspect",
+    "fit",
+    "predict",
+    "compare",
+    "reproduce",
+    "data",
+    "bench",
+    "info",
+)
+"""Modules of this folder with a command of the same name, in the order of the help."""
+
+
+class _Commands(click.Group):
+    """Commands, each imported when it is asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        module = import_module(f"kreinlearn.cli.{cmd_name}")
+        command: click.Command = getattr(module, cmd_name)
+        return command
+
+
+@click.group(
+    cls=_Commands,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog=EPILOG,
+)
+@click.version_option(version("kreinlearn"), prog_name="krein")
+def app() -> None:
+    """Learn with similarities that are not positive definite kernels."""
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Run a command and leave with its exit code.
+
+    0 when done; 2 for bad input, with one line on stderr; 130 when interrupted.
+
+    Parameters
+    ----------
+    argv : sequence of str, optional
+        Arguments; those of the process by default.
+    """
+    try:
+        code = app.main(args=argv, prog_name="krein", standalone_mode=False)
+    except click.exceptions.NoArgsIsHelpError as error:
+        error.show()
+        code = 2
+    except click.ClickException as error:
+        click.echo(f"krein: {error.format_message()}", err=True)
+        code = 2
+    except BrokenPipeError:  # whoever read our output, such as head, has enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 0
+    except (ValueError, TypeError, OSError, MemoryError) as error:
+        click.echo(f"krein: {' '.join(str(error).split())}", err=True)
+        code = 2
+    except (click.Abort, KeyboardInterrupt):  # click has ended the line by then
+        click.echo("krein: interrupted.", err=True)
+        code = 130
+    sys.exit(code if isinstance(code, int) else 0)

@@ -1,0 +1,99 @@
+"""krein bench."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from kreinlearn.cli.options import AS_JSON, FOLDER
+
+
+@click.command(epilog="Example:  krein bench product fit --out records")
+@click.argument("names", nargs=-1, metavar="[NAME]...")
+@click.option("--quick", is_flag=True, help="Tiny sizes, to see that all works.")
+@click.option("--out", metavar="DIR", help="Append the results to DIR/NAME.jsonl.")
+@click.option("--repeats", type=click.IntRange(1), help="Turns of each; 5 by default.")
+@AS_JSON
+@FOLDER
+def bench(
+    names: tuple[str, ...],
+    quick: bool,
+    out: str | None,
+    repeats: int | None,
+    as_json: bool,
+    data_home: str | None,
+) -> None:
+    """Measure speed, next to other libraries that are installed.
+
+    NAME is machine, product, kernels, spd, fit, cv, blocked, scaling or import; all of
+    them by default, which takes about an hour. A ratio above one means that we are
+    faster. Results are written as they come: an interrupted run loses nothing.
+    """
+    scripts = _benchmarks()
+    for name in names:
+        if name not in scripts:
+            listed = ", ".join(repr(each) for each in scripts)
+            raise ValueError(f"'NAME' must be one of {listed}, got {name!r}.")
+    options = ["--quick"] if quick else []
+    options += ["--repeats", str(repeats)] if repeats else []
+    environ = {"KREINLEARN_DATA": data_home} if data_home else {}
+    if out:
+        Path(out).mkdir(parents=True, exist_ok=True)
+    failed = []
+    for name in names or scripts:
+        call = [sys.executable, str(scripts[name]), *options]
+        settings: dict[str, Any] = {"text": True, "env": os.environ | environ}
+        with subprocess.Popen(call, stdout=subprocess.PIPE, **settings) as process:
+            file = Path(out, f"{name}.jsonl") if out else None
+            _pass_on(process.stdout or (), file, as_json)
+        if process.returncode:
+            failed.append(name)
+    if failed:
+        click.echo(f"krein: {', '.join(failed)} failed, see above.", err=True)
+        raise click.exceptions.Exit(1)
+
+
+def _benchmarks() -> dict[str, Path]:
+    """Return the scripts by name: in the package, or beside it in a checkout."""
+    here = Path(__file__).parents[1]
+    for folder in (here / "benchmarks", here.parents[1] / "benchmarks"):
+        scripts = sorted(folder.glob("bench_*.py"))
+        if scripts:
+            return {path.stem.removeprefix("bench_"): path for path in scripts}
+    raise FileNotFoundError(f"The benchmarks are neither in {here} nor beside it.")
+
+
+def _pass_on(lines: Iterable[str], file: Path | None, as_json: bool) -> None:
+    """Keep and print the results of one script as they come."""
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console()
+    for number, line in enumerate(lines):
+        if file:
+            with file.open("a", encoding="utf-8") as kept:
+                kept.write(line)
+        if as_json:
+            click.echo(line, nl=False)
+            continue
+        row = json.loads(line)
+        # One table a result, all of the same widths, for they come one by one.
+        table = Table(box=None, collapse_padding=True, pad_edge=False)
+        table.show_header = number == 0
+        table.add_column(row["bench"], width=26)
+        table.add_column("library", width=18)
+        for title, width in (("n", 8), ("type", 7), ("seconds", 8), ("ratio", 7)):
+            table.add_column(title, width=width, justify="right")
+        cells = [row["work"], row["library"], row["n"], row["dtype"]]
+        cells += [_rounded(row["median_s"]), _rounded(row["ours_faster"])]
+        table.add_row(*("" if cell is None else str(cell) for cell in cells))
+        console.print(table)
+
+
+def _rounded(value: float | None) -> str | None:
+    return None if value is None else f"{value:.3g}"

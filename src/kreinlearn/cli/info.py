@@ -1,0 +1,33 @@
+"""krein info."""
+
+import json
+import platform
+from importlib.metadata import version
+
+import click
+
+from kreinlearn.cli.options import AS_JSON
+
+
+@click.command(epilog="Example:  krein info --json")
+@AS_JSON
+def info(as_json: bool) -> None:
+    """Print versions, threads and linear algebra libraries."""
+    from threadpoolctl import threadpool_info
+
+    packages = ("kreinlearn", "numpy", "scipy", "scikit-learn", "numba", "skops")
+    facts: dict[str, object] = {name: version(name) for name in packages}
+    import numba
+    import numpy  # noqa: F401  (loads its BLAS, so that it is listed)
+
+    facts["python"] = platform.python_version()
+    facts["platform"] = platform.platform()
+    facts["numba threads"] = numba.get_num_threads()
+    for pool in threadpool_info():
+        key = f"{pool['user_api']} ({pool['internal_api']} {pool['version']})"
+        facts[key] = f"{pool['num_threads']} threads"
+    if as_json:
+        click.echo(json.dumps(facts))
+        return
+    for name, fact in facts.items():
+        click.echo(f"{name:<28} {fact}")

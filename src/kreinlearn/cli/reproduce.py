@@ -1,0 +1,53 @@
+"""krein reproduce."""
+
+import sys
+from pathlib import Path
+
+import click
+
+from kreinlearn.cli.options import FOLDER
+
+
+@click.command(epilog="Example:  krein reproduce table3 --runs 10 --out results")
+@click.argument("name", metavar="{table1..table7, fig1..fig3, all}")
+@FOLDER
+@click.option("--runs", type=int, help="Repetitions; the experiment's own by default.")
+@click.option("--dataset", help="The only data set; for faces also `digits`.")
+@click.option("--out", default="results", show_default=True, help="Folder to write to.")
+@click.option("--jobs", type=int, help="Worker processes; one a processor by default.")
+@click.option("--limit", type=float, default=1800.0, help="Seconds a cell may take.")
+@click.option("--retry", is_flag=True, help="Run failed cells again.")
+def reproduce(
+    name: str,
+    data_home: str | None,
+    runs: int | None,
+    dataset: str | None,
+    out: str,
+    jobs: int | None,
+    limit: float,
+    retry: bool,
+) -> None:
+    """Run a table or figure of the paper, and set ours beside the published numbers.
+
+    Each result is written as it is found: the same command again continues where this
+    one stopped, or, if nothing is missing, only writes the pages again.
+    """
+    from kreinlearn import experiments, report
+
+    for each in experiments.EXPERIMENTS if name == "all" else [name]:
+        with experiments.watcher(sys.stderr, each) as progress:
+            records = experiments.run_experiment(
+                each,
+                data_home=data_home,
+                runs=runs,
+                dataset=dataset,
+                out=out,
+                jobs=jobs,
+                limit=limit,
+                retry=retry,
+                progress=progress,
+            )
+        written = report.write(each, records, out)
+        text = next(path for path in written if path.suffix == ".md")
+        click.echo(Path(text).read_text(encoding="utf-8"))
+        click.echo("\n".join(str(path) for path in written))
