@@ -81,8 +81,15 @@ def test_bad_calls_end_with_two_and_one_sentence(capsys, monkeypatch):
 def test_data_are_listed_and_checked(capsys, tmp_path):
     code, out, _ = run(capsys, "data", "list", "--data", str(tmp_path))
     assert code == 0 and "monks1" in out and out.count("missing") == len(names())
+    code, out, _ = run(capsys, "data", "list", "--data", str(tmp_path), "--json")
+    rows = [json.loads(line) for line in out.splitlines()]
+    assert code == 0 and [row["name"] for row in rows] == list(names())
+    assert not any(row["here"] for row in rows)
     code, out, _ = run(capsys, "data", "check", "--data", str(tmp_path))
     assert code == 0 and out.count("missing") == len(names())
+    code, out, _ = run(capsys, "data", "check", "--data", str(tmp_path), "--json")
+    rows = [json.loads(line) for line in out.splitlines()]
+    assert code == 0 and {row["status"] for row in rows} == {"missing"}
     (tmp_path / "sonar.csv.gz").write_bytes(b"not a table")
     code, out, err = run(capsys, "data", "check", "--data", str(tmp_path))
     assert code == 2 and "1 data sets are not what they should be: sonar" in err
@@ -111,6 +118,10 @@ def test_reproduce_runs_writes_and_continues(capsys, tmp_path, data_home, monkey
     records = (tmp_path / "fig2.jsonl").read_text()
     code, out, err = run(capsys, "reproduce", "fig2", *args)
     assert code == 0 and (tmp_path / "fig2.jsonl").read_text() == records
+    code, out, err = run(capsys, "reproduce", "fig2", *args, "--json")
+    rows = [json.loads(line) for line in out.splitlines()]
+    assert code == 0 and {row["experiment"] for row in rows} == {"fig2"}
+    assert all(row["data"] == "monks1" for row in rows)
 
 
 def test_bench_knows_its_names_and_passes_failures_on(capsys, monkeypatch, tmp_path):

@@ -1,8 +1,10 @@
 """krein data: list, check, fetch."""
 
+import json
+
 import click
 
-from kreinlearn.cli.options import FOLDER
+from kreinlearn.cli.options import AS_JSON, FOLDER
 
 
 @click.group(epilog="Example:  krein data check")
@@ -12,7 +14,8 @@ def data() -> None:
 
 @data.command("list", epilog="Example:  krein data list")
 @FOLDER
-def list_data(data_home: str | None) -> None:
+@AS_JSON
+def list_data(data_home: str | None, as_json: bool) -> None:
     """Print the data sets, and whether they are here."""
     from kreinlearn.datasets import available, info, names
 
@@ -21,18 +24,24 @@ def list_data(data_home: str | None) -> None:
         entry = info(name)
         place = "here" if name in here else "missing"
         rows = entry.parts[entry.paper_part].n_samples
-        click.echo(f"{name:<14} {rows:6d} x {entry.n_features:<4d} {place}")
+        if as_json:
+            shape = {"n_samples": rows, "n_features": entry.n_features}
+            click.echo(json.dumps({"name": name, **shape, "here": name in here}))
+        else:
+            click.echo(f"{name:<14} {rows:6d} x {entry.n_features:<4d} {place}")
 
 
 @data.command("check", epilog="Example:  krein data check --data ~/krein-data")
 @FOLDER
-def check_data(data_home: str | None) -> None:
+@AS_JSON
+def check_data(data_home: str | None, as_json: bool) -> None:
     """Compare the files with their checksums and counts; exit 2 if one is wrong."""
     from kreinlearn.datasets import check
 
     found = check(data_home)
     for record in found:
-        click.echo(f"{record.name:<14} {record.status:<16} {record.detail}".rstrip())
+        line = f"{record.name:<14} {record.status:<16} {record.detail}".rstrip()
+        click.echo(json.dumps(record._asdict()) if as_json else line)
     wrong = [each.name for each in found if each.status not in ("ok", "missing")]
     if wrong:
         raise ValueError(

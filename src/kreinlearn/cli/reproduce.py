@@ -1,11 +1,12 @@
 """krein reproduce."""
 
+import csv
+import json
 import sys
-from pathlib import Path
 
 import click
 
-from kreinlearn.cli.options import FOLDER
+from kreinlearn.cli.options import AS_JSON, FOLDER
 
 
 @click.command(epilog="Example:  krein reproduce table3 --runs 10 --out results")
@@ -17,6 +18,7 @@ from kreinlearn.cli.options import FOLDER
 @click.option("--jobs", type=int, help="Worker processes; one a processor by default.")
 @click.option("--limit", type=float, default=1800.0, help="Seconds a cell may take.")
 @click.option("--retry", is_flag=True, help="Run failed cells again.")
+@AS_JSON
 def reproduce(
     name: str,
     data_home: str | None,
@@ -26,6 +28,7 @@ def reproduce(
     jobs: int | None,
     limit: float,
     retry: bool,
+    as_json: bool,
 ) -> None:
     """Run a table or figure of the paper, and set ours beside the published numbers.
 
@@ -48,6 +51,11 @@ def reproduce(
                 progress=progress,
             )
         written = report.write(each, records, out)
-        text = next(path for path in written if path.suffix == ".md")
-        click.echo(Path(text).read_text(encoding="utf-8"))
+        by_kind = {path.suffix: path for path in written}
+        if as_json:
+            with by_kind[".csv"].open(encoding="utf-8", newline="") as numbers:
+                for row in csv.DictReader(numbers):
+                    click.echo(json.dumps({"experiment": each, **row}))
+            continue
+        click.echo(by_kind[".md"].read_text(encoding="utf-8"))
         click.echo("\n".join(str(path) for path in written))

@@ -19,13 +19,14 @@ leave it.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from kreinlearn._typing import Array
 from kreinlearn.solvers import cg
 from kreinlearn.solvers.base import Callback, Dual, Model, Result, Row, Status
+from kreinlearn.solvers.way import Node, ways
 
 FORCING = (0.25, 0.75)
 """CG stops at min(first, residual ** second) of its first residual."""
@@ -45,8 +46,6 @@ ARMIJO = 1e-4
 HALVINGS = 40
 EASY = 40.0
 """Largest score at the start with which Newton's method goes straight ahead."""
-STRIDE = 10.0
-"""Factor between the values of lam on the way down to a small one."""
 LOOSE = 0.1
 """Residual at which a value of lam on the way is left."""
 WORTHWHILE = 30_000
@@ -110,7 +109,7 @@ class DualNewton:
             run.descend([-1] * problem.n_problems if after is None else after)
         else:
             start = problem.point(problem.feasible(w0))
-            run.go([_Node(j) for j in range(problem.n_problems)], start)
+            run.go([Node(j) for j in range(problem.n_problems)], start)
         return Result(
             run.w,
             tuple(run.status),
@@ -119,28 +118,6 @@ class DualNewton:
             tuple(run.rows),
             run.F,
         )
-
-
-class _Node(NamedTuple):
-    """A problem with its lam, or with a larger one on the way down to it."""
-
-    problem: int
-    factor: float = 1.0
-    before: int = -1  # position of the node to start from
-
-    @property
-    def is_way(self) -> bool:
-        return self.factor > 1.0
-
-
-def _way(problem: int, factor: float, before: int, first: int) -> list[_Node]:
-    """Return nodes from a factor on lam down to 1; ``first`` is their position."""
-    nodes = []
-    while factor > 1.0:
-        nodes.append(_Node(problem, factor, before))
-        before = first + len(nodes) - 1
-        factor /= STRIDE
-    return [*nodes, _Node(problem, 1.0, before)]
 
 
 class _Run:
@@ -173,32 +150,21 @@ class _Run:
         There the scores are those of the class frequencies, proportional to 1 / lam;
         taken at once, a tiny lam would mean a start millions away.
         """
-        lam = self.problem.lam
         roots = [j for j, before in enumerate(after) if before < 0]
         block = self.problem.take(roots)
         start = block.point(self.w[:, roots])
         size = np.abs(start.F).max(axis=(0, 2))
         easy = np.where(np.isfinite(size), np.maximum(1.0, size / EASY), 1.0)
-        nodes: list[_Node] = []
-        place: dict[int, int] = {}  # of each problem's own node
-        firsts = []
-        for j, before in enumerate(after):
-            if before < 0:
-                firsts.append(len(nodes))
-                factor, at = easy[len(firsts) - 1], -1
-            else:
-                factor, at = lam[before] / lam[j] / STRIDE, place[before]
-            nodes += _way(j, float(factor), at, len(nodes))
-            place[j] = len(nodes) - 1
+        nodes, firsts = ways(after, self.problem.lam, easy)
         first = block.relaxed(easy).point(self.w[:, roots], start.F / easy[:, None])
         self.go(nodes, first, firsts)
 
-    def _block(self, nodes: Sequence[_Node]) -> Dual:
+    def _block(self, nodes: Sequence[Node]) -> Dual:
         factor = np.array([node.factor for node in nodes])
         return self.problem.take([node.problem for node in nodes]).relaxed(factor)
 
     def go(
-        self, nodes: Sequence[_Node], point: Any, active: Sequence[int] | None = None
+        self, nodes: Sequence[Node], point: Any, active: Sequence[int] | None = None
     ) -> None:
         """Run nodes until each is done: the active ones, then those that follow."""
         places: list[int] = list(range(len(nodes)) if active is None else active)
@@ -275,7 +241,7 @@ class _Run:
             news = set(places)
 
     def _refreshed(
-        self, nodes: Sequence[_Node], places: list[int], block: Dual, point: Any
+        self, nodes: Sequence[Node], places: list[int], block: Dual, point: Any
     ) -> tuple[list[int], Dual, Any, int]:
         """Compute the products of problems that seem done again, from scratch.
 
@@ -303,7 +269,7 @@ class _Run:
         self.w[:, problem] = block.variables(ended)[:, 0]
         self.F[:, problem] = ended.F[:, 0]
 
-    def _done(self, nodes: Sequence[_Node], point: Any, flat: Array) -> Array:
+    def _done(self, nodes: Sequence[Node], point: Any, flat: Array) -> Array:
         """Tell which iterates need no further step, and note why."""
         done = np.zeros(len(nodes), dtype=bool)
         for j, node in enumerate(nodes):
@@ -324,7 +290,7 @@ class _Run:
 
     def _follow(
         self,
-        nodes: Sequence[_Node],
+        nodes: Sequence[Node],
         ready: Sequence[int],
         places: list[int],
         block: Dual,
@@ -341,7 +307,7 @@ class _Run:
         w = block.take(columns).variables(start)
         return following.point(w, start.F * ratio[:, None])
 
-    def _record(self, columns: Sequence[tuple[int, _Node]], point: Any) -> None:
+    def _record(self, columns: Sequence[tuple[int, Node]], point: Any) -> None:
         for j, node in columns:
             row: Row = {
                 "iter": self.n_iter[node.problem],
