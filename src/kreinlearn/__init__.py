@@ -12,6 +12,7 @@ from kreinlearn.estimators import (
     KreinSVC,
     SpectrumRepair,
 )
+from kreinlearn.persistence import load, save
 
 __version__ = version("kreinlearn")
 
@@ -22,4 +23,6 @@ __all__ = [
     "KreinSVC",
     "SpectrumRepair",
     "__version__",
+    "load",
+    "save",
 ]

@@ -16,8 +16,9 @@ from threadpoolctl import ThreadpoolController
 
 from kreinlearn._typing import Array
 from kreinlearn._validation import check_choice, fits
+from kreinlearn.estimators.support import is_precomputed, with_needed
 from kreinlearn.exceptions import IndefiniteKernelWarning
-from kreinlearn.kernels import gram, multiply, resolve
+from kreinlearn.kernels import gram, resolve
 from kreinlearn.operators import Blocked, Dense
 
 SYMMETRY = 1e-6
@@ -57,22 +58,6 @@ def few_threads(n: int) -> AbstractContextManager[Any]:
 @cache
 def _controller() -> ThreadpoolController:
     return ThreadpoolController()
-
-
-def is_precomputed(kernel: Any) -> bool:
-    """Tell whether samples are rows of a Gram matrix.
-
-    Parameters
-    ----------
-    kernel : str or callable
-        The estimator's parameter.
-
-    Returns
-    -------
-    bool
-        True for "precomputed".
-    """
-    return isinstance(kernel, str) and kernel == "precomputed"
 
 
 def takes_matrices(kernel: Any) -> bool:
@@ -159,7 +144,7 @@ def check_samples(
 def _validated_rows(estimator: Any, X: Any, settings: dict[str, Any]) -> Any:
     """Validate new samples, with a word more where they are similarities."""
     try:
-        return validate_data(estimator, X, **settings)
+        return validate_data(with_needed(estimator, X), X, **settings)
     except ValueError as error:
         if is_precomputed(estimator.kernel) and "features" in str(error):
             raise ValueError(
@@ -250,31 +235,6 @@ def training_operator(estimator: Any, X: Any, *, warn: bool = True) -> Dense | B
         some = X[:: max(1, len(X) // BLOCK)]
         warn_if_uninformative(gram(some, None, kernel, **params), kernel)
     return Blocked(X, kernel, **params)
-
-
-def prediction(estimator: Any, X: Any, X_fit: Any, columns: Array) -> Array:
-    """Return the product of new samples' similarities with columns of coefficients.
-
-    Parameters
-    ----------
-    estimator : estimator
-        With parameters ``kernel`` and ``kernel_params``.
-    X : ndarray or list
-        Validated new samples, or their similarities with the training samples.
-    X_fit : ndarray or list or None
-        Training samples.
-    columns : ndarray of shape (n_samples, k)
-        Coefficients.
-
-    Returns
-    -------
-    ndarray of shape (n_new, k)
-        Scores without intercepts; no matrix of similarities is stored.
-    """
-    if is_precomputed(estimator.kernel):
-        return np.asarray(X @ columns)
-    params = estimator.kernel_params or {}
-    return multiply(X, X_fit, columns, estimator.kernel, **params)
 
 
 def symmetric(K: Array) -> Array:

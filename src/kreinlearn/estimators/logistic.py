@@ -14,8 +14,6 @@ from kreinlearn.estimators.base import (
     check_kernel,
     check_samples,
     few_threads,
-    is_precomputed,
-    prediction,
     takes_matrices,
     training_operator,
 )
@@ -32,6 +30,11 @@ from kreinlearn.estimators.scores import (
     labels,
     link_of,
     log_probabilities,
+)
+from kreinlearn.estimators.support import (
+    is_precomputed,
+    learn_support,
+    prediction,
 )
 from kreinlearn.estimators.targets import check_classes, check_weights, normalized
 from kreinlearn.exceptions import ConvergenceWarning, DivergenceWarning
@@ -103,6 +106,9 @@ class KreinLogisticRegression(ClassifierMixin, BaseEstimator):
         Labels.
     dual_coef_ : ndarray of shape (n_columns, n_samples)
         Coefficients a, one row a column solved (one if there are two classes).
+    support_ : ndarray of shape (n_support,)
+        Positions of the training samples that predictions need: those with a nonzero
+        coefficient in any row of ``dual_coef_``. Only they are kept.
     intercept_ : ndarray of shape (n_columns,)
         Intercepts c.
     n_iter_ : int
@@ -126,7 +132,7 @@ class KreinLogisticRegression(ClassifierMixin, BaseEstimator):
         One row for each iteration of each column.
     n_features_in_ : int
         Number of features, if samples are rows of a table.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (``n_features_in_``,)
         Their names, if X has string column names.
 
     See Also
@@ -238,7 +244,6 @@ class KreinLogisticRegression(ClassifierMixin, BaseEstimator):
         watch = watcher(self.verbose)
         if watch is not None:
             watch({"operator": self.operator_, "GiB if dense": dense_bytes(K) / 2**30})
-        self.X_fit_ = None if is_precomputed(self.kernel) else X
         multinomial = self._is_multinomial(solver)
         two = len(self.classes_) == 2
         self._link = link_of(len(self.classes_), multinomial)
@@ -265,6 +270,7 @@ class KreinLogisticRegression(ClassifierMixin, BaseEstimator):
             fit = fit_dual(solver, K, columns, weights, lam, **settings)
         a = fit.a if back is None else back(fit.a)
         self.dual_coef_, self.intercept_ = a.T, fit.c
+        learn_support(self, X)
         self.status_, self.n_iter_ = fit.status, fit.n_iter
         self.residual_, self.history_ = fit.residual, fit.history
         self._warn(fit.crit, isinstance(solver, DualNewton))
@@ -332,9 +338,7 @@ class KreinLogisticRegression(ClassifierMixin, BaseEstimator):
         """Scores of new samples, shape (n_new, n_columns)."""
         check_is_fitted(self)
         X, _ = check_samples(self, X, reset=False, dtype=self.dtype)
-        return np.asarray(
-            prediction(self, X, self.X_fit_, self.dual_coef_.T) + self.intercept_
-        )
+        return prediction(self, X)
 
     def decision_function(self, X: Any) -> Array:
         """Return the scores f.
@@ -343,7 +347,8 @@ class KreinLogisticRegression(ClassifierMixin, BaseEstimator):
         ----------
         X : array-like of shape (n_new, n_features), or whatever the kernel takes
             Samples; with ``kernel="precomputed"`` their similarities with the
-            training samples, of shape (n_new, n_samples).
+            training samples, of shape (n_new, n_samples), or with those of
+            ``support_`` alone, of shape (n_new, n_support).
 
         Returns
         -------

@@ -14,7 +14,6 @@ from kreinlearn.estimators.base import (
     check_kernel,
     check_samples,
     few_threads,
-    is_precomputed,
     takes_matrices,
     training_operator,
 )
@@ -23,6 +22,7 @@ from kreinlearn.estimators.fitting import positive_definite, stored
 from kreinlearn.estimators.judge import Judge, pick, pooling_weights
 from kreinlearn.estimators.logistic import KreinLogisticRegression
 from kreinlearn.estimators.scores import decision, labels, link_of, log_probabilities
+from kreinlearn.estimators.support import is_precomputed, prediction, share_support
 from kreinlearn.estimators.targets import check_classes, check_weights, normalized
 from kreinlearn.exceptions import ConvergenceWarning
 from kreinlearn.kernels.grids import default_grid
@@ -103,6 +103,8 @@ class KreinLogisticRegressionCV(ClassifierMixin, BaseEstimator):
         for calibration plots; NaN where ``cv`` never held it out.
     estimators_ : list of KreinLogisticRegression
         What predictions are made of, fitted to all samples; if ``refit``.
+    support_ : ndarray of shape (n_support,)
+        Positions of the training samples that any of them needs.
     weights_ : ndarray of shape (n_estimators,)
         Their weights, which sum to one.
     n_iter_ : int
@@ -221,6 +223,7 @@ class KreinLogisticRegressionCV(ClassifierMixin, BaseEstimator):
                 )
                 if weight > 0
             ]
+            self.support_ = share_support(self.estimators_)
             self.n_iter_ = max(model.n_iter_ for model in self.estimators_)
         return self
 
@@ -393,9 +396,13 @@ class KreinLogisticRegressionCV(ClassifierMixin, BaseEstimator):
                 "model to predict with: set refit=True and fit again."
             )
         X, _ = self._check_samples(X, reset=False)
-        each = [np.asarray(model.decision_function(X)) for model in self.estimators_]
-        pooled = np.tensordot(self.weights_, np.stack(each), 1)
-        return pooled[:, None] if pooled.ndim == 1 else pooled
+        parts = [X] * len(self.estimators_)
+        if is_precomputed(self.kernel) and X.shape[1] < self.n_features_in_:
+            # Columns of support_, of which each estimator has its own.
+            own = [np.searchsorted(self.support_, e.support_) for e in self.estimators_]
+            parts = [X[:, places] for places in own]
+        each = [prediction(e, K) for e, K in zip(self.estimators_, parts, strict=True)]
+        return np.asarray(np.tensordot(self.weights_, np.stack(each), 1))
 
     def decision_function(self, X: Any) -> Array:
         """Return the averaged scores.

@@ -44,7 +44,7 @@ class SpectrumRepair(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         What `transform` multiplies new rows by; None for "none".
     n_features_in_ : int
         Number of training samples.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (``n_features_in_``,)
         Names of the columns, if K has string column names.
 
     See Also

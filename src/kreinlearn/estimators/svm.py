@@ -14,8 +14,6 @@ from kreinlearn._validation import check_count, check_positive
 from kreinlearn.estimators.base import (
     check_kernel,
     check_samples,
-    is_precomputed,
-    prediction,
     takes_matrices,
     training_gram,
 )
@@ -26,6 +24,11 @@ from kreinlearn.estimators.margin import (
     solve_margin,
 )
 from kreinlearn.estimators.negative import negative_part
+from kreinlearn.estimators.support import (
+    is_precomputed,
+    learn_support,
+    prediction,
+)
 from kreinlearn.estimators.targets import check_classes, check_weights, class_weighted
 from kreinlearn.exceptions import ConvergenceWarning
 
@@ -76,7 +79,6 @@ class _KernelMachine(ClassifierMixin, BaseEstimator, ABC):
         check_classes(y, weights)
 
         K = training_gram(self, X).astype(float, copy=False)
-        self.X_fit_ = None if is_precomputed(self.kernel) else X
         kept = np.flatnonzero(weights)
         if len(kept) < len(y):
             K = K[np.ix_(kept, kept)]
@@ -90,6 +92,7 @@ class _KernelMachine(ClassifierMixin, BaseEstimator, ABC):
         columns = self._solve(K, labels[:, varied], C * weights[kept])
         for j, column in zip(varied, columns, strict=True):
             self.dual_coef_[j, kept], self.intercept_[j] = column.a, column.b
+        learn_support(self, X)
         self.n_iter_ = max(column.n_iter for column in columns)
         converged = all(column.converged for column in columns)
         self.status_ = "converged" if converged else "max_iter"
@@ -117,9 +120,7 @@ class _KernelMachine(ClassifierMixin, BaseEstimator, ABC):
         """Scores of new samples, shape (n_new, n_columns)."""
         check_is_fitted(self)
         X, _ = check_samples(self, X, reset=False, dtype=self.dtype)
-        return np.asarray(
-            prediction(self, X, self.X_fit_, self.dual_coef_.T) + self.intercept_
-        )
+        return prediction(self, X)
 
     def decision_function(self, X: Any) -> Array:
         """Return the scores f.
@@ -128,7 +129,8 @@ class _KernelMachine(ClassifierMixin, BaseEstimator, ABC):
         ----------
         X : array-like of shape (n_new, n_features), or whatever the kernel takes
             Samples; with ``kernel="precomputed"`` their similarities with the
-            training samples, of shape (n_new, n_samples).
+            training samples, of shape (n_new, n_samples), or with those of
+            ``support_`` alone, of shape (n_new, n_support).
 
         Returns
         -------
@@ -196,6 +198,9 @@ class KreinSVC(_KernelMachine):
         Labels.
     dual_coef_ : ndarray of shape (n_columns, n_samples)
         Coefficients a, one row a class, or a single row if there are two. Not sparse.
+    support_ : ndarray of shape (n_support,)
+        Positions of the training samples that predictions need: those with a nonzero
+        coefficient in any row of ``dual_coef_``. Only they are kept.
     intercept_ : ndarray of shape (n_columns,)
         Intercepts b.
     n_iter_ : int
@@ -204,7 +209,7 @@ class KreinSVC(_KernelMachine):
         "converged" or "max_iter", if one class was stopped by it.
     n_features_in_ : int
         Number of features, if samples are rows of a table.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (``n_features_in_``,)
         Their names, if X has string column names.
 
     See Also
@@ -313,6 +318,9 @@ class DCASVC(_KernelMachine):
         Labels.
     dual_coef_ : ndarray of shape (n_columns, n_samples)
         Coefficients a, one row a class, or a single row if there are two.
+    support_ : ndarray of shape (n_support,)
+        Positions of the training samples that predictions need: those with a nonzero
+        coefficient in any row of ``dual_coef_``. Only they are kept.
     intercept_ : ndarray of shape (n_columns,)
         Intercepts b.
     n_iter_ : int
@@ -326,7 +334,7 @@ class DCASVC(_KernelMachine):
         dual over all columns, in units of the decision function.
     n_features_in_ : int
         Number of features, if samples are rows of a table.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (``n_features_in_``,)
         Their names, if X has string column names.
 
     See Also

@@ -1,0 +1,87 @@
+"""Writing files: nothing is lost by accident, and nobody sees half a file."""
+
+import os
+from contextlib import suppress
+from pathlib import Path
+from secrets import token_hex
+from shutil import copymode
+
+
+def check_free(path: str | os.PathLike[str], force: bool = False) -> Path:
+    """Return where a file may be written, or raise.
+
+    Call this before long work, whose result would have no place to go.
+
+    Parameters
+    ----------
+    path : path-like
+        The file to be written.
+    force : bool
+        Whether a file that exists may be replaced.
+
+    Returns
+    -------
+    Path
+        The same.
+
+    Raises
+    ------
+    IsADirectoryError, FileNotFoundError, NotADirectoryError, FileExistsError
+        If it is a folder, its folder is missing or none, or it exists and may not be
+        replaced.
+    """
+    target = Path(path)
+    parent = target.parent
+    if target.is_dir():
+        raise IsADirectoryError(
+            f"{target} is a folder; give the name of a file to write."
+        )
+    if not parent.exists():
+        raise FileNotFoundError(
+            f"The folder {parent} does not exist; make it first, or write elsewhere."
+        )
+    if not parent.is_dir():
+        raise NotADirectoryError(f"{parent} is not a folder; write elsewhere.")
+    if target.is_file() and not force:
+        raise FileExistsError(
+            f"{target} exists already; choose another name, or replace it with "
+            "overwrite=True (--force on the command line)."
+        )
+    return target
+
+
+def replace(path: str | os.PathLike[str], content: bytes) -> None:
+    """Write a file, whole or not at all.
+
+    Parameters
+    ----------
+    path : path-like
+        The file; replaced if it exists.
+    content : bytes
+        What it is to hold.
+
+    Raises
+    ------
+    OSError
+        If it cannot be written; a file that was there is still the same.
+    """
+    # Behind a symbolic link, the file that it points to is replaced, not the link.
+    target = Path(os.path.realpath(path))
+    partial = target.with_name(f".{target.name[:100]}.{token_hex(8)}.partial")
+    try:
+        if os.path.exists(path) and not os.path.isfile(path):  # such as /dev/stdout
+            Path(path).write_bytes(content)
+            return
+        with open(partial, "xb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        if target.exists():
+            copymode(target, partial)
+        os.replace(partial, target)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise type(error)(f"{path} could not be written: {reason}.") from None
+    finally:
+        with suppress(OSError):
+            partial.unlink()
