@@ -2,9 +2,11 @@
 
 import os
 import sys
+import warnings
 from collections.abc import Sequence
 from importlib import import_module
 from importlib.metadata import version
+from typing import TextIO
 
 import click
 
@@ -58,20 +60,40 @@ def main(argv: Sequence[str] | None = None) -> None:
         Arguments; those of the process by default.
     """
     try:
-        code = app.main(args=argv, prog_name="krein", standalone_mode=False)
+        with warnings.catch_warnings():
+            warnings.simplefilter("default", UserWarning)
+            warnings.showwarning = _warning
+            code = app.main(args=argv, prog_name="krein", standalone_mode=False)
     except click.exceptions.NoArgsIsHelpError as error:
         error.show()
         code = 2
     except click.ClickException as error:
-        click.echo(f"krein: {error.format_message()}", err=True)
+        click.echo(f"krein: {_line(error.format_message())}", err=True)
         code = 2
     except BrokenPipeError:  # whoever read our output, such as head, has enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 0
     except (ValueError, TypeError, OSError, MemoryError) as error:
-        click.echo(f"krein: {' '.join(str(error).split())}", err=True)
+        click.echo(f"krein: {_line(error)}", err=True)
         code = 2
     except (click.Abort, KeyboardInterrupt):  # click has ended the line by then
         click.echo("krein: interrupted.", err=True)
         code = 130
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _line(message: object) -> str:
+    """Return a message on one line."""
+    return " ".join(str(message).split())
+
+
+def _warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    """Say a warning as one plain line, without the place in the code."""
+    click.echo(f"krein: warning: {_line(message)}", err=True)

@@ -58,8 +58,8 @@ def default_grid(
     >>> default_grid("rbf", [[0.0], [1.0]])
     {'sigma': [0.25, 0.5, 1.0, 2.0, 4.0]}
     """
-    if kernel == "tl1":
-        return {"ratio": list(RATIOS)}
+    if kernel == "tl1":  # tau and ratio are two ways to say the same
+        return {} if "tau" in (fixed or {}) else {"ratio": list(RATIOS)}
     if isinstance(kernel, str) and kernel in METRICS:
         middle = median_distance(np.asarray(X, dtype=float), METRICS[kernel])
         return {"sigma": [width * middle for width in WIDTHS]}

@@ -193,7 +193,7 @@ def spd_euclid(
     sigma: float | None = None,
     ridge: float = 0.0,
 ) -> Array:
-    """Gaussian of the Euclidean distance, K(S, T) = exp(-|S - T|_F^2 / sigma^2).
+    """Gaussian of the Euclidean distance, ``K(S, T) = exp(-|S - T|_F^2 / sigma^2)``.
 
     Positive definite for every sigma. The distance depends on the units of the
     features: one with a large variance outweighs all others.
@@ -241,7 +241,7 @@ def spd_log_euclid(
 ) -> Array:
     """Gaussian of the log-Euclidean distance.
 
-    K(S, T) = exp(-|log S - log T|_F^2 / sigma^2). Positive definite for every sigma:
+    ``K(S, T) = exp(-|log S - log T|_F^2 / sigma^2)``. Positive definite for all sigma:
     the manifold is flat with this metric. The distance does not change if S and T are
     rotated, inverted, or scaled by one number.
 
@@ -287,10 +287,10 @@ def spd_affine_invariant(
 ) -> Array:
     """Gaussian of the affine-invariant distance.
 
-    K(S, T) = exp(-|log(S^(-1/2) T S^(-1/2))|_F^2 / sigma^2). Indefinite in general for
-    d > 1: the manifold is curved with this metric. The distance does not change if S
-    and T become A S A' and A T A', whatever the invertible A, or if both are inverted.
-    Hence no scaling or mixing of the features behind them matters.
+    ``K(S, T) = exp(-|log(S^(-1/2) T S^(-1/2))|_F^2 / sigma^2)``. Indefinite in general
+    for d > 1: the manifold is curved with this metric. The distance does not change if
+    S and T become A S A' and A T A', whatever the invertible A, or if both are
+    inverted. Hence no scaling or mixing of the features behind them matters.
 
     Parameters
     ----------

@@ -39,7 +39,7 @@ __all__ = [
 def rbf(
     X: ArrayLike, Y: ArrayLike | None = None, *, sigma: float | None = None
 ) -> Array:
-    """Gaussian kernel, K(x, z) = exp(-|x - z|^2 / sigma^2).
+    """Gaussian kernel, ``K(x, z) = exp(-|x - z|^2 / sigma^2)``.
 
     Positive definite. Scikit-learn writes gamma for 1 / sigma^2.
 
@@ -71,7 +71,7 @@ def rbf(
 def laplacian(
     X: ArrayLike, Y: ArrayLike | None = None, *, sigma: float | None = None
 ) -> Array:
-    """Laplacian kernel, K(x, z) = exp(-|x - z|_1 / sigma).
+    """Laplacian kernel, ``K(x, z) = exp(-|x - z|_1 / sigma)``.
 
     Positive definite.
 
@@ -107,7 +107,7 @@ def tl1(
     tau: float | None = None,
     ratio: float | None = None,
 ) -> Array:
-    """TL1, the truncated L1 distance kernel, K(x, z) = max(tau - |x - z|_1, 0).
+    """TL1, the truncated L1 distance kernel, ``K(x, z) = max(tau - |x - z|_1, 0)``.
 
     Positive definite for m = 1, indefinite in general beyond. Piecewise linear, with
     compact support.
@@ -156,7 +156,7 @@ def gaussian_difference(
 ) -> Array:
     """Difference of two Gaussians, a narrow one minus a multiple of a wide one.
 
-    With d = |x - z|,
+    With ``d = |x - z|``,
     K(x, z) = exp(-d^2 / sigma_narrow^2) - weight exp(-d^2 / sigma_wide^2).
     Indefinite in general: near samples attract each other, those farther off repel.
 
@@ -198,7 +198,7 @@ def gaussian_difference(
 def epanechnikov(
     X: ArrayLike, Y: ArrayLike | None = None, *, sigma: float | None = None
 ) -> Array:
-    """Epanechnikov kernel, K(x, z) = max(1 - |x - z|^2 / sigma^2, 0).
+    """Epanechnikov kernel, ``K(x, z) = max(1 - |x - z|^2 / sigma^2, 0)``.
 
     Indefinite in general, with compact support.
 
@@ -234,7 +234,7 @@ def epanechnikov(
 
 
 def log(X: ArrayLike, Y: ArrayLike | None = None, *, degree: float = 2.0) -> Array:
-    """Logarithmic kernel, K(x, z) = -log(1 + |x - z|^degree).
+    """Logarithmic kernel, ``K(x, z) = -log(1 + |x - z|^degree)``.
 
     Conditionally positive definite for degree <= 2; its trace is 0, hence it has
     eigenvalues of both signs.
@@ -271,7 +271,7 @@ def log(X: ArrayLike, Y: ArrayLike | None = None, *, degree: float = 2.0) -> Arr
 
 
 def power(X: ArrayLike, Y: ArrayLike | None = None, *, degree: float = 1.0) -> Array:
-    """Power distance kernel, K(x, z) = -|x - z|^degree.
+    """Power distance kernel, ``K(x, z) = -|x - z|^degree``.
 
     Conditionally positive definite for degree <= 2; its trace is 0, hence it has
     eigenvalues of both signs.

@@ -39,17 +39,21 @@ def _cell(value: object) -> str:
     return f"{value!s:>12}"
 
 
-def watcher(verbose: int) -> Callable[[Row], bool] | None:
+def watcher(
+    verbose: int | Callable[[Row], bool],
+) -> Callable[[Row], bool] | None:
     """Return what an estimator's ``verbose`` asks for.
 
     Parameters
     ----------
-    verbose : int
-        Zero for silence.
+    verbose : int or callable
+        Zero for silence; a callable is the callback itself.
 
     Returns
     -------
     callable or None
         A callback for a solver.
     """
+    if callable(verbose):
+        return verbose
     return Printer() if verbose else None

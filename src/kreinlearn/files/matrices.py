@@ -1,0 +1,203 @@
+"""Gram matrices in NumPy's files, with their labels; nothing in them is ever run."""
+
+import math
+import warnings
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+
+from kreinlearn._typing import Array
+from kreinlearn._validation import check_fits
+from kreinlearn.files.table import Table, as_labels
+from kreinlearn.files.text import lines_of
+
+MATRICES = ("K", "S")
+"""Names under which the matrix of an npz file is looked for."""
+LABELS = "y"
+"""Name of the labels in an npz file."""
+
+
+def read_gram(path: Path, *, target: str | None, labels: bool, square: bool) -> Table:
+    """Return the Gram matrix in an npz or npy file.
+
+    Parameters
+    ----------
+    path : Path
+        The file. In npz the matrix is named K or S, or is the only one with two
+        dimensions.
+    target : str or None
+        In npz the name of the labels, "y" by default; for npy another file.
+    labels : bool
+        Whether labels are needed.
+    square : bool
+        Whether the matrix must be square.
+
+    Returns
+    -------
+    Table
+        With K, and y if there are labels.
+    """
+    if path.suffix.lower() == ".npy":
+        if labels and target is None:
+            raise ValueError(
+                f"{path} holds no labels; name a file with one label for each row as "
+                "the target (--target on the command line), or save both with "
+                "numpy.savez(path, K=K, y=y)."
+            )
+        with open(path, "rb") as stream:
+            K = _matrix(path, "the array", stream)
+        found = None if target is None else _other_labels(Path(target))
+    else:
+        K, found = _from_npz(path, target, labels)
+    _check(path, K, square)
+    name = (target or LABELS) if found is not None else None
+    if found is not None:
+        found = found.reshape(-1) if 1 in found.shape[1:] else found
+        if found.shape != K.shape[:1]:
+            raise ValueError(
+                f"{path}: {len(K)} labels were expected, one for each row of the "
+                f"matrix, got an array of shape {found.shape} in {name!r}."
+            )
+        if labels:
+            rows = range(1, len(K) + 1)
+            found = as_labels(found, rows, f"{path}, {name!r}", unit="row")
+    return Table(str(path), K=K, y=found, target=name)
+
+
+def _from_npz(
+    path: Path, target: str | None, labels: bool
+) -> tuple[Array, Array | None]:
+    with open(path, "rb") as file:
+        with _damaged(path):
+            archive = zipfile.ZipFile(file)
+            members = {
+                name.removesuffix(".npy"): name
+                for name in archive.namelist()
+                if name.endswith(".npy")
+            }
+            shapes = {
+                name: _header(archive.open(member))[0]
+                for name, member in members.items()
+            }
+        chosen = _chosen(path, shapes)
+        K = _matrix(path, repr(chosen), _member(path, archive, members[chosen]))
+        name = target or LABELS
+        if name in shapes:
+            stream = _member(path, archive, members[name])
+            return K, _array(path, repr(name), stream)
+    if labels or target is not None:
+        raise ValueError(
+            f"{path} has no labels named {name!r}; it holds {_listed(shapes)}. Name "
+            "the array of labels as the target (--target on the command line)."
+        )
+    return K, None
+
+
+def _chosen(path: Path, shapes: dict[str, tuple[int, ...]]) -> str:
+    """Return the name of the matrix among the arrays of a file."""
+    named = [name for name in MATRICES if name in shapes]
+    # One column alone is labels, written as a column.
+    wide = [n for n, shape in shapes.items() if len(shape) == 2 and shape[1] > 1]
+    chosen = named[:1] or wide
+    if len(chosen) != 1:
+        raise ValueError(
+            f"{path} must hold a matrix named 'K' or 'S', or one matrix only, got "
+            f"{_listed(shapes) or 'no arrays'}."
+        )
+    return chosen[0]
+
+
+def _listed(shapes: dict[str, tuple[int, ...]]) -> str:
+    return ", ".join(f"{name!r} {shape}" for name, shape in shapes.items())
+
+
+def _member(path: Path, archive: zipfile.ZipFile, name: str) -> IO[bytes]:
+    with _damaged(path):
+        return archive.open(name)
+
+
+@contextmanager
+def _damaged(path: Path) -> Iterator[None]:
+    """Turn whatever reading a bad file raises into one sentence.
+
+    NumPy parses its header as Python, and zip files can be wrong in many ways, so
+    that the errors are of many kinds.
+    """
+    try:
+        with warnings.catch_warnings():  # of headers that Python 2 wrote
+            warnings.simplefilter("ignore", UserWarning)
+            yield
+    except MemoryError:
+        raise
+    except Exception as error:
+        reason = next(iter(str(error).splitlines()), type(error).__name__).rstrip(".")
+        raise ValueError(f"{path} is damaged or not NumPy's: {reason}.") from None
+
+
+def _header(stream: IO[bytes]) -> tuple[tuple[int, ...], np.dtype[Any]]:
+    """Return shape and type of the array that a stream begins with."""
+    version = np.lib.format.read_magic(stream)
+    if version == (1, 0):
+        shape, _, dtype = np.lib.format.read_array_header_1_0(stream)
+    else:
+        shape, _, dtype = np.lib.format.read_array_header_2_0(stream)
+    return shape, dtype
+
+
+def _array(path: Path, name: str, stream: IO[bytes]) -> Array:
+    """Return an array whose size is known before it is read."""
+    with _damaged(path):
+        shape, dtype = _header(stream)
+    if dtype.hasobject:
+        raise ValueError(
+            f"{path}: {name} is an array of Python objects, which could run code and "
+            "is not read; save it as numbers or text, e.g. y.astype(str)."
+        )
+    check_fits(math.prod(shape[:-1]), shape[-1] if shape else 1, dtype, str(path))
+    with _damaged(path):
+        stream.seek(0)
+        array: Array = np.lib.format.read_array(stream, allow_pickle=False)
+        return array.astype(str) if array.dtype.kind == "S" else array
+
+
+def _matrix(path: Path, name: str, stream: IO[bytes]) -> Array:
+    K = _array(path, name, stream)
+    if K.dtype.kind not in "fiub":
+        raise ValueError(
+            f"{path}: {name} must hold real numbers, got an array of type {K.dtype}."
+        )
+    return K if K.dtype in (np.float32, np.float64) else K.astype(float)
+
+
+def _other_labels(path: Path) -> Array:
+    """Return labels from a file of their own."""
+    if path.is_dir() or not path.exists():
+        raise FileNotFoundError(
+            f"The target of a matrix in npy is a file of labels, but there is no file "
+            f"{path}."
+        )
+    if path.suffix.lower() == ".npy":
+        with open(path, "rb") as stream:
+            return _array(path, "the array", stream)
+    return np.array([line.strip() for line in lines_of(path) if line.strip()])
+
+
+def _check(path: Path, K: Array, square: bool) -> None:
+    if K.ndim != 2 or 0 in K.shape:
+        raise ValueError(f"{path} must hold a matrix, got an array of shape {K.shape}.")
+    if square and K.shape[0] != K.shape[1]:
+        raise ValueError(
+            f"{path} must hold a square Gram matrix, one row and one column a training "
+            f"sample, got shape {K.shape}."
+        )
+    if not (np.isfinite(K.min()) and np.isfinite(K.max())):
+        row = next(i for i, values in enumerate(K) if not np.isfinite(values).all())
+        column = int(np.isfinite(K[row]).argmin())
+        raise ValueError(
+            f"{path} must hold finite similarities, got {K[row, column]} in row "
+            f"{row + 1}, column {column + 1}."
+        )

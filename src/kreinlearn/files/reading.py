@@ -1,0 +1,129 @@
+"""One function that reads every kind of file we know, by the ending of its name."""
+
+import os
+from collections.abc import Collection, Sequence
+from pathlib import Path
+
+from kreinlearn.files.matrices import read_gram
+from kreinlearn.files.parquet import parquet_names, read_parquet
+from kreinlearn.files.svmlight import read_svmlight
+from kreinlearn.files.table import Table, build
+from kreinlearn.files.text import cells_of, names_of
+
+SPARSE = (".libsvm", ".svm", ".svmlight")
+GRAMS = (".npz", ".npy")
+COMPRESSED = (".csv", ".tsv", *SPARSE)
+"""Endings that may be followed by .gz."""
+
+
+def read(
+    path: str | os.PathLike[str],
+    *,
+    target: str | None = None,
+    header: bool | None = None,
+    labels: bool = True,
+    text: Collection[str] = (),
+    names: Sequence[str] = (),
+    square: bool = True,
+) -> Table:
+    """Return the samples in a file.
+
+    Parameters
+    ----------
+    path : path-like
+        A table (csv, tsv, parquet), LIBSVM text (libsvm, svm, svmlight), or a Gram
+        matrix (npz, npy); text may be compressed (.gz).
+    target : str, optional
+        Name or position (from 1; -1 is the last) of the column of labels; the last by
+        default. In npz the name of the array, "y" by default; for npy the file.
+    header : bool, optional
+        Whether the first line holds names; by default if no cell of it is a number.
+    labels : bool
+        Whether labels are needed. If not, all columns are features without ``target``.
+    text : collection of str
+        Columns to leave as text, even if their cells look like numbers.
+    names : sequence of str
+        Features that LIBSVM text has, at least, though its lines leave them out.
+    square : bool
+        Whether a Gram matrix must be square: similarities among training samples.
+
+    Returns
+    -------
+    Table
+        The samples.
+
+    Raises
+    ------
+    ValueError, OSError, MemoryError
+        One sentence with the file, the line and the column that are bad.
+    """
+    place, kind = _checked(path)
+    if kind in GRAMS:
+        return read_gram(place, target=target, labels=labels, square=square)
+    if kind in SPARSE:
+        if target is not None:
+            raise ValueError(
+                f"{path} is LIBSVM text, whose labels come first in each line; leave "
+                f"out the target, got {target!r}."
+            )
+        return read_svmlight(place, labels=labels, names=names)
+    if kind == ".parquet":
+        return read_parquet(place, target=target, labels=labels, text=text)
+    found, columns, lines, has_header = cells_of(place, kind == ".tsv", header)
+    return build(
+        str(path),
+        found,
+        columns,
+        lines,
+        target=target,
+        header=has_header,
+        labels=labels,
+        text=text,
+    )
+
+
+def column_names(
+    path: str | os.PathLike[str], header: bool | None = None
+) -> tuple[list[str], bool] | None:
+    """Return the names of the columns of a table without reading all of it.
+
+    Parameters
+    ----------
+    path : path-like
+        The file.
+    header : bool, optional
+        As in `read`.
+
+    Returns
+    -------
+    names : list of str
+        Names, or positions from 1.
+    header : bool
+        Whether they are names from the file.
+
+        None instead of both for LIBSVM text and Gram matrices.
+    """
+    place, kind = _checked(path)
+    if kind in GRAMS or kind in SPARSE:
+        return None
+    if kind == ".parquet":
+        return parquet_names(place), True
+    return names_of(place, kind == ".tsv", header)
+
+
+def _checked(path: str | os.PathLike[str]) -> tuple[Path, str]:
+    """Return the path of a file that exists and its ending, without .gz."""
+    place = Path(path)
+    if place.is_dir():
+        raise IsADirectoryError(f"{path} is a folder; a file with data was expected.")
+    if not place.exists():
+        raise FileNotFoundError(f"There is no file {path}.")
+    endings = [ending.lower() for ending in place.suffixes]
+    compressed = endings[-1:] == [".gz"]
+    kind = "".join(endings[-2:-1] if compressed else endings[-1:])
+    if kind not in COMPRESSED and (compressed or kind not in (".parquet", *GRAMS)):
+        raise ValueError(
+            f"The name of {path} must end with .csv, .tsv, .libsvm, .svm or .svmlight "
+            "(each also with .gz), .parquet, .npz or .npy, to tell what is in it."
+        )
+    return place, kind

@@ -1,0 +1,200 @@
+"""Lines of text files, plain or compressed, and the cells of tables in them."""
+
+import csv
+import gzip
+import zlib
+from collections.abc import Iterator
+from itertools import chain
+from pathlib import Path
+
+from kreinlearn._validation import BYTES_RESERVED, available_bytes
+from kreinlearn.files.table import MISSING, number
+
+CELL_BYTES = 70
+"""Memory that a cell takes while a table is read: a short text and where it is."""
+LOOK_EVERY = 10_000
+"""Rows after which it is looked whether the table still fits in memory."""
+
+
+def lines_of(path: Path) -> Iterator[str]:
+    """Yield the lines of a text file, or raise with the number of the bad one.
+
+    Parameters
+    ----------
+    path : Path
+        UTF-8 text, compressed if the name ends with .gz.
+
+    Yields
+    ------
+    str
+        A line with its end, without a mark of the byte order.
+    """
+    opened = gzip.open if path.suffix.lower() == ".gz" else open
+    line = 0
+    try:
+        with opened(path, "rb") as stream:
+            for line, raw in enumerate(stream, 1):
+                if b"\0" in raw:
+                    raise ValueError(
+                        f"{path}, line {line}: text in UTF-8 was expected, got zero "
+                        "bytes, as in binary files and UTF-16."
+                    )
+                yield raw.decode("utf-8-sig" if line == 1 else "utf-8")
+    except UnicodeDecodeError as error:
+        byte = error.object[error.start]
+        raise ValueError(
+            f"{path}, line {line}: text in UTF-8 was expected, got byte "
+            f"0x{byte:02x} at place {error.start + 1}; save the file as UTF-8."
+        ) from None
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        if "Not a gzipped file" in str(error):
+            raise ValueError(
+                f"{path} is not compressed by gzip, though its name ends with .gz."
+            ) from None
+        raise ValueError(
+            f"{path} is damaged after line {line}: it is cut off or not what gzip "
+            "wrote; make or download it again."
+        ) from None
+
+
+def rows_of(path: Path, tabs: bool) -> Iterator[tuple[int, list[str]]]:
+    """Yield the rows of a table with the line that each begins in.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    tabs : bool
+        Whether cells are separated by tabs; otherwise by commas, or by semicolons if
+        the first line has these and no comma.
+
+    Yields
+    ------
+    line : int
+        From 1; blank lines are counted, but not yielded.
+    row : list of str
+        Cells without spaces around them, as many as in the first row.
+    """
+    lines = lines_of(path)
+    begin: list[str] = []
+    while not (begin and begin[-1].strip()):
+        line_or_end = next(lines, None)
+        if line_or_end is None:
+            raise ValueError(
+                f"{path} is empty; a table, one sample a line, was expected."
+            )
+        begin.append(line_or_end)
+    is_semicolon = "," not in begin[-1] and ";" in begin[-1]
+    reader = csv.reader(
+        chain(begin, lines),
+        delimiter="\t" if tabs else ";" if is_semicolon else ",",
+        skipinitialspace=not tabs,
+        strict=True,
+    )
+    width, before = 0, 0
+    while True:
+        try:
+            row = next(reader, None)
+        except csv.Error as error:
+            raise ValueError(f"{path}, line {before + 1}: {error}.") from None
+        if row is None:
+            return
+        line, before = before + 1, reader.line_num
+        row = list(map(str.strip, row))
+        if not row or row == [""]:
+            continue
+        width = width or len(row)
+        if len(row) != width:
+            raise ValueError(
+                f"{path}, line {line}: {width} cells were expected as in the first "
+                f"line, got {len(row)}."
+            )
+        yield line, row
+
+
+def cells_of(
+    path: Path, tabs: bool, header: bool | None
+) -> tuple[list[str], list[tuple[str, ...]], list[int], bool]:
+    """Return a table as text.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    tabs : bool
+        As in `rows_of`.
+    header : bool or None
+        Whether the first row holds names; None: if no cell of it is a number.
+
+    Returns
+    -------
+    names : list of str
+        From the header, or positions from 1.
+    columns : list of tuple of str
+        Cells of each column.
+    lines : list of int
+        Line of each row.
+    header : bool
+        Whether there is one.
+    """
+    rows = rows_of(path, tabs)
+    line, first, header = _first(path, rows, header)
+    lines: list[int] = []
+    cells: list[list[str]] = []
+    free = available_bytes()
+    for at, row in rows if header else chain([(line, first)], rows):
+        lines.append(at)
+        cells.append(row)
+        needed = CELL_BYTES * len(lines) * len(row)
+        if free and len(lines) % LOOK_EVERY == 0 and needed > BYTES_RESERVED * free:
+            raise MemoryError(
+                f"{path} does not fit in memory: its first {len(lines):,} rows of "
+                f"{len(row):,} cells take {needed / 2**30:.1f} GiB of the "
+                f"{free / 2**30:.1f} GiB available. Use fewer samples."
+            )
+    columns: list[tuple[str, ...]] = list(zip(*cells, strict=True))
+    columns = columns or [()] * len(first)
+    return _names(path, first, header), columns, lines, header
+
+
+def names_of(path: Path, tabs: bool, header: bool | None) -> tuple[list[str], bool]:
+    """Return the names of the columns, and whether they are in the file.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    tabs, header
+        As in `cells_of`.
+
+    Returns
+    -------
+    names : list of str
+        From the header, or positions from 1.
+    header : bool
+        Whether there is one.
+    """
+    _, first, has_header = _first(path, rows_of(path, tabs), header)
+    return _names(path, first, has_header), has_header
+
+
+def _first(
+    path: Path, rows: Iterator[tuple[int, list[str]]], header: bool | None
+) -> tuple[int, list[str], bool]:
+    """Return the first row, its line, and whether it is a header."""
+    line, first = next(rows)
+    if header is None:
+        header = all(number(cell) is None for cell in first)
+    return line, first, header
+
+
+def _names(path: Path, first: list[str], header: bool) -> list[str]:
+    if not header:
+        return [str(place) for place in range(1, len(first) + 1)]
+    for place, name in enumerate(first, 1):
+        if name in MISSING:
+            raise ValueError(
+                f"{path}: column {place} of the header has no name, got "
+                f"{name!r}; name it, or remove the column if it only counts the rows."
+            )
+    return first

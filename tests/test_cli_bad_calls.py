@@ -1,0 +1,394 @@
+"""A catalogue of bad calls: one line each, and nothing is written.
+
+Every call ends with exit code 2 and one line on stderr that names what is wrong; the
+folder it ran in holds the same files, byte for byte, as before.
+"""
+
+import contextlib
+import gzip
+import io
+import json
+import os
+import pickle
+import shlex
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from kreinlearn import KreinSVC, cli, save
+from tests.test_cli import run
+
+try:
+    import resource
+except ImportError:  # not on Windows
+    resource = None
+
+TOO_LARGE = 1000
+"""Bytes that a file may have where the disk is said to be full."""
+
+
+class Trap:
+    """Writes a file if it is ever unpickled."""
+
+    def __reduce__(self):
+        return (os.mkdir, ("code-was-run",))
+
+
+def rows(n, cells):
+    """Return n lines of a table, each cell made from the number of the line."""
+    return "".join(",".join(str(cell(i)) for cell in cells) + "\n" for i in range(n))
+
+
+def A(i):
+    return i * i % 7 / 4
+
+
+def B(i):
+    return i * 5 % 11
+
+
+def KIND(i):
+    return "yes" if i % 7 < 3 else "no"
+
+
+GOOD = "a,b,kind\n" + rows(24, [A, B, KIND])
+LINES = GOOD.splitlines(keepends=True)
+
+
+def with_line(number, line):
+    """Return the good table with another line, counted from 1."""
+    return "".join([*LINES[: number - 1], line + "\n", *LINES[number:]])
+
+
+TABLES = {
+    "good.csv": GOOD,
+    "empty.csv": "",
+    "binary.csv": b"\x7fELF\0\0\1\n1,2,3\n",
+    "one.csv": "a\n1\n2\n",
+    "nan.csv": with_line(6, "1,,yes"),
+    "word.csv": with_line(17, "1,abc,yes"),
+    "color.csv": "a,color,kind\n" + rows(24, [A, lambda i: "rgb"[i % 3], KIND]),
+    "ragged.csv": with_line(9, "1,2"),
+    "twice.csv": with_line(1, "a,a,kind"),
+    "inf.csv": with_line(3, "1,inf,yes"),
+    "single.csv": "a,b,kind\n" + rows(24, [A, B, lambda i: "yes"]),
+    "price.csv": "a,b,price\n" + rows(24, [A, B, lambda i: i + 0.5]),
+    "plain.csv.gz": GOOD.encode(),
+    "cut.csv.gz": gzip.compress(GOOD.encode() * 40)[:-40],
+    "latin.csv": with_line(4, "1,2,\xfc").encode("latin1"),
+    "unlabeled.csv": with_line(5, "1,2,"),
+    "header.csv": "a,b,kind\n",
+    "quote.csv": with_line(8, '1,"2,yes'),
+    "hollow.csv": "a,b,kind\n" + rows(24, [A, lambda i: "", KIND]),
+    "unnamed.csv": with_line(1, ",b,kind"),
+    "sheet.xlsx": GOOD,
+    "rare.csv": with_line(9, "1,2,rare"),
+    "only-a.csv": "a\n1\n2\n",
+    "bare.csv": rows(5, [A] * 4),
+    "words.csv": "a,b\nlow,1\nhigh,2\n",
+    "holes.csv": "a,b\n1,2\n1,\n",
+    "broken.svm": "1 1:0.5\n0 1:x\n",
+    "unsorted.svm": "1 3:0.5 2:1\n",
+    "broken.parquet": b"PAR1 but no more",
+    "text.krein": "this is no model\n",
+    "taken.krein": "something else",
+    "taken.csv": "something else",
+}
+K = np.array([[2.0, 1.0], [1.0, -2.0]]).repeat(6, 0).repeat(6, 1)
+Y = np.arange(12) // 3 % 2
+GRAMS = {
+    "gram.npz": {"K": K, "y": Y},
+    "nothing.npz": {"y": Y},
+    "two.npz": {"A": K, "B": K, "y": Y},
+    "wide.npz": {"K": K[:6], "y": Y[:6]},
+    "skew.npz": {"K": K + np.triu(K), "y": Y},
+    "objects.npz": {"K": K, "y": np.array([Trap()] * 12, dtype=object)},
+    "short.npz": {"K": K, "y": Y[:5]},
+    "bare.npz": {"K": K},
+    "nan.npz": {"K": np.where(K < 0, np.nan, K), "y": Y},
+}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Return a folder with good and bad files of all kinds."""
+    folder = tmp_path_factory.mktemp("calls")
+    for name, content in TABLES.items():
+        raw = content.encode() if isinstance(content, str) else content
+        (folder / name).write_bytes(raw)
+    for name, arrays in GRAMS.items():
+        np.savez(folder / name, **arrays)
+    np.save(folder / "alone.npy", K)
+    whole = (folder / "gram.npz").read_bytes()
+    (folder / "cut.npz").write_bytes(whole[: len(whole) // 2])
+    (folder / "a-folder").mkdir()
+    pd.DataFrame({"a": [1.0]}).to_parquet(folder / "good.parquet")
+    with contextlib.redirect_stdout(io.StringIO()):
+        for train, out in (("good.csv", "good.krein"), ("gram.npz", "gram.krein")):
+            call = ["fit", str(folder / train), "-o", str(folder / out), "--lam", "0.1"]
+            with pytest.raises(SystemExit, match="0"):
+                cli.main(call)
+    X = pd.read_csv(folder / "good.csv")
+    save(KreinSVC().fit(X[["a", "b"]] / 11, X["kind"]), folder / "svc.krein")
+    bad_models(folder)
+    return folder
+
+
+def bad_models(folder):
+    """Write files that look like models, more or less."""
+    good = folder / "good.krein"
+    whole = good.read_bytes()
+    (folder / "cut.krein").write_bytes(whole[: len(whole) // 2])
+    (folder / "pickle.krein").write_bytes(pickle.dumps(Trap()))
+    stamp = "kreinlearn.json"
+    for name in ("future.krein", "unsigned.krein", "evil.krein"):
+        with zipfile.ZipFile(good) as old, zipfile.ZipFile(folder / name, "w") as new:
+            for member in old.namelist():
+                content = old.read(member)
+                if member == stamp and name == "unsigned.krein":
+                    continue
+                if member == stamp and name == "future.krein":
+                    content = json.dumps(json.loads(content) | {"format": 99}).encode()
+                if member == "schema.json" and name == "evil.krein":
+                    content = content.replace(b"MinMaxScaler", b"MaxMinScaler")
+                new.writestr(member, content)
+
+
+FIT = "fit {} -o new.krein"
+LAM = "fit good.csv --lam 0.1 -o "
+# What the call is: the call, and words of the line that it must get.
+CALLS = {
+    # files
+    "no such file": (FIT.format("none.csv"), ["no file none.csv"]),
+    "a folder": (FIT.format("a-folder"), ["a-folder is a folder"]),
+    "empty": (FIT.format("empty.csv"), ["empty.csv is empty"]),
+    "binary": (FIT.format("binary.csv"), ["binary.csv, line 1", "UTF-8"]),
+    "one column": (FIT.format("one.csv"), ["one.csv", "one column only"]),
+    "missing value": (FIT.format("nan.csv"), ["line 6, column 'b'", "--impute"]),
+    "word in numbers": (FIT.format("word.csv"), ["'abc' in line 17, column 'b'"]),
+    "categories": (FIT.format("color.csv"), ["'color'", "'r'", "--one-hot"]),
+    "ragged": (FIT.format("ragged.csv"), ["line 9", "3 cells", "got 2"]),
+    "same name twice": (FIT.format("twice.csv"), ["'a' 2 times"]),
+    "no name": (FIT.format("unnamed.csv"), ["column 1", "no name"]),
+    "infinite": (FIT.format("inf.csv"), ["inf in line 3, column 'b'"]),
+    "one class": (FIT.format("single.csv"), ["'kind'", "one class only, 'yes'"]),
+    "regression": (FIT.format("price.csv"), ["'price'", "a regression target", "24"]),
+    "not gzip": (FIT.format("plain.csv.gz"), ["not compressed by gzip"]),
+    "cut gzip": (FIT.format("cut.csv.gz"), ["cut.csv.gz is damaged"]),
+    "other encoding": (FIT.format("latin.csv"), ["line 4", "0xfc", "UTF-8"]),
+    "no label": (FIT.format("unlabeled.csv"), ["no label in line 5"]),
+    "header only": (FIT.format("header.csv"), ["no samples"]),
+    "open quote": (FIT.format("quote.csv"), ["quote.csv, line 8"]),
+    "empty column": (FIT.format("hollow.csv --impute"), ["'b' has no value"]),
+    "unknown ending": (FIT.format("sheet.xlsx"), ["sheet.xlsx must end with .csv"]),
+    "damaged libsvm": (FIT.format("broken.svm"), ["line 2", "'1:x'"]),
+    "unsorted libsvm": (FIT.format("unsorted.svm"), ["line 1", "2 after 3"]),
+    "damaged parquet": (FIT.format("broken.parquet"), ["broken.parquet is damaged"]),
+    "target of libsvm": (FIT.format("broken.svm --target 1"), ["come first", "'1'"]),
+    # Gram matrices
+    "no matrix": (FIT.format("nothing.npz"), ["'K' or 'S'", "'y' (12,)"]),
+    "two matrices": (FIT.format("two.npz"), ["'K' or 'S'", "'A' (12, 12)"]),
+    "not square": (FIT.format("wide.npz"), ["square", "(6, 12)"]),
+    "asymmetric": (FIT.format("skew.npz"), ["symmetric", "(K + K.T) / 2"]),
+    "pickled labels": (FIT.format("objects.npz"), ["'y'", "could run code"]),
+    "too few labels": (FIT.format("short.npz"), ["12 labels", "(5,)"]),
+    "no labels": (FIT.format("bare.npz"), ["no labels named 'y'", "--target"]),
+    "NaN in matrix": (FIT.format("nan.npz"), ["nan in row 7, column 7"]),
+    "cut npz": (FIT.format("cut.npz"), ["cut.npz is damaged"]),
+    "kernel of matrix": (FIT.format("gram.npz --kernel rbf"), ["Gram", "--kernel"]),
+    "npy without labels": (FIT.format("alone.npy"), ["no labels", "--target"]),
+    "npy, no such labels": (FIT.format("alone.npy --target y.txt"), ["file y.txt"]),
+    # settings
+    "no such column": (FIT.format("good.csv --target z"), ["'z'", "'a', 'b', 'kind'"]),
+    "target 9": (FIT.format("good.csv --target 9"), ["from 1 to 3", "got 9"]),
+    "target 0": (FIT.format("good.csv --target 0"), ["from 1 to 3", "got 0"]),
+    "no such kernel": (FIT.format("good.csv --kernel moon"), ["'moon'", "'tl1'"]),
+    "SPD kernel": (FIT.format("good.csv --kernel spd_stein"), ["'spd_stein'"]),
+    "parameter": (
+        FIT.format("good.csv --kernel rbf --param tau=1"),
+        ["'rbf' takes 'sigma'", "got 'tau'"],
+    ),
+    "bad parameter": (
+        FIT.format("good.csv --kernel rbf --param sigma=-1"),
+        ["'sigma' must be a positive number", "-1"],
+    ),
+    "no =": (FIT.format("good.csv --kernel rbf --param sigma"), ["NAME=", "'sigma'"]),
+    "= word": (FIT.format("good.csv --kernel rbf --param sigma=x"), ["'sigma=x'"]),
+    "param alone": (FIT.format("good.csv --param sigma=1"), ["needs --kernel"]),
+    "lam 0": (FIT.format("good.csv --lam 0"), ["'lam'", "positive", "0.0"]),
+    "lam negative": (FIT.format("good.csv --lam -2"), ["'lam'", "positive", "-2.0"]),
+    "lam NaN": (FIT.format("good.csv --lam nan"), ["'lam'", "positive", "nan"]),
+    "lam word": (FIT.format("good.csv --lam small"), ["--lam", "'small'"]),
+    "lam and cv": (FIT.format("good.csv --lam 1 --cv 5"), ["leave out --cv"]),
+    "cv 1": (FIT.format("good.csv --cv 1"), ["--cv", "x>=2"]),
+    "cv 20": (FIT.format("good.csv --cv 20"), ["20 folds", "'no'", "--cv 12"]),
+    "rare class": (FIT.format("rare.csv"), ["'rare' has 1 sample;", "remove it"]),
+    "no such norm": (FIT.format("good.csv --norm l2"), ["'l2'", "'hilbert'"]),
+    "no TRAIN": ("fit -o new.krein", ["TRAIN"]),
+    "no MODEL": ("fit good.csv", ["--out"]),
+    "unknown option": (FIT.format("good.csv --fast"), ["--fast"]),
+    # output
+    "output exists": (LAM + "taken.krein", ["taken.krein exists", "--force"]),
+    "output is a folder": (LAM + "a-folder", ["a-folder is a folder"]),
+    "no such folder": (LAM + "none/new.krein", ["folder none does not exist"]),
+    "below a file": (LAM + "good.csv/new.krein", ["good.csv is not a folder"]),
+    "unwritable": (LAM + "/proc/new.krein", ["/proc/new.krein could not be written"]),
+    # models
+    "no such model": ("predict none.krein good.csv", ["no file none.krein"]),
+    "model is a folder": ("predict a-folder good.csv", ["a-folder is a folder"]),
+    "text as model": ("predict text.krein good.csv", ["text.krein is not a model"]),
+    "table as model": ("predict good.csv good.csv", ["good.csv is not a model"]),
+    "cut model": ("predict cut.krein good.csv", ["cut.krein", "damaged"]),
+    "model of tomorrow": ("predict future.krein good.csv", ["newer", "upgrade"]),
+    "pickle": ("predict pickle.krein good.csv", ["pickle.krein is not a model"]),
+    "no stamp": ("predict unsigned.krein good.csv", ["unsigned.krein is not a model"]),
+    "unknown type": ("predict evil.krein good.csv", ["evil.krein", "MaxMinScaler"]),
+    "no probabilities": (
+        "predict svc.krein good.csv --proba",
+        ["KreinSVC", "no predi"],
+    ),
+    # data for a model
+    "no such data": ("predict good.krein none.csv", ["no file none.csv"]),
+    "empty data": ("predict good.krein empty.csv", ["empty.csv is empty"]),
+    "missing column": ("predict good.krein only-a.csv", ["lacks column 'b'"]),
+    "too many columns": (
+        "predict good.krein bare.csv",
+        ["2 columns or, with", "got 4"],
+    ),
+    "word in data": ("predict good.krein words.csv", ["'low' in line 2, column 'a'"]),
+    "hole in data": (
+        "predict good.krein holes.csv",
+        ["line 3, column 'b'", "--impute"],
+    ),
+    "matrix for table": ("predict good.krein gram.npz", ["a table with 2 features"]),
+    "table for matrix": ("predict gram.krein good.csv", ["12 columns", "npz"]),
+    "matrix too wide": ("predict gram.krein alone.npy -o x.xlsx", [".csv", "'x.xlsx'"]),
+    "narrow matrix": ("predict good.krein wide.npz", ["table"]),
+    "result exists": (
+        "predict good.krein good.csv -o taken.csv",
+        ["exists", "--force"],
+    ),
+    "no DATA": ("predict good.krein", ["DATA"]),
+    # other commands
+    "unknown command": ("moon", ["'moon'"]),
+    "demo, option": ("demo --fast", ["--fast"]),
+    "demo into a file": ("demo --out taken.csv", ["taken.csv"]),
+    "data, name": ("data fetch moons --data a-folder", ["'moons'"]),
+    "data, no name": ("data fetch", ["NAME"]),
+    "data, command": ("data burn", ["'burn'"]),
+    "reproduce, name": ("reproduce table9 --data a-folder", ["'table9'", "'table3'"]),
+    "reproduce, no data": ("reproduce table3 --data a-folder", ["krein data fetch"]),
+    "reproduce, runs": ("reproduce table3 --runs few", ["--runs", "'few'"]),
+    "bench, name": ("bench moons", ["'machine'", "'moons'"]),
+    "bench, repeats": ("bench --repeats 0", ["--repeats", "x>=1"]),
+    "info, option": ("info --all", ["--all"]),
+    # compare
+    "compare, no file": ("compare none.csv", ["no file none.csv"]),
+    "compare, no DATA": ("compare", ["DATA"]),
+    "compare, method": ("compare good.csv --methods nonsense", ["'nonsense'"]),
+    "compare, kernel": ("compare good.csv --kernels moon", ["'moon'"]),
+    "compare, one fold": ("compare good.csv --folds 1", ["1"]),
+    "compare, words": ("compare color.csv", ["'color'", "--one-hot"]),
+    "compare, holes": ("compare nan.csv", ["line 6, column 'b'", "--impute"]),
+    "compare, jobs": ("compare good.csv --jobs 0", ["--jobs"]),
+    "compare, one class": ("compare single.csv", ["one class only"]),
+    "compare, into a file": ("compare good.csv --out taken.csv", ["taken.csv"]),
+    # inspect
+    "inspect, no file": ("inspect none.csv", ["no file none.csv"]),
+    "inspect, no DATA": ("inspect", ["DATA"]),
+    "inspect, not square": ("inspect wide.npz", ["square", "(6, 12)"]),
+    "inspect, kernel": ("inspect good.csv --kernel moon", ["'moon'"]),
+    "inspect, parameter": (
+        "inspect good.csv --target kind --kernel rbf --param tau=1",
+        ["got 'tau'"],
+    ),
+    "inspect, words": ("inspect color.csv --target kind", ["'color'", "--one-hot"]),
+    "inspect, holes": ("inspect nan.csv --target kind", ["line 6, column 'b'"]),
+    "inspect, target": ("inspect good.csv --target z", ["'z'"]),
+    "inspect, page": ("inspect gram.npz -o taken.csv", ["taken.csv exists"]),
+    "inspect, permutations": ("inspect gram.npz --permutations -1", ["permutations"]),
+    "inspect, damaged": ("inspect cut.npz", ["cut.npz is damaged"]),
+}
+
+
+def contents(folder):
+    """Return names and bytes of all that is in a folder."""
+    return {
+        str(path.relative_to(folder)): path.read_bytes() if path.is_file() else None
+        for path in sorted(folder.rglob("*"))
+    }
+
+
+def check(said, before, folder, code, out, err):
+    assert code == 2, err
+    assert out == "" and err.startswith("krein: ") and err.endswith("\n")
+    assert len(err.splitlines()) == 1 and "Traceback" not in err
+    assert contents(folder) == before
+    for word in said:
+        assert word in err
+
+
+@pytest.mark.parametrize("what", CALLS)
+def test_bad_calls(capsys, folder, monkeypatch, what):
+    call, said = CALLS[what]
+    if "/proc/" in call and not Path("/proc/self").exists():
+        pytest.skip("needs a folder where nobody may write")
+    monkeypatch.chdir(folder)
+    before = contents(folder)
+    check(said, before, folder, *run(capsys, *shlex.split(call)))
+
+
+@pytest.mark.parametrize("what", ["word in numbers", "pickle", "lam 0"])
+def test_bad_calls_from_a_shell(folder, what):
+    call, said = CALLS[what]
+    before = contents(folder)
+    done = subprocess.run(
+        [sys.executable, "-m", "kreinlearn", *shlex.split(call)],
+        capture_output=True,
+        text=True,
+        cwd=folder,
+    )
+    check(said, before, folder, done.returncode, done.stdout, done.stderr)
+
+
+def test_there_are_many_of_them():
+    commands = {call.split()[0] for call, _ in CALLS.values()}
+    assert len(CALLS) >= 60
+    assert {"fit", "predict", "compare", "demo", "data", "bench"} <= commands
+
+
+@pytest.mark.skipif(resource is None, reason="needs a limit of the size of files")
+@pytest.mark.parametrize(
+    ("call", "name"),
+    [
+        (LAM + "new.krein", "new.krein"),
+        (LAM + "taken.krein --force", "taken.krein"),
+        ("predict good.krein good.csv --proba -o new.csv", "new.csv"),
+    ],
+)
+def test_a_full_disk_leaves_what_was_there(capsys, folder, monkeypatch, call, name):
+    monkeypatch.chdir(folder)
+    before = contents(folder)
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (TOO_LARGE, hard))
+    try:
+        code, out, err = run(capsys, *shlex.split(call))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    last = err.splitlines()[-1]
+    assert code == 2 and out == "" and contents(folder) == before
+    assert last == f"krein: {name} could not be written: File too large."
+
+
+def test_without_pyarrow(capsys, folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    before = contents(folder)
+    monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
+    said = ["pyarrow", "pip install 'kreinlearn[parquet]'"]
+    call = shlex.split(FIT.format("good.parquet"))
+    check(said, before, folder, *run(capsys, *call))

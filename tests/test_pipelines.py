@@ -1,0 +1,96 @@
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler
+
+from kreinlearn import KreinLogisticRegression
+from kreinlearn.pipelines import check_complete, prepare, text_columns
+
+NUMBERS = pd.DataFrame({"a": [0.0, 5.0, 10.0, 1.0], "b": [1.0, 2.0, 3.0, 5.0]})
+MIXED = NUMBERS.assign(
+    c=pd.Series(["red", "blue", np.nan, "red"], dtype=object), b=[1.0, np.nan, 3.0, 5.0]
+)
+
+
+def test_a_table_of_numbers_is_scaled_and_nothing_else():
+    step = prepare(NUMBERS)
+    assert (
+        type(step) is MinMaxScaler and step.get_params() == MinMaxScaler().get_params()
+    )
+    model = make_pipeline(step, KreinLogisticRegression()).fit(NUMBERS, [0, 1, 1, 0])
+    assert model.feature_names_in_.tolist() == ["a", "b"]
+    same = make_pipeline(MinMaxScaler(), KreinLogisticRegression())
+    same.fit(NUMBERS.to_numpy(), [0, 1, 1, 0])
+    expected = same.predict_proba(NUMBERS.to_numpy())
+    assert (model.predict_proba(NUMBERS) == expected).all()
+
+
+def test_without_scaling_names_are_learned_all_the_same():
+    step = prepare(NUMBERS, scale=False)
+    assert (np.asarray(step.fit_transform(NUMBERS)) == NUMBERS.to_numpy()).all()
+    model = make_pipeline(step, KreinLogisticRegression(kernel="linear"))
+    model.fit(NUMBERS, [0, 1, 1, 0])
+    assert model.feature_names_in_.tolist() == ["a", "b"]
+
+
+def test_filled_encoded_and_scaled_from_training_rows_alone():
+    step = prepare(MIXED, impute=True, one_hot=True)
+    found = step.fit_transform(MIXED.iloc[:3])
+    # a over 10; b: 1, median 2, 3; then blue and red, of equals the first in order.
+    expected = [[0, 0, 0, 1], [0.5, 0.5, 1, 0], [1, 1, 1, 0]]
+    assert found.tolist() == expected
+    new = MIXED.iloc[3:].assign(a=20.0, c="green")
+    assert step.transform(new).tolist() == [[2.0, 2.0, 0.0, 0.0]]
+    assert step.feature_names_in_.tolist() == ["a", "b", "c"]
+    raw = prepare(MIXED, impute=True, one_hot=True, scale=False).fit_transform(MIXED)
+    assert raw[:, 1].tolist() == [1, 3, 3, 5]
+    words = prepare(MIXED[["c"]], impute=True, one_hot=True).fit_transform(MIXED[["c"]])
+    assert words.tolist() == [[0, 1], [1, 0], [0, 1], [0, 1]]
+
+
+def test_text_and_missing_cells_are_refused_with_what_to_do():
+    assert text_columns(MIXED) == ["c"] and text_columns(NUMBERS) == []
+    with pytest.raises(ValueError) as raised:
+        prepare(MIXED)
+    assert str(raised.value) == (
+        "numbers were expected, but column 'c' holds text such as 'red'; encode text "
+        "with one_hot=True (--one-hot on the command line)."
+    )
+    with pytest.raises(ValueError) as raised:
+        prepare(MIXED, one_hot=True)
+    assert str(raised.value) == (
+        "the value in row 1, column 'b' is missing, 2 in all; fill with impute=True "
+        "(--impute on the command line)."
+    )
+    read = MIXED[["b"]].set_axis(pd.Index([2, 3, 4, 5], name="line"))
+    read.attrs["path"] = "t.csv"
+    with pytest.raises(
+        ValueError, match=r"^t.csv: the value in line 3, .* missing; x\.$"
+    ):
+        check_complete(read, "x")
+    many = pd.DataFrame(
+        {f"t{i}": pd.Series(["u", "v"], dtype=object) for i in range(8)}
+    )
+    with pytest.raises(ValueError, match="columns 't0', .*'t4' and 3 more hold text"):
+        prepare(many)
+
+
+def test_columns_without_information():
+    empty = NUMBERS.assign(a=np.nan)
+    with pytest.raises(ValueError, match="column 'a' has no value at all; remove it"):
+        prepare(empty, impute=True)
+    constant = NUMBERS.assign(a=3.0)
+    with pytest.warns(UserWarning, match="same value for all samples in column 'a'"):
+        step = prepare(constant)
+    assert (step.fit_transform(constant)[:, 0] == 0).all()
+
+
+def test_a_column_that_one_fold_does_not_know_keeps_its_place():
+    X = NUMBERS.assign(a=[np.nan, np.nan, np.nan, 1.0])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the same value in all samples that have one
+        step = prepare(X, impute=True)
+    assert step.fit(X.iloc[:3]).transform(X).shape == (4, 2)
