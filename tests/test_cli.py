@@ -24,27 +24,41 @@ def run(capsys, *args):
 
 
 @pytest.fixture
-def quick(monkeypatch):
-    """Shorten the demo to one small data set and two methods."""
+def quick(monkeypatch, tmp_path):
+    """Shorten the demo to one small data set and two methods, in an empty folder."""
+    monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(demo, "DATA", {"wine": demo.DATA["wine"]})
-    short = {name: demo.METHODS[name] for name in ("ours, tl1", "SVC raw")}
-    monkeypatch.setattr(demo, "METHODS", short)
+    monkeypatch.setattr(demo, "METHODS", ("IKLR", "SVC raw"))
 
 
-def test_demo_prints_a_table(capsys, quick):
+def test_demo_prints_a_table_and_writes_a_page(capsys, quick, tmp_path):
     code, out, err = run(capsys, "demo")
     assert code == 0
+    page = (tmp_path / "report.html").read_text()
+    assert page.startswith("<!DOCTYPE html>") and "wine" in page and "SVC raw" in page
+    assert "report.html" in out and "`krein fit" in out and "`krein inspect" in out
     row = next(line for line in out.splitlines() if "wine" in line)
     numbers = re.findall(r"\d\.\d{3}", row)
     assert len(numbers) == 2 and all(float(number) > 0.9 for number in numbers)
-    assert "mean" in out and "wine: ours, tl1" in err
+    assert "mean" in out and "wine: IKLR" in err
 
 
-def test_demo_speaks_json(capsys, quick):
-    code, out, _ = run(capsys, "demo", "--json")
+def test_demo_speaks_json(capsys, quick, tmp_path):
+    code, out, _ = run(capsys, "demo", "--json", "--out", "new/folder")
     rows = [json.loads(line) for line in out.splitlines()]
-    assert code == 0 and [row["method"] for row in rows] == ["ours, tl1", "SVC raw"]
+    assert code == 0 and [row["method"] for row in rows] == ["IKLR", "SVC raw"]
     assert rows[0]["n_train"] + rows[0]["n_test"] == 178
+    assert rows[0]["log_loss"] < 0.3 and rows[1]["log_loss"] is None
+    assert (tmp_path / "new" / "folder" / "report.html").stat().st_size > 0
+
+
+def test_demo_replaces_no_page_by_accident(capsys, quick, tmp_path, monkeypatch):
+    (tmp_path / "report.html").write_text("mine")
+    monkeypatch.setattr(demo, "outcomes", lambda: pytest.fail("work was done"))
+    code, out, err = run(capsys, "demo")
+    assert code == 2 and out == "" and len(err.splitlines()) == 1
+    assert "report.html exists already" in err and "--force" in err and "--out" in err
+    assert (tmp_path / "report.html").read_text() == "mine"
 
 
 def test_info_names_versions_and_threads(capsys):
@@ -56,7 +70,8 @@ def test_info_names_versions_and_threads(capsys):
     assert code == 0 and json.loads(out)["kreinlearn"]
 
 
-def test_bad_calls_end_with_two_and_one_sentence(capsys, monkeypatch):
+def test_bad_calls_end_with_two_and_one_sentence(capsys, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
     code, out, err = run(capsys, "nonsense")
     assert code == 2 and out == ""
     assert err == "krein: No such command 'nonsense'.\n"

@@ -94,7 +94,7 @@ def test_damage_elsewhere_is_told(tmp_path):
 def test_two_writers_are_refused(tmp_path):
     pytest.importorskip("fcntl")
     path = tmp_path / "toy.jsonl"
-    with Store(path), pytest.raises(RuntimeError, match="by another run"):
+    with Store(path), pytest.raises(BlockingIOError, match="by another run"):
         Store(path)
     Store(path).close()
 

@@ -32,6 +32,10 @@ FIELDS: dict[str, str] = {
     "acc": "accuracy on the test half",
     "bacc": "balanced accuracy on the test half",
     "ll": "log-loss on the test half, if the method has probabilities",
+    "auc": "area under the ROC curve, the mean of each class to the rest",
+    "truth": "classes of the test rows, by position",
+    "proba": "probabilities of the test rows; of the second class if there are two",
+    "score": "their scores, if the method has no probabilities",
     "fit_s": "seconds of the fit with the chosen hyper-parameters, given K",
     "pred_s": "seconds of the prediction, given the similarities",
     "gram_s": "seconds of the kernel matrix of the training half",
@@ -46,6 +50,7 @@ FIELDS: dict[str, str] = {
     "tau": "truncation of the TL1 kernel",
     "sig": "numbers of positive, negative and zero eigenvalues of the training K",
     "mu": "smallest and largest eigenvalue of the training K",
+    "neg": "share of the negative ones in the sum of moduli of all eigenvalues",
     "mu_bound": "true if the smallest is only known to be at most that",
     "split": "how K was split, if not as in the paper",
     "tried": "kernel matrices that were looked at",
@@ -248,7 +253,7 @@ def _lock(descriptor: int, path: Path) -> None:
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
-        raise RuntimeError(
+        raise BlockingIOError(
             f"{path} is being written by another run; wait for it to end, or use "
             "another folder."
         ) from None

@@ -86,7 +86,7 @@ def run(
     call continues. A KeyboardInterrupt stops the workers and is raised again.
     """
     weigh = cost or (lambda cell: 1.0)
-    jobs = jobs or _processors()
+    jobs = jobs or processors()
     wanted = list({cell.key: cell for cell in cells}.values())
     with Store(path) as store:
         todo = [cell for cell in wanted if cell.key not in store.keys]
@@ -210,7 +210,14 @@ class _Crew:
             worker.stop()
 
 
-def _processors() -> int:
+def processors() -> int:
+    """Return how many processors this process may use.
+
+    Returns
+    -------
+    int
+        At least one.
+    """
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

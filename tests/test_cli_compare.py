@@ -1,0 +1,105 @@
+import csv
+import json
+import re
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_iris
+
+from kreinlearn.experiments import compare as module
+from kreinlearn.experiments.run import Progress
+from kreinlearn.kernels import gram
+from tests.experiments.test_compare import inline
+from tests.test_cli import run
+
+FEW = ("--methods", "IKLR,SVC raw", "--kernels", "tl1", "--folds", "3")
+
+
+@pytest.fixture
+def flowers(tmp_path, monkeypatch):
+    """Write a table with names of flowers, and go where it is."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(module, "run", inline)
+    X, y = load_iris(return_X_y=True)
+    names = np.array(["rose", "lily", "iris"])[y]
+    rows = [[*map(str, x), name] for x, name in zip(X[::3], names[::3], strict=True)]
+    with open("flowers.csv", "w", newline="") as file:
+        csv.writer(file).writerows([["a", "b", "c", "d", "kind"], *rows])
+    return X[::3], y[::3]
+
+
+def test_a_table_is_compared_printed_and_drawn(capsys, flowers, tmp_path):
+    code, out, err = run(capsys, "compare", "flowers.csv", *FEW)
+    assert code == 0 and err == ""
+    for name in ("IKLR", "SVC raw"):
+        row = next(line for line in out.splitlines() if line.strip().startswith(name))
+        assert (
+            re.search(r"tl1 +[01]\.\d{3} ± 0\.\d{3} +[01]\.\d{3}", row) and "3/3" in row
+        )
+    assert "no standard error" in out and out.rstrip().endswith(
+        "comparison/report.html"
+    )
+    folder = tmp_path / "comparison"
+    names = {path.name for path in folder.iterdir()}
+    assert names == {"compare.jsonl", "compare.csv", "report.html"}
+    page = (folder / "report.html").read_text()
+    assert "flowers.csv" in page and "krein compare flowers.csv --kernels tl1" in page
+    records = (folder / "compare.jsonl").read_bytes()
+    code, again, _ = run(capsys, "compare", "flowers.csv", *FEW)
+    assert code == 0 and again == out
+    assert (folder / "compare.jsonl").read_bytes() == records
+
+
+def test_json_is_the_whole_dict_and_nothing_else(capsys, flowers):
+    code, out, _ = run(capsys, "compare", "flowers.csv", *FEW, "--json", "--out", "x")
+    found = json.loads(out)
+    assert code == 0 and found["kind"] == "comparison"
+    assert found["data"][0]["classes"] == ["iris", "lily", "rose"]
+    assert {row["method"] for row in found["rows"]} == {"IKLR", "SVC raw"}
+
+
+def test_gram_matrices_are_compared(capsys, flowers):
+    X, y = flowers
+    np.savez("gram.npz", K=gram(X / X.max(axis=0)), y=y)
+    code, out, _ = run(capsys, "compare", "gram.npz", "--methods", "IKLR", "--json")
+    [row] = json.loads(out)["rows"]
+    assert code == 0 and row["kernel"] == "precomputed" and row["accuracy"] > 0.85
+
+
+def test_other_settings_are_refused_with_one_line(capsys, flowers, tmp_path):
+    run(capsys, "compare", "flowers.csv", *FEW)
+    code, out, err = run(capsys, "compare", "flowers.csv", *FEW, "--seed", "1")
+    assert code == 2 and out == "" and len(err.splitlines()) == 1
+    assert "other data" in err and "--force" in err
+    code, _, _ = run(capsys, "compare", "flowers.csv", *FEW, "--seed", "1", "--force")
+    assert code == 0
+    code, out, err = run(capsys, "compare", "flowers.csv", "--methods", "SVM")
+    assert code == 2 and out == "" and "'KSVM'" in err and len(err.splitlines()) == 1
+    code, _, err = run(capsys, "compare", "nothing.csv")
+    assert code == 2 and "nothing.csv" in err and len(err.splitlines()) == 1
+
+
+def test_large_data_are_announced(capsys, flowers, monkeypatch):
+    monkeypatch.setattr("kreinlearn.experiments.plan.LARGE", 10)
+    code, _, err = run(capsys, "compare", "flowers.csv", *FEW, "--jobs", "1")
+    assert code == 0
+    assert re.match(r"50 rows: 6 fits .* 101,728 bytes and, roughly, 0m00s;", err)
+
+
+def test_progress_goes_to_stderr(capsys, flowers, monkeypatch):
+    def told(cells, path, work, progress=None, **rest):
+        inline(cells, path, work)
+        progress(Progress(6, 6, 6, None, None))
+
+    monkeypatch.setattr(module, "run", told)
+    code, out, err = run(capsys, "compare", "flowers.csv", *FEW)
+    assert code == 0 and err == "compare 6/6 (6 found)\n" and "found)" not in out
+
+
+def test_help_names_every_method(capsys):
+    from kreinlearn.experiments.contenders import CONTENDERS
+
+    code, out, _ = run(capsys, "compare", "--help")
+    text = "".join(out.split())
+    assert code == 0 and "Example:  krein compare" in out
+    assert all(name.replace(" ", "") in text for name in CONTENDERS)
