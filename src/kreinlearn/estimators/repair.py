@@ -8,7 +8,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kreinlearn._typing import Array
 from kreinlearn._validation import check_choice
-from kreinlearn.estimators.base import symmetric
+from kreinlearn.estimators.base import few_threads, symmetric
 from kreinlearn.spectrum.decompose import decompose
 from kreinlearn.spectrum.repair import REPAIRS, Repaired, repaired
 
@@ -163,9 +163,11 @@ class SpectrumRepair(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         check_choice("mode", self.mode, REPAIRS)
         check_choice("out_of_sample", self.out_of_sample, ["exact", "none"])
         K = symmetric(validate_data(self, K, dtype=PRECISIONS))
-        change = repaired(decompose(K), self.mode)
-        mu, is_exact = change.spectrum.values, self.out_of_sample == "exact"
+        is_exact = self.out_of_sample == "exact"
+        with few_threads(len(K)):
+            change = repaired(decompose(K), self.mode)
+            self.extension_ = change.extension() if is_exact else None
+        mu = change.spectrum.values
         self.eigenvalues_ = mu
         self.repaired_eigenvalues_ = change.factors * mu if is_exact else change.values
-        self.extension_ = change.extension() if is_exact else None
         return change

@@ -14,6 +14,7 @@ from kreinlearn._validation import check_count, check_positive
 from kreinlearn.estimators.base import (
     check_kernel,
     check_samples,
+    few_threads,
     takes_matrices,
     training_gram,
 )
@@ -89,7 +90,8 @@ class _KernelMachine(ClassifierMixin, BaseEstimator, ABC):
         self.dual_coef_ = np.zeros((labels.shape[1], len(y)))
         self.intercept_ = np.full(labels.shape[1], -1.0)
         varied = np.flatnonzero(np.ptp(labels, axis=0))
-        columns = self._solve(K, labels[:, varied], C * weights[kept])
+        with few_threads(len(y)):
+            columns = self._solve(K, labels[:, varied], C * weights[kept])
         for j, column in zip(varied, columns, strict=True):
             self.dual_coef_[j, kept], self.intercept_[j] = column.a, column.b
         learn_support(self, X)
