@@ -1,3 +1,4 @@
+import re
 import subprocess
 import sys
 from xml.etree import ElementTree
@@ -6,6 +7,7 @@ import pytest
 
 from kreinlearn.experiments.records import read
 from kreinlearn.report.figures import figures_for
+from kreinlearn.report.render import NARROW, files
 from kreinlearn.report.summary import summarize
 
 
@@ -23,15 +25,21 @@ def test_figures_are_drawn(stored, name, expected):
     figures = figures_for(name, summarize(read(stored(name))))
     assert list(figures) == expected
     for figure in figures.values():
-        assert ElementTree.fromstring(figure["svg"]).tag.endswith("svg")
-        assert len(figure["png"]) > 5000
-        assert figure["caption"].endswith(".")
+        drawn = files(figure)
+        assert ElementTree.fromstring(drawn["svg"]).tag.endswith("svg")
+        assert len(drawn["png"]) > 5000
+        assert figure.caption.endswith(".")
+        assert figure.alt.endswith(".")
+        assert re.search(r"\d", figure.alt)
+        assert figure.narrow[1][0] == NARROW
 
 
 def test_diverged_curves_are_drawn(stored):
     records = [dict(record) for record in read(stored("fig3", 1))]
     records[0]["curve"] = [0.69, -2.0, -7e3, -2e7, None]
-    assert "objective" in figures_for("fig3", summarize(records))
+    figure = figures_for("fig3", summarize(records))["objective"]
+    assert "from 0.69 to -2e+07 in 3 iterations" in figure.alt
+    assert files(figure)["svg"]
 
 
 def test_nothing_to_draw():

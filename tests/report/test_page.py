@@ -7,7 +7,7 @@ from kreinlearn.experiments.spec import Cell
 from kreinlearn.report import write
 from kreinlearn.report.layouts import LAYOUTS
 
-VOID = {"meta", "img", "br"}
+VOID = {"meta", "img", "br", "source"}
 
 
 class Page(HTMLParser):
@@ -25,8 +25,7 @@ class Page(HTMLParser):
             self.ids.append(attrs["id"])
         if tag == "a":
             self.links.append(attrs["href"])
-        if "src" in attrs:
-            self.sources.append(attrs["src"])
+        self.sources += [attrs[key] for key in ("src", "srcset") if key in attrs]
         if tag == "th":
             self.scopes.append(attrs.get("scope"))
         if tag == "img":
@@ -38,26 +37,33 @@ class Page(HTMLParser):
         assert self.open.pop() == tag
 
 
-@pytest.mark.parametrize("name", LAYOUTS)
-def test_everything_is_written(stored, tmp_path, name):
-    files = write(name, stored(name), tmp_path / "out")
+@pytest.fixture(scope="module", params=LAYOUTS)
+def written(request, stored, tmp_path_factory):
+    """Return the files of an experiment, which are written once."""
+    folder = tmp_path_factory.mktemp("written") / "out"
+    return request.param, write(request.param, stored(request.param), folder)
+
+
+def test_everything_is_written(written):
+    name, files = written
+    folder = files[0].parent
     assert files[0].name == f"{name}.html"
     assert {f"{name}.md", f"{name}.csv"} <= {path.name for path in files}
     assert sorted(path.name for path in files) == sorted(
-        path.name for path in (tmp_path / "out").iterdir()
+        path.name for path in folder.iterdir()
     )
     for path in files:
         if path.suffix == ".png":
             assert path.read_bytes().startswith(b"\x89PNG")
-    text = (tmp_path / "out" / f"{name}.md").read_text(encoding="utf-8")
+    text = (folder / f"{name}.md").read_text(encoding="utf-8")
     for path in files:
         if path.suffix == ".svg":
             assert f"({path.name})" in text
 
 
-@pytest.mark.parametrize("name", LAYOUTS)
-def test_page_parses_and_needs_no_network(stored, tmp_path, name):
-    text = write(name, stored(name), tmp_path)[0].read_text(encoding="utf-8")
+def test_page_parses_and_needs_no_network(written):
+    name, files = written
+    text = files[0].read_text(encoding="utf-8")
     page = Page()
     page.feed(text)
     page.close()
@@ -66,8 +72,9 @@ def test_page_parses_and_needs_no_network(stored, tmp_path, name):
     assert all(link.startswith("#") and link[1:] in page.ids for link in page.links)
     assert all(source.startswith("data:image/") for source in page.sources)
     assert set(page.scopes) == {"col", "row"}
-    assert page.counts["caption"] == page.counts["table"] == page.counts["h2"]
-    assert page.counts["h1"] == 1
+    assert page.counts["caption"] == page.counts["table"]
+    assert page.counts["h1"] == page.counts["main"] == 1
+    assert f"krein reproduce {name}" in text
     for forbidden in ("http:", "https:", "@import", "url(", "<link", 'src="//'):
         assert forbidden not in text
     assert "prefers-color-scheme: dark" in text

@@ -3,18 +3,21 @@
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
+from kreinlearn._files import replace
 from kreinlearn._validation import check_choice
 from kreinlearn.experiments.paper import Note, notes_for
 from kreinlearn.experiments.records import FAILED, Record, read
+from kreinlearn.report.comparison import comparison_page
 from kreinlearn.report.figures import figures_for
+from kreinlearn.report.inspection import inspection_page
 from kreinlearn.report.layouts import LAYOUTS, numbers
-from kreinlearn.report.page import html
+from kreinlearn.report.page import Section, html
+from kreinlearn.report.render import Figure, files
 from kreinlearn.report.summary import csv_text, summarize
 from kreinlearn.report.tables import Entry, Table, markdown
 
-__all__ = ["write"]
+__all__ = ["comparison_page", "inspection_page", "write"]
 
 
 def write(
@@ -55,24 +58,44 @@ def write(
 
     folder = Path(out)
     folder.mkdir(parents=True, exist_ok=True)
-    files: dict[str, bytes] = {}
+    contents: dict[str, bytes] = {}
     for short, figure in figures.items():
-        for kind in ("svg", "png"):
-            files[f"{name}-{short}.{kind}"] = figure[kind]
-    files[f"{name}.csv"] = csv_text(numbers(name, summaries)).encode()
+        for kind, content in files(figure).items():
+            contents[f"{name}-{short}.{kind}"] = content
+    contents[f"{name}.csv"] = csv_text(numbers(name, summaries)).encode()
     text = _markdown(name, title, facts, tables, figures, notes)
-    files[f"{name}.md"] = text.encode()
-    files[f"{name}.html"] = html(title, facts, tables, figures, notes).encode()
-    for file, content in files.items():
-        _replace(folder / file, content)
-    return [folder / file for file in reversed(files)]
+    contents[f"{name}.md"] = text.encode()
+    contents[f"{name}.html"] = _page(
+        name, title, facts, tables, figures, notes
+    ).encode()
+    for file, content in contents.items():
+        replace(folder / file, content)
+    return [folder / file for file in reversed(contents)]
 
 
-def _replace(path: Path, content: bytes) -> None:
-    """Write a file so that nobody ever sees half of it."""
-    partial = path.with_name(f".{path.name}.partial")
-    partial.write_bytes(content)
-    os.replace(partial, path)
+def _page(
+    name: str,
+    title: str,
+    facts: Mapping[str, str],
+    tables: Sequence[Table],
+    figures: Mapping[str, Figure],
+    notes: Sequence[Note],
+) -> str:
+    drawn = Section("Figures", list(figures.values()))
+    sections = [Section(table.title, [table]) for table in tables]
+    # What the paper shows as a figure comes first as one.
+    ordered = [drawn, *sections] if name.startswith("fig") else [*sections, drawn]
+    last = ("versions", "revision")
+    return html(
+        title,
+        ordered,
+        facts={
+            term.capitalize(): text for term, text in facts.items() if term not in last
+        },
+        notes=notes,
+        command=f"krein reproduce {name}",
+        versions="; revision ".join(facts[term] for term in last if term in facts),
+    )
 
 
 def _facts(records: Sequence[Record]) -> dict[str, str]:
@@ -112,7 +135,7 @@ def _markdown(
     title: str,
     facts: Mapping[str, str],
     tables: Sequence[Table],
-    figures: Mapping[str, Mapping[str, Any]],
+    figures: Mapping[str, Figure],
     notes: Sequence[Note],
 ) -> str:
     said = "; ".join(f"{term}: {text}" for term, text in facts.items())
@@ -121,7 +144,7 @@ def _markdown(
     if general:
         parts.append("".join(f"- {text}\n" for text in general))
     parts += [
-        f"![{figure['caption']}]({name}-{short}.svg)\n"
+        f"![{figure.caption}]({name}-{short}.svg)\n"
         for short, figure in figures.items()
     ]
     parts += [markdown(table, notes) for table in tables]

@@ -192,7 +192,7 @@ def fig1(summaries: Sequence[Summary], notes: Sequence[Note]) -> list[Table]:
 
 
 def example_images(
-    summary: Summary,
+    summary: Summary, width: float = 6.0
 ) -> tuple[Callable[[Any], None], tuple[float, float]]:
     """Return Figure 1: a grid of images.
 
@@ -200,6 +200,8 @@ def example_images(
     ----------
     summary : Summary
         With one record or more; the first is drawn.
+    width : float
+        In inches.
 
     Returns
     -------
@@ -213,7 +215,9 @@ def example_images(
     raw = zlib.decompress(base64.b64decode(record["pixels"]))
     pixels = np.frombuffer(raw, np.uint8).reshape(rows, columns, h, w)
     gap = max(1, h // 16)
-    sheet = np.full((rows, columns, h + gap, w + gap), 255, np.uint8)
+    # What is masked is not drawn: the gaps have the color of the page.
+    shape = (rows, columns, h + gap, w + gap)
+    sheet = np.ma.masked_all(shape, np.uint8)
     sheet[:, :, :h, :w] = pixels
     sheet = sheet.transpose(0, 2, 1, 3).reshape(rows * (h + gap), columns * (w + gap))
     sheet = sheet[:-gap, :-gap]
@@ -223,5 +227,4 @@ def example_images(
         axes.imshow(sheet, cmap="gray", vmin=0, vmax=255, interpolation="nearest")
         axes.set_axis_off()
 
-    width = 6.0
     return draw, (width, width * sheet.shape[0] / sheet.shape[1])

@@ -1,148 +1,43 @@
-"""Figures from summaries; matplotlib is loaded only when one is drawn."""
+"""Figures of the experiments of the paper, from summaries."""
 
-import io
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from kreinlearn.experiments import paper
+from kreinlearn.report.diagram import critical_difference_figure
 from kreinlearn.report.faces import NAMES, example_images
-from kreinlearn.report.ranks import Comparison
+from kreinlearn.report.render import (
+    BLUE,
+    FAINT,
+    GREEN,
+    GREY,
+    GRID,
+    NARROW,
+    ORANGE,
+    PAPER,
+    Canvas,
+    Drawing,
+    Figure,
+    powers_of_ten,
+)
 from kreinlearn.report.summary import Summary, names_in
 from kreinlearn.report.table3 import comparison, published_comparison
 
-BLUE, ORANGE, GREEN, GREY = "#0072B2", "#D55E00", "#009E73", "#777777"
-"""From the palette of Okabe and Ito, which color-blind people can tell apart."""
-INK = "#222222"
-STYLE: Any = {
-    "font.size": 9,
-    "font.family": "sans-serif",
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.edgecolor": INK,
-    "axes.linewidth": 0.6,
-    "axes.titlesize": 9,
-    "axes.titleweight": "bold",
-    "axes.titlelocation": "left",
-    "xtick.major.width": 0.6,
-    "ytick.major.width": 0.6,
-    "legend.frameon": False,
-    "svg.hashsalt": "kreinlearn",
-    "svg.fonttype": "path",
-}
-DPI = 160
 WIDE = 100.0
 """Values that spread over this many times their size are drawn on a log scale."""
 
-Figure = Any
-"""A matplotlib figure."""
-Drawing = Callable[[Figure], None]
-"""Draws on an empty figure."""
 
-
-def render(draw: Drawing, size: tuple[float, float]) -> dict[str, bytes]:
-    """Return a drawing as SVG and PNG.
-
-    Parameters
-    ----------
-    draw : callable
-        Draws on an empty figure.
-    size : (float, float)
-        Width and height in inches.
-
-    Returns
-    -------
-    dict
-        "svg" and "png" to bytes; the same drawing gives the same bytes.
-    """
-    import matplotlib
-    from matplotlib.figure import Figure as Canvas
-
-    files = {}
-    with matplotlib.rc_context(STYLE):
-        figure = Canvas(figsize=size, layout="constrained")
-        draw(figure)
-        for kind, metadata in (("svg", {"Date": None}), ("png", {"Software": None})):
-            stream = io.BytesIO()
-            figure.savefig(stream, format=kind, dpi=DPI, metadata=metadata)
-            files[kind] = stream.getvalue()
-    return files
-
-
-def critical_difference_diagram(
-    ranking: Comparison,
-) -> tuple[Drawing, tuple[float, float]]:
-    """Return the diagram of Demšar: mean ranks, and bars over what does not differ.
-
-    Parameters
-    ----------
-    ranking : Comparison
-        Mean ranks and cliques.
-
-    Returns
-    -------
-    draw : callable
-        Draws on an empty figure.
-    size : (float, float)
-        Width and height in inches.
-    """
-    k = len(ranking.methods)
-    half = -(-k // 2)
-    n_bars = len(ranking.cliques)
-    low, high = 1, k
-    bar_step, label_step, first_bar = 0.17, 0.26, 0.22
-    first_label = first_bar + bar_step * n_bars + 0.12
-    depth = first_label + label_step * half
-
-    def draw(figure: Figure) -> None:
-        axes = figure.add_subplot()
-        axes.set_axis_off()
-        margin = 0.42 * (high - low)
-        axes.set_xlim(low - margin, high + margin)
-        axes.set_ylim(-depth, 0.75)
-        axes.plot([low, high], [0, 0], color=INK, lw=0.8)
-        for tick in range(low, high + 1):
-            axes.plot([tick, tick], [0, 0.07], color=INK, lw=0.8)
-            axes.text(tick, 0.11, str(tick), ha="center", va="bottom", size=8)
-        end = low + ranking.distance
-        axes.plot([low, end], [0.5, 0.5], color=ORANGE, lw=2, solid_capstyle="butt")
-        axes.text(
-            (low + end) / 2,
-            0.55,
-            f"critical difference {ranking.distance:.2f}",
-            ha="center",
-            va="bottom",
-            size=8,
-        )
-        for number, (first, last) in enumerate(ranking.cliques):
-            y = -(first_bar + bar_step * number)
-            ends = [ranking.ranks[first] - 0.06, ranking.ranks[last] + 0.06]
-            axes.plot(ends, [y, y], color=BLUE, lw=3, solid_capstyle="round")
-        for place, (name, rank) in enumerate(
-            zip(ranking.methods, ranking.ranks, strict=True)
-        ):
-            is_left = place < half
-            row = place if is_left else k - 1 - place
-            y = -(first_label + label_step * row)
-            x = low - 0.3 if is_left else high + 0.3
-            axes.plot([rank, rank, x], [0, y, y], color=GREY, lw=0.6)
-            axes.plot([rank], [0], "o", color=INK, ms=3)
-            side = "right" if is_left else "left"
-            shift = -0.1 if is_left else 0.1
-            label = f"{name}  {rank:.2f}" if is_left else f"{rank:.2f}  {name}"
-            axes.text(x + shift, y, label, ha=side, va="center", size=8.5)
-
-    return draw, (7.5, 0.9 + 0.85 * depth)
-
-
-def accuracy_dots(summaries: Sequence[Summary]) -> tuple[Drawing, tuple[float, float]]:
+def accuracy_dots(summaries: Sequence[Summary], is_narrow: bool = False) -> Drawing:
     """Return published and our accuracies, a panel for each method of the paper.
 
     Parameters
     ----------
     summaries : sequence of Summary
         Of Table 3.
+    is_narrow : bool
+        Whether it is for a phone.
 
     Returns
     -------
@@ -158,27 +53,25 @@ def accuracy_dots(summaries: Sequence[Summary]) -> tuple[Drawing, tuple[float, f
     ]
     datasets = names_in(summaries, "data", paper.SMALL)
     index = {(each.data, each.method): each.mean("acc") for each in summaries}
-    n_columns = min(4, max(1, len(methods)))
+    n_columns = min(2 if is_narrow else 4, max(1, len(methods)))
     n_rows = max(1, -(-len(methods) // n_columns))
 
-    def draw(figure: Figure) -> None:
+    def draw(figure: Canvas) -> None:
         grid = figure.subplots(
             n_rows, n_columns, sharex=True, sharey=True, squeeze=False
         )
         for axes in grid.flat[len(methods) :]:
             axes.set_visible(False)
         for axes, method in zip(grid.flat, methods, strict=False):
-            for y, name in enumerate(datasets):
-                ours = index.get((name, method))
-                printed = paper.TABLE3.get(name, {}).get(method)
-                if ours is not None and printed is not None:
-                    axes.plot([printed.mean, ours], [y, y], color="#bbbbbb", lw=1.2)
-                if printed is not None:
-                    axes.plot(printed.mean, y, "o", mfc="white", mec=ORANGE, ms=5)
-                if ours is not None:
-                    axes.plot(ours, y, "o", color=BLUE, ms=4.5)
+            theirs = [_published(name, method) for name in datasets]
+            ours = [index.get((name, method)) for name in datasets]
+            pairs = np.array([theirs, ours], dtype=float)  # None becomes NaN
+            places = np.arange(len(datasets))
+            axes.hlines(places, *pairs, color=FAINT, lw=1.2)
+            axes.plot(pairs[0], places, "o", mfc=PAPER, mec=ORANGE, ms=5)
+            axes.plot(pairs[1], places, "o", color=BLUE, ms=4.5)
             axes.set_title(method)
-            axes.grid(axis="x", color="#e5e5e5", lw=0.6)
+            axes.grid(axis="x", color=GRID, lw=0.6)
             axes.set_axisbelow(True)
             axes.tick_params(axis="y", length=0)
         grid[0, 0].set_yticks(range(len(datasets)), datasets)
@@ -187,22 +80,25 @@ def accuracy_dots(summaries: Sequence[Summary]) -> tuple[Drawing, tuple[float, f
         from matplotlib.lines import Line2D
 
         keys = [
-            Line2D([], [], ls="", marker="o", mfc="white", mec=ORANGE, ms=5),
+            Line2D([], [], ls="", marker="o", mfc=PAPER, mec=ORANGE, ms=5),
             Line2D([], [], ls="", marker="o", color=BLUE, ms=4.5),
         ]
         figure.legend(keys, ["published", "ours"], loc="outside upper right", ncols=2)
         figure.supxlabel("accuracy on the test half", size=9)
 
-    return draw, (2.0 * n_columns + 1.2, n_rows * (0.5 + 0.19 * len(datasets)) + 0.6)
+    width = NARROW if is_narrow else 2.0 * n_columns + 1.2
+    return draw, (width, n_rows * (0.5 + 0.19 * len(datasets)) + 0.6)
 
 
-def eps_curves(summaries: Sequence[Summary]) -> tuple[Drawing, tuple[float, float]]:
+def eps_curves(summaries: Sequence[Summary], is_narrow: bool = False) -> Drawing:
     """Return Figure 2: accuracy and time against eps.
 
     Parameters
     ----------
     summaries : sequence of Summary
         Of Figure 2.
+    is_narrow : bool
+        Whether it is for a phone.
 
     Returns
     -------
@@ -213,8 +109,8 @@ def eps_curves(summaries: Sequence[Summary]) -> tuple[Drawing, tuple[float, floa
     """
     looks = dict(zip(paper.FIG2_DATA, ((ORANGE, "o"), (BLUE, "s")), strict=True))
 
-    def draw(figure: Figure) -> None:
-        panels = figure.subplots(1, 2)
+    def draw(figure: Canvas) -> None:
+        panels = figure.subplots(*((2, 1) if is_narrow else (1, 2)))
         for name in names_in(summaries, "data", paper.FIG2_DATA):
             color, marker = looks.get(name, (GREEN, "^"))
             own = sorted(
@@ -240,24 +136,26 @@ def eps_curves(summaries: Sequence[Summary]) -> tuple[Drawing, tuple[float, floa
         panels[0].set_title("accuracy on the test half")
         panels[1].set_title("seconds of one fit")
         panels[1].set_yscale("log")
+        powers_of_ten(panels[1].yaxis)
         for axes in panels:
             axes.set_xscale("log")
+            powers_of_ten(axes.xaxis)
             axes.set_xlabel("inexact parameter eps")
-            axes.grid(color="#e5e5e5", lw=0.6)
+            axes.grid(color=GRID, lw=0.6)
         _legend(figure, panels[0])
 
-    return draw, (7.5, 3.0)
+    return draw, ((NARROW, 5.0) if is_narrow else (7.5, 3.0))
 
 
-def objective_curves(
-    summaries: Sequence[Summary],
-) -> tuple[Drawing, tuple[float, float]]:
+def objective_curves(summaries: Sequence[Summary], is_narrow: bool = False) -> Drawing:
     """Return Figure 3: the objective after each outer iteration.
 
     Parameters
     ----------
     summaries : sequence of Summary
         Of Figure 3.
+    is_narrow : bool
+        Whether it is for a phone.
 
     Returns
     -------
@@ -272,9 +170,11 @@ def objective_curves(
         "CCICP-SGD": (GREEN, "^"),
     }
     datasets = names_in(summaries, "data", paper.FIG3_DATA)
+    n_panels = max(1, len(datasets))
 
-    def draw(figure: Figure) -> None:
-        panels = figure.subplots(1, max(1, len(datasets)), squeeze=False)[0]
+    def draw(figure: Canvas) -> None:
+        shape = (n_panels, 1) if is_narrow else (1, n_panels)
+        panels = figure.subplots(*shape, squeeze=False).ravel()
         for axes, name in zip(panels, datasets, strict=False):
             everything: list[float] = []
             for method in names_in(summaries, "method", paper.FIG3_METHODS):
@@ -293,22 +193,29 @@ def objective_curves(
                         )
             if np.ptp(everything) > WIDE * max(1.0, abs(np.median(everything))):
                 axes.set_yscale("symlog")
+                powers_of_ten(axes.yaxis)
             axes.set_title(name)
             axes.set_xlabel("outer iteration")
             axes.xaxis.get_major_locator().set_params(integer=True)
-            axes.grid(color="#e5e5e5", lw=0.6)
+            axes.grid(color=GRID, lw=0.6)
         panels[0].set_ylabel("objective F")
         _legend(figure, panels[0])
 
-    return draw, (3.75 * max(1, len(datasets)), 3.0)
+    size = (NARROW, 0.4 + 2.5 * n_panels) if is_narrow else (3.75 * n_panels, 3.0)
+    return draw, size
 
 
-def _legend(figure: Figure, axes: Any) -> None:
+def _published(data: str, method: str) -> float | None:
+    printed = paper.TABLE3.get(data, {}).get(method)
+    return None if printed is None else printed.mean
+
+
+def _legend(figure: Canvas, axes: Any) -> None:
     handles, labels = axes.get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside upper right", ncols=len(labels) or 1)
 
 
-def figures_for(name: str, summaries: Sequence[Summary]) -> dict[str, dict[str, Any]]:
+def figures_for(name: str, summaries: Sequence[Summary]) -> dict[str, Figure]:
     """Return the figures of an experiment.
 
     Parameters
@@ -321,36 +228,96 @@ def figures_for(name: str, summaries: Sequence[Summary]) -> dict[str, dict[str, 
     Returns
     -------
     dict
-        From a short name to "caption", "svg" and "png".
+        From a short name to a figure.
     """
-    wanted: list[tuple[str, str, tuple[Drawing, tuple[float, float]]]] = []
-    if name == "table3" and summaries:
-        text = "Accuracy on the test half, published and ours, by method."
-        wanted.append(("dots", text, accuracy_dots(summaries)))
-        for short, ranking, whose in (
-            ("cd", comparison(summaries), "our runs"),
-            ("cd-published", published_comparison(), "the published accuracies"),
-        ):
-            text = (
-                f"Mean ranks of {whose} over data sets; bars join methods that do not "
-                "differ (Nemenyi's test at 5 %)."
-            )
-            if ranking is not None:
-                wanted.append((short, text, critical_difference_diagram(ranking)))
-    elif name == "fig1":
-        for each in summaries:
-            if each.records:
-                text = f"{NAMES.get(each.data, each.data)}: a row for each subject."
-                wanted.append((each.data, text, example_images(each)))
-    elif name == "fig2" and summaries:
-        text = (
-            "CCICP-GD by eps: mean accuracy ± one standard deviation, median and range "
-            "of the seconds of one fit."
+    if name == "fig1":
+        return {each.data: _faces_figure(each) for each in summaries if each.records}
+    makers = {"table3": _table3_figures, "fig2": _fig2_figures, "fig3": _fig3_figures}
+    return makers[name](summaries) if summaries and name in makers else {}
+
+
+def _table3_figures(summaries: Sequence[Summary]) -> dict[str, Figure]:
+    said = []
+    for method in paper.TABLE3_METHODS:
+        pairs = [
+            (paper.TABLE3[each.data][method].mean, each.mean("acc"))
+            for each in summaries
+            if each.method == method and each.data in paper.TABLE3
+        ]
+        known = [(theirs, ours) for theirs, ours in pairs if ours is not None]
+        if known:
+            theirs, ours = np.mean(known, axis=0)
+            said.append(f"{method} {theirs:.3f} and {ours:.3f}")
+    alt = f"Mean accuracy over data sets, published and ours: {'; '.join(said)}."
+    found = {
+        "dots": Figure(
+            "Accuracy, published and ours",
+            "Accuracy on the test half, published and ours, by method.",
+            alt,
+            accuracy_dots(summaries),
+            accuracy_dots(summaries, is_narrow=True),
         )
-        wanted.append(("eps", text, eps_curves(summaries)))
-    elif name == "fig3" and summaries:
-        text = "The objective after each outer iteration, in the first run."
-        wanted.append(("objective", text, objective_curves(summaries)))
+    }
+    for short, ranking, whose in (
+        ("cd", comparison(summaries), "our runs"),
+        ("cd-published", published_comparison(), "the published accuracies"),
+    ):
+        if ranking is not None:
+            found[short] = critical_difference_figure(ranking, whose, "data sets")
+    return found
+
+
+def _faces_figure(summary: Summary) -> Figure:
+    name = NAMES.get(summary.data, summary.data)
+    rows, columns, *_ = summary.records[0]["shape"]
+    return Figure(
+        name,
+        f"{name}: a row for each subject.",
+        f"{rows} rows of {columns} gray images; each row is one subject.",
+        example_images(summary),
+        example_images(summary, NARROW),
+    )
+
+
+def _fig2_figures(summaries: Sequence[Summary]) -> dict[str, Figure]:
+    said = []
+    for name in names_in(summaries, "data", paper.FIG2_DATA):
+        own = [each for each in summaries if each.data == name and each.records]
+        accuracy = [float(np.mean(each.values("acc"))) for each in own]
+        seconds = [float(np.median(each.values("fit_s"))) for each in own]
+        if own:
+            said.append(
+                f"{name}: accuracy between {min(accuracy):.3f} and "
+                f"{max(accuracy):.3f}, seconds between {min(seconds):.3g} and "
+                f"{max(seconds):.3g}"
+            )
     return {
-        short: {"caption": text, **render(*drawing)} for short, text, drawing in wanted
+        "eps": Figure(
+            "Accuracy and time by eps",
+            "CCICP-GD by eps: mean accuracy ± one standard deviation, median and range "
+            "of the seconds of one fit. The table has the numbers.",
+            f"Curves over eps. {'; '.join(said)}.",
+            eps_curves(summaries),
+            eps_curves(summaries, is_narrow=True),
+        )
+    }
+
+
+def _fig3_figures(summaries: Sequence[Summary]) -> dict[str, Figure]:
+    said = []
+    for each in summaries:
+        if each.records:
+            curve = [value for value in each.records[0]["curve"] if value is not None]
+            said.append(
+                f"{each.method} on {each.data} from {curve[0]:.3g} to {curve[-1]:.3g} "
+                f"in {len(curve) - 1} iterations"
+            )
+    return {
+        "objective": Figure(
+            "The objective along the iterations",
+            "The objective after each outer iteration, in the first run.",
+            f"Curves of the objective: {'; '.join(said)}.",
+            objective_curves(summaries),
+            objective_curves(summaries, is_narrow=True),
+        )
     }
