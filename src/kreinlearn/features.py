@@ -15,6 +15,8 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from kreinlearn._typing import Array
 from kreinlearn._validation import check_count, check_positive
 
+__all__ = ["FEATURES", "RegionCovariance", "pixel_features"]
+
 FEATURES = ("x", "y", "I", "|Gx|", "|Gy|", "|G|", "|Gxx|", "|Gyy|", "angle")
 """What the rows and columns of a descriptor stand for, in this order."""
 
@@ -32,8 +34,8 @@ class RegionCovariance(TransformerMixin, BaseEstimator):
 
     .. math::
 
-        \Big[x,\; y,\; I,\; |G_x|,\; |G_y|,\; \sqrt{G_x^2 + G_y^2},\;
-        |G_{xx}|,\; |G_{yy}|,\; \arctan\frac{|G_x|}{|G_y|}\Big],
+        \left[x,\; y,\; I,\; |G_x|,\; |G_y|,\; \sqrt{G_x^2 + G_y^2},\;
+        |G_{xx}|,\; |G_{yy}|,\; \arctan\frac{|G_x|}{|G_y|}\right],
 
     and the descriptor of a region is their covariance over the N pixels in it, with
     1 / (N - 1). Stateless: there is nothing to learn.

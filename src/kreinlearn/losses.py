@@ -20,6 +20,8 @@ from scipy.special import log_expit, logsumexp
 
 from kreinlearn._typing import Array
 
+__all__ = ["Chances", "Logistic", "Loss", "Multinomial", "logarithmic_mean"]
+
 LOG_FLOOR = -700.0
 """Logarithms of probabilities end here: exp(-700) is nearly the smallest double."""
 NEAR = 1e-3

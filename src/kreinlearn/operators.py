@@ -9,6 +9,8 @@ from scipy.linalg import blas
 from kreinlearn._typing import Array
 from kreinlearn.kernels import gram, multiply
 
+__all__ = ["Blocked", "Dense", "Symmetric", "gemm"]
+
 ROWS = 64
 """Rows of a single precision matrix that are widened at once."""
 FEW_COLUMNS = 4

@@ -25,6 +25,8 @@ from sklearn.utils.validation import check_is_fitted
 from kreinlearn._files import check_free, replace
 from kreinlearn._validation import available_bytes
 
+__all__ = ["load", "save", "stamp"]
+
 FORMAT = 1
 """Raised by one whenever older versions could not read what is written."""
 STAMP = "kreinlearn.json"

@@ -11,6 +11,8 @@ from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, OneHotEncod
 if TYPE_CHECKING:
     import pandas as pd
 
+__all__ = ["check_complete", "prepare", "text_columns"]
+
 
 def prepare(
     X: "pd.DataFrame",

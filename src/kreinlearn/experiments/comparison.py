@@ -341,6 +341,7 @@ def _about_matrix(kernel: str, negative: int, about: Mapping[str, Any]) -> str:
     if negative == 0:
         return f"{kernel}: no negative eigenvalue; a kernel like any other."
     return (
-        f"{kernel}: {negative} negative eigenvalues down to {about['mu_min']:.3g}, "
+        f"{kernel}: {negative} negative eigenvalue{'s' * (negative > 1)} down to "
+        f"{about['mu_min']:.3g}, "
         f"{100 * about['negative_share']:.2g}% of the sum of moduli."
     )

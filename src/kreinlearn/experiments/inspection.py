@@ -27,6 +27,7 @@ LARGEST = 2000
 """Most samples whose spectrum is computed, which takes n^3 operations."""
 BETTER = "log-likelihood a sample, as it is less clipped"
 BEYOND = "squared error a sample, clipped less as it is"
+WORSE = "log-likelihood a sample, clipped less as it is"
 LEVEL = 0.05
 """Largest p-value that is called significant."""
 
@@ -256,14 +257,16 @@ def _value(
         (_p_value(gain, exchanges), gain, exchanges, BETTER),
         (_p_value(extra, chance), extra, chance, BEYOND),
     ]
-    p, seen, null, label = max(tests, key=lambda test: test[0])
+    worse = (_p_value(-gain, -exchanges), -gain, -exchanges, WORSE)
+    # For "keep" both tests must find something, so that the larger p-value counts.
+    shown = max(tests, key=lambda test: test[0]) if gain >= 0 else worse
+    p, seen, null, label = shown
     value = {
         "scores": {way: held.scores() for way, held in found.items()},
         "gain": gain,
         "p_better": tests[0][0],
         "p_beyond": tests[1][0],
-        "p_worse": _p_value(-gain, -exchanges),
-        # Both tests must find something, so that the larger p-value counts.
+        "p_worse": worse[0],
         "p_value": p,
         "difference": seen,
         "permutations": null.tolist(),
@@ -283,9 +286,9 @@ def _p_value(seen: float, null: Array) -> float:
 def _verdict(value: Mapping[str, Any]) -> str:
     if abs(value["gain"]) < wording.MATTERS:
         return "either"
-    if value["p_value"] <= LEVEL and value["gain"] > 0:
-        return "keep"
-    return "repair" if value["p_worse"] <= LEVEL else "either"
+    if value["p_value"] > LEVEL:
+        return "either"
+    return "keep" if value["gain"] > 0 else "repair"
 
 
 def _recommendation(found: Mapping[str, Any]) -> str:

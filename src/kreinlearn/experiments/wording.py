@@ -90,7 +90,7 @@ def _headline(found: Mapping[str, Any], why: str) -> str:
     if value["what"] == "repair":
         return (
             f"Clip the negative part: without it held-out {numbers} "
-            f"(p = {value['p_worse']:.2g})."
+            f"(p = {value['p_value']:.2g})."
         )
     both = (
         f"accuracy {whole['accuracy']:.3g} with it, {clipped['accuracy']:.3g} without, "
@@ -101,7 +101,7 @@ def _headline(found: Mapping[str, Any], why: str) -> str:
             "Keep the negative part or clip it, as you like: it makes no difference "
             f"that matters ({both})."
         )
-    p = value["p_value"] if value["gain"] >= 0 else value["p_worse"]
+    p = value["p_value"]
     return (
         "Keep the negative part or clip it, as you like: no difference can be told "
         f"from chance ({both}; p = {p:.2g})."
@@ -154,7 +154,7 @@ def _evidence(value: Mapping[str, Any], n: int) -> list[str]:
     else:
         said.append(
             f"Of {len(value['permutations'])} random exchanges of the two predictions "
-            f"a share of {value['p_worse']:.2g} gives as much."
+            f"a share of {value['p_value']:.2g} gives as much."
         )
     return said
 

@@ -38,7 +38,7 @@ UNSEEN = 1e-3
 def uniqueness_threshold(mu_min: float, max_weight: float, loss: Loss) -> float:
     """Return the lam above which there is exactly one stationary point.
 
-    With equal weights and the logistic loss it is |mu_min| / (4 n).
+    With equal weights and the logistic loss it is ``|mu_min| / (4 n)``.
 
     Parameters
     ----------
@@ -313,7 +313,7 @@ class KreinDual:
         return np.asarray(np.einsum("np,np->p", self._rate, entropy))
 
     def residual(self, Q: Chances, B: Chances) -> Array:
-        """Return the certificate: the largest |Q - B| that has weight."""
+        """Return the certificate: the largest ``|Q - B|`` that has weight."""
         gap = np.abs(self.loss.error(self.Y, Q) - self.loss.error(self.Y, B))
         gap[self.weights == 0] = 0.0
         return np.asarray(gap.max(axis=(0, 2)))

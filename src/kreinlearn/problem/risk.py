@@ -73,7 +73,7 @@ class KreinRisk:
     def lipschitz(self) -> float:
         """Lipschitz constant of the gradient of g, hence of every surrogate.
 
-        ``lam |K+| + |K|^2 / (4 n)``; the paper prints |K| without the square.
+        ``lam |K+| + |K|^2 / (4 n)``; the paper prints ``|K|`` without the square.
         """
         norm2 = self.split.norm**2 + self.n_terms * self.fit_intercept
         smooth = self.lam * self.split.norm_plus + self.weights.max() * norm2 / 4

@@ -27,6 +27,9 @@ FEW = 200
 WIDE = 100.0
 """Values that spread over this many times their size are drawn on a log scale."""
 
+LEAST_SPAN = 0.1
+"""Width of an axis of accuracies, lest a single sample look like a lot."""
+
 
 def spectrum(places: Sequence[int], values: Sequence[float], note: str) -> Drawing:
     """Return eigenvalues in order, what is negative hatched and named.
@@ -295,6 +298,9 @@ def accuracies(
                 axes.set_title(plain(data))
             axes.grid(axis="both", color=GRID, lw=0.6)
             axes.set_axisbelow(True)
+            low, high = axes.get_xlim()
+            short = max(0.0, LEAST_SPAN - (high - low)) / 2
+            axes.set_xlim(low - short, high + short)
             axes.locator_params(axis="x", nbins=4)
             axes.tick_params(axis="y", length=0)
         grid[0, 0].set_yticks(range(len(names)), [plain(name, 24) for name in names])

@@ -91,7 +91,7 @@ def decompose(K: Array, part: Literal["all", "negative"] = "all") -> Spectrum:
         Symmetric matrix.
     part : {"all", "negative"}
         Everything, or only the pairs with negative eigenvalue, which is all that
-        K+, K- and |K| need and costs a fraction of the time if they are few.
+        K+, K- and ``|K|`` need and costs a fraction of the time if they are few.
 
     Returns
     -------

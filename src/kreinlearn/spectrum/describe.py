@@ -75,12 +75,13 @@ def describe(K: Array, lam: float | None = None) -> dict[str, object]:
     values = np.linalg.eigvalsh((K + K.T) / 2)
     spectrum = Spectrum(values, np.empty((n, n)))
     mass = float(np.abs(values).sum())
+    negative = float(np.abs(values[values < 0]).sum())
     report: dict[str, object] = {
         "n": n,
         "signature": spectrum.signature,
         "mu_min": float(values[0]),
         "mu_max": float(values[-1]),
-        "negative_share": float(-values[values < 0].sum()) / mass if mass > 0 else 0.0,
+        "negative_share": negative / mass if mass > 0 else 0.0,
         "asymmetry": asymmetry,
         "lam_unique": max(0.0, -float(values[0])) / (4 * n),
     }

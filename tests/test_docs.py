@@ -1,0 +1,390 @@
+"""The documentation: its commands and code run, its links and names lead somewhere.
+
+A page is a session. Its blocks are run in order, in one folder and one namespace:
+Python as it stands, and every ``krein`` command. A ``text`` block is what the block
+before it prints, with ``...`` for what may vary.
+"""
+
+import contextlib
+import doctest
+import importlib
+import inspect
+import io
+import pkgutil
+import re
+import shlex
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+import click
+import numpy as np
+import pytest
+
+import kreinlearn
+from kreinlearn import cli, datasets, kernels
+from kreinlearn.estimators import logistic_cv
+from kreinlearn.kernels import grids
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+PAGES = {
+    path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8")
+    for path in [
+        *(ROOT / name for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md")),
+        *sorted(DOCS.glob("*.md")),
+    ]
+}
+RESULTS = {
+    path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8")
+    for path in sorted(DOCS.glob("results/*.md"))
+}
+
+# Commands that are not run as they stand: the reason, and what is run in their place.
+# All of them are parsed, so that no option in them can be unknown.
+INSTEAD = {
+    "python -m pip install": ("changes the environment", None),
+    "python -m pytest": ("is what runs this", None),
+    "python -m sphinx": ("takes minutes, and is a stage of .ci/run", None),
+    "krein demo": (
+        "takes half a minute; test_cli.py runs a shorter one",
+        "krein demo --help",
+    ),
+    "krein reproduce": (
+        "takes up to hours, or needs data",
+        "krein reproduce table1 --runs 1 --dataset '2 x 2' --jobs 1 --out results",
+    ),
+    "krein compare train.csv --target species": (
+        "takes minutes with every method",
+        "krein compare train.csv --target species --kernels tl1 --methods 'SVC raw' "
+        "--folds 2 --jobs 1",
+    ),
+    "krein data fetch": ("needs a network", "krein data fetch --help"),
+    "krein bench": (
+        "takes an hour; test_benchmarks.py runs small ones",
+        "krein bench --help",
+    ),
+}
+# Pages that speak of files made on another page.
+GIVEN_FILES = ("README.md", "docs/command-line.md", "docs/which-method.md")
+# Links leave for these hosts only; whether their pages exist needs a network.
+HOSTS = {"download.pytorch.org", "keepachangelog.com", "github.com", "doi.org"}
+LANGUAGES = {"bash", "bibtex", "fish", "python", "text", "zsh"}
+OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+
+
+class Block(NamedTuple):
+    """Fenced text, with the line that it starts in."""
+
+    language: str
+    line: int
+    text: str
+
+
+def blocks(text):
+    """Return the fenced blocks of a page."""
+    found = re.finditer(r"^(```+)(.*)\n((?:.*\n)*?)\1 *$", text, flags=re.M)
+    return [
+        Block(each[2].strip(), text.count("\n", 0, each.start()) + 1, each[3])
+        for each in found
+    ]
+
+
+def prose(text):
+    """Return a page without its fenced blocks."""
+    return re.sub(r"^(```+).*\n(?:.*\n)*?\1 *$", "", text, flags=re.M)
+
+
+def commands(text):
+    """Return the commands of a bash block, each a list of words."""
+    found = []
+    for line in text.replace("\\\n", " ").splitlines():
+        words = shlex.shlex(line, posix=True, punctuation_chars="&|;>")
+        words.whitespace_split = True
+        command = []
+        for word in [*words, "&&"]:
+            if set(word) <= set("&|;"):
+                if command:
+                    found.append(command)
+                command = []
+            else:
+                command.append(word)
+    return [each[: each.index(">")] if ">" in each else each for each in found]
+
+
+def instead(command):
+    """Return the entry of INSTEAD that fits a command, or None."""
+    line = " ".join(command) + " "
+    return next((entry for entry in INSTEAD if line.startswith(f"{entry} ")), None)
+
+
+def parse(command):
+    """Parse a krein command as Click does, without running it."""
+    context = None
+    group, words = cli.app, command[1:]
+    while isinstance(group, click.Group):
+        context = group.make_context("krein", words[:0] or ["--"], parent=context)
+        group, words = group.get_command(context, words[0]), words[1:]
+        assert group is not None, f"There is no command {' '.join(command)!r}."
+    group.make_context(group.name, list(words), parent=context)
+
+
+def krein(words):
+    """Run a command in this process; return its exit code and all it wrote."""
+    out, err = (io.TextIOWrapper(io.BytesIO(), write_through=True) for _ in "oe")
+    with (
+        contextlib.redirect_stdout(out),
+        contextlib.redirect_stderr(err),
+        pytest.raises(SystemExit) as stop,
+    ):
+        cli.main(words)
+    written = (stream.buffer.getvalue().decode() for stream in (out, err))
+    return stop.value.code, *written
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """Be in an empty folder, with no data at hand, and put kernels back afterwards.
+
+    Cross-validation tries a few values instead of many: pages are what is tested.
+    """
+    monkeypatch.setattr(logistic_cv, "N_LAMS", (10.0, 1.0, 0.1))
+    monkeypatch.setattr(grids, "RATIOS", (0.3, 0.7))
+    monkeypatch.setattr(grids, "WIDTHS", (0.5, 1.0))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("KREINLEARN_DATA", str(tmp_path / "data"))
+    known = dict(kernels.KERNELS)
+    yield tmp_path
+    kernels.KERNELS.clear()
+    kernels.KERNELS.update(known)
+
+
+def write_files():
+    """Write what pages speak of: two tables and a Gram matrix, all of them small."""
+    from sklearn.datasets import load_iris
+
+    iris = load_iris(as_frame=True)
+    table = iris.data.assign(species=iris.target_names[iris.target])
+    table[::3].to_csv("train.csv", index=False)
+    table[1::9].to_csv("new.csv", index=False)
+    K, y = datasets.make_gram((20, 10), random_state=0)
+    np.savez("gram.npz", K=K, y=y)
+
+
+@pytest.mark.parametrize("page", [name for name in PAGES if "```" in PAGES[name]])
+def test_pages_run(page, folder):
+    if page in GIVEN_FILES:
+        write_files()
+    namespace = {"__name__": "__page__"}
+    printed = ""
+    for block in blocks(PAGES[page]):
+        where = f"{page}, line {block.line}"
+        if block.language == "python":
+            code = compile("\n" * block.line + block.text, ROOT / page, "exec")
+            with contextlib.redirect_stdout(io.StringIO()) as out:
+                exec(code, namespace)
+            printed = out.getvalue()
+        elif block.language == "bash":
+            printed = "".join(run(each, where) for each in commands(block.text))
+        elif block.language == "text":
+            same = doctest.OutputChecker().check_output(block.text, printed, OPTIONS)
+            assert same, f"{where}: this is printed, not what stands there:\n{printed}"
+
+
+def run(command, where):
+    """Run a command of a page, unless it is one of INSTEAD; return what it prints."""
+    is_krein = command[0] == "krein"
+    if not is_krein and command[:2] != ["python", "-m"]:
+        return ""
+    said = " ".join(command)
+    if is_krein:
+        parse(command)
+    if instead(command):
+        return ""
+    assert is_krein, f"{where}: `{said}` is not run; give it an entry in INSTEAD."
+    code, out, err = krein(command[1:])
+    assert code == 0, f"{where}: `{said}` ended with {code}: {err}"
+    return out
+
+
+@pytest.mark.parametrize("entry", INSTEAD)
+def test_what_is_run_instead(entry, folder):
+    lines = [
+        " ".join(command)
+        for text in PAGES.values()
+        for block in blocks(text)
+        if block.language == "bash"
+        for command in commands(block.text)
+    ]
+    assert any(f"{line} ".startswith(f"{entry} ") for line in lines), "not needed"
+    _, twin = INSTEAD[entry]
+    if twin is not None:
+        write_files()
+        code, _, err = krein(shlex.split(twin)[1:])
+        assert code == 0, err
+
+
+def test_extras_that_pages_install_exist():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    extras = set(project["project"]["optional-dependencies"])
+    for page, text in PAGES.items():
+        for listed in re.findall(r"(?:kreinlearn|\.)\[([a-z,]+)\]", text):
+            assert set(listed.split(",")) <= extras, f"{page}: [{listed}]"
+
+
+def test_languages_are_known():
+    for page, text in PAGES.items():
+        for block in blocks(text):
+            known = block.language in LANGUAGES or block.language.startswith("{")
+            assert known, f"{page}, line {block.line}: ```{block.language}"
+        assert len(re.findall("^```", text, flags=re.M)) % 2 == 0, page
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion(shell, monkeypatch):
+    said = PAGES["docs/command-line.md"]
+    assert f"_KREIN_COMPLETE={shell}_source krein" in said
+    monkeypatch.setenv("_KREIN_COMPLETE", f"{shell}_source")
+    code, out, _ = krein([])
+    assert code == 0 and "_KREIN_COMPLETE" in out
+
+
+def anchors(text):
+    """Return the anchors of a page's headings, as GitHub and MyST make them."""
+    titles = re.findall(r"^#+ (.+)$", prose(text), flags=re.M)
+    kept = (re.sub(r"[^\w\- ]", "", title.lower()) for title in titles)
+    return {title.strip().replace(" ", "-") for title in kept}
+
+
+@pytest.mark.parametrize("page", [*PAGES, *RESULTS])
+def test_links(page):
+    text = (PAGES | RESULTS)[page]
+    for target in re.findall(r"\]\(([^)\s]+)\)", prose(text)):
+        parts = urlsplit(target)
+        if parts.scheme:
+            assert parts.scheme == "https" and parts.netloc in HOSTS, target
+            continue
+        path = (ROOT / page).parent / parts.path if parts.path else ROOT / page
+        if "auto_examples" in path.parts:  # made by the build, from a folder of scripts
+            script = "GALLERY_HEADER.rst" if path.stem == "index" else f"{path.stem}.py"
+            assert path.suffix == ".rst" and (ROOT / "examples" / script).is_file()
+            continue
+        assert path.is_file(), f"{page}: {target} leads nowhere"
+        if parts.fragment:
+            assert parts.fragment in anchors(path.read_text("utf-8")), target
+
+
+def rooms():
+    """Return the public modules that have public names."""
+    names = ["kreinlearn"] + [
+        f"kreinlearn.{each.name}"
+        for each in pkgutil.iter_modules(kreinlearn.__path__)
+        if not each.name.startswith("_") and each.name != "cli"
+    ]
+    return {name: importlib.import_module(name) for name in names}
+
+
+def listed():
+    """Return the full names on the page of the reference."""
+    found, module = [], None
+    for line in PAGES["docs/api.md"].splitlines():
+        if line.startswith(".. module:: "):
+            module = line.removeprefix(".. module:: ")
+        elif re.fullmatch(r"   [A-Za-z]\S*", line):
+            found.append(f"{module}.{line.strip()}")
+    return found
+
+
+def resolve(name):
+    """Return what a dotted name stands for, or raise."""
+    parts = name.split(".")
+    found = importlib.import_module(parts[0])
+    for i, part in enumerate(parts[1:], 2):
+        if not hasattr(found, part):
+            importlib.import_module(".".join(parts[:i]))
+        found = getattr(found, part)
+    return found
+
+
+@pytest.mark.parametrize("room", rooms())
+def test_every_public_name_is_in_the_reference(room):
+    module = rooms()[room]
+    assert hasattr(module, "__all__"), f"{room} has no __all__"
+    here = [resolve(name) for name in listed()]
+    for name in module.__all__:
+        value = getattr(module, name)
+        known = name == "__version__" or any(value is each for each in here)
+        assert known, f"{room}.{name} is not on docs/api.md"
+
+
+def test_the_reference_lists_what_exists():
+    names = listed()
+    assert len(names) == len(set(names)) > 60
+    for name in names:
+        assert inspect.getdoc(resolve(name)), name
+
+
+def known_words():
+    """Return identifiers that pages may mention: public names, parameters, learned."""
+    words = set()
+    for name in listed():
+        value = resolve(name)
+        words.add(name.rpartition(".")[2])
+        words.update(dir(value) if inspect.isclass(value) else ())
+        words.update(re.findall(r"\w+", inspect.getdoc(value) or ""))
+        with contextlib.suppress(TypeError, ValueError):
+            words.update(inspect.signature(value).parameters)
+    return words
+
+
+def options_of(group, context=None):
+    """Yield every option of a command and of those below it."""
+    context = click.Context(group, parent=context)
+    for parameter in group.params:
+        yield from (*parameter.opts, *parameter.secondary_opts)
+    if isinstance(group, click.Group):
+        for name in group.list_commands(context):
+            yield from options_of(group.get_command(context, name), context)
+
+
+FOREIGN = {"SVC", "LogisticRegression", "GridSearchCV", "NAME", "KREINLEARN_DATA"}
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_names_on_pages_exist(page):
+    known = known_words() | FOREIGN
+    options = {*options_of(cli.app), "--help", "--quick"}
+    spans = re.findall(r"(?<!`)`([^`\n]+)`(?!`)", prose(PAGES[page]))
+    for span in spans:
+        for name in re.findall(r"\bkreinlearn(?:\.\w+)+(?![\w*])", span):
+            resolve(name)
+        if span.startswith("krein ") and span.split()[1].islower():
+            assert span.split()[1] in cli.COMMANDS, span
+        for option in re.findall(r"(?<!\S)--[a-z-]+", span):
+            assert option in options, f"{page}: {span}"
+        # Learned attributes, classes, and calls of functions.
+        for name in re.findall(r"^(\w+_\b(?!\*)|[A-Z]\w*[a-z]\w*\b|\w+(?=\())", span):
+            assert name in known, (
+                f"{page}: `{span}` mentions {name}, which does not exist"
+            )
+
+
+def test_a_reference_that_leads_nowhere_ends_the_build(tmp_path):
+    for module in ("furo", "myst_parser", "numpydoc"):
+        pytest.importorskip(module, reason="needs Sphinx: pip install '.[docs]'")
+    (tmp_path / "index.md").write_text(
+        "# Title\n\n```{eval-rst}\n.. autofunction:: kreinlearn.kernels.tl1\n```\n\n"
+        "{func}`kreinlearn.kernels.tl1` {func}`kreinlearn.kernels.tl2`\n",
+        encoding="utf-8",
+    )
+    known = "sphinx.ext.autodoc,sphinx.ext.autosummary,numpydoc,myst_parser"
+    call = [sys.executable, "-m", "sphinx", "-W", "-q", "-b", "dummy", "-c", str(DOCS)]
+    call += ["-D", f"extensions={known}", str(tmp_path), str(tmp_path / "out")]
+    built = subprocess.run(call, capture_output=True, text=True)
+    assert built.returncode == 1, built.stderr
+    assert re.findall("WARNING: (.*)", built.stderr) == [
+        "py:func reference target not found: kreinlearn.kernels.tl2 [ref.func]"
+    ]
