@@ -167,7 +167,6 @@ def _print_table(found: dict[str, Any]) -> None:
     rows = sorted(found["rows"], key=_place)
     best = {
         "accuracy": _extreme(max, rows, "accuracy"),
-        "balanced_accuracy": _extreme(max, rows, "balanced_accuracy"),
         "log_loss": _extreme(min, rows, "log_loss"),
         "auc": _extreme(max, rows, "auc"),
     }
@@ -176,7 +175,7 @@ def _print_table(found: dict[str, Any]) -> None:
     )
     for name in ("method", "kernel"):
         table.add_column(name, no_wrap=True)
-    for name in ("accuracy", "balanced", "log-loss", "AUC", "s", "conv."):
+    for name in ("accuracy", "log-loss", "AUC", "s", "conv."):
         table.add_column(name, justify="right", no_wrap=True)
     for row in rows:
         accuracy = _number(row, "accuracy", best)
@@ -199,9 +198,8 @@ def _print_table(found: dict[str, Any]) -> None:
 def _place(row: dict[str, Any]) -> tuple[float, float]:
     """Return what rows are sorted by: high accuracy, then low log-loss."""
     accuracy, loss = row["accuracy"], row["log_loss"]
-    return -1.0 if accuracy is None else -accuracy, float(
-        "inf"
-    ) if loss is None else loss
+    last = float("inf")
+    return last if accuracy is None else -accuracy, last if loss is None else loss
 
 
 def _extreme(choose: Any, rows: list[dict[str, Any]], name: str) -> str | None:

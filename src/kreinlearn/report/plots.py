@@ -72,9 +72,7 @@ def spectrum(places: Sequence[int], values: Sequence[float], note: str) -> Drawi
             first = float(place[shown < 0].min()) - 0.5
             axes.axvspan(first, places[-1] + 0.5, color=ORANGE, alpha=0.12, lw=0)
             text = f"negative part\nto {mu.min():.3g}".replace("-", "−")
-            axes.text(
-                0.98, 0.52, text, ha="right", va="bottom", transform=axes.transAxes
-            )
+            axes.text(0.98, 0.96, text, ha="right", va="top", transform=axes.transAxes)
         axes.axhline(0, color=INK, lw=0.8)
         if top > WIDE * max(middle, 1e-300):
             _signed_powers(axes, float(mu.min()), float(mu.max()), middle)
@@ -299,8 +297,8 @@ def accuracies(
             axes.grid(axis="both", color=GRID, lw=0.6)
             axes.set_axisbelow(True)
             low, high = axes.get_xlim()
-            short = max(0.0, LEAST_SPAN - (high - low)) / 2
-            axes.set_xlim(low - short, high + short)
+            high = max(high, min((low + high + LEAST_SPAN) / 2, 1.01))
+            axes.set_xlim(min(low, high - LEAST_SPAN), high)
             axes.locator_params(axis="x", nbins=4)
             axes.tick_params(axis="y", length=0)
         grid[0, 0].set_yticks(range(len(names)), [plain(name, 24) for name in names])
