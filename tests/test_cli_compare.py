@@ -34,7 +34,8 @@ def test_a_table_is_compared_printed_and_drawn(capsys, flowers, tmp_path):
     for name in ("IKLR", "SVC raw"):
         row = next(line for line in out.splitlines() if line.strip().startswith(name))
         assert (
-            re.search(r"tl1 +[01]\.\d{3} ± 0\.\d{3} +[01]\.\d{3}", row) and "3/3" in row
+            re.search(r"tl1 +[01]\.\d{3} ± 0\.\d{3} +(-|0\.\d{3}) +[01]\.\d{3}", row)
+            and "3/3" in row
         )
     assert "no standard error" in out and out.rstrip().endswith(
         "comparison/report.html"
