@@ -207,7 +207,7 @@ def _spectrum(K: Array) -> dict[str, Any]:
         "mu_min": report["mu_min"],
         "mu_max": report["mu_max"],
         "eigenvalues": mu.tolist(),
-        "negative_share": abs(report["negative_share"]),  # not -0.0
+        "negative_share": report["negative_share"],
         "unique_lam": report["lam_unique"],
     }
 

@@ -201,7 +201,7 @@ def _similarities(found: Found) -> list[Table | Figure]:
                     *(number_entry(count, "d") for count in (p, q, z)),
                     number_entry(about["mu_min"], ".4g"),
                     number_entry(about["mu_max"], ".4g"),
-                    number_entry(0.0 + about["negative_share"], ".4f"),
+                    number_entry(about["negative_share"], ".4f"),
                 ]
             )
             figure = spectrum_figure(about, title)

@@ -169,7 +169,7 @@ def spectrum_figure(found: Found, title: str) -> Figure | None:
         return None
     p, q, z = found["signature"]
     # Added to 0.0, no share is "-0".
-    share = f"{0.0 + 100 * found['negative_share']:.2g}\u00a0%"
+    share = f"{100 * found['negative_share']:.2g}\u00a0%"
     counts = f"{p} positive, {q} negative" + (f", {z} zero" if z else "")
     # Of a large matrix only some are kept, evenly from the largest to the smallest.
     places = [round(place) for place in np.linspace(1, p + q + z, len(mu))]

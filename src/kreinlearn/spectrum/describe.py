@@ -75,7 +75,7 @@ def describe(K: Array, lam: float | None = None) -> dict[str, object]:
     values = np.linalg.eigvalsh((K + K.T) / 2)
     spectrum = Spectrum(values, np.empty((n, n)))
     mass = float(np.abs(values).sum())
-    negative = float(np.abs(values[values < 0]).sum())
+    negative = float(np.abs(np.minimum(values, 0.0)).sum())
     report: dict[str, object] = {
         "n": n,
         "signature": spectrum.signature,

@@ -1,0 +1,107 @@
+"""How Sphinx builds these pages: ``python -m sphinx -W -b html docs docs/_build``."""
+
+from html import escape
+from importlib.metadata import version as installed
+
+from docutils import nodes
+from docutils.utils.math import MathError, latex2mathml
+from sphinx.util import logging
+
+logger = logging.getLogger(__name__)
+
+project = "kreinlearn"
+author = "The kreinlearn developers"
+project_copyright = author
+release = version = installed("kreinlearn")
+
+extensions = [
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "numpydoc",
+    "myst_parser",
+    "sphinx_click",
+    "sphinx_copybutton",
+    "sphinx_gallery.gen_gallery",
+]
+exclude_patterns = ["_build", "_templates"]
+templates_path = ["_templates"]
+
+# References: a name that leads nowhere is an error.
+nitpicky = True
+nitpick_ignore_regex = [
+    # No inventories of other projects are fetched: pages are built without a network.
+    (r"py:.*", r"(collections|numpy|os|pathlib|scipy|sklearn|typing)\..*"),
+    # What single backticks in docstrings give: it can be imported, but may be private.
+    (r"py:obj", r".*"),
+]
+# Single backticks in docstrings: a link where the name is known, else in italics.
+default_role = "autolink"
+myst_heading_anchors = 3
+myst_enable_extensions = ["dollarmath"]
+
+# The reference: one page a name, types as the docstrings have them.
+autosummary_generate = True
+autosummary_filename_map = {  # file systems that do not tell split from Split
+    "kreinlearn.spectrum.Split": "kreinlearn.spectrum.Split-class",
+    "kreinlearn.spectrum.Floor": "kreinlearn.spectrum.Floor-class",
+}
+autodoc_typehints = "none"
+autodoc_member_order = "bysource"
+autodoc_default_options = {  # made by scikit-learn, and described there
+    "exclude-members": "set_fit_request, set_score_request, set_transform_request"
+}
+numpydoc_show_class_members = False  # the templates do
+numpydoc_xref_param_type = False
+
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples",
+    "gallery_dirs": "auto_examples",
+    "filename_pattern": r"/plot_",
+    "within_subsection_order": "ExampleTitleSortKey",  # "A first fit" comes first
+    "reset_modules": ("matplotlib",),
+    "only_warn_on_example_error": False,
+    "abort_on_example_error": False,  # all failures are listed, then the build fails
+    "doc_module": ("kreinlearn",),
+    "reference_url": {"kreinlearn": None},
+    "backreferences_dir": "api/generated/backreferences",
+    "remove_config_comments": True,
+    "show_signature": False,
+    "min_reported_time": 1,
+}
+
+html_theme = "furo"
+html_title = f"kreinlearn {release}"
+html_static_path = ["_static"]
+html_css_files = ["kreinlearn.css"]
+html_show_sphinx = False
+html_copy_source = False
+html_math_renderer = "mathml"
+copybutton_exclude = ".linenos, .gp, .go"
+
+
+def _mathml(self, node):
+    """Write a formula as MathML, which browsers show without a script."""
+    is_block = isinstance(node, nodes.math_block)
+    text = node.astext().replace(r"\dots", r"\ldots")  # which docutils knows
+    if is_block and ("\\\\" in text or "&" in text) and "\\begin" not in text:
+        text = rf"\begin{{aligned}}{text}\end{{aligned}}"
+    try:
+        formula = latex2mathml.tex2mathml(text, as_block=is_block)
+    except MathError as error:
+        logger.warning("%s In the formula: %s", error, text, location=node)
+        formula = f"<code>{escape(text)}</code>"
+    if is_block:
+        number = f"<span class='eqno'>({node['number']})</span>" * bool(node["number"])
+        formula = f"<div class='math'{_id(node)}>{number}{formula}</div>"
+    self.body.append(formula)
+    raise nodes.SkipNode
+
+
+def _id(node):
+    return f" id='{node['ids'][0]}'" if node["ids"] else ""
+
+
+def setup(app):
+    """Register the renderer of formulas."""
+    app.add_html_math_renderer("mathml", (_mathml, None), (_mathml, None))
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
