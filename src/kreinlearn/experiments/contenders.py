@@ -66,6 +66,11 @@ def inner_folds(y: Array, seed: int) -> list[tuple[Array, Array]]:
     return list(splitter.split(np.zeros(len(y)), y))
 
 
+def _repairer(mode: str) -> SpectrumRepair:
+    """Return the repair as it works best: a shift spoils new rows if extended."""
+    return SpectrumRepair(mode, "none" if mode == "shift" else "exact")
+
+
 def _has(name: str) -> Callable[[Any], bool]:
     return lambda tuned: hasattr(tuned.model, name)
 
@@ -152,7 +157,7 @@ class Tuned(ClassifierMixin, BaseEstimator):
     def _repaired(self, K: Array) -> tuple[SpectrumRepair | None, Array]:
         if self.repair is None:
             return None, K
-        change = SpectrumRepair(self.repair)
+        change = _repairer(self.repair)
         return change, change.fit_transform(K)
 
     def _score(self, model: Any, K: Array, y: Array) -> float:

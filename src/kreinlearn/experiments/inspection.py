@@ -121,6 +121,8 @@ def inspect(
         "classes": None if y is None else np.unique(y).tolist(),
         **_spectrum(K),
     }
+    if len(found["classes"] or ()) > 2:  # the multinomial model needs twice that
+        found["unique_lam"] *= 2
     K = (K + K.T) / 2
     found["matrix"] = _kind(K, found["negative_share"])
     found["value"], why = None, "no labels were given"

@@ -37,7 +37,9 @@ class CCCP:
     init : {"zeros", "ones", "minus-ones", "uniform"} or ndarray of shape (n,)
         First coefficients; "uniform" draws from (0, 1).
     split : {"paper", "tight", "shift"}
-        Positive decomposition of K, see `kreinlearn.spectrum.split`.
+        Positive decomposition of K, see `kreinlearn.spectrum.split`. With "tight"
+        the convex subproblem may itself be unbounded below: K+ does not hold back the
+        negative directions.
     loss_scale : {"mean", "sum"}
         "sum" multiplies the whole objective by n, without which eps = 1 ends every
         inner loop after one step. It leaves lam and the stationary points alone.

@@ -52,8 +52,9 @@ def describe(K: Array, lam: float | None = None) -> dict[str, object]:
         ``n``; ``signature`` (numbers of positive, negative, zero eigenvalues);
         ``mu_min``, ``mu_max``; ``negative_share``, of the sum of moduli of all
         eigenvalues (trace norm); ``asymmetry``, largest ``|K - K'|`` over largest
-        ``|K|``; ``lam_unique``, the lam above which logistic regression with this
-        matrix has exactly one stationary point; with ``lam`` also
+        ``|K|``; ``lam_unique``, the lam above which logistic regression of two classes
+        with this matrix has exactly one stationary point (a multinomial model needs
+        twice that); with ``lam`` also
         ``theorem1_bound``, a diagnostic and no guarantee.
 
     Examples
