@@ -1,5 +1,6 @@
 """How Sphinx builds these pages: ``python -m sphinx -W -b html docs docs/_build``."""
 
+import re
 from html import escape
 from importlib.metadata import version as installed
 
@@ -83,6 +84,8 @@ def _mathml(self, node):
     """Write a formula as MathML, which browsers show without a script."""
     is_block = isinstance(node, nodes.math_block)
     text = node.astext().replace(r"\dots", r"\ldots")  # which docutils knows
+    # And it takes \frac12 for a fraction of 12 over what follows.
+    text = re.sub(r"\\([dt]?frac)\s*(\w)\s*(\w)", r"\\\1{\2}{\3}", text)
     if is_block and ("\\\\" in text or "&" in text) and "\\begin" not in text:
         text = rf"\begin{{aligned}}{text}\end{{aligned}}"
     try:

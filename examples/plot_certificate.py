@@ -79,6 +79,7 @@ colors = ("#0072b2", "#56b4e9", "#e69f00", "#d55e00")
 for (label, residuals), color in zip(histories.items(), colors, strict=True):
     left.semilogy(residuals, "o-", markersize=4, color=color, label=label)
 left.set(xlabel="Newton step, larger lam on the way included", ylabel="residual")
+left.set_ylim(bottom=1e-17)  # room for the legend
 left.legend(fontsize="small", loc="lower left")
 right.semilogx(ratios, counts, "o-", color="#0072b2")
 right.axvspan(1, ratios[0], color="#009e73", alpha=0.15, label="proven unique")
