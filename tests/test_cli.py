@@ -167,7 +167,7 @@ def test_bench_knows_its_names_and_passes_failures_on(capsys, monkeypatch, tmp_p
 
 @pytest.mark.parametrize(
     "command",
-    [[], ["demo"], ["info"], ["data"], ["data", "fetch"], ["reproduce"], ["bench"]],
+    [[], ["data", "fetch"], *([name] for name in cli.COMMANDS)],
 )
 def test_help_has_an_example(capsys, command):
     code, out, _ = run(capsys, *command, "--help")

@@ -1,6 +1,7 @@
 """krein demo."""
 
 import json
+import sys
 from pathlib import Path
 from typing import Any, Literal
 
@@ -29,7 +30,8 @@ def demo(out: str, force: bool, as_json: bool) -> None:
     """
     from kreinlearn import report
     from kreinlearn._files import check_free, replace
-    from kreinlearn.experiments.demo import findings, line, outcomes
+    from kreinlearn.experiments.demo import DATA, METHODS, findings, line, outcomes
+    from kreinlearn.experiments.progress import counter
 
     folder = Path(out)
     page = folder / "report.html"
@@ -41,14 +43,15 @@ def demo(out: str, force: bool, as_json: bool) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     check_free(page, force)
     records = []
-    for record in outcomes():
-        records.append(record)
-        shown = line(record)
-        if as_json:
-            click.echo(json.dumps(shown))
-        else:
+    with counter(sys.stderr, "demo") as tell:
+        for record, share in outcomes():
+            records.append(record)
+            shown = line(record)
+            if as_json:
+                click.echo(json.dumps(shown))
             text = f"{shown['data']}: {shown['method']} {shown['accuracy']:.3f}"
-            click.secho(f"{text} in {shown['seconds']:.1f} s", err=True, dim=True)
+            done = f"{text} in {shown['seconds']:.1f} s"
+            tell(len(records), len(DATA) * len(METHODS), done, share)
     replace(page, report.comparison_page(findings(records)).encode())
     if as_json:
         return

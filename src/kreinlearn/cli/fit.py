@@ -156,22 +156,18 @@ def _check_folds(table: "Table", cv: int) -> None:
 @contextmanager
 def _progress(model: Any) -> Iterator[Callable[[dict[str, Any]], bool]]:
     """Give a callback that shows how many settings of the kernel have been tried."""
-    from kreinlearn.experiments.progress import watcher
-    from kreinlearn.experiments.run import Progress
+    from kreinlearn.experiments.progress import counter
 
-    start = time.perf_counter()
     seen: set[str] = set()
-    with watcher(sys.stderr, "fit") as show:
+    with counter(sys.stderr, "fit") as show:
 
         def tell(row: dict[str, Any]) -> bool:
             params = {k: v for k, v in row.items() if k not in ("norm", "lam", "score")}
             name = _setting(params.pop("kernel"), params)
             if name not in seen:
                 seen.add(name)
-                done, total = len(seen), len(model.kernel_settings_)
-                left = (time.perf_counter() - start) / done * (total - done)
-                said = {"key": name, "status": f"log-loss {-row['score']:.3f}"}
-                show(Progress(done, total, 0, left, said))
+                text = f"{name} log-loss {-row['score']:.3f}"
+                show(len(seen), len(model.kernel_settings_), text)
             return False
 
         yield tell

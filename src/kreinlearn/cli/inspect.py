@@ -3,9 +3,6 @@
 import json
 import shlex
 import sys
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -75,6 +72,7 @@ def inspect(
     """
     from kreinlearn._files import check_free, replace
     from kreinlearn.experiments import inspection
+    from kreinlearn.experiments.progress import counter
     from kreinlearn.kernels import gram
 
     if out is not None:
@@ -95,13 +93,13 @@ def inspect(
             "--no-scale, --impute and --one-hot."
         )
     options = _options(target, header, kernel, params, steps)
-    with _progress() as progress:
+    with counter(sys.stderr, "inspect") as tell:
         found = inspection.inspect(
             K,
             y,
             permutations=permutations,
             seed=seed,
-            progress=progress,
+            progress=lambda done, total: tell(done, total, f"fold {done} done"),
             source=data,
             command=shlex.join(["krein", "fit", data, *options, "-o", "model.krein"]),
             **about,
@@ -186,23 +184,6 @@ def _filled(
             "median distance between samples; --param sigma=... sets another."
         )
     return params, ""
-
-
-@contextmanager
-def _progress() -> Iterator[Callable[[int, int], None]]:
-    """Give a callable that shows how many folds are done."""
-    from kreinlearn.experiments.progress import watcher
-    from kreinlearn.experiments.run import Progress
-
-    start = time.perf_counter()
-    with watcher(sys.stderr, "inspect") as show:
-
-        def tell(done: int, total: int) -> None:
-            left = (time.perf_counter() - start) / done * (total - done)
-            said = {"key": f"fold {done}", "status": "done"}
-            show(Progress(done, total, 0, left, said))
-
-        yield tell
 
 
 def _show(found: dict[str, Any]) -> None:

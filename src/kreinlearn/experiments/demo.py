@@ -73,7 +73,7 @@ def job(data: str) -> Job:
     return Job(data, X, index, tuple(classes.tolist()), {(0, 0): (train, test)})
 
 
-def outcomes() -> Iterator[Record]:
+def outcomes() -> Iterator[tuple[Record, float]]:
     """Yield the record of each method on each data set, as it is found.
 
     Everything is chosen on the training half by five-fold cross-validation; all
@@ -82,9 +82,13 @@ def outcomes() -> Iterator[Record]:
 
     Yields
     ------
-    dict
+    record : dict
         One method on one data set.
+    share : float
+        Of the work that is done, roughly.
     """
+    work = len(DATA) * sum(CONTENDERS[method].weight for method in METHODS)
+    done = 0.0
     for data in DATA:
         report = describe(job(data).matrices(0, 0, KERNEL)[0])
         spectrum = {
@@ -96,7 +100,8 @@ def outcomes() -> Iterator[Record]:
             kernel = OWN if CONTENDERS[method].on_samples else KERNEL
             cell = Cell("demo", data, method, 0, (("kernel", kernel), ("fold", 0)))
             found = outcome(job(data), cell) | spectrum
-            yield record_of(cell, found, **surroundings())
+            done += CONTENDERS[method].weight
+            yield record_of(cell, found, **surroundings()), done / work
 
 
 def line(record: Record) -> dict[str, Any]:

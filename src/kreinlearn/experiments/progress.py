@@ -1,5 +1,6 @@
 """Progress for people: a bar with the time left, or plain lines in a pipe."""
 
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, TextIO
@@ -54,6 +55,34 @@ def watcher(stream: TextIO, label: str = "") -> Iterator[Watcher]:
         yield show
 
 
+@contextmanager
+def counter(stream: TextIO, label: str) -> Iterator[Callable[..., None]]:
+    """Give a callable that tells how many steps of a job are done.
+
+    Parameters
+    ----------
+    stream : text stream
+        Where to write, as in `watcher`.
+    label : str
+        What is running.
+
+    Yields
+    ------
+    callable
+        Of ``(done, total, text, share=None)``: steps done and in all, what the last
+        one gave, and the share of the work that is done, if steps are not alike.
+    """
+    start = time.monotonic()
+    with watcher(stream, label) as show:
+
+        def tell(done: int, total: int, text: str, share: float | None = None) -> None:
+            share = done / total if share is None else share
+            left = (time.monotonic() - start) * (1 - share) / share
+            show(Progress(done, total, 0, left, {"key": text, "status": ""}))
+
+        yield tell
+
+
 def line(state: Progress, label: str = "") -> str:
     """Return the state as one line of text.
 
@@ -72,7 +101,7 @@ def line(state: Progress, label: str = "") -> str:
     head = f"{label} {state.done}/{state.total}".strip()
     if state.record is None:
         return f"{head} ({state.skipped} found)\n"
-    tail = f"{state.record['key']} {state.record['status']}"
+    tail = f"{state.record['key']} {state.record['status']}".rstrip()
     if "acc" in state.record:
         tail += f" {state.record['acc']:.3f}"
     if state.left is not None:
