@@ -83,7 +83,9 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 
 def _line(message: object) -> str:
-    """Return a message on one line."""
+    """Return a message on one line; those of the system with the file first."""
+    if isinstance(message, OSError) and message.filename and message.strerror:
+        message = f"{message.filename}: {message.strerror}."
     return " ".join(str(message).split())
 
 
