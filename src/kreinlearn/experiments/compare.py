@@ -174,5 +174,6 @@ def _found(planned: Plan, records: list[dict[str, Any]]) -> dict[str, Any]:
         title=f"Methods compared on {job.name}",
         sentences=sentences,
     )
-    found["sentences"] += [*planned.notes, *facts(found)]
+    first, *others = facts(found)  # the finding first
+    found["sentences"] = [first, *found["sentences"], *planned.notes, *others]
     return found

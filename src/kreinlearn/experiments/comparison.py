@@ -306,21 +306,8 @@ def facts(found: Mapping[str, Any]) -> list[str]:
     list of str
         What the numbers show, in words.
     """
-    sentences = []
     scored = [row for row in found["rows"] if row["accuracy"] is not None]
-    if scored:
-        best = max(scored, key=lambda row: row["accuracy"])
-        equal = sum(row["accuracy"] == best["accuracy"] for row in scored) - 1
-        text = f"Highest accuracy: {_named(best)} with {best['accuracy']:.3f}"
-        text += f", as {equal} other rows" if equal else ""
-        likely = [row for row in scored if row["log_loss"] is not None]
-        if likely:
-            calm = min(likely, key=lambda row: row["log_loss"])
-            text += f"; lowest log-loss: {_named(calm)} with {calm['log_loss']:.3f}"
-        sentences.append(
-            f"{text}. The best of {len(scored)} rows looks better than it is: "
-            "differences below the spread of the folds say little."
-        )
+    sentences = [_best(scored) if scored else "No method gave a result."]
     for each in found["data"]:
         for kernel, about in each["kernels"].items():
             _, negative, _ = about["signature"]
@@ -330,6 +317,22 @@ def facts(found: Mapping[str, Any]) -> list[str]:
         names = ", ".join(_named(row) for row in lost)
         sentences.append(f"Folds without a result, which the means leave out: {names}.")
     return sentences
+
+
+def _best(scored: Sequence[Mapping[str, Any]]) -> str:
+    """Return which of the rows with scores are best."""
+    best = max(scored, key=lambda row: row["accuracy"])
+    equal = sum(row["accuracy"] == best["accuracy"] for row in scored) - 1
+    text = f"Highest accuracy: {_named(best)} with {best['accuracy']:.3f}"
+    text += f", as {equal} other row{'s' * (equal > 1)}" if equal else ""
+    likely = [row for row in scored if row["log_loss"] is not None]
+    if likely:
+        calm = min(likely, key=lambda row: row["log_loss"])
+        text += f"; lowest log-loss: {_named(calm)} with {calm['log_loss']:.3f}"
+    return (
+        f"{text}. The best of {len(scored)} rows looks better than it is: differences "
+        "below the spread of the folds say little."
+    )
 
 
 def _named(row: Mapping[str, Any]) -> str:
