@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from kreinlearn.report import comparison_page, inspection_page
+from kreinlearn.report import comparison_page, inspection_page, panels
 from kreinlearn.report.panels import label
 from kreinlearn.report.render import DARK, STYLE, clean, plain
 from tests.report import made
@@ -235,3 +235,9 @@ def test_same_findings_same_page(one, one_page):
 def test_names_in_drawings():
     assert plain("x" * 100, 20) == "x" * 9 + "…" + "x" * 9
     assert clean("a\tb\x00") == "a b "
+
+
+def test_curves_that_repeat_another_come_last():
+    one, two = {"fpr": [0, 1], "tpr": [0, 1]}, {"fpr": [0, 1], "tpr": [1, 1]}
+    curves = {"a": one, "b": dict(one), "c": None, "d": two}
+    assert list(panels._each_once(curves)) == ["a", "d", "b"]

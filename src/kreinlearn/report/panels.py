@@ -121,12 +121,9 @@ def curve_figures(found: Found, data: str) -> list[Figure]:
         if each["data"] == data
     }
     kept = {key: mine[key] for key in order if key in mine}
-    rocs = {key: each["roc"] for key, each in kept.items() if each.get("roc")}
-    promises = {
-        key: each["reliability"]
-        for key, each in kept.items()
-        if each.get("reliability")
-    }
+    rocs = _each_once({key: each.get("roc") for key, each in kept.items()})
+    kept = dict(sorted(kept.items(), key=lambda item: _loss(best[item[0]])))
+    promises = _each_once({key: each.get("reliability") for key, each in kept.items()})
     several = len((_about(found, data)).get("classes") or ()) > 2
     figures = []
     if rocs:
@@ -138,6 +135,24 @@ def curve_figures(found: Found, data: str) -> list[Figure]:
     if traces:
         figures.append(_convergence_figure(traces))
     return figures
+
+
+def _each_once(curves: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the curves that there are, those that repeat an earlier one last.
+
+    On a positive definite matrix half of the methods agree to the last digit.
+    """
+    first: dict[str, Any] = {}
+    repeated: dict[str, Any] = {}
+    for key, curve in curves.items():
+        if curve:
+            (repeated if curve in first.values() else first)[key] = curve
+    return first | repeated
+
+
+def _loss(row: Found) -> float:
+    loss = row.get("log_loss")
+    return float("inf") if loss is None else float(loss)
 
 
 def _about(found: Found, data: str) -> Found:
