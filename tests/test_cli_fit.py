@@ -380,3 +380,21 @@ def test_the_shell_asks_the_command():
     call = [sys.executable, "-m", "kreinlearn"]
     done = subprocess.run(call, capture_output=True, text=True, env=os.environ | env)
     assert done.stdout.split() == ["plain,tl1"]
+
+
+def test_a_long_search_is_announced_with_what_is_shorter(capsys):
+    import kreinlearn.cli.fit as command
+    from kreinlearn import KreinLogisticRegressionCV
+
+    command._announce(300, KreinLogisticRegressionCV())
+    assert capsys.readouterr().err == ""
+    command._announce(20_000, KreinLogisticRegressionCV())
+    said = capsys.readouterr().err
+    assert "20,000 samples takes 3 GiB" in said and "hours" in said
+    assert all(word in said for word in ("--kernel tl1", "--norm krein", "--lam"))
+    one = KreinLogisticRegressionCV(
+        kernel="tl1", kernel_params={"tau": 2.0}, norms=("krein",)
+    )
+    command._announce(20_000, one)
+    said = capsys.readouterr().err
+    assert "minutes" in said and said.endswith("shorter: --lam fits once.\n")

@@ -1,6 +1,7 @@
 """krein fit."""
 
 import json
+import math
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -26,6 +27,11 @@ if TYPE_CHECKING:
 
 FOLDS = 5
 """Folds of the cross-validation by default."""
+LONG = 120.0
+"""Seconds from which a search is announced."""
+KREIN_NORM, BOTH_NORMS = (0.45, 1.9), (0.55, 2.3)
+"""Seconds of a setting with 1,000 samples on two cores, and the power of n by which
+they grow: the mean of all settings on EEG, which is among the harder data."""
 
 
 @click.command(epilog="Example:  krein fit train.csv --target label -o model.krein")
@@ -73,6 +79,8 @@ def fit(
     Gram matrix (npz, npy); text may be compressed (.gz). By default three kernels are
     tried, and averaged by what they predict of held-out samples.
     """
+    import numpy as np
+
     from kreinlearn import files, persistence
     from kreinlearn._files import check_free
 
@@ -101,11 +109,19 @@ def fit(
         steps = prepare(table.X, scale=not no_scale, impute=impute, one_hot=one_hot)
         whole = make_pipeline(steps, model)
     start = time.perf_counter()
+    samples = table.K if table.X is None else table.X
     if lam is not None:
-        whole.fit(table.K if table.X is None else table.X, table.y)
+        whole.fit(samples, table.y)
     else:
+        _announce(len(np.asarray(table.y)), model)
         with _progress(model) as model.verbose:
-            whole.fit(table.K if table.X is None else table.X, table.y)
+            try:
+                whole.fit(samples, table.y)
+            except MemoryError as error:
+                raise MemoryError(
+                    f"{error} Or take --norm krein, which needs no eigenvectors, or "
+                    "--lam, which fits once."
+                ) from None
         model.verbose = 0
     seconds = time.perf_counter() - start
     persistence.save(whole, out, overwrite=force, notes=_notes(table, impute))
@@ -135,6 +151,40 @@ def _model(
     if norm:
         settings["norms"] = (norm,)
     return KreinLogisticRegressionCV(**settings)
+
+
+def _announce(n: int, model: Any) -> None:
+    """Say what a long search will take, and what would be shorter."""
+    from kreinlearn.kernels.grids import default_grid
+
+    kernels = [model.kernel] if isinstance(model.kernel, str) else model.kernel
+    fixed = model.kernel_params or {}
+    grids = [default_grid(kernel, [[0.0], [1.0]], fixed) for kernel in kernels]
+    count = sum(
+        math.prod(len(tried) for name, tried in grid.items() if name not in fixed)
+        for grid in grids
+    )
+    first, power = BOTH_NORMS if "hilbert" in model.norms else KREIN_NORM
+    seconds = count * first * (n / 1000) ** power
+    if seconds < LONG:
+        return
+    shorter = [
+        "--kernel tl1 tries one kernel" if len(kernels) > 1 else "",
+        "--norm krein needs no eigenvectors" if "hilbert" in model.norms else "",
+        "--lam fits once",
+    ]
+    click.echo(
+        f"krein: cross-validation of {n:,} samples takes {8 * n * n / 2**30:.2g} GiB "
+        f"for a matrix and roughly {_rough(seconds)}; shorter: "
+        f"{', '.join(each for each in shorter if each)}.",
+        err=True,
+    )
+
+
+def _rough(seconds: float) -> str:
+    """Return a long time in words that promise no more than is known."""
+    minutes = seconds / 60
+    return f"{minutes:.0f} minutes" if minutes < 90 else f"{minutes / 60:.0f} hours"
 
 
 def _check_folds(table: "Table", cv: int) -> None:
