@@ -97,8 +97,9 @@ class KreinLogisticRegression(ClassifierMixin, BaseEstimator):
         stores it if it fits in memory.
     random_state : int, RandomState or None, default=None
         For "ccicp-sgd" and random starts.
-    verbose : int, default=0
-        Prints the operator and one line an iteration if positive.
+    verbose : int or callable, default=0
+        Prints the operator and one line an iteration if positive; a callable gets
+        these rows instead, and stops the fit if it returns true.
 
     Attributes
     ----------
