@@ -272,6 +272,7 @@ def _findings(table: "Table", model: Any, out: str, seconds: float) -> dict[str,
     if searched:
         held = model.held_out_proba_
         true = held[np.arange(len(y)), np.searchsorted(model.classes_, y)]
+        true = np.maximum(true, np.finfo(float).tiny)  # which exp may have rounded to 0
         guessed = model.classes_[held.argmax(axis=1)]
         found |= {
             "folds": model.cv,
