@@ -49,7 +49,8 @@ autosummary_filename_map = {  # file systems that do not tell split from Split
 autodoc_typehints = "none"
 autodoc_member_order = "bysource"
 autodoc_default_options = {  # made by scikit-learn, and described there
-    "exclude-members": "set_fit_request, set_score_request, set_transform_request"
+    "exclude-members": "get_metadata_routing, set_output, "
+    "set_fit_request, set_score_request, set_transform_request"
 }
 numpydoc_show_class_members = False  # the templates do
 numpydoc_xref_param_type = False

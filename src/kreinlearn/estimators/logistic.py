@@ -25,12 +25,8 @@ from kreinlearn.estimators.fitting import (
     regime,
     stored,
 )
-from kreinlearn.estimators.scores import (
-    decision,
-    labels,
-    link_of,
-    log_probabilities,
-)
+from kreinlearn.estimators.predicting import Probable
+from kreinlearn.estimators.scores import link_of
 from kreinlearn.estimators.support import (
     is_precomputed,
     learn_support,
@@ -45,7 +41,7 @@ from kreinlearn.solvers.monitor import watcher
 from kreinlearn.solvers.newton import DualNewton
 
 
-class KreinLogisticRegression(ClassifierMixin, BaseEstimator):
+class KreinLogisticRegression(Probable, ClassifierMixin, BaseEstimator):
     r"""Kernel logistic regression with a similarity that need not be a kernel.
 
     Finds a stationary point of
@@ -340,68 +336,3 @@ class KreinLogisticRegression(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         X, _ = check_samples(self, X, reset=False, dtype=self.dtype)
         return prediction(self, X)
-
-    def decision_function(self, X: Any) -> Array:
-        """Return the scores f.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_new, n_features), or whatever the kernel takes
-            Samples; with ``kernel="precomputed"`` their similarities with the
-            training samples, of shape (n_new, n_samples), or with those of
-            ``support_`` alone, of shape (n_new, n_support).
-
-        Returns
-        -------
-        ndarray of shape (n_new,) or (n_new, n_classes)
-            Scores; positive means the second of two classes.
-        """
-        return decision(self._scores(X))
-
-    def predict(self, X: Any) -> Array:
-        """Return the most probable labels.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_new, n_features), or whatever the kernel takes
-            Samples, as in `decision_function`.
-
-        Returns
-        -------
-        ndarray of shape (n_new,)
-            Labels.
-        """
-        scores = self._scores(X)
-        return labels(scores, self.classes_)
-
-    def predict_proba(self, X: Any) -> Array:
-        """Return the probabilities of the classes.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_new, n_features), or whatever the kernel takes
-            Samples, as in `decision_function`.
-
-        Returns
-        -------
-        ndarray of shape (n_new, n_classes)
-            The model's own probabilities, in the order of ``classes_``;
-            one-versus-rest ones are scaled to sum to one.
-        """
-        return np.exp(self.predict_log_proba(X))
-
-    def predict_log_proba(self, X: Any) -> Array:
-        """Return the logarithms of the probabilities, without underflow.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_new, n_features), or whatever the kernel takes
-            Samples, as in `decision_function`.
-
-        Returns
-        -------
-        ndarray of shape (n_new, n_classes)
-            Log-probabilities, in the order of ``classes_``.
-        """
-        scores = self._scores(X)
-        return log_probabilities(scores, self._link)

@@ -21,7 +21,8 @@ from kreinlearn.estimators.cross import Fold, Held, held_out, where_held_out
 from kreinlearn.estimators.fitting import positive_definite, stored
 from kreinlearn.estimators.judge import Judge, pick, pooling_weights
 from kreinlearn.estimators.logistic import KreinLogisticRegression
-from kreinlearn.estimators.scores import decision, labels, link_of, log_probabilities
+from kreinlearn.estimators.predicting import Probable
+from kreinlearn.estimators.scores import link_of, log_probabilities
 from kreinlearn.estimators.support import is_precomputed, prediction, share_support
 from kreinlearn.estimators.targets import check_classes, check_weights, normalized
 from kreinlearn.exceptions import ConvergenceWarning
@@ -47,7 +48,7 @@ SHARED = (
 """Parameters handed on to the estimator of one setting."""
 
 
-class KreinLogisticRegressionCV(ClassifierMixin, BaseEstimator):
+class KreinLogisticRegressionCV(Probable, ClassifierMixin, BaseEstimator):
     """Logistic regression with any similarity, its settings by cross-validation.
 
     For each setting of the kernel, lam and the norm are chosen on held-out samples.
@@ -403,68 +404,6 @@ class KreinLogisticRegressionCV(ClassifierMixin, BaseEstimator):
             parts = [X[:, places] for places in own]
         each = [prediction(e, K) for e, K in zip(self.estimators_, parts, strict=True)]
         return np.asarray(np.tensordot(self.weights_, np.stack(each), 1))
-
-    def decision_function(self, X: Any) -> Array:
-        """Return the averaged scores.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_new, n_features), or whatever the kernel takes
-            Samples, as in `KreinLogisticRegression.decision_function`.
-
-        Returns
-        -------
-        ndarray of shape (n_new,) or (n_new, n_classes)
-            Scores.
-        """
-        return decision(self._scores(X))
-
-    def predict(self, X: Any) -> Array:
-        """Return the most probable labels.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_new, n_features), or whatever the kernel takes
-            Samples.
-
-        Returns
-        -------
-        ndarray of shape (n_new,)
-            Labels.
-        """
-        scores = self._scores(X)
-        return labels(scores, self.classes_)
-
-    def predict_proba(self, X: Any) -> Array:
-        """Return the probabilities of the classes.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_new, n_features), or whatever the kernel takes
-            Samples.
-
-        Returns
-        -------
-        ndarray of shape (n_new, n_classes)
-            Probabilities, in the order of ``classes_``.
-        """
-        return np.exp(self.predict_log_proba(X))
-
-    def predict_log_proba(self, X: Any) -> Array:
-        """Return the logarithms of the probabilities, without underflow.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_new, n_features), or whatever the kernel takes
-            Samples.
-
-        Returns
-        -------
-        ndarray of shape (n_new, n_classes)
-            Log-probabilities, in the order of ``classes_``.
-        """
-        scores = self._scores(X)
-        return log_probabilities(scores, self._link)
 
 
 def _name(kernel: Any) -> str:

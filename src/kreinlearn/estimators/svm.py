@@ -1,7 +1,7 @@
 """Support vector machines with a similarity that need not be a kernel."""
 
 import warnings
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from numbers import Integral
 from typing import Any, Self
 
@@ -25,6 +25,7 @@ from kreinlearn.estimators.margin import (
     solve_margin,
 )
 from kreinlearn.estimators.negative import negative_part
+from kreinlearn.estimators.predicting import Scored
 from kreinlearn.estimators.support import (
     is_precomputed,
     learn_support,
@@ -34,7 +35,7 @@ from kreinlearn.estimators.targets import check_classes, check_weights, class_we
 from kreinlearn.exceptions import ConvergenceWarning
 
 
-class _KernelMachine(ClassifierMixin, BaseEstimator, ABC):
+class _KernelMachine(Scored, ClassifierMixin, BaseEstimator):
     """What both machines share: one-versus-rest columns over one Gram matrix."""
 
     C: Any
@@ -123,42 +124,6 @@ class _KernelMachine(ClassifierMixin, BaseEstimator, ABC):
         check_is_fitted(self)
         X, _ = check_samples(self, X, reset=False, dtype=self.dtype)
         return prediction(self, X)
-
-    def decision_function(self, X: Any) -> Array:
-        """Return the scores f.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_new, n_features), or whatever the kernel takes
-            Samples; with ``kernel="precomputed"`` their similarities with the
-            training samples, of shape (n_new, n_samples), or with those of
-            ``support_`` alone, of shape (n_new, n_support).
-
-        Returns
-        -------
-        ndarray of shape (n_new,) or (n_new, n_classes)
-            Scores; positive means the second of two classes.
-        """
-        scores = self._scores(X)
-        return scores[:, 0] if len(self.classes_) == 2 else scores
-
-    def predict(self, X: Any) -> Array:
-        """Return the labels of the largest scores.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_new, n_features), or whatever the kernel takes
-            Samples, as in `decision_function`.
-
-        Returns
-        -------
-        ndarray of shape (n_new,)
-            Labels.
-        """
-        scores = self._scores(X)
-        if len(self.classes_) == 2:
-            return self.classes_[(scores[:, 0] > 0).astype(int)]
-        return self.classes_[scores.argmax(axis=1)]
 
 
 class KreinSVC(_KernelMachine):
