@@ -1,7 +1,6 @@
 """krein fit."""
 
 import json
-import math
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -155,15 +154,10 @@ def _model(
 
 def _announce(n: int, model: Any) -> None:
     """Say what a long search will take, and what would be shorter."""
-    from kreinlearn.kernels.grids import default_grid
+    from kreinlearn.estimators.settings import kernel_settings, kernels_of
 
-    kernels = [model.kernel] if isinstance(model.kernel, str) else model.kernel
-    fixed = model.kernel_params or {}
-    grids = [default_grid(kernel, [[0.0], [1.0]], fixed) for kernel in kernels]
-    count = sum(
-        math.prod(len(tried) for name, tried in grid.items() if name not in fixed)
-        for grid in grids
-    )
+    kernels = kernels_of(model.kernel)
+    count = len(kernel_settings(kernels, [[0.0], [1.0]], model.kernel_params))
     first, power = BOTH_NORMS if "hilbert" in model.norms else KREIN_NORM
     seconds = count * first * (n / 1000) ** power
     if seconds < LONG:

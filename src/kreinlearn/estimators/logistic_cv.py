@@ -5,7 +5,7 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.model_selection import ParameterGrid, StratifiedKFold, check_cv
+from sklearn.model_selection import StratifiedKFold, check_cv
 from sklearn.utils.validation import check_is_fitted
 
 from kreinlearn._typing import Array
@@ -23,10 +23,10 @@ from kreinlearn.estimators.judge import Judge, pick, pooling_weights
 from kreinlearn.estimators.logistic import KreinLogisticRegression
 from kreinlearn.estimators.predicting import Probable
 from kreinlearn.estimators.scores import link_of, log_probabilities
+from kreinlearn.estimators.settings import kernel_settings, kernels_of
 from kreinlearn.estimators.support import is_precomputed, prediction, share_support
 from kreinlearn.estimators.targets import check_classes, check_weights, normalized
 from kreinlearn.exceptions import ConvergenceWarning
-from kreinlearn.kernels.grids import default_grid
 from kreinlearn.solvers.monitor import watcher
 from kreinlearn.solvers.newton import DualNewton
 
@@ -175,7 +175,9 @@ class KreinLogisticRegressionCV(Probable, ClassifierMixin, BaseEstimator):
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = is_precomputed(self.kernel)
-        tags.input_tags.three_d_array = any(map(takes_matrices, self._kernels()))
+        tags.input_tags.three_d_array = any(
+            map(takes_matrices, kernels_of(self.kernel))
+        )
         return tags
 
     def fit(
@@ -204,7 +206,9 @@ class KreinLogisticRegressionCV(Probable, ClassifierMixin, BaseEstimator):
         given = check_weights(sample_weight, len(y))
         self.classes_, index = check_classes(y, given)
         self.lams_ = np.array(N_LAMS) / len(y) if lams is None else lams
-        self.kernel_settings_ = self._kernel_settings(X)
+        self.kernel_settings_ = kernel_settings(
+            self.kernel, X, self.kernel_params, self.kernel_grid
+        )
         folds = self._folds(y, groups)
         two = len(self.classes_) == 2
         multinomial = not two and self.multi_class != "ovr"
@@ -325,10 +329,10 @@ class KreinLogisticRegressionCV(Probable, ClassifierMixin, BaseEstimator):
             )
 
     def _check_parameters(self) -> Array | None:
-        for kernel in self._kernels():
+        for kernel in kernels_of(self.kernel):
             check_kernel(kernel)
-        if len(self._kernels()) > 1 and (
-            self.kernel_params or any(map(is_precomputed, self._kernels()))
+        if len(kernels_of(self.kernel)) > 1 and (
+            self.kernel_params or any(map(is_precomputed, kernels_of(self.kernel)))
         ):
             raise ValueError(
                 "Several kernels go with neither 'kernel_params' nor 'precomputed', "
@@ -350,13 +354,9 @@ class KreinLogisticRegressionCV(Probable, ClassifierMixin, BaseEstimator):
             )
         return np.sort([check_positive("lams", lam) for lam in self.lams])[::-1]
 
-    def _kernels(self) -> list[Any]:
-        single = isinstance(self.kernel, str) or callable(self.kernel)
-        return [self.kernel] if single else list(self.kernel)
-
     def _check_samples(self, X: Any, y: Any = None, *, reset: bool) -> tuple[Any, Any]:
         return check_samples(
-            self, X, y, reset=reset, dtype=self.dtype, kernel=self._kernels()[0]
+            self, X, y, reset=reset, dtype=self.dtype, kernel=kernels_of(self.kernel)[0]
         )
 
     def _with(
@@ -373,20 +373,6 @@ class KreinLogisticRegressionCV(Probable, ClassifierMixin, BaseEstimator):
             cv = StratifiedKFold(cv, shuffle=True, random_state=seed)
         splitter = check_cv(cv, y, classifier=True)
         return list(splitter.split(np.zeros((len(y), 1)), y, groups))
-
-    def _kernel_settings(self, X: Any) -> list[tuple[Any, dict[str, Any]]]:
-        kernels = self._kernels()
-        fixed = self.kernel_params or {}
-        settings = []
-        for kernel in kernels:
-            grid = self.kernel_grid
-            if grid is not None and len(kernels) > 1:
-                grid = grid.get(kernel)
-            if grid is None:
-                own = {} if is_precomputed(kernel) else default_grid(kernel, X, fixed)
-                grid = {name: own[name] for name in own if name not in fixed}
-            settings += [(kernel, {**fixed, **one}) for one in ParameterGrid(grid)]
-        return settings
 
     def _scores(self, X: Any) -> Array:
         """Averaged scores of new samples, shape (n_new, n_columns)."""
