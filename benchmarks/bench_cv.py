@@ -35,7 +35,7 @@ from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.svm import SVC
 
 from kreinlearn import KreinLogisticRegression, KreinLogisticRegressionCV
-from kreinlearn.estimators.logistic_cv import SEARCH_TOL
+from kreinlearn.crossval import SEARCH_TOL
 from kreinlearn.kernels import gram
 
 LAMS = [10.0**-k for k in range(1, 8)]

@@ -9,10 +9,18 @@ import pytest
 
 ROOT = Path(__file__).parents[1] / "src" / "kreinlearn"
 # Every room may import these.
-OPEN = {"_typing", "exceptions", "_validation", "_files"}
+OPEN = {"_typing", "exceptions", "_validation", "_files", "_threads"}
 # Only inside the function that needs them.
 LAZY = {"matplotlib", "pooch", "dask", "skops", "pandas", "pyarrow"}
-BELOW = {"kernels", "operators", "spectrum", "losses", "problem", "solvers"}
+BELOW = {
+    "kernels",
+    "operators",
+    "spectrum",
+    "losses",
+    "problem",
+    "solvers",
+    "crossval",
+}
 PUBLIC = BELOW | {"estimators", "features", "persistence", "datasets"}
 ANY = {"*"}
 
@@ -24,6 +32,8 @@ MAY_IMPORT = {
     "_typing": (set(), set()),
     "_validation": (set(), set()),
     "_files": (set(), set()),
+    "_threads": (set(), {"threadpoolctl"}),
+    "crossval": (BELOW - {"crossval", "kernels"}, set()),
     "kernels/__init__": ({"kernels"}, set()),
     "kernels/vector": ({"kernels"}, {"numba"}),
     "kernels/grids": ({"kernels"}, set()),
@@ -38,6 +48,7 @@ MAY_IMPORT = {
     "spectrum/decompose": ({"operators", "spectrum.lanczos"}, set()),
     "spectrum/describe": ({"spectrum.decompose"}, set()),
     "spectrum/repair": ({"spectrum.decompose"}, set()),
+    "spectrum/modulus": ({"operators", "spectrum.decompose"}, set()),
     "spectrum/nystroem": ({"spectrum.decompose"}, set()),
     "losses": (set(), set()),
     "problem": ({"losses", "operators", "spectrum"}, set()),
@@ -68,25 +79,26 @@ MAY_IMPORT = {
     "files/*": ({"files"}, {"pandas", "pyarrow"}),
     "pipelines": (set(), {"sklearn", "pandas"}),
     "datasets/*": ({"datasets"}, {"sklearn", "pooch"}),
-    "experiments/paper/*": ({"experiments.paper"}, set()),
-    "experiments/spec": (set(), set()),
-    "experiments/records": ({"experiments.spec"}, set()),
-    "experiments/pool": ({"experiments.spec"}, {"threadpoolctl"}),
-    "experiments/run": (
-        {"experiments.spec", "experiments.records", "experiments.pool"},
-        set(),
+    "runs/cells": (set(), set()),
+    "runs/records": ({"runs.cells"}, set()),
+    "runs/workers": ({"runs.cells"}, {"threadpoolctl"}),
+    "runs/runner": ({"runs"}, set()),
+    "runs/progress": ({"runs.runner"}, {"rich"}),
+    "runs/__init__": ({"runs"}, set()),
+    "pages/*": ({"pages"}, {"matplotlib"}),
+    "methods": (BELOW | {"estimators", "paper"}, {"sklearn"}),
+    "comparison/*": (
+        BELOW
+        | {"comparison", "methods", "runs", "pages", "estimators", "datasets", "paper"},
+        {"sklearn", "joblib"},
     ),
-    "experiments/progress": ({"experiments.run"}, {"rich"}),
-    # The data go to other processes as a file that all of them map into memory.
-    "experiments/compare": ({"experiments"}, {"joblib"}),
-    # Below the estimators too: a cross-validation shares what its fits have in common.
-    "experiments/*": (
-        BELOW | {"experiments", "datasets", "features", "estimators"},
+    "inspection/*": (
+        BELOW | {"inspection", "runs", "pages", "estimators"},
         {"sklearn"},
     ),
-    "report/*": (
-        {"report", "experiments.records", "experiments.paper"},
-        {"matplotlib"},
+    "paper/*": (
+        BELOW | {"paper", "runs", "pages", "datasets", "features", "estimators"},
+        {"sklearn", "matplotlib"},
     ),
     "cli": (ANY, ANY),  # a folder: every file in it
     "__main__": (ANY, ANY),
@@ -172,12 +184,12 @@ def test_imports(file):
         ("solvers/base", "kreinlearn.solvers.cccp.CCCP", True, "may not import"),
         ("operators", "kreinlearn.kernels._pairs.f", True, "private to its room"),
         ("estimators/svm", "sklearn.utils._bunch.Bunch", True, "private to scikit"),
-        ("estimators/svm", "kreinlearn.experiments.run", False, "may not import"),
+        ("estimators/svm", "kreinlearn.runs.runner", False, "may not import"),
         ("datasets/download", "pooch", True, "inside the function"),
-        ("report/tables", "kreinlearn.experiments.run", True, "may not import"),
+        ("pages/tables", "kreinlearn.runs.runner", True, "may not import"),
         ("losses", ".problem.KreinRisk", True, "relatively"),
-        ("report/figures", "matplotlib.pyplot", False, ""),
-        ("cli", "kreinlearn.experiments.run", False, ""),
+        ("pages/figures", "matplotlib.pyplot", False, ""),
+        ("cli", "kreinlearn.runs.runner", False, ""),
         ("operators", "kreinlearn.kernels.gram", True, ""),
         ("exceptions", "sklearn.exceptions.ConvergenceWarning", True, ""),
     ],

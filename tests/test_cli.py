@@ -9,8 +9,9 @@ import pytest
 
 from kreinlearn import cli
 from kreinlearn.cli import bench
+from kreinlearn.comparison import demo
 from kreinlearn.datasets import names
-from kreinlearn.experiments import EXPERIMENTS, demo
+from kreinlearn.paper import EXPERIMENTS
 
 ROOT = Path(__file__).parents[1]
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_iris
 
-from kreinlearn.experiments import compare as module
-from kreinlearn.experiments.run import Progress
+from kreinlearn.comparison import run as module
 from kreinlearn.kernels import gram
-from tests.experiments.test_compare import inline
+from kreinlearn.runs.runner import Progress
+from tests.comparison.test_compare import inline
 from tests.test_cli import run
 
 FEW = ("--methods", "IKLR,SVC raw", "--kernels", "tl1", "--folds", "3")
@@ -81,7 +81,7 @@ def test_other_settings_are_refused_with_one_line(capsys, flowers, tmp_path):
 
 
 def test_large_data_are_announced(capsys, flowers, monkeypatch):
-    monkeypatch.setattr("kreinlearn.experiments.plan.LARGE", 10)
+    monkeypatch.setattr("kreinlearn.comparison.plan.LARGE", 10)
     code, _, err = run(capsys, "compare", "flowers.csv", *FEW, "--jobs", "1")
     assert code == 0
     assert re.match(r"50 rows: 6 fits .* 101,728 bytes and, roughly, 0m00s;", err)
@@ -98,7 +98,7 @@ def test_progress_goes_to_stderr(capsys, flowers, monkeypatch):
 
 
 def test_help_names_every_method(capsys):
-    from kreinlearn.experiments.contenders import CONTENDERS
+    from kreinlearn.methods import CONTENDERS
 
     code, out, _ = run(capsys, "compare", "--help")
     text = "".join(out.split())

@@ -8,6 +8,9 @@ import numpy as np
 
 BYTES_RESERVED = 0.8
 """Share of the available memory that one matrix may take."""
+ALMOST = 1e-3
+"""Off-diagonal entries this much smaller than the diagonal, or spread this much
+smaller than their mean, tell samples apart no longer."""
 
 
 def check_positive(name: str, value: Any) -> float:

@@ -13,10 +13,10 @@ to take an exponential that was taken before.
 """
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
-from scipy.special import log_expit, logsumexp
+from scipy.special import log_expit, log_softmax, logsumexp
 
 from kreinlearn._typing import Array
 
@@ -275,3 +275,67 @@ class Multinomial:
         q = p.q + step
         with np.errstate(divide="ignore", invalid="ignore"):
             return self._only(q, np.where(step == 0, p.log_q, _log(q)))
+
+
+def loss_for(multinomial: bool) -> Loss:
+    """Return the loss of a fit.
+
+    Parameters
+    ----------
+    multinomial : bool
+        Whether all columns belong to one problem.
+
+    Returns
+    -------
+    Loss
+        Multinomial or logistic.
+    """
+    return Multinomial() if multinomial else Logistic()
+
+
+Link = Literal["logistic", "multinomial", "ovr"]
+"""How scores become probabilities."""
+
+
+def link_of(n_classes: int, multinomial: bool) -> Link:
+    """Return how scores become probabilities.
+
+    Parameters
+    ----------
+    n_classes : int
+        Number of classes.
+    multinomial : bool
+        Whether more than two of them share one model.
+
+    Returns
+    -------
+    {"logistic", "multinomial", "ovr"}
+        The link.
+    """
+    if n_classes == 2:
+        return "logistic"
+    return "multinomial" if multinomial else "ovr"
+
+
+def log_probabilities(scores: Array, link: Link) -> Array:
+    """Return the logarithms of the probabilities of the classes.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n, k)
+        Scores.
+    link : {"logistic", "multinomial", "ovr"}
+        Two classes, one model of all classes, or one model a class; the last are
+        scaled to sum to one.
+
+    Returns
+    -------
+    ndarray of shape (n, n_classes)
+        Log-probabilities, without underflow.
+    """
+    if link == "logistic":
+        return np.hstack([log_expit(-scores), log_expit(scores)])
+    if link == "multinomial":
+        return np.asarray(log_softmax(scores, axis=1))
+    logs = log_expit(scores)
+    return np.asarray(logs - np.logaddexp.reduce(logs, axis=1, keepdims=True))

@@ -185,3 +185,43 @@ class Blocked:
             for i in range(0, len(self.X), DIAGONAL)
         ]
         return np.concatenate(parts).astype(np.float64)
+
+
+def stored(K: Symmetric, what: str) -> Array:
+    """Return a stored matrix, or raise.
+
+    Parameters
+    ----------
+    K : Symmetric
+        Similarities.
+    what : str
+        What needs them stored, for the message.
+
+    Returns
+    -------
+    ndarray of shape (n, n)
+        The matrix.
+    """
+    if isinstance(K, Dense):
+        return K.K
+    raise MemoryError(
+        f"{what} needs the eigenvectors of the Gram matrix, of {dense_bytes(K):,} "
+        "bytes, but it is not stored. Use the norm 'krein', fewer samples, or "
+        "dtype='float32' with operator='dense'."
+    )
+
+
+def dense_bytes(K: Symmetric) -> int:
+    """Return the bytes that the whole matrix takes.
+
+    Parameters
+    ----------
+    K : Symmetric
+        Similarities.
+
+    Returns
+    -------
+    int
+        Bytes.
+    """
+    return K.shape[0] * K.shape[1] * K.dtype.itemsize

@@ -13,7 +13,7 @@ from sklearn.model_selection import (
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from kreinlearn import KreinLogisticRegression, KreinLogisticRegressionCV
-from kreinlearn.estimators.cross import held_out
+from kreinlearn.crossval import held_out
 from kreinlearn.estimators.judge import pooling_weights
 from kreinlearn.exceptions import ConvergenceWarning
 from kreinlearn.kernels import gram

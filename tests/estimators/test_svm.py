@@ -18,8 +18,8 @@ from kreinlearn.estimators.margin import (
     solve_margin,
     solve_tilted,
 )
-from kreinlearn.estimators.negative import negative_part
 from kreinlearn.kernels import gram
+from kreinlearn.spectrum.modulus import negative_part
 from tests.conftest import gram_of_signature, scaled
 
 BOTH = pytest.mark.parametrize("Machine", [KreinSVC, DCASVC])

@@ -20,7 +20,7 @@ from kreinlearn.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from kreinlearn.experiments.plan import Plan
+    from kreinlearn.comparison.plan import Plan
 
 FOOTNOTE = (
     "Means over the held-out folds, which are the same for all; ± is the standard\n"
@@ -83,13 +83,14 @@ def compare(
     shift + KLR, square + KLR, SVC raw, SVC clip, SVC flip, KSVM, TDCASVM, CCCP-GD,
     CCICP-GD, CCICP-SGD.
     """
-    from kreinlearn import experiments, report
     from kreinlearn._files import replace
-    from kreinlearn.experiments.compare import PAGE, check_folder
-    from kreinlearn.experiments.compare import compare as run
-    from kreinlearn.experiments.plan import plan
+    from kreinlearn.comparison.page import comparison_page
+    from kreinlearn.comparison.plan import plan
+    from kreinlearn.comparison.run import PAGE, check_folder
+    from kreinlearn.comparison.run import compare as run
     from kreinlearn.files import read
     from kreinlearn.pipelines import prepare
+    from kreinlearn.runs.progress import watcher
 
     table = read(data, target=target, header=header)
     is_gram = table.K is not None
@@ -110,11 +111,11 @@ def compare(
     )
     check_folder(planned, Path(out), force)
     _announce(planned)
-    with experiments.watcher(sys.stderr, "compare") as progress:
+    with watcher(sys.stderr, "compare") as progress:
         found = run(planned, out=out, jobs=jobs, force=force, progress=progress)
     found["command"] = _command(click.get_current_context())
     page = Path(out, PAGE)
-    replace(page, report.comparison_page(found).encode())
+    replace(page, comparison_page(found).encode())
     if as_json:
         click.echo(json.dumps(found))
         return
@@ -146,8 +147,8 @@ def _command(context: click.Context) -> str:
 
 def _announce(planned: "Plan") -> None:
     """Say what a large comparison will cost, before it begins."""
-    from kreinlearn.experiments.plan import LARGE
-    from kreinlearn.experiments.progress import duration
+    from kreinlearn.comparison.plan import LARGE
+    from kreinlearn.runs.progress import duration
 
     n = len(planned.job.y)
     if n > LARGE:

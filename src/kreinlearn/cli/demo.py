@@ -28,10 +28,10 @@ def demo(out: str, force: bool, as_json: bool) -> None:
     matrices. Everything is chosen by cross-validation on the training half. Prints a
     table and writes report.html with spectra, convergence and curves.
     """
-    from kreinlearn import report
     from kreinlearn._files import check_free, replace
-    from kreinlearn.experiments.demo import DATA, METHODS, findings, line, outcomes
-    from kreinlearn.experiments.progress import counter
+    from kreinlearn.comparison.demo import DATA, METHODS, findings, line, outcomes
+    from kreinlearn.comparison.page import comparison_page
+    from kreinlearn.runs.progress import counter
 
     folder = Path(out)
     page = folder / "report.html"
@@ -52,7 +52,7 @@ def demo(out: str, force: bool, as_json: bool) -> None:
             text = f"{shown['data']}: {shown['method']} {shown['accuracy']:.3f}"
             done = f"{text} in {shown['seconds']:.1f} s"
             tell(len(records), len(DATA) * len(METHODS), done, share)
-    replace(page, report.comparison_page(findings(records)).encode())
+    replace(page, comparison_page(findings(records)).encode())
     if as_json:
         return
     _print_table([line(record) for record in records])

@@ -200,7 +200,7 @@ def _check_folds(table: "Table", cv: int) -> None:
 @contextmanager
 def _progress(model: Any) -> Iterator[Callable[[dict[str, Any]], bool]]:
     """Give a callback that shows how many settings of the kernel have been tried."""
-    from kreinlearn.experiments.progress import counter
+    from kreinlearn.runs.progress import counter
 
     seen: set[str] = set()
     with counter(sys.stderr, "fit") as show:

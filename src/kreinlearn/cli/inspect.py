@@ -71,9 +71,9 @@ def inspect(
     held out later: this is an inspection, not an estimate of accuracy on new data.
     """
     from kreinlearn._files import check_free, replace
-    from kreinlearn.experiments import inspection
-    from kreinlearn.experiments.progress import counter
+    from kreinlearn.inspection import verdict as inspection
     from kreinlearn.kernels import gram
+    from kreinlearn.runs.progress import counter
 
     if out is not None:
         check_free(out, force)
@@ -108,7 +108,7 @@ def inspect(
     if note:
         found["sentences"].insert(-1, note)
     if out is not None:
-        from kreinlearn.report import inspection_page
+        from kreinlearn.inspection.page import inspection_page
 
         replace(out, inspection_page(found).encode())
     if as_json:
@@ -140,7 +140,7 @@ def _features(
     """Return the features and labels of the table, or of a part of its samples."""
     import numpy as np
 
-    from kreinlearn.experiments import inspection
+    from kreinlearn.inspection import verdict as inspection
     from kreinlearn.pipelines import prepare
 
     X = prepare(table.X, **steps).fit_transform(table.X)

@@ -35,11 +35,13 @@ def reproduce(
     Each result is written as it is found: the same command again continues where this
     one stopped, or, if nothing is missing, only writes the pages again.
     """
-    from kreinlearn import experiments, report
+    from kreinlearn import paper
+    from kreinlearn.paper.page import write
+    from kreinlearn.runs.progress import watcher
 
-    for each in experiments.EXPERIMENTS if name == "all" else [name]:
-        with experiments.watcher(sys.stderr, each) as progress:
-            records = experiments.run_experiment(
+    for each in paper.EXPERIMENTS if name == "all" else [name]:
+        with watcher(sys.stderr, each) as progress:
+            records = paper.run_experiment(
                 each,
                 data_home=data_home,
                 runs=runs,
@@ -50,7 +52,7 @@ def reproduce(
                 retry=retry,
                 progress=progress,
             )
-        written = report.write(each, records, out)
+        written = write(each, records, out)
         by_kind = {path.suffix: path for path in written}
         if as_json:
             with by_kind[".csv"].open(encoding="utf-8", newline="") as numbers:

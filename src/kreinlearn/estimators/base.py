@@ -1,8 +1,6 @@
 """What estimators share: samples in, similarities out."""
 
 import warnings
-from contextlib import AbstractContextManager, nullcontext
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -12,10 +10,9 @@ from sklearn.utils.validation import (
     column_or_1d,
     validate_data,
 )
-from threadpoolctl import ThreadpoolController
 
 from kreinlearn._typing import Array
-from kreinlearn._validation import check_choice, fits
+from kreinlearn._validation import ALMOST, check_choice, fits
 from kreinlearn.estimators.support import is_precomputed, with_needed
 from kreinlearn.exceptions import IndefiniteKernelWarning
 from kreinlearn.kernels import gram, resolve
@@ -23,41 +20,10 @@ from kreinlearn.operators import Blocked, Dense
 
 SYMMETRY = 1e-6
 """Largest asymmetry, relative to the largest entry, that is averaged away."""
-ALMOST = 1e-3
-"""Off-diagonal entries this much smaller than the diagonal, or spread this much
-smaller than their mean, tell samples apart no longer."""
-ONE_THREAD = 600
-"""Up to this many samples linear algebra runs on one thread."""
 TILE = 256
 """Rows and columns compared with their mirror image while in cache."""
 BLOCK = 1024
 """Rows looked at together where a second n x n array would be a waste."""
-
-
-def few_threads(n: int) -> AbstractContextManager[Any]:
-    """Keep BLAS to one thread while matrices are small.
-
-    Up to 600 samples two threads gain nothing; and where other processes run, threads
-    that wait for each other lose a lot.
-
-    Parameters
-    ----------
-    n : int
-        Number of samples.
-
-    Returns
-    -------
-    context manager
-        Which does nothing if n is large.
-    """
-    if n > ONE_THREAD:
-        return nullcontext()
-    return _controller().limit(limits=1, user_api="blas")
-
-
-@cache
-def _controller() -> ThreadpoolController:
-    return ThreadpoolController()
 
 
 def takes_matrices(kernel: Any) -> bool:

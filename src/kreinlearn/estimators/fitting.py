@@ -5,7 +5,6 @@ score; ``weights`` (n,) summing to one; ``a`` (n, k) and ``c`` (k,) coefficients
 intercepts.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,9 +12,8 @@ from numpy.linalg import LinAlgError
 from scipy.linalg import cholesky, eigvalsh
 
 from kreinlearn._typing import Array
-from kreinlearn.estimators.negative import lift
-from kreinlearn.losses import Logistic, Loss, Multinomial
-from kreinlearn.operators import Dense, Symmetric, gemm
+from kreinlearn.losses import loss_for
+from kreinlearn.operators import Dense, Symmetric
 from kreinlearn.problem import KreinDual, KreinRisk
 from kreinlearn.solvers.base import Callback, Row, Status
 from kreinlearn.solvers.cccp import CCCP
@@ -44,22 +42,6 @@ class Fit:
     crit: float
     residual: float
     history: list[Row]
-
-
-def loss_for(multinomial: bool) -> Loss:
-    """Return the loss of a fit.
-
-    Parameters
-    ----------
-    multinomial : bool
-        Whether all columns belong to one problem.
-
-    Returns
-    -------
-    Loss
-        Multinomial or logistic.
-    """
-    return Multinomial() if multinomial else Logistic()
 
 
 def regime(
@@ -101,46 +83,6 @@ def regime(
     return ("unique" if found.verdict else "nonconvex"), found.value
 
 
-def stored(K: Symmetric, what: str) -> Array:
-    """Return a stored matrix, or raise.
-
-    Parameters
-    ----------
-    K : Symmetric
-        Similarities.
-    what : str
-        What needs them stored, for the message.
-
-    Returns
-    -------
-    ndarray of shape (n, n)
-        The matrix.
-    """
-    if isinstance(K, Dense):
-        return K.K
-    raise MemoryError(
-        f"{what} needs the eigenvectors of the Gram matrix, of {dense_bytes(K):,} "
-        "bytes, but it is not stored. Use the norm 'krein', fewer samples, or "
-        "dtype='float32' with operator='dense'."
-    )
-
-
-def dense_bytes(K: Symmetric) -> int:
-    """Return the bytes that the whole matrix takes.
-
-    Parameters
-    ----------
-    K : Symmetric
-        Similarities.
-
-    Returns
-    -------
-    int
-        Bytes.
-    """
-    return K.shape[0] * K.shape[1] * K.dtype.itemsize
-
-
 def positive_definite(K: Array, shift: float) -> bool:
     """Tell whether K + shift I has a Cholesky factor, if one can be afforded.
 
@@ -165,27 +107,6 @@ def positive_definite(K: Array, shift: float) -> bool:
     except LinAlgError:
         return False
     return True
-
-
-def absolute(K: Array, weights: Array) -> tuple[Array, Callable[[Array], Array]]:
-    """Return |K| and the map from its coefficients to those of K.
-
-    Parameters
-    ----------
-    K : ndarray of shape (n, n)
-        Gram matrix.
-    weights : ndarray of shape (n,)
-        Weights of the samples.
-
-    Returns
-    -------
-    absolute : ndarray of shape (n, n)
-        In the precision of K.
-    back : callable
-        See `lift`.
-    """
-    G, back = lift(K, weights)
-    return K + gemm(G, G.T).astype(K.dtype, copy=False), back
 
 
 def fit_dual(

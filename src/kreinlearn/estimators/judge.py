@@ -11,7 +11,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import check_scoring
 
 from kreinlearn._typing import Array
-from kreinlearn.estimators.scores import Link, decision, labels, log_probabilities
+from kreinlearn.estimators.scores import decision, labels
+from kreinlearn.losses import Link, log_probabilities
 
 DRAWS = 500
 """Bootstrap draws; weights change in the third digit between seeds."""

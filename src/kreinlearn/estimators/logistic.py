@@ -8,25 +8,17 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from kreinlearn._threads import few_threads
 from kreinlearn._typing import Array
 from kreinlearn._validation import check_choice, check_count, check_positive
 from kreinlearn.estimators.base import (
     check_kernel,
     check_samples,
-    few_threads,
     takes_matrices,
     training_operator,
 )
-from kreinlearn.estimators.fitting import (
-    absolute,
-    dense_bytes,
-    fit_dual,
-    fit_published,
-    regime,
-    stored,
-)
+from kreinlearn.estimators.fitting import fit_dual, fit_published, regime
 from kreinlearn.estimators.predicting import Probable
-from kreinlearn.estimators.scores import link_of
 from kreinlearn.estimators.support import (
     is_precomputed,
     learn_support,
@@ -34,11 +26,13 @@ from kreinlearn.estimators.support import (
 )
 from kreinlearn.estimators.targets import check_classes, check_weights, normalized
 from kreinlearn.exceptions import ConvergenceWarning, DivergenceWarning
-from kreinlearn.operators import Dense
+from kreinlearn.losses import link_of
+from kreinlearn.operators import Dense, dense_bytes, stored
 from kreinlearn.solvers.base import Status
 from kreinlearn.solvers.cccp import CCCP, PUBLISHED
 from kreinlearn.solvers.monitor import watcher
 from kreinlearn.solvers.newton import DualNewton
+from kreinlearn.spectrum.modulus import absolute
 
 
 class KreinLogisticRegression(Probable, ClassifierMixin, BaseEstimator):

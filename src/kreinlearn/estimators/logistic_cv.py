@@ -8,32 +8,29 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.model_selection import StratifiedKFold, check_cv
 from sklearn.utils.validation import check_is_fitted
 
+from kreinlearn._threads import few_threads
 from kreinlearn._typing import Array
 from kreinlearn._validation import check_choice, check_positive
+from kreinlearn.crossval import N_LAMS, SEARCH_TOL, Fold, Held, held_out, where_held_out
 from kreinlearn.estimators.base import (
     check_kernel,
     check_samples,
-    few_threads,
     takes_matrices,
     training_operator,
 )
-from kreinlearn.estimators.cross import Fold, Held, held_out, where_held_out
-from kreinlearn.estimators.fitting import positive_definite, stored
+from kreinlearn.estimators.fitting import positive_definite
 from kreinlearn.estimators.judge import Judge, pick, pooling_weights
 from kreinlearn.estimators.logistic import KreinLogisticRegression
 from kreinlearn.estimators.predicting import Probable
-from kreinlearn.estimators.scores import link_of, log_probabilities
 from kreinlearn.estimators.settings import kernel_settings, kernels_of
 from kreinlearn.estimators.support import is_precomputed, prediction, share_support
 from kreinlearn.estimators.targets import check_classes, check_weights, normalized
 from kreinlearn.exceptions import ConvergenceWarning
+from kreinlearn.losses import link_of, log_probabilities
+from kreinlearn.operators import stored
 from kreinlearn.solvers.monitor import watcher
 from kreinlearn.solvers.newton import DualNewton
 
-N_LAMS = (100.0, 30.0, 10.0, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01, 0.001)
-"""Values of n * lam that are tried by default: those of 1 / C in other tools."""
-SEARCH_TOL = 1e-4
-"""Residual of the fits in cross-validation: no score changes below it."""
 ROUNDING = 1e-10
 """Negative eigenvalues this small beside the diagonal leave both norms the same."""
 SHARED = (

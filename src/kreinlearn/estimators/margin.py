@@ -12,8 +12,8 @@ import numpy as np
 from sklearn.svm import SVC, SVR
 
 from kreinlearn._typing import Array
-from kreinlearn.estimators.negative import Negative
 from kreinlearn.exceptions import ConvergenceWarning
+from kreinlearn.spectrum.modulus import Negative
 
 INNER_TOL = 10.0
 """Tolerance of a convex subproblem, in units of the decision function, over that of

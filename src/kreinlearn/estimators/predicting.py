@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 
 from kreinlearn._typing import Array
-from kreinlearn.estimators.scores import Link, decision, labels, log_probabilities
+from kreinlearn.estimators.scores import decision, labels
+from kreinlearn.losses import Link, log_probabilities
 
 
 class Scored(ABC):

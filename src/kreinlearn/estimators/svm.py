@@ -9,12 +9,12 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from kreinlearn._threads import few_threads
 from kreinlearn._typing import Array
 from kreinlearn._validation import check_count, check_positive
 from kreinlearn.estimators.base import (
     check_kernel,
     check_samples,
-    few_threads,
     takes_matrices,
     training_gram,
 )
@@ -24,7 +24,6 @@ from kreinlearn.estimators.margin import (
     solve_dca,
     solve_margin,
 )
-from kreinlearn.estimators.negative import negative_part
 from kreinlearn.estimators.predicting import Scored
 from kreinlearn.estimators.support import (
     is_precomputed,
@@ -33,6 +32,7 @@ from kreinlearn.estimators.support import (
 )
 from kreinlearn.estimators.targets import check_classes, check_weights, class_weighted
 from kreinlearn.exceptions import ConvergenceWarning
+from kreinlearn.spectrum.modulus import negative_part
 
 
 class _KernelMachine(Scored, ClassifierMixin, BaseEstimator):

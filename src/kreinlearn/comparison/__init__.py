@@ -1,0 +1,1 @@
+"""`krein compare` and `krein demo`: every method on the same folds."""

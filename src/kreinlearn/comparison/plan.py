@@ -1,0 +1,284 @@
+"""What a comparison will run: data and settings checked, costs known, nothing done."""
+
+import hashlib
+from collections.abc import Sequence
+from importlib.metadata import version
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.preprocessing import MinMaxScaler
+from sklearn.utils.multiclass import type_of_target
+
+from kreinlearn._typing import Array
+from kreinlearn._validation import (
+    BYTES_RESERVED,
+    available_bytes,
+    check_choice,
+    check_count,
+)
+from kreinlearn.comparison.fold import OWN, PRECOMPUTED, Job, stratified
+from kreinlearn.kernels import KERNELS
+from kreinlearn.methods import CONTENDERS
+from kreinlearn.runs.cells import Cell
+from kreinlearn.runs.runner import processors
+
+KERNEL_NAMES = tuple(name for name in KERNELS if not name.startswith("spd_"))
+"""Kernels between rows of a table."""
+MATRICES = 11
+"""Matrices of all training rows that a process keeps at once, measured with 2000 rows:
+the similarities, a fold of them, eigenvectors, the repaired ones."""
+ROUNDING = 1e-10
+"""Asymmetry beside the largest entry that is nobody's concern."""
+LARGE = 3000
+"""Samples above which a user is told the cost before it is paid."""
+
+
+class Plan(NamedTuple):
+    """A comparison before it is run.
+
+    Attributes
+    ----------
+    job : Job
+        The data and the folds.
+    kernels : tuple of str
+        Their names.
+    cells : list of Cell
+        What to run.
+    bytes_needed : int
+        Memory of all processes together, at most.
+    seconds : float
+        Rough estimate of the time.
+    notes : tuple of str
+        What was done to the data.
+    """
+
+    job: Job
+    kernels: tuple[str, ...]
+    cells: list[Cell]
+    bytes_needed: int
+    seconds: float
+    notes: tuple[str, ...]
+
+
+def plan(
+    X: Any,
+    y: Any,
+    *,
+    is_gram: bool = False,
+    name: str = "data",
+    transformer: Any = None,
+    kernels: Sequence[str] = ("tl1", "rbf"),
+    methods: Sequence[str] | None = None,
+    folds: int = 5,
+    repeats: int = 1,
+    seed: int = 0,
+    jobs: int | None = None,
+) -> Plan:
+    """Check the data and the settings, and return what is to be run.
+
+    Parameters
+    ----------
+    X : DataFrame or array-like of shape (n, m), or (n, n)
+        Samples, or their similarities with ``is_gram``, whose symmetric part is used.
+    y : array-like of shape (n,)
+        Labels of any kind.
+    is_gram : bool
+        Whether X holds similarities.
+    name : str
+        What to call the data.
+    transformer : estimator, optional
+        Turns samples into features, fitted to the training rows of each fold; scales
+        to [0, 1] by default.
+    kernels : sequence of str
+        Names of kernels; without meaning for similarities.
+    methods : sequence of str, optional
+        Names in `CONTENDERS`; all that apply by default.
+    folds, repeats : int
+        Folds of a cross-validation, at least two, and how often it is repeated.
+    seed : int
+        For all that is random.
+    jobs : int, optional
+        Processes; one for each processor by default.
+
+    Returns
+    -------
+    Plan
+        For `compare`.
+
+    Raises
+    ------
+    ValueError
+        If a name is unknown, a class is too rare for the folds, or the data are not
+        what they should be.
+    MemoryError
+        If the matrices would not fit in memory.
+    """
+    if check_count("folds", folds) < 2:
+        raise ValueError(f"'folds' must be 2 or more, got {folds!r}.")
+    check_count("repeats", repeats)
+    kernels = (
+        (PRECOMPUTED,)
+        if is_gram
+        else _distinct(
+            "kernels", [check_choice("kernels", k, KERNEL_NAMES) for k in kernels]
+        )
+    )
+    notes: tuple[str, ...] = ()
+    if is_gram:
+        X, notes = _check_matrix(X)
+    elif not hasattr(X, "iloc"):
+        X = np.asarray(X)
+    n = len(X)
+    n_train = n - n // folds
+    processes = jobs or processors()
+    _check_memory(n_train, processes)
+    if not is_gram:
+        _check_features(X, transformer)
+    classes, index = _check_labels(y, n, folds)
+    splits = stratified(index, folds, repeats, seed)
+    job = Job(name, X, index, tuple(classes.tolist()), splits, is_gram, transformer)
+    mark = _mark(job, folds, seed)
+    wanted = _methods(methods, is_gram)
+    cells = [
+        Cell("compare", mark, method, run_, (("kernel", kernel), ("fold", fold)))
+        for run_, fold in splits
+        for method in wanted
+        for kernel in ([OWN] if CONTENDERS[method].on_samples else kernels)
+    ]
+    processes = min(processes, len(cells))
+    needed = _bytes(n_train, processes)
+    growth = (n_train / 1000) ** 3  # weights are those of 1000 rows
+    seconds = growth * sum(map(weight, cells)) / processes
+    return Plan(job, kernels, cells, needed, seconds, notes)
+
+
+def weight(cell: Cell) -> float:
+    """Return the time of a cell beside that of others.
+
+    Parameters
+    ----------
+    cell : Cell
+        One of a plan.
+
+    Returns
+    -------
+    float
+        In seconds, if there were 1000 training rows.
+    """
+    return CONTENDERS[cell.method].weight
+
+
+def _methods(methods: Sequence[str] | None, is_gram: bool) -> tuple[str, ...]:
+    fitting = [
+        name for name, each in CONTENDERS.items() if not (is_gram and each.on_samples)
+    ]
+    if methods is None:
+        return tuple(fitting)
+    for name in methods:
+        if name in CONTENDERS and name not in fitting:
+            raise ValueError(
+                f"{name!r} brings kernels of its own and needs samples, got a matrix "
+                "of similarities; use 'IKLR'."
+            )
+    return _distinct("methods", [check_choice("methods", m, fitting) for m in methods])
+
+
+def _distinct(what: str, names: list[str]) -> tuple[str, ...]:
+    if not names:
+        raise ValueError(f"{what!r} must hold at least one name, got none.")
+    return tuple(dict.fromkeys(names))
+
+
+def _check_matrix(K: Any) -> tuple[Array, tuple[str, ...]]:
+    """Return the symmetric part, and what there is to say about it."""
+    K = np.asarray(K, dtype=float)
+    if K.ndim != 2 or K.shape[0] != K.shape[1]:
+        raise ValueError(
+            f"Similarities must be a square matrix, got an array of shape {K.shape}."
+        )
+    if not np.isfinite(K).all():
+        row, column = np.argwhere(~np.isfinite(K))[0]
+        raise ValueError(
+            f"Similarities must be finite, got {K[row, column]} at ({row}, {column})."
+        )
+    apart = float(np.abs(K - K.T).max())
+    if apart <= ROUNDING * float(np.abs(K).max()):
+        return (K + K.T) / 2, ()
+    share = apart / float(np.abs(K).max())
+    return (K + K.T) / 2, (
+        f"The matrix is not symmetric (largest |K - K'| is {share:.2g} of the largest "
+        "|K|): all methods see (K + K') / 2.",
+    )
+
+
+def _check_features(X: Any, transformer: Any) -> None:
+    if len(np.shape(X)) != 2:
+        raise ValueError(
+            "Samples must be rows of a table, got an array of shape "
+            f"{np.shape(X)}; for other samples give their matrix of similarities."
+        )
+    transformer = MinMaxScaler() if transformer is None else clone(transformer)
+    features = np.asarray(transformer.fit_transform(X), dtype=float)
+    if not np.isfinite(features).all():
+        row, column = np.argwhere(~np.isfinite(features))[0]
+        raise ValueError(
+            f"Features must be finite, got {features[row, column]} in row {row}; fill "
+            "what is missing, or leave the row out."
+        )
+
+
+def _check_labels(y: Any, n: int, folds: int) -> tuple[Array, Array]:
+    y = np.asarray(y)
+    if y.shape != (n,):
+        raise ValueError(f"There must be a label for each of {n} rows, got {y.shape}.")
+    if type_of_target(y) not in ("binary", "multiclass"):
+        raise ValueError(
+            f"Labels must be those of two or more classes, got {type_of_target(y)} "
+            f"values such as {y[0]!r}."
+        )
+    classes, index, counts = np.unique(y, return_inverse=True, return_counts=True)
+    if len(classes) < 2:
+        raise ValueError(f"There must be two classes or more, got {classes.tolist()}.")
+    # One row in every fold, and two outside each, for the inner folds.
+    least = max(folds, 4 if folds == 2 else 3)
+    rarest = int(counts.argmin())
+    if counts[rarest] < least:
+        raise ValueError(
+            f"Class {classes.tolist()[rarest]!r} has {counts[rarest]} rows, but "
+            f"{folds} folds need {least} of each class; use fewer folds, or leave it "
+            "out."
+        )
+    return classes, index
+
+
+def _bytes(n: int, processes: int) -> int:
+    return processes * MATRICES * n * n * np.dtype(float).itemsize
+
+
+def _check_memory(n: int, processes: int) -> None:
+    free, needed = available_bytes(), _bytes(n, processes)
+    if free is not None and needed > BYTES_RESERVED * free:
+        raise MemoryError(
+            f"A comparison with {n} training rows keeps up to {MATRICES} matrices of "
+            f"that size in each of {processes} processes, {needed / 2**30:.1f} GiB, "
+            f"but only {free / 2**30:.1f} GiB are available. Use fewer samples or "
+            "fewer jobs."
+        )
+
+
+def _mark(job: Job, folds: int, seed: int) -> str:
+    """Return a name of the data and of all that decides the results."""
+    digest = hashlib.sha256()
+    settings = folds, seed, job.is_gram, job.classes, job.transformer
+    digest.update(repr((version("kreinlearn"), *settings)).encode())
+    digest.update(job.y.astype(np.int64).tobytes())
+    columns = [job.X[name] for name in job.X] if hasattr(job.X, "iloc") else [job.X]
+    for column in columns:
+        values = np.asarray(column)
+        digest.update(repr((getattr(column, "name", None), values.shape)).encode())
+        if values.dtype.kind in "biuf":
+            digest.update(values.astype(float).tobytes())
+        else:
+            digest.update(repr(values.tolist()).encode())
+    return digest.hexdigest()[:12]

@@ -1,0 +1,179 @@
+"""Every method on anybody's data: the same folds for all, one record a fit.
+
+The file of records names the data and the settings by a mark, a hash of both, so that
+results of different data never meet in one table.
+"""
+
+import os
+import tempfile
+from collections.abc import Callable
+from functools import lru_cache, partial
+from pathlib import Path
+from typing import Any
+
+import joblib
+
+from kreinlearn._files import check_free, replace
+from kreinlearn.comparison.fold import Job, outcome
+from kreinlearn.comparison.plan import Plan, weight
+from kreinlearn.comparison.summary import csv_text, facts, summarize
+from kreinlearn.runs.cells import Cell
+from kreinlearn.runs.records import read
+from kreinlearn.runs.runner import LIMIT, Progress, run
+
+RECORDS, CSV, PAGE = "compare.jsonl", "compare.csv", "report.html"
+"""Files of the folder; the page is for those who draw it."""
+
+
+def compare(
+    planned: Plan,
+    *,
+    out: str | os.PathLike[str] = "comparison",
+    jobs: int | None = None,
+    limit: float | None = None,
+    force: bool = False,
+    progress: Callable[[Progress], object] | None = None,
+) -> dict[str, Any]:
+    """Run what is missing of a comparison, and return what was found.
+
+    Parameters
+    ----------
+    planned : Plan
+        From `plan`.
+    out : path-like
+        Folder: gets ``compare.jsonl``, to which each result is added as it is found,
+        and ``compare.csv``.
+    jobs : int, optional
+        Processes; one for each processor by default.
+    limit : float, optional
+        Seconds that one fit with its tuning may take; by default half an hour, or the
+        estimated time of the whole comparison if that is longer.
+    force : bool
+        Whether to begin anew, and replace what is in the folder.
+    progress : callable, optional
+        Told after each cell; see `watcher`.
+
+    Returns
+    -------
+    dict
+        See `summarize`.
+
+    Raises
+    ------
+    FileExistsError
+        If the folder holds results of other data or settings; before any work.
+
+    Examples
+    --------
+    >>> from kreinlearn.datasets import make_monks
+    >>> from kreinlearn.comparison.run import compare
+    >>> from kreinlearn.comparison.plan import plan
+    >>> X, y = make_monks(3)
+    >>> planned = plan(X, y, kernels=["tl1"], methods=["IKLR", "SVC clip"], folds=2)
+    >>> len(planned.cells)
+    4
+    """
+    folder = Path(out)
+    path = folder / RECORDS
+    check_folder(planned, folder, force)
+    folder.mkdir(parents=True, exist_ok=True)
+    if force:
+        path.unlink(missing_ok=True)
+    with tempfile.TemporaryDirectory(prefix="krein-") as place:
+        # A file, not an argument: all processes map the same matrix into memory.
+        stored = Path(place) / "job"
+        joblib.dump(planned.job, stored)
+        run(
+            planned.cells,
+            path,
+            partial(work, str(stored)),
+            jobs=jobs,
+            limit=max(LIMIT, planned.seconds) if limit is None else limit,
+            cost=weight,
+            progress=progress,
+        )
+    order = {cell.key: i for i, cell in enumerate(planned.cells)}
+    records = [record for record in read(path) if record["key"] in order]
+    records.sort(key=lambda record: order[record["key"]])
+    found = _found(planned, records)
+    replace(folder / CSV, csv_text(found).encode())
+    return found
+
+
+def check_folder(planned: Plan, folder: Path, force: bool) -> None:
+    """Raise if a folder holds what this comparison may not add to or replace.
+
+    Parameters
+    ----------
+    planned : Plan
+        From `plan`.
+    folder : Path
+        Where results go.
+    force : bool
+        Whether anything may be replaced.
+    """
+    if folder.exists() and not folder.is_dir():
+        raise NotADirectoryError(f"{folder} is a file; results need a folder.")
+    if force or not folder.exists():
+        return
+    path = folder / RECORDS
+    if not path.exists():
+        for name in (CSV, PAGE):  # of something else: with records they are ours
+            check_free(folder / name)
+    mark = planned.cells[0].dataset
+    if any(record.get("data") != mark for record in read(path)):
+        raise FileExistsError(
+            f"{path} holds results of other data, folds, seed, preparation or version; "
+            "write to another folder (--out), or begin anew with force=True (--force)."
+        )
+
+
+def work(path: str, cell: Cell) -> dict[str, Any]:
+    """Run one cell in a process of its own.
+
+    Parameters
+    ----------
+    path : str
+        File of the job.
+    cell : Cell
+        What to run.
+
+    Returns
+    -------
+    dict
+        See `outcome`.
+    """
+    return outcome(_stored(path), cell)
+
+
+@lru_cache(maxsize=1)
+def _stored(path: str) -> Job:
+    job: Job = joblib.load(path, mmap_mode="r")
+    return job
+
+
+def _found(planned: Plan, records: list[dict[str, Any]]) -> dict[str, Any]:
+    job = planned.job
+    runs = 1 + max(run_ for run_, _ in job.splits)
+    folds = len(job.splits) // runs
+    times = "" if runs == 1 else f", {runs} times"
+    what = "similarities" if job.is_gram else "samples"
+    sentences = [
+        f"{job.name}: {what} of {len(job.y)} rows in {len(job.classes)} classes. Every "
+        f"method sees the same {folds} folds{times}: it is tuned by cross-validation "
+        "on the training rows alone and judged on the rows held out.",
+        "Logistic methods are tuned by log-loss, support vector machines, which have "
+        "no probabilities, by accuracy; all but KreinCV, which brings its own kernels "
+        "and grid, over the same strengths of regularization.",
+        "The spread is the standard deviation over folds. It is no standard error, for "
+        "the folds share training rows.",
+    ]
+    found = summarize(
+        [(job, records)],
+        planned.kernels,
+        title=f"Methods compared on {job.name}",
+        sentences=sentences,
+    )
+    first, *others = facts(found)  # the finding first
+    found["sentences"] = [first, *found["sentences"], *planned.notes, *others]
+    return found

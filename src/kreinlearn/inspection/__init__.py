@@ -1,0 +1,1 @@
+"""`krein inspect`: how indefinite a similarity is, and what to do about it."""

@@ -1,0 +1,1 @@
+"""Tables, figures and pages; knows no feature."""

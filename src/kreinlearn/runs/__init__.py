@@ -1,0 +1,1 @@
+"""Resumable runs: cells, records, a runner, progress."""

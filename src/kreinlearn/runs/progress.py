@@ -1,0 +1,134 @@
+"""Progress for people: a bar with the time left, or plain lines in a pipe."""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, TextIO
+
+from kreinlearn.runs.runner import Progress
+
+Watcher = Callable[[Progress], object]
+
+
+@contextmanager
+def watcher(stream: TextIO, label: str = "") -> Iterator[Watcher]:
+    """Give a callable for `run` that writes progress to a stream.
+
+    Parameters
+    ----------
+    stream : text stream
+        Where to write: a bar if it is a terminal, a line a cell otherwise.
+    label : str
+        What is running.
+
+    Yields
+    ------
+    callable
+        For the parameter ``progress``.
+    """
+    if not stream.isatty():
+        yield lambda state: stream.write(line(state, label))
+        return
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        TextColumn,
+        TimeElapsedColumn,
+    )
+    from rich.progress import Progress as Bar
+
+    columns: tuple[Any, ...] = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("{task.fields[left]}"),
+    )
+    with Bar(*columns, console=Console(file=stream), transient=True) as bar:
+        task = bar.add_task(label, total=None, left="")
+
+        def show(state: Progress) -> None:
+            left = "" if state.left is None else f"{duration(state.left)} left"
+            bar.update(task, completed=state.done, total=state.total, left=left)
+
+        yield show
+
+
+@contextmanager
+def counter(stream: TextIO, label: str) -> Iterator[Callable[..., None]]:
+    """Give a callable that tells how many steps of a job are done.
+
+    Parameters
+    ----------
+    stream : text stream
+        Where to write, as in `watcher`.
+    label : str
+        What is running.
+
+    Yields
+    ------
+    callable
+        Of ``(done, total, text, share=None)``: steps done and in all, what the last
+        one gave, and the share of the work that is done, if steps are not alike.
+    """
+    start = time.monotonic()
+    with watcher(stream, label) as show:
+
+        def tell(done: int, total: int, text: str, share: float | None = None) -> None:
+            share = done / total if share is None else share
+            left = (time.monotonic() - start) * (1 - share) / share
+            show(Progress(done, total, 0, left, {"key": text, "status": ""}))
+
+        yield tell
+
+
+def line(state: Progress, label: str = "") -> str:
+    """Return the state as one line of text.
+
+    Parameters
+    ----------
+    state : Progress
+        What the runner told.
+    label : str
+        What is running.
+
+    Returns
+    -------
+    str
+        With its line break.
+    """
+    head = f"{label} {state.done}/{state.total}".strip()
+    if state.record is None:
+        return f"{head} ({state.skipped} found)\n"
+    tail = f"{state.record['key']} {state.record['status']}".rstrip()
+    if "acc" in state.record:
+        tail += f" {state.record['acc']:.3f}"
+    if state.left is not None:
+        tail += f", {duration(state.left)} left"
+    return f"{head} {tail}\n"
+
+
+def duration(seconds: float) -> str:
+    """Return a number of seconds for people.
+
+    Parameters
+    ----------
+    seconds : float
+        How long.
+
+    Returns
+    -------
+    str
+        Hours and minutes, or minutes and seconds.
+
+    Examples
+    --------
+    >>> from kreinlearn.runs.progress import duration
+    >>> duration(59.6), duration(3725)
+    ('1m00s', '1h02m')
+    """
+    whole = round(seconds)
+    if whole >= 3600:
+        return f"{whole // 3600}h{whole % 3600 // 60:02d}m"
+    return f"{whole // 60}m{whole % 60:02d}s"

@@ -1,0 +1,327 @@
+import csv
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.metrics import log_loss, roc_auc_score
+from sklearn.model_selection import cross_val_predict
+from sklearn.preprocessing import FunctionTransformer, MinMaxScaler
+from sklearn.svm import SVC
+
+from kreinlearn.comparison import run as module
+from kreinlearn.comparison.fold import Job, outcome, stratified
+from kreinlearn.comparison.page import comparison_page
+from kreinlearn.comparison.plan import plan
+from kreinlearn.comparison.run import compare
+from kreinlearn.comparison.summary import csv_text, facts, reliability, summarize
+from kreinlearn.kernels import gram
+from kreinlearn.methods import CONTENDERS, Contender
+from kreinlearn.runs.cells import Cell
+from kreinlearn.runs.records import Store, read, record_of
+from kreinlearn.runs.workers import _outcome
+
+FEW = ("IKLR krein", "SVC clip")
+FEW_OPTIONS = {"kernels": ["tl1"], "methods": FEW, "folds": 3}
+
+
+def inline(cells, path, work, progress=None, **_):
+    """Do what the runner does, in this process and at once."""
+    with Store(path) as store:
+        for cell in cells:
+            if cell.key not in store.keys:
+                store.append(record_of(cell, _outcome(work, cell)))
+
+
+@pytest.fixture
+def here(monkeypatch):
+    """Run cells in this process."""
+    monkeypatch.setattr(module, "run", inline)
+
+
+def without_seconds(found):
+    rows = [
+        {k: v for k, v in row.items() if k != "fit_seconds"} for row in found["rows"]
+    ]
+    return found | {"rows": rows}
+
+
+def picky(X):
+    """Fail where the first sample, the only one with a one, is held out."""
+    if len(X) > 30 and not (np.asarray(X) == 1).any():
+        raise ValueError("where is the one?")
+    return X
+
+
+def test_processes_change_nothing_and_runs_resume(rings, tmp_path):
+    X, y = rings
+    planned = plan(X, np.where(y > 0, "yes", "no"), **FEW_OPTIONS)
+    two = compare(planned, out=tmp_path / "two", jobs=2)
+    path = tmp_path / "two" / "compare.jsonl"
+    whole = path.read_bytes()
+    lines = whole.splitlines(keepends=True)
+    path.write_bytes(b"".join(lines[:3]) + lines[3][:20])  # killed while writing
+    told = []
+    again = compare(planned, out=tmp_path / "two", jobs=1, progress=told.append)
+    assert told[0].skipped == 3 and told[-1].done == len(planned.cells) == 6
+    assert path.read_bytes().startswith(b"".join(lines[:3]))
+    assert without_seconds(again) == without_seconds(two)
+    assert two["data"][0]["classes"] == ["no", "yes"]
+    assert len(set(map(len, (row["scores"] for row in two["rows"])))) == 1
+    json.dumps(two, allow_nan=False)
+
+
+def test_numbers_are_those_of_scikit_learn(rings, tmp_path, here, monkeypatch):
+    X, y = rings
+    by_hand = Contender(lambda n, folds, seed: _Machine())
+    monkeypatch.setitem(CONTENDERS, "by hand", by_hand)
+    planned = plan(X, y, kernels=["linear"], methods=["by hand"], folds=4)
+    [row] = compare(planned, out=tmp_path)["rows"]
+    K = gram(X, kernel="linear")
+    parts = list(planned.job.splits.values())
+
+    # Scaled on the training rows of each fold, by hand.
+    accuracies, areas = [], []
+    for train, test in parts:
+        scaler = MinMaxScaler().fit(X[train])
+        A, B = scaler.transform(X[train]), scaler.transform(X[test])
+        machine = SVC(kernel="linear").fit(A, y[train])
+        accuracies.append(machine.score(B, y[test]))
+        areas.append(roc_auc_score(y[test], machine.decision_function(B)))
+    assert row["scores"] == pytest.approx(accuracies, abs=1e-6)
+    assert row["accuracy"] == pytest.approx(np.mean(accuracies), abs=1e-6)
+    assert row["accuracy_std"] == pytest.approx(np.std(accuracies, ddof=1), abs=1e-6)
+    assert row["auc"] == pytest.approx(np.mean(areas), abs=1e-6)
+    assert row["log_loss"] is None and row["kernel"] == "linear"
+
+    # The same on a Gram matrix, against cross_val_predict.
+    planned = plan(K, y, is_gram=True, methods=["by hand"], folds=4)
+    [row] = compare(planned, out=tmp_path / "gram")["rows"]
+    predicted = cross_val_predict(SVC(kernel="precomputed"), K, y, cv=parts)
+    expected = [(predicted[test] == y[test]).mean() for _, test in parts]
+    assert row["scores"] == pytest.approx(expected, abs=1e-6)
+    assert row["kernel"] == "precomputed"
+
+
+class _Machine(SVC):
+    """A support vector machine without tuning, as a contender."""
+
+    def __init__(self, C=1.0, kernel="precomputed"):
+        super().__init__(C=C, kernel=kernel)
+
+    kernel_, kernel_params_, lam_, norm_ = "precomputed", None, None, None
+
+    @property
+    def estimators_(self):
+        return [self]
+
+
+def test_all_methods_see_the_same_folds(rings, tmp_path, here):
+    X, y = rings
+    planned = plan(X, y, **FEW_OPTIONS | {"repeats": 2})
+    compare(planned, out=tmp_path)
+    truths = {}
+    for record in read(tmp_path / "compare.jsonl"):
+        place = record["run"], record["set"]["fold"]
+        truths.setdefault(place, []).append((record["truth"], record["half"]))
+    assert sorted(truths) == sorted(planned.job.splits) and len(truths) == 6
+    assert all(one == other for one, other in truths.values())
+    held_out = np.concatenate([test for _, test in planned.job.splits.values()])
+    np.testing.assert_array_equal(np.sort(held_out), np.repeat(np.arange(60), 2))
+
+
+def test_held_out_rows_have_no_say(rings):
+    X, y = rings
+    planned = plan(X, y, **FEW_OPTIONS)
+    train, test = planned.job.splits[0, 1]
+    wild = X.copy()
+    wild[test[0]] = 1e6
+    other = Job("wild", wild, planned.job.y, (-1, 1), planned.job.splits)
+    for kernel in ("tl1", "rbf"):
+        tame_K, tame_new = planned.job.matrices(0, 1, kernel)
+        wild_K, wild_new = other.matrices(0, 1, kernel)
+        np.testing.assert_array_equal(tame_K, wild_K)
+        np.testing.assert_array_equal(tame_new[1:], wild_new[1:])
+        assert not np.array_equal(tame_new[0], wild_new[0])
+    cell = next(c for c in planned.cells if c.setting("fold") == 1)
+    one, two = outcome(planned.job, cell), outcome(other, cell)
+    np.testing.assert_array_equal(one["proba"][1:], two["proba"][1:])
+
+
+def test_other_data_and_settings_are_refused(rings, tmp_path, here):
+    X, y = rings
+    options = {"kernels": ["tl1"], "methods": ["SVC raw"], "folds": 3}
+    compare(plan(X, y, **options), out=tmp_path)
+    before = (tmp_path / "compare.jsonl").read_bytes()
+    shifted = X.copy()
+    shifted[0, 0] += 1e-9
+    others = [
+        plan(shifted, y, **options),
+        plan(X, -y, **options | {"seed": 1}),
+        plan(X, y, **options | {"folds": 4}),
+        plan(X, y, **options, transformer=FunctionTransformer()),
+        plan(pd.DataFrame(X, columns=list("abc")), y, **options),
+    ]
+    for other in others:
+        with pytest.raises(FileExistsError, match="other data, folds, seed.*--force"):
+            compare(other, out=tmp_path)
+    assert (tmp_path / "compare.jsonl").read_bytes() == before
+    # More methods, kernels and repetitions are no other settings: they are added.
+    more = options | {"methods": ["SVC raw", "SVC clip"], "repeats": 2}
+    assert len(compare(plan(X, y, **more), out=tmp_path)["rows"]) == 2
+    assert (tmp_path / "compare.jsonl").read_bytes().startswith(before)
+    compare(others[0], out=tmp_path, force=True)
+    assert len(read(tmp_path / "compare.jsonl")) == 3
+
+
+def test_files_of_others_are_not_replaced(rings, tmp_path, here):
+    X, y = rings
+    (tmp_path / "report.html").write_text("mine")
+    with pytest.raises(FileExistsError, match=r"report\.html exists already"):
+        compare(plan(X, y, **FEW_OPTIONS), out=tmp_path)
+    with pytest.raises(NotADirectoryError, match="is a file"):
+        compare(plan(X, y, **FEW_OPTIONS), out=tmp_path / "report.html")
+
+
+def test_a_failure_is_a_row_with_its_reason(rings, tmp_path, here):
+    X, y = rings
+    X = X * 0.9
+    X[0] = 1.0
+    planned = plan(X, y, **FEW_OPTIONS, transformer=FunctionTransformer(picky))
+    found = compare(planned, out=tmp_path)
+    for row in found["rows"]:
+        assert row["statuses"] == {"converged": 2, "error": 1}
+        assert len(row["scores"]) == 2 and row["failed"] == 1
+        assert row["error"] == "ValueError: where is the one?"
+    assert "Folds without a result" in found["sentences"][-1]
+    text = (tmp_path / "compare.csv").read_text()
+    table = list(csv.DictReader(text.splitlines()))
+    assert [each["folds"] for each in table] == ["2", "2"]
+    assert table[0]["error"].endswith("where is the one?")
+
+    records = [record_of(c, {"status": "timeout"}) for c in planned.cells]
+    job = Job("x", X, planned.job.y, (-1, 1), planned.job.splits)
+    lost = summarize([(job, records)], ["tl1"], title="none", sentences=[])
+    assert [row["accuracy"] for row in lost["rows"]] == [None, None]
+    assert lost["rows"][0]["error"] == "timeout" and lost["curves"] == []
+    assert lost["data"][0]["kernels"] == {} and lost["convergence"] == []
+    assert comparison_page(lost).startswith("<!DOCTYPE html>")
+    assert "timeout" in csv_text(lost) and "without a result" in facts(lost)[-1]
+
+
+def test_three_classes_and_what_the_dict_holds(tmp_path, here, rng):
+    X = rng.uniform(size=(75, 2))
+    y = np.array(["low", "mid", "top"])[np.digitize(X.sum(axis=1), [0.8, 1.2])]
+    planned = plan(X, y, **FEW_OPTIONS)
+    found = compare(planned, out=tmp_path)
+    assert found["kind"] == "comparison" and found["methods"] == list(FEW)
+    [data] = found["data"]
+    assert (data["n"], data["m"], data["classes"]) == (75, 2, ["low", "mid", "top"])
+    about = data["kernels"]["tl1 (ratio 0.7)"]
+    K, _ = planned.job.matrices(0, 0, "tl1")
+    values = np.linalg.eigvalsh(K)[::-1]
+    np.testing.assert_allclose(about["eigenvalues"], values, rtol=1e-5, atol=1e-6)
+    assert sum(about["signature"]) == 50 and about["mu_min"] < 0
+    for row in found["rows"]:
+        assert row["kernel"] == "tl1 (ratio 0.7)"
+        assert 0.7 < row["accuracy"] <= 1 and 0.8 < row["auc"] <= 1
+        assert (row["log_loss"] is None) == (row["method"] == "SVC clip")
+    records = [r for r in read(tmp_path / "compare.jsonl") if r["method"] == FEW[0]]
+    losses, areas = [], []
+    for record in records:
+        P = np.array(record["proba"])
+        P /= P.sum(axis=1, keepdims=True)  # six digits are kept
+        losses.append(log_loss(record["truth"], P, labels=[0, 1, 2]))
+        areas.append(roc_auc_score(record["truth"], P, multi_class="ovr"))
+    assert found["rows"][0]["log_loss"] == pytest.approx(np.mean(losses), rel=1e-4)
+    assert found["rows"][0]["auc"] == pytest.approx(np.mean(areas), rel=1e-4)
+    for curve in found["curves"]:
+        fpr, tpr = curve["roc"]["fpr"], curve["roc"]["tpr"]
+        assert len(fpr) == len(tpr) <= 100 and (fpr[0], tpr[-1]) == (0, 1)
+        assert (curve["reliability"] is None) == (curve["method"] == "SVC clip")
+    assert sum(found["curves"][0]["reliability"]["count"]) == 75
+    newton, published = found["convergence"]
+    assert newton["values"][-1] <= 1e-6 < newton["values"][0]
+    assert published["method"].startswith("CCICP-GD") and len(published["values"]) > 5
+
+
+def test_a_method_with_its_own_kernels_runs_once(rings, tmp_path, here):
+    X, y = rings
+    some = {"kernels": ["tl1", "rbf"], "methods": ["KreinCV", "IKLR"], "folds": 2}
+    found = compare(plan(X[::2], y[::2], **some), out=tmp_path)
+    kernels = [(row["method"], row["kernel"]) for row in found["rows"]]
+    assert kernels == [
+        ("KreinCV", None),
+        ("IKLR", "tl1 (ratio 0.7)"),
+        ("IKLR", "rbf (median width)"),
+    ]
+
+
+def test_an_asymmetric_matrix_is_named(rings):
+    X, y = rings
+    K = gram(X)
+    K[0, 1] += 1.0
+    planned = plan(K, y, is_gram=True, methods=["IKLR"])
+    assert "not symmetric" in planned.notes[0]
+    np.testing.assert_array_equal(planned.job.X, planned.job.X.T)
+    assert plan(gram(X), y, is_gram=True).notes == ()
+    names = {cell.method for cell in plan(gram(X), y, is_gram=True).cells}
+    assert names == set(CONTENDERS) - {"KreinCV"}
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"kernels": ["tl2"]}, "'kernels' must be one of .*'tl1'.*got 'tl2'"),
+        ({"kernels": []}, "at least one name"),
+        ({"methods": ["SVM"]}, "'methods' must be one of .*'KSVM'.*got 'SVM'"),
+        ({"folds": 1}, "'folds' must be 2 or more, got 1"),
+        ({"folds": 40}, "has 2[0-9] rows, but 40 folds need 40 of each class"),
+        ({"y": np.zeros(60)}, "two classes or more"),
+        ({"y": np.linspace(0, 1, 60)}, "continuous values such as"),
+        ({"y": [0, 1]}, "a label for each of 60 rows"),
+        ({"X": np.diag([np.nan, *np.ones(59)])}, "must be finite, got nan in row 0"),
+        ({"X": np.zeros((60, 2, 2))}, "matrix of similarities"),
+        ({"X": np.zeros((60, 2)), "is_gram": True}, r"square matrix.*\(60, 2\)"),
+        ({"X": np.full((60, 60), np.inf), "is_gram": True}, r"inf at \(0, 0\)"),
+        ({"X": np.eye(60), "is_gram": True, "methods": ["KreinCV"]}, "needs samples"),
+    ],
+)
+def test_bad_input_is_told_before_any_work(rings, change, words):
+    X, y = rings
+    given = {"X": X, "y": y, "kernels": ["tl1"]} | change
+    with pytest.raises(ValueError, match=words):
+        plan(**given)
+
+
+def test_costs_are_known_before(rings, monkeypatch):
+    X, y = rings
+    planned = plan(X, y, kernels=["tl1"], methods=["IKLR", "KreinCV"], jobs=2)
+    assert planned.bytes_needed % (2 * 8 * 48 * 48) == 0 and planned.seconds > 0
+    larger = plan(np.tile(X, (2, 1)), np.tile(y, 2), methods=["IKLR"], jobs=2)
+    smaller = plan(X, y, methods=["IKLR"], jobs=2)
+    assert larger.seconds == pytest.approx(8 * smaller.seconds)
+    monkeypatch.setattr("kreinlearn.comparison.plan.available_bytes", lambda: 10_000)
+    with pytest.raises(
+        MemoryError, match=r"with 48 training rows .* fewer samples or fewer"
+    ):
+        plan(X, y)
+
+
+def test_folds_of_more_repetitions_begin_alike():
+    y = np.arange(40) % 2
+    few, many = stratified(y, 4, 1, 7), stratified(y, 4, 3, 7)
+    for place, (_, test) in few.items():
+        np.testing.assert_array_equal(test, many[place][1])
+    assert len(many) == 12
+
+
+def test_reliability_counts_the_ends():
+    found = reliability(np.array([0.0, 1.0, 1.0]), np.array([False, True, False]))
+    assert found["count"].tolist() == [1, 2] and found["observed"].tolist() == [0, 0.5]
+
+
+def test_the_seed_of_a_cell_depends_on_the_data_alone(rings):
+    X, y = rings
+    one, two = plan(X, y, name="a.csv"), plan(X, y, name="b.csv")
+    assert one.cells == two.cells and isinstance(one.cells[0], Cell)

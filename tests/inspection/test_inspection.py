@@ -1,0 +1,288 @@
+"""Signatures that are known, negative parts with and without labels, and words."""
+
+import json
+
+import numpy as np
+import pytest
+from sklearn.linear_model import Ridge
+
+from kreinlearn import KreinLogisticRegression, SpectrumRepair
+from kreinlearn.datasets import make_gram
+from kreinlearn.inspection import evidence as worth
+from kreinlearn.inspection import permutation
+from kreinlearn.inspection.verdict import inspect, sampled
+from kreinlearn.kernels import gram
+from kreinlearn.spectrum import decompose
+from tests.conftest import gram_of_signature
+
+FEW_LAMS = (10.0, 0.3)
+
+
+def halves(n, rng, n_classes=2, *, labels_in_negative=True, noise=0.3):
+    """Return K = X X' - Z Z' with labels from X and Z, or from X alone."""
+    X, Z = rng.standard_normal((n, 3)), rng.standard_normal((n, 3))
+    Q, _ = np.linalg.qr(np.hstack([X, Z]))  # both parts are what they seem
+    X, Z = Q[:, :3] * np.sqrt(n), Q[:, 3:] * np.sqrt(n)
+    signal = X[:, 0] + (2 * Z[:, 0] if labels_in_negative else 0)
+    signal = signal + noise * rng.standard_normal(n)
+    cuts = np.quantile(signal, np.linspace(0, 1, n_classes + 1)[1:-1])
+    return X @ X.T - Z @ Z.T, np.searchsorted(cuts, signal)
+
+
+@pytest.mark.parametrize("signature", [(3, 2, 0), (20, 5, 7), (4, 0, 3)])
+def test_the_signature_and_the_extreme_eigenvalues_are_found(signature):
+    K = gram_of_signature(*signature)
+    found = inspect(K)
+    mu = np.linalg.eigvalsh(K)
+    assert found["signature"] == list(signature)
+    np.testing.assert_allclose(found["eigenvalues"], mu[::-1], atol=1e-10)
+    assert found["mu_min"] == pytest.approx(mu[0], abs=1e-10)
+    assert found["mu_max"] == pytest.approx(mu[-1])
+    share = -mu[mu < -1e-9].sum() / np.abs(mu).sum()
+    assert found["negative_share"] == pytest.approx(share, abs=1e-12)
+    assert found["unique_lam"] == pytest.approx(
+        max(0, -mu[0]) / (4 * len(K)), abs=1e-12
+    )
+
+
+def test_with_three_classes_the_answer_is_unique_above_twice_the_lam():
+    K = gram_of_signature(4, 3)
+    y = np.arange(7) % 3
+    two = inspect(K, np.arange(7) % 2)["unique_lam"]
+    assert inspect(K, y)["unique_lam"] == pytest.approx(2 * two)
+
+
+def test_labels_in_the_negative_part_mean_keep(rng):
+    K, y = halves(60, rng)
+    found = inspect(K, y, permutations=200)
+    value = found["value"]
+    scores = value["scores"]
+    assert found["recommendation"] == value["what"] == "keep"
+    assert value["p_better"] == value["p_beyond"] == pytest.approx(1 / 201)
+    assert value["p_value"] == max(value["p_better"], value["p_beyond"])
+    assert scores["as it is"]["accuracy"] > scores["clip"]["accuracy"] + 0.1
+    assert found["sentences"][0].startswith("Keep the negative part: without it")
+    assert "falls from" in found["sentences"][0]
+    assert "(p = 0.005)" in found["sentences"][0]
+    assert json.loads(json.dumps(found)) == found
+
+
+def test_noise_in_the_negative_part_means_repair(rng):
+    n = 80
+    X, y = halves(n, rng, labels_in_negative=False)
+    G = rng.standard_normal((n, 20))
+    found = inspect(X - 3 * G @ G.T, y, permutations=200)
+    assert found["recommendation"] == "repair"
+    assert found["value"]["p_worse"] <= 0.05
+    assert found["sentences"][0].startswith("Clip the negative part: without it")
+    assert 'SpectrumRepair("clip")' in found["sentences"][-1]
+
+
+def test_a_negative_part_that_is_too_small_to_matter(rng):
+    K, y = halves(60, rng, labels_in_negative=False)
+    tiny = 1e-4 * rng.standard_normal((60, 60))
+    found = inspect(K @ K / 60 + tiny + tiny.T, y, permutations=50)
+    assert found["matrix"] == "indefinite"
+    assert found["recommendation"] == "either"
+    assert "no difference that matters" in found["sentences"][0]
+
+
+def test_three_classes(rng, monkeypatch):
+    monkeypatch.setattr(worth, "N_LAMS", FEW_LAMS)
+    K, y = halves(45, rng, 3)
+    y = np.array(["low", "middle", "high"])[y]
+    found = inspect(K, y, permutations=100)
+    assert found["classes"] == ["high", "low", "middle"]
+    assert found["recommendation"] == "keep"
+
+
+def test_noise_is_rarely_called_information(monkeypatch):
+    """At a level of 5 %, at most 2 of 20 problems without information say keep."""
+    monkeypatch.setattr(worth, "N_LAMS", FEW_LAMS)
+    p_values = []
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        X, G = rng.standard_normal((30, 4)), rng.standard_normal((30, 6))
+        y = (X[:, 0] + 0.5 * rng.logistic(size=30) > 0).astype(int)
+        K = gram(X, kernel="rbf", sigma=3) - 0.1 * G @ G.T
+        if seed % 2:  # nothing to learn at all, and noise of both signs
+            y = rng.permutation(np.arange(30) % 2)
+            K = X @ X.T + G @ G.T[:, ::-1] + G[::-1] @ G.T
+        p_values.append(inspect(K, y, permutations=99)["value"]["p_value"])
+    assert np.mean(np.array(p_values) <= 0.05) <= 0.1
+    assert np.median(p_values) > 0.2
+
+
+def test_held_out_predictions_are_those_of_the_estimators(rng, monkeypatch):
+    """One lam only: as it is with the first norm, clipped as in a pipeline."""
+    monkeypatch.setattr(worth, "N_LAMS", (1.0,))
+    K, y = halves(40, rng)
+    folds = [(np.arange(20, 40), np.arange(20)), (np.arange(20), np.arange(20, 40))]
+    found = worth.predictions(K, y, folds)
+    lam = np.abs(np.linalg.eigvalsh(K)).mean() / 40
+    train, held = folds[0]
+    clip = SpectrumRepair("clip")
+    within = clip.fit_transform(K[np.ix_(train, train)])
+    model = KreinLogisticRegression("precomputed", lam=lam).fit(within, y[train])
+    expected = model.predict_log_proba(clip.transform(K[np.ix_(held, train)]))
+    np.testing.assert_allclose(found["clip"].logs[held], expected, atol=1e-3)
+    model = KreinLogisticRegression("precomputed", lam=lam, norm="hilbert")
+    model.fit(K[np.ix_(train, train)], y[train])
+    expected = model.predict_log_proba(K[np.ix_(held, train)])
+    np.testing.assert_allclose(found["flip"].logs[held], expected, atol=1e-3)
+
+
+def test_exchanges_have_the_moments_of_random_signs(rng):
+    first, second = rng.standard_normal(20), rng.standard_normal(20)
+    null = worth.exchanged(first, second, 20_000, seed=1)
+    spread = np.sqrt(((first - second) ** 2).sum()) / 20
+    assert abs(null.mean()) < 4 * spread / np.sqrt(20_000)
+    assert null.std() == pytest.approx(spread, rel=0.03)
+
+
+def test_labels_are_exchanged_as_far_as_the_model_leaves_them_open(rng):
+    index = np.arange(40) % 2
+    folds = [(np.arange(20, 40), np.arange(20)), (np.arange(20), np.arange(20, 40))]
+    sure = np.log(np.where(np.eye(2)[index] > 0, 1 - 1e-12, 1e-12))
+    open_ = np.full((40, 2), np.log(0.5))
+    half = np.where(np.arange(40)[:, None] < 20, sure, open_)
+    drawn = permutation.relabeled(index, half, folds, 400, rng)
+    assert (drawn[:, :20] == index[:20]).all()
+    assert (drawn[:, 20:].sum(axis=1) == 10).all()
+    assert np.abs(drawn[:, 20:].mean(axis=0) - 0.5).max() < 0.12  # 5 deviations
+
+
+def test_the_smoother_is_ridge_regression_with_an_intercept(rng):
+    X, Z, y = (rng.standard_normal(shape) for shape in ((12, 3), (5, 3), 12))
+    whole = np.vstack([X, Z]) @ np.vstack([X, Z]).T
+    train, held = np.arange(12), np.arange(12, 17)
+    kept = decompose(whole[np.ix_(train, train)]).positive()
+    smoother = permutation._smoother(whole[np.ix_(held, train)], kept, 0.7)
+    expected = Ridge(alpha=0.7).fit(X, y).predict(Z)
+    np.testing.assert_allclose(smoother @ y, expected, atol=1e-10)
+
+
+def test_a_positive_semidefinite_matrix_needs_no_test(rng):
+    X = rng.standard_normal((30, 4))
+    found = inspect(X @ X.T, X[:, 0] > 0)
+    assert found["recommendation"] == "either"
+    assert found["value"] is None
+    assert "positive semidefinite: any kernel method will do" in found["sentences"][0]
+
+
+@pytest.mark.parametrize(
+    ("K", "words"),
+    [
+        (np.zeros((5, 5)), "similarities are zero"),
+        (np.full((5, 5), 2.0), "almost the same"),
+        (np.diag([1.0, 2.0, -1.0, 3.0]), "almost diagonal"),
+    ],
+)
+def test_matrices_that_tell_nothing(K, words):
+    found = inspect(K, np.arange(len(K)) % 2)
+    assert words in found["sentences"][0]
+    assert found["recommendation"] == "either"
+    assert found["value"] is None
+
+
+def test_an_asymmetric_matrix_is_inspected_by_its_symmetric_part():
+    K, _ = make_gram((5, 3), n_samples=20, random_state=0)
+    skew = np.zeros((20, 20))
+    skew[0, 1], skew[1, 0] = 0.25, -0.25
+    found = inspect(K + skew)
+    assert found["signature"] == [5, 3, 12]
+    assert found["asymmetry"]["largest"] == pytest.approx(0.5)
+    assert found["asymmetry"]["relative"] == pytest.approx(0.5 / np.abs(K + skew).max())
+    share = np.sqrt(2) * 0.25 / np.linalg.norm(K + skew)
+    assert found["asymmetry"]["share"] == pytest.approx(share)
+    assert any(
+        "differs from its transpose by up to 0.5" in s for s in found["sentences"]
+    )
+
+
+def test_without_labels_nothing_is_advised():
+    K, _ = make_gram((5, 3), n_samples=20, random_state=0)
+    found = inspect(K)
+    assert found["recommendation"] == "unknown"
+    assert "no labels were given" in found["sentences"][0]
+    assert found["sentences"][1].startswith("3 of its 20 eigenvalues are negative")
+
+
+@pytest.mark.parametrize(
+    ("n", "y", "words"),
+    [
+        (12, [0, 1] * 6, "at least 20 samples are needed, and there are 12"),
+        (
+            24,
+            [0] * 22 + [1] * 2,
+            "classes of at least 3 samples are needed, and there is",
+        ),
+        (24, list(range(24)), "and there are none"),
+    ],
+)
+def test_too_few_samples_are_said(n, y, words):
+    K, _ = make_gram((5, 3), n_samples=n, random_state=0)
+    found = inspect(K, y)
+    assert found["recommendation"] == "unknown"
+    assert words in found["sentences"][0]
+
+
+def test_rare_classes_are_left_out_and_folds_reduced(rng, monkeypatch):
+    monkeypatch.setattr(worth, "N_LAMS", FEW_LAMS)
+    K, y = halves(40, rng)
+    y[:2], y[2:6] = 7, 8
+    value = inspect(K, y, permutations=20)["value"]
+    assert value["left_out"] == [7]
+    assert value["n"] == 38
+    assert value["folds"] == 4
+
+
+def test_large_matrices_are_sampled(rng, monkeypatch):
+    from kreinlearn.inspection import verdict as inspection
+
+    monkeypatch.setattr(inspection, "LARGEST", 50)
+    monkeypatch.setattr(inspection, "LEARNED", 40)
+    monkeypatch.setattr(worth, "N_LAMS", FEW_LAMS)
+    K, y = halves(80, rng)
+    seen = []
+    found = inspect(K, y, permutations=20, progress=lambda *done: seen.append(done))
+    assert (found["n"], found["n_given"], found["value"]["n"]) == (50, 80, 40)
+    assert "These are 50 of 80 samples, drawn at random." in found["sentences"]
+    assert any("of 40 samples drawn from them" in said for said in found["sentences"])
+    assert seen == [(done, 5) for done in range(1, 6)]
+
+
+def test_a_sample_keeps_the_classes():
+    y = np.repeat([0, 1, 2], [70, 20, 10])
+    rows = sampled(y, 100, 50)
+    assert len(np.unique(rows)) == 50
+    assert np.bincount(y[rows]).tolist() == [35, 10, 5]
+    assert len(np.unique(sampled(None, 100, 50))) == 50
+
+
+@pytest.mark.parametrize(
+    ("K", "y", "words"),
+    [
+        (np.ones((2, 3)), None, r"square.*\(2, 3\)"),
+        ([[1.0, np.nan], [0.0, 1.0]], None, "finite, got nan in row 0, column 1"),
+        (np.eye(3), [0, 1], r"shape \(3,\).*got shape \(2,\)"),
+    ],
+)
+def test_bad_input_is_refused_in_one_sentence(K, y, words):
+    with pytest.raises(ValueError, match=words):
+        inspect(K, y)
+
+
+def test_real_dissimilarities(data_home):
+    """Cat cortex: connection strengths of 65 regions, in four classes."""
+    from pathlib import Path
+
+    path = Path(data_home) / "sim" / "cat-cortex.npz"
+    if not path.exists():
+        pytest.skip("needs sim/cat-cortex.npz")
+    with np.load(path) as held:
+        D, y = held["D"].astype(float), held["y"]
+    found = inspect(-D, y)
+    assert found["signature"] == [49, 16, 0]
+    assert found["recommendation"] == "either"
+    assert found["value"]["scores"]["as it is"]["accuracy"] > 0.85

@@ -1,0 +1,245 @@
+"""Pages of findings as text; tests/report/test_browser.py opens them."""
+
+import base64
+import copy
+import json
+import re
+from html import unescape
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+from kreinlearn.comparison import panels
+from kreinlearn.comparison.page import comparison_page
+from kreinlearn.comparison.panels import label
+from kreinlearn.inspection.page import inspection_page
+from kreinlearn.pages.figures import DARK, STYLE, clean, plain
+from tests.pages import made
+from tests.pages.test_page import Page
+
+IMAGE = re.compile(r'"data:image/svg\+xml;base64,([^"]+)"')
+
+
+@pytest.fixture(scope="module")
+def one():
+    return made.comparison("moons")
+
+
+@pytest.fixture(scope="module")
+def one_page(one):
+    return comparison_page(one)
+
+
+def parsed(text):
+    page = Page()
+    page.feed(text)
+    page.close()
+    assert page.open == []
+    assert len(set(page.ids)) == len(page.ids)
+    assert all(link[1:] in page.ids for link in page.links)
+    return page
+
+
+def drawings(text):
+    return [base64.b64decode(code).decode() for code in IMAGE.findall(text)]
+
+
+def alts(text):
+    return [unescape(each) for each in re.findall(r'<img alt="([^"]*)"', text)]
+
+
+def test_findings_are_what_json_holds(one):
+    assert json.loads(json.dumps(one)) == one
+    found = made.inspection()
+    assert json.loads(json.dumps(found)) == found
+
+
+def test_comparison_shows_what_was_found(one, one_page):
+    page = parsed(one_page)
+    assert page.counts["h1"] == 1
+    assert len(alts(one_page)) == page.counts["picture"] == 6
+    # The headline comes before anything else.
+    place = one_page.index(one["sentences"][0])
+    assert place < one_page.index("<dl>") < one_page.index("<table")
+    for row in one["rows"][:4]:
+        entry = f"{row['accuracy']:.3f} ± {row['accuracy_std']:.3f}"
+        assert entry in one_page
+        assert any(
+            f"{row['method']} {row['accuracy']:.3f}" in a for a in alts(one_page)
+        )
+        assert any(
+            f"{row['method']}: AUC {row['auc']:.3f}" in a for a in alts(one_page)
+        )
+    best = max(row["accuracy"] for row in one["rows"][:4])
+    assert f"<strong>{best:.3f} ±" in one_page
+    assert "error in 5 of 5 fits<small>no result</small>" in one_page
+    assert "a picture, not a proof" in one_page
+    assert f"kreinlearn {made.VERSIONS['kreinlearn']}" in one_page
+    assert "krein compare moons" in one_page
+
+
+def test_the_command_is_the_one_that_was_typed(one):
+    text = comparison_page(one | {"command": "krein compare moons.csv --folds 5"})
+    assert "<code>krein compare moons.csv --folds 5</code>" in text
+
+
+def test_best_is_bold_in_each_column(one, one_page):
+    table = one_page[one_page.index("<table") : one_page.index("</table>")]
+    columns = {
+        name: place
+        for place, name in enumerate(re.findall(r"<button[^>]*>([^<]*)<", table))
+    }
+    rows = re.findall(r"<tr><th scope=\"row\".*?</tr>", table)
+    for name, key, choose in (
+        ("log-loss", "log_loss", min),
+        ("AUC", "auc", max),
+        ("accuracy", "accuracy", max),
+    ):
+        cells = [re.findall(r"<td.*?</td>", row)[columns[name] - 1] for row in rows]
+        values = [row[key] for row in one["rows"]]
+        known = [value for value in values if value is not None]
+        for cell, value in zip(cells, values, strict=True):
+            is_best = value is not None and f"{value:.3f}" == f"{choose(known):.3f}"
+            assert ("<strong>" in cell) == is_best
+
+
+def test_inspection_shows_what_was_found():
+    found = made.inspection()
+    text = inspection_page(found)
+    parsed(text)
+    p, q, _ = found["signature"]
+    assert len(alts(text)) == 2
+    assert f"{p} positive, {q} negative" in alts(text)[0]
+    assert f"down to {found['mu_min']:.4g}" in alts(text)[0]
+    assert "the observed +0.031 is reached by 0 of them, p = 0.005" in alts(text)[1]
+    assert "<strong>0.930</strong>" in text
+    assert f"{found['unique_lam']:.4g}" in text
+    without = inspection_page(made.inspection(labels=False))
+    assert len(alts(without)) == 1
+    assert "worth" not in without
+
+
+def test_a_positive_matrix_has_nothing_to_mark():
+    found = made.inspection(labels=False)
+    mu = [each for each in found["eigenvalues"] if each > 0]
+    found |= {"eigenvalues": mu, "signature": [len(mu), 0, 0], "mu_min": mu[-1]}
+    text = inspection_page(found | {"negative_share": -0.0})
+    assert "none is negative" in text
+    assert "-0 %" not in text
+    assert "negative part" not in drawings(text)[0]
+
+
+def test_several_data_sets_have_an_overview_with_means():
+    found = made.comparison("moons", "iris")
+    text = comparison_page(found)
+    parsed(text)
+    foot = text[text.index("<tfoot>") : text.index("</tfoot>")]
+    own = [r["accuracy"] for r in found["rows"] if r["method"] == "logistic"]
+    assert f">{np.mean(own):.3f}<" in foot
+    assert "mean of 2" in foot
+    assert '<nav aria-label="Contents">' in text
+    assert "krein demo" in text
+    assert "not a proof" not in text  # ranks over data sets
+    labels = re.findall(r'aria-label="(Table: [^"]*)"', text)
+    assert len(set(labels)) == len(labels)
+
+
+def test_nothing_of_a_user_becomes_markup():
+    for text in (
+        comparison_page(made.comparison("moons", nasty=True)),
+        inspection_page(made.inspection(nasty=True)),
+    ):
+        parsed(text)
+        assert "<b>" not in text
+        assert "\x07" not in text
+        assert "&lt;b&gt;&amp;&quot;x" in text
+        text.encode()
+        for drawing in drawings(text):
+            ElementTree.fromstring(drawing)
+    lone = made.inspection(nasty=True) | {"source": "a\ud800b"}
+    inspection_page(lone).encode()
+
+
+def test_dollars_are_no_formulas(one):
+    found = copy.deepcopy(one)
+    for each in (*found["rows"], *found["curves"]):
+        if each["method"] == "logistic":
+            each["method"] = "$x^2$ and _y"
+    assert any("$x^2$ and _y: AUC" in each for each in drawings(comparison_page(found)))
+
+
+def test_rows_are_named_by_kernel_only_if_that_tells_them_apart(one):
+    assert label(one, one["rows"][0]) == "logistic"
+    twice = [dict(row, kernel=k) for row in one["rows"] for k in ("tl1", "rbf")]
+    assert label({"rows": twice}, twice[0]) == "logistic, tl1"
+    assert label({"rows": twice}, dict(twice[0], kernel=None)) == "logistic"
+    twice[0]["kernel"] = "tl1 (ratio 0.7)"
+    assert label({"rows": twice}, twice[0]) == "logistic, tl1 (ratio 0.7)"
+    alike = [dict(row, kernel=f"{row['kernel']} (width 1)") for row in twice[1:3]]
+    assert label({"rows": [*alike, dict(alike[0])]}, alike[0]) == "logistic, rbf"
+
+
+def test_gaps_are_no_trouble(one):
+    bare = dict(one, curves=[], convergence=[])
+    bare["data"] = [dict(one["data"][0], m=None, kernels={})]
+    text = comparison_page(bare)
+    assert len(alts(text)) == 2
+    nothing = dict(bare, rows=[row for row in one["rows"] if not row["scores"]])
+    assert "no result" in comparison_page(nothing)
+    single = [dict(r, scores=r["scores"][:1], accuracy_std=None) for r in one["rows"]]
+    for row in single:
+        row["statuses"] = {"converged": 1}
+    text = comparison_page(dict(bare, rows=single))
+    assert "all 1 fits" not in text
+    assert "Held-out folds" not in text
+
+
+def test_many_curves_fade(one):
+    found = copy.deepcopy(one)
+    for place in range(8):
+        for key in ("rows", "curves"):
+            found[key].append(dict(found[key][0], method=f"another {place}"))
+    text = comparison_page(found)
+    assert any("another 7: AUC" in each for each in alts(text))
+    drawn = [each for each in drawings(text) if "false positive rate" in each]
+    assert all("6 more; see the numbers" in each for each in drawn)
+    assert not any("another 7: AUC" in each for each in drawn)
+
+
+def test_dark_drawings_use_no_color_of_the_light_ones(one_page):
+    day, night = 0, 0
+    for drawing in drawings(one_page):
+        used = set(re.findall(r"#[0-9a-f]{6}\b", drawing)) & (
+            set(DARK) | set(DARK.values())
+        )
+        assert used <= set(DARK) or used <= set(DARK.values())
+        day, night = day + (used <= set(DARK)), night + (used <= set(DARK.values()))
+        others = set(re.findall(r"(?:fill|stroke): (#[0-9a-f]{6})", drawing)) - used
+        assert others == set(), "a color without a dark variant"
+    assert day == night == len(drawings(one_page)) // 2
+
+
+def test_drawings_are_small_and_in_large_letters(one_page):
+    for drawing in drawings(one_page):
+        assert len(drawing) < 40_000
+        sizes = {
+            float(s) for s in re.findall(r"(?:font-size: |font: )([\d.]+)px", drawing)
+        }
+        assert min(sizes) >= STYLE["font.size"] == 9
+        assert "<text" in drawing
+
+
+def test_same_findings_same_page(one, one_page):
+    assert comparison_page(one) == one_page
+
+
+def test_names_in_drawings():
+    assert plain("x" * 100, 20) == "x" * 9 + "…" + "x" * 9
+    assert clean("a\tb\x00") == "a b "
+
+
+def test_curves_that_repeat_another_come_last():
+    one, two = {"fpr": [0, 1], "tpr": [0, 1]}, {"fpr": [0, 1], "tpr": [1, 1]}
+    curves = {"a": one, "b": dict(one), "c": None, "d": two}
+    assert list(panels._each_once(curves)) == ["a", "d", "b"]

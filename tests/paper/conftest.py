@@ -1,0 +1,1 @@
+from tests.pages.conftest import stored  # noqa: F401

@@ -1,0 +1,220 @@
+import csv
+import io
+import re
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from kreinlearn.pages.tables import (
+    Entry,
+    Spread,
+    Table,
+    markdown,
+    marks_for,
+    statuses_text,
+)
+from kreinlearn.paper import published
+from kreinlearn.paper.layouts import LAYOUTS, numbers
+from kreinlearn.paper.notes import notes_for
+from kreinlearn.paper.summary import csv_text, summarize
+from kreinlearn.runs.records import read
+
+
+def tables_of(stored, name, runs=3):
+    records = read(stored(name, runs))
+    return records, LAYOUTS[name](summarize(records), notes_for(name))
+
+
+def test_summary_by_hand(stored):
+    records = read(stored("table3"))
+    own = [r for r in records if (r["data"], r["method"]) == ("heart", "Flip")]
+    summary = next(
+        s for s in summarize(records) if (s.data, s.method) == ("heart", "Flip")
+    )
+    values = [r["acc"] for r in own]
+    assert summary.spread("acc").mean == pytest.approx(np.mean(values))
+    assert summary.spread("acc").std == pytest.approx(np.std(values, ddof=1))
+    assert summary.cv == Counter(converged=90, diverged=15)
+    assert summary.statuses == Counter(converged=3)
+    assert summary.spread("gram_s") is None
+
+
+def test_failures_are_counted_and_left_out(stored):
+    records = read(stored("table3"))
+    own = [dict(r) for r in records if (r["data"], r["method"]) == ("heart", "Flip")]
+    own[0] = {k: own[0][k] for k in ("key", "exp", "data", "method", "run")} | {
+        "status": "timeout"
+    }
+    (summary,) = summarize(own)
+    assert summary.statuses == Counter(converged=2, timeout=1)
+    assert summary.spread("acc").mean == pytest.approx(
+        (own[1]["acc"] + own[2]["acc"]) / 2
+    )
+
+
+def test_table3_numbers_by_hand(stored):
+    records, (theirs, ours, overview) = tables_of(stored, "table3")
+    names = [column.text for column in theirs.columns[1:]]
+    assert names == list(published.TABLE3_METHODS)
+    assert [column.text for column in ours.columns[1:]] == list(published.OURS)
+    row = next(row for row in theirs.rows if row[0].text == "sonar")
+    means = {}
+    for record in records:
+        if record["data"] == "sonar":
+            means.setdefault(record["method"], []).append(record["acc"])
+    means = {method: np.mean(values) for method, values in means.items()}
+    for name, entry in zip(names, row[1:], strict=True):
+        assert entry.value == pytest.approx(means[name])
+        printed = published.TABLE3["sonar"][name].mean
+        theirs_text, difference = entry.detail.replace("−", "-").split(", ")
+        assert float(theirs_text) == printed
+        assert float(difference) == pytest.approx(means[name] - printed, abs=5.1e-4)
+    best = max(means, key=means.get)
+    other = next(row for row in ours.rows if row[0].text == "sonar")
+    marked = [
+        column.text
+        for table, entries in ((theirs, row), (ours, other))
+        for column, entry in zip(table.columns, entries, strict=True)
+        if entry.is_best
+    ]
+    assert marked == [best]
+
+
+def test_table3_means_with_and_without_the_doubtful_row(stored):
+    records, (theirs, _, _) = tables_of(stored, "table3")
+    everything, honest = theirs.totals
+    assert [everything[0].text, honest[0].text] == [
+        "mean of 16",
+        "mean without parkinsons",
+    ]
+    per_set = [
+        np.mean([r["acc"] for r in records if (r["data"], r["method"]) == (d, "KSVM")])
+        for d in published.SMALL
+        if d != "parkinsons"
+    ]
+    column = [c.text for c in theirs.columns].index("KSVM")
+    assert honest[column].value == pytest.approx(np.mean(per_set))
+
+
+def test_overview_counts_statuses_and_ranks(stored):
+    _, (_, _, overview) = tables_of(stored, "table3")
+    rows = {row[0].text: row for row in overview.rows}
+    assert len(rows) == 15
+    assert rows["CCICP-GD"][-2].text == "max_iter in 48 of 48 fits"
+    assert rows["CCICP-GD"][-1].text == "diverged in 240 of 1680 fits"
+    ranks = [row[4].value for row in overview.rows]
+    assert np.mean(ranks) == pytest.approx(8)
+    assert "Friedman" in overview.caption
+    assert rows["KSVM"][3].text == "–"  # no probabilities
+
+
+@pytest.mark.parametrize("name", ["table4", "table7"])
+def test_costs_by_hand(stored, name):
+    records, (table,) = tables_of(stored, name)
+    costs = published.TABLE4 if name == "table4" else published.TABLE7
+    row = next(
+        row for row in table.rows if (row[0].text, row[1].text) == ("EEG", "CCICP-SGD")
+    )
+    own = [r for r in records if (r["data"], r["method"]) == ("EEG", "CCICP-SGD")]
+    cost = costs["EEG"]["CCICP-SGD"]
+    accuracy = np.mean([r["acc"] for r in own])
+    assert row[2].value == cost.accuracy.mean
+    assert row[3].value == pytest.approx(accuracy)
+    assert row[4].value == pytest.approx(accuracy - cost.accuracy.mean)
+    assert (row[5].value, row[7].value) == (cost.training, cost.test)
+    assert row[6].value == pytest.approx(np.mean([r["fit_s"] for r in own]))
+    # The misprint is marked at the number itself.
+    assert bool(row[2].marks) == (name == "table7")
+
+
+def test_table2_table6_and_figures(stored):
+    records, (table,) = tables_of(stored, "table2")
+    assert len(table.rows) == 20
+    high = np.mean([r["mu"][1] for r in records if r["data"] == "heart"])
+    row = next(row for row in table.rows if row[0].text == "heart")
+    assert row[7].value == pytest.approx(high)
+    assert row[8].value == pytest.approx(100 * (high / 695.16 - 1))
+    _, (table,) = tables_of(stored, "table6")
+    assert [len(table.rows), len(table.columns)] == [4, 5]
+    assert table.rows[1][1].detail.startswith("0.697, ")
+    _, (table,) = tables_of(stored, "fig2")
+    assert [row[1].value for row in table.rows[:7]] == list(published.FIG2_EPS)
+    _, (table,) = tables_of(stored, "fig3", 1)
+    assert len(table.rows) == 6
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_csv_survives_a_round_trip(stored, name):
+    summaries = summarize(read(stored(name, 3)))
+    rows = list(csv.DictReader(io.StringIO(csv_text(numbers(name, summaries)))))
+    index = {
+        (s.data, s.method, " ".join(f"{k}={v}" for k, v in s.settings)): s
+        for s in summaries
+    }
+    assert rows
+    for row in rows:
+        summary = index[row["data"], row["method"], row["settings"]]
+        spread = summary.spread(row["measure"])
+        assert float(row["ours"]) == pytest.approx(spread.mean, rel=1e-5)
+        assert int(row["runs"]) == len(summary.values(row["measure"]))
+        if row["published"]:
+            gap = float(row["ours"]) - float(row["published"])
+            assert float(row["difference"]) == pytest.approx(gap, abs=1e-5, rel=1e-3)
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_markdown_survives_a_round_trip(stored, name):
+    _, tables = tables_of(stored, name)
+    for table in tables:
+        lines = markdown(table, notes_for(name)).splitlines()
+        start = next(i for i, line in enumerate(lines) if line.startswith("| "))
+        pipes = [line for line in lines[start:] if line.startswith("|")]
+        assert set(pipes[1]) <= set("|-: ")
+        body = [line.strip("| ").split(" | ") for line in pipes[2:]]
+        assert len(body) == len(table.rows) + len(table.totals)
+        for cells, row in zip(body, table.rows + table.totals, strict=True):
+            assert len(cells) == len(row)
+            for cell, entry in zip(cells, row, strict=True):
+                bare = re.sub(r"<sup>.*?</sup>|<br>.*|\*\*", "", cell)
+                assert bare == entry.text
+
+
+def test_markdown_marks_best_and_notes():
+    notes = notes_for("table3")
+    mark = marks_for(notes, row="parkinsons")
+    assert len(mark) == 1
+    rows = [[Entry("parkinsons", marks=mark), Entry("0.9", 0.9, "1.0, −0.1", True)]]
+    text = markdown(Table("T", "C.", (Entry("data"), Entry("m")), rows), notes)
+    assert f"| parkinsons<sup>{mark[0]}</sup> | **0.9**<br>1.0, −0.1 |" in text
+    assert f"<sup>{mark[0]}</sup> The printed 1.000 is out of reach" in text
+
+
+def test_marks_belong_to_exactly_one_place():
+    notes = notes_for("table3")
+    assert len(marks_for(notes, column="Flip")) == 1
+    assert marks_for(notes, column="Flip") == marks_for(notes, column="Shift")
+    assert marks_for(notes, column="Flip exact") == ()
+    assert marks_for(notes, row="heart") == ()
+    assert marks_for(notes) == ()
+    notes = notes_for("table7")
+    assert len(marks_for(notes, "EEG", "CCICP-SGD")) == 1
+    assert marks_for(notes, "EEG", "CCICP-SGD-I") == ()
+
+
+def test_statuses():
+    assert statuses_text(Counter()) == "–"
+    assert statuses_text(Counter(converged=1, error=1, timeout=1)) == (
+        "error in 1 of 3 fits, timeout in 1"
+    )
+
+
+def test_a_table_with_gaps_is_still_a_table(stored):
+    records = [r for r in read(stored("table3")) if r["run"] == 0]
+    records = [r for r in records if (r["data"], r["method"]) != ("heart", "Flip")]
+    theirs, *_ = LAYOUTS["table3"](summarize(records), notes_for("table3"))
+    column = [c.text for c in theirs.columns].index("Flip")
+    row = next(row for row in theirs.rows if row[0].text == "heart")
+    assert row[column] == Entry("–", None, "0.758")
+    assert theirs.totals[0][column].text == "–"  # no mean over fewer sets
+    assert Spread(0.5).std is None

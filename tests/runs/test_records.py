@@ -1,0 +1,110 @@
+import json
+import os
+
+import numpy as np
+import pytest
+
+from kreinlearn.runs.cells import Cell
+from kreinlearn.runs.records import (
+    FIELDS,
+    Store,
+    forget,
+    read,
+    record_of,
+    rounded,
+)
+
+
+def record(run, **outcome):
+    return record_of(Cell("toy", "a", "m", run), {"status": "converged", **outcome})
+
+
+def test_numbers_are_rounded_and_plain():
+    value = {"a": np.float64(1 / 3), "b": (np.int64(2), float("nan")), "c": True}
+    assert rounded(value) == {"a": 0.333333, "b": [2, None], "c": True}
+    assert rounded(np.array([1.23456789e-7, np.inf])) == [1.23457e-07, None]
+    assert json.dumps(rounded({"n": np.bool_(True)})) == '{"n": true}'
+
+
+def test_record_is_complete_ordered_and_compact():
+    made = record(3, acc=0.5, ll=None)
+    assert list(made) == [name for name in FIELDS if name in made]
+    assert "ll" not in made
+    assert Cell.from_dict(made).key == made["key"] == "toy/a/m/3"
+    assert made["seed"] == Cell("toy", "a", "m", 3).seed
+
+
+def test_unknown_field_is_refused():
+    with pytest.raises(ValueError, match="no field 'accuracy'"):
+        record(0, accuracy=1.0)
+
+
+def test_what_is_written_is_read(tmp_path):
+    path = tmp_path / "deep" / "toy.jsonl"
+    records = [record(run, acc=run / 7) for run in range(5)]
+    with Store(path) as store:
+        for each in records:
+            store.append(each)
+            assert read(path)[-1] == each  # at once, not at the end
+    assert read(path) == records
+    assert read(tmp_path / "nothing.jsonl") == []
+
+
+def test_no_record_twice(tmp_path):
+    path = tmp_path / "toy.jsonl"
+    with Store(path) as store:
+        store.append(record(0))
+        with pytest.raises(ValueError, match="already has a record 'toy/a/m/0'"):
+            store.append(record(0))
+    with Store(path) as store:
+        assert store.keys == {"toy/a/m/0"}
+        with pytest.raises(ValueError, match="already has"):
+            store.append(record(0))
+    assert len(read(path)) == 1
+
+
+@pytest.mark.parametrize("cut", [1, 2, 40])
+def test_last_line_cut_short_is_left_out_and_repaired(tmp_path, cut):
+    path = tmp_path / "toy.jsonl"
+    with Store(path) as store:
+        for run in range(3):
+            store.append(record(run))
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-cut])
+    assert [each["run"] for each in read(path)] == [0, 1]
+    with Store(path) as store:
+        assert store.keys == {"toy/a/m/0", "toy/a/m/1"}
+        store.append(record(2))
+    assert path.read_bytes() == whole
+
+
+def test_damage_elsewhere_is_told(tmp_path):
+    path = tmp_path / "toy.jsonl"
+    with Store(path) as store:
+        for run in range(3):
+            store.append(record(run))
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(lines[0] + b"{broken\n" + lines[2])
+    with pytest.raises(ValueError, match=r"Line 2 of .*toy.jsonl is not a record"):
+        read(path)
+    with pytest.raises(ValueError, match="Line 2"):
+        Store(path)
+
+
+def test_two_writers_are_refused(tmp_path):
+    pytest.importorskip("fcntl")
+    path = tmp_path / "toy.jsonl"
+    with Store(path), pytest.raises(BlockingIOError, match="by another run"):
+        Store(path)
+    Store(path).close()
+
+
+def test_forget(tmp_path):
+    path = tmp_path / "toy.jsonl"
+    with Store(path) as store:
+        for run in range(3):
+            store.append(record(run))
+    forget(path, ["toy/a/m/1", "not there"])
+    assert [each["run"] for each in read(path)] == [0, 2]
+    forget(path, [])
+    assert os.listdir(tmp_path) == ["toy.jsonl"]

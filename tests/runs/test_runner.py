@@ -1,0 +1,184 @@
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from kreinlearn.runs import progress as progress_module
+from kreinlearn.runs.records import read
+from kreinlearn.runs.runner import Progress, run, surroundings
+from tests.runs import work
+
+ROOT = Path(__file__).parents[2]
+
+
+def essence(records):
+    """What does not depend on the clock or on the order of the workers."""
+    return sorted((r["key"], r["seed"], r["status"], r.get("acc")) for r in records)
+
+
+@pytest.fixture(scope="module")
+def uninterrupted(tmp_path_factory):
+    path = tmp_path_factory.mktemp("whole") / "toy.jsonl"
+    run(work.cells(40), path, work.fair, jobs=1)
+    return essence(read(path))
+
+
+def test_runs_once_then_skips(tmp_path, uninterrupted):
+    path, told = tmp_path / "toy.jsonl", []
+    assert run(work.cells(20), path, work.fair, jobs=1) == 20
+    before = path.read_bytes()
+    assert run(work.cells(20), path, work.fair, jobs=2, progress=told.append) == 0
+    assert path.read_bytes() == before
+    assert [(p.done, p.total, p.skipped) for p in told] == [(20, 20, 20)]
+    assert set(essence(read(path))) <= set(uninterrupted)
+    versions = read(path)[0]["ver"]
+    assert {"python", "numpy", "scipy", "scikit-learn", "kreinlearn"} == set(versions)
+
+
+def test_longest_first_and_progress(tmp_path):
+    path, told = tmp_path / "toy.jsonl", []
+    cells = work.cells(6)
+    run(cells, path, work.fair, jobs=1, cost=lambda c: c.run, progress=told.append)
+    assert [r["run"] for r in read(path)] == [2, 2, 1, 1, 0, 0]
+    assert [p.done for p in told] == list(range(7))
+    assert told[0].left is None
+    assert told[-1].left == 0
+    assert told[-1].record["key"] == read(path)[-1]["key"]
+
+
+def test_failures_are_records_and_the_rest_goes_on(tmp_path):
+    path = tmp_path / "toy.jsonl"
+    assert run(work.cells(6), path, work.failing, jobs=2) == 6
+    records = read(path)
+    failed = [r for r in records if r["status"] == "error"]
+    assert {r["data"] for r in failed} == {"b"}
+    assert len(failed) == 3
+    assert failed[0]["error"] == f"ValueError: no luck with {failed[0]['key']}"
+
+
+def test_a_hanging_cell_is_stopped(tmp_path):
+    path = tmp_path / "toy.jsonl"
+    start = time.monotonic()
+    run(work.cells(6), path, work.hanging, jobs=1, limit=2.0)
+    assert time.monotonic() - start < 120  # not ten minutes
+    found = {r["key"]: r for r in read(path)}
+    assert found["toy/a/m/0"]["status"] == "timeout"
+    assert "limit of 2 seconds" in found["toy/a/m/0"]["error"]
+    assert sum(r["status"] == "converged" for r in found.values()) == 5
+
+
+def test_a_worker_that_dies_is_replaced(tmp_path):
+    path = tmp_path / "toy.jsonl"
+    run(work.cells(6), path, work.dying, jobs=1)
+    found = {r["key"]: r for r in read(path)}
+    assert found["toy/a/m/0"]["status"] == "error"
+    assert "ended with code 7" in found["toy/a/m/0"]["error"]
+    assert len(found) == 6
+
+
+def test_workers_keep_to_one_thread(tmp_path):
+    path = tmp_path / "toy.jsonl"
+    before = dict(os.environ)
+    run(work.cells(2), path, work.surveying, jobs=2)
+    assert [r["n_iter"] for r in read(path)] == [1, 1]
+    assert dict(os.environ) == before
+
+
+SCRIPT = """
+import signal
+import sys
+from kreinlearn.runs.runner import run
+from tests.runs import work
+# A job in the background may have inherited that interrupts are ignored.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+run(work.cells(40), sys.argv[1], work.slow, jobs=2)
+"""
+
+
+def start(path):
+    return subprocess.Popen(
+        [sys.executable, "-c", SCRIPT, str(path)],
+        cwd=ROOT,
+        env=os.environ | {"PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'src'}"},
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def wait_for_lines(path, n, process):
+    limit = time.monotonic() + 120
+    while time.monotonic() < limit:
+        if path.exists() and path.read_bytes().count(b"\n") >= n:
+            return
+        assert process.poll() is None, process.stderr.read()
+        time.sleep(0.01)
+    raise AssertionError("no records in time")
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+def test_resuming_gives_what_an_uninterrupted_run_gives(
+    tmp_path, uninterrupted, number
+):
+    path = tmp_path / "toy.jsonl"
+    with start(path) as process:
+        wait_for_lines(path, 10, process)
+        process.send_signal(number)
+        process.wait(timeout=60)
+        said = process.stderr.read()
+    if number == signal.SIGINT:
+        assert "KeyboardInterrupt" in said
+    half_way = read(path)
+    assert 10 <= len(half_way) < 40
+    # A line in the middle of being written, as a kill may leave it.
+    with open(path, "ab") as file:
+        file.write(json.dumps(half_way[0]).encode()[:30])
+    run(work.cells(40), path, work.fair, jobs=1)
+    records = read(path)
+    assert essence(records) == uninterrupted
+    assert len({r["key"] for r in records}) == len(records) == 40
+    assert records[: len(half_way)] == half_way
+
+
+def test_surroundings_never_fail(monkeypatch):
+    def missing(*args, **kwargs):
+        raise FileNotFoundError("git")
+
+    monkeypatch.setattr(subprocess, "run", missing)
+    surroundings.cache_clear()
+    try:
+        assert surroundings()["git"] is None
+    finally:
+        surroundings.cache_clear()
+
+
+def test_progress_lines_in_a_pipe():
+    import io
+
+    stream = io.StringIO()
+    record = {"key": "toy/a/m/0", "status": "converged", "acc": 0.75}
+    with progress_module.watcher(stream, "toy") as watch:
+        watch(Progress(2, 4, 2, None, None))
+        watch(Progress(3, 4, 2, 61.0, record))
+    assert stream.getvalue().splitlines() == [
+        "toy 2/4 (2 found)",
+        "toy 3/4 toy/a/m/0 converged 0.750, 1m01s left",
+    ]
+
+
+def test_progress_bar_on_a_terminal():
+    import io
+
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    stream = Terminal()
+    with progress_module.watcher(stream, "toy") as watch:
+        watch(Progress(2, 4, 2, 61.0, None))
+    assert "2/4" in stream.getvalue()
+    assert "1m01s left" in stream.getvalue()

@@ -1,0 +1,47 @@
+"""What the workers of the tests do: importable by name, as spawned processes need."""
+
+import os
+import time
+
+from kreinlearn.runs.cells import grid
+
+
+def cells(n, experiment="toy"):
+    return grid(experiment, ["a", "b"], ["m"], n // 2)
+
+
+def fair(cell):
+    return {"status": "converged", "acc": cell.seed % 1000 / 999, "fit_s": 0.1}
+
+
+def slow(cell):
+    time.sleep(0.05)
+    return fair(cell)
+
+
+def failing(cell):
+    if cell.dataset == "b":
+        raise ValueError(f"no luck with {cell.key}")
+    return fair(cell)
+
+
+def hanging(cell):
+    if cell.run == 0 and cell.dataset == "a":
+        time.sleep(600)
+    return fair(cell)
+
+
+def dying(cell):
+    if cell.run == 0 and cell.dataset == "a":
+        os._exit(7)
+    return fair(cell)
+
+
+def surveying(cell):
+    import numba
+    import numpy as np
+    from threadpoolctl import threadpool_info
+
+    np.ones((50, 50)) @ np.ones((50, 50))
+    pools = [pool["num_threads"] for pool in threadpool_info()]
+    return {"status": "done", "n_iter": max([*pools, numba.get_num_threads()])}
