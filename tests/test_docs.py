@@ -1,8 +1,9 @@
 """The documentation: its commands and code run, its links and names lead somewhere.
 
-A page is a session. Its blocks are run in order, in one folder and one namespace:
-Python as it stands, and every ``krein`` command. A ``text`` block is what the block
-before it prints, with ``...`` for what may vary.
+A page is a session. Its blocks run in order, in one folder, one namespace and one
+process: Python as it stands, and every ``krein`` command. A ``text`` block is what the
+block before it prints, with ``...`` for what may vary. Commands that take many seconds
+are only parsed in the quick tests; the slow ones run them, too.
 """
 
 import contextlib
@@ -16,6 +17,7 @@ import shlex
 import subprocess
 import sys
 import tomllib
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import urlsplit
@@ -23,6 +25,7 @@ from urllib.parse import urlsplit
 import click
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_limits
 
 import kreinlearn
 from kreinlearn import cli, datasets, kernels
@@ -44,7 +47,7 @@ RESULTS = {
 }
 
 # Commands that are not run as they stand: the reason, and what is run in their place.
-# All of them are parsed, so that no option in them can be unknown.
+# All of them are parsed, so an unknown option in any of them is noticed.
 INSTEAD = {
     "python -m pip install": ("changes the environment", None),
     "python -m pytest": ("is what runs this", None),
@@ -68,9 +71,16 @@ INSTEAD = {
         "krein bench --help",
     ),
 }
-# Pages that speak of files made on another page.
+# Commands that only the slow tests run; test_cli_compare.py and test_cli_inspect.py
+# have short ones.
+LONG = ("krein compare", "krein inspect", "krein reproduce")
+# A call in Python that only the slow tests run; others compile it.
+LONG_CALL = "run_experiment("
+# Rooms that serve the command line. The reference may leave them out.
+INTERNAL = {"cli", "comparison", "crossval", "inspection", "methods", "pages", "runs"}
+# Pages that use files made on another page.
 GIVEN_FILES = ("README.md", "docs/command-line.md", "docs/which-method.md")
-# Links leave for these hosts only; whether their pages exist needs a network.
+# Links lead to these hosts only; checking that their pages exist needs a network.
 HOSTS = {"download.pytorch.org", "keepachangelog.com", "github.com", "doi.org"}
 LANGUAGES = {"bash", "bibtex", "fish", "python", "text", "zsh"}
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
@@ -115,10 +125,15 @@ def commands(text):
     return [each[: each.index(">")] if ">" in each else each for each in found]
 
 
-def instead(command):
-    """Return the entry of INSTEAD that fits a command, or None."""
-    line = " ".join(command) + " "
-    return next((entry for entry in INSTEAD if line.startswith(f"{entry} ")), None)
+def fits(line, entries):
+    """Return whether a command line begins with one of the entries, word by word."""
+    return any(f"{line} ".startswith(f"{entry} ") for entry in entries)
+
+
+def commands_of(page):
+    """Return all command lines of a page."""
+    found = [each for each in blocks(PAGES[page]) if each.language == "bash"]
+    return [" ".join(command) for block in found for command in commands(block.text)]
 
 
 def parse(command):
@@ -149,7 +164,8 @@ def krein(words):
 def folder(tmp_path, monkeypatch):
     """Be in an empty folder, with no data at hand, and put kernels back afterwards.
 
-    Cross-validation tries a few values instead of many: pages are what is tested.
+    Cross-validation tries a few values instead of many, and problems are too small for
+    several threads: the pages are tested here, not the methods.
     """
     monkeypatch.setattr(logistic_cv, "N_LAMS", (10.0, 1.0, 0.1))
     monkeypatch.setattr(grids, "RATIOS", (0.3, 0.7))
@@ -157,13 +173,14 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("KREINLEARN_DATA", str(tmp_path / "data"))
     known = dict(kernels.KERNELS)
-    yield tmp_path
+    with threadpool_limits(1):
+        yield tmp_path
     kernels.KERNELS.clear()
     kernels.KERNELS.update(known)
 
 
 def write_files():
-    """Write what pages speak of: two tables and a Gram matrix, all of them small."""
+    """Write the files that pages use: two small tables and a small Gram matrix."""
     from sklearn.datasets import load_iris
 
     iris = load_iris(as_frame=True)
@@ -174,8 +191,21 @@ def write_files():
     np.savez("gram.npz", K=K, y=y)
 
 
-@pytest.mark.parametrize("page", [name for name in PAGES if "```" in PAGES[name]])
-def test_pages_run(page, folder):
+def sessions():
+    """Yield pages with code or commands; those with long ones twice."""
+    for page, text in PAGES.items():
+        if not any(
+            each.language in ("bash", "python", "text") for each in blocks(text)
+        ):
+            continue
+        yield pytest.param(page, False, id=page)
+        waiting = [each for each in commands_of(page) if not fits(each, INSTEAD)]
+        if LONG_CALL in text or any(fits(each, LONG) for each in waiting):
+            yield pytest.param(page, True, id=f"{page}, all", marks=pytest.mark.slow)
+
+
+@pytest.mark.parametrize(("page", "long"), list(sessions()))
+def test_pages_run(page, long, folder):
     if page in GIVEN_FILES:
         write_files()
     namespace = {"__name__": "__page__"}
@@ -184,25 +214,30 @@ def test_pages_run(page, folder):
         where = f"{page}, line {block.line}"
         if block.language == "python":
             code = compile("\n" * block.line + block.text, ROOT / page, "exec")
+            if LONG_CALL in block.text and not long:
+                continue
             with contextlib.redirect_stdout(io.StringIO()) as out:
                 exec(code, namespace)
             printed = out.getvalue()
         elif block.language == "bash":
-            printed = "".join(run(each, where) for each in commands(block.text))
+            printed = "".join(run(each, where, long) for each in commands(block.text))
         elif block.language == "text":
             same = doctest.OutputChecker().check_output(block.text, printed, OPTIONS)
-            assert same, f"{where}: this is printed, not what stands there:\n{printed}"
+            assert same, f"{where}: the page differs from what is printed:\n{printed}"
 
 
-def run(command, where):
-    """Run a command of a page, unless it is one of INSTEAD; return what it prints."""
+def run(command, where, long):
+    """Run a command of a page and return what it prints.
+
+    Those of INSTEAD are only parsed, and so are those of LONG, unless `long` is true.
+    """
     is_krein = command[0] == "krein"
     if not is_krein and command[:2] != ["python", "-m"]:
         return ""
     said = " ".join(command)
     if is_krein:
         parse(command)
-    if instead(command):
+    if fits(said, INSTEAD) or (fits(said, LONG) and not long):
         return ""
     assert is_krein, f"{where}: `{said}` is not run; give it an entry in INSTEAD."
     code, out, err = krein(command[1:])
@@ -211,20 +246,27 @@ def run(command, where):
 
 
 @pytest.mark.parametrize("entry", INSTEAD)
-def test_what_is_run_instead(entry, folder):
-    lines = [
-        " ".join(command)
-        for text in PAGES.values()
-        for block in blocks(text)
-        if block.language == "bash"
-        for command in commands(block.text)
-    ]
-    assert any(f"{line} ".startswith(f"{entry} ") for line in lines), "not needed"
+def test_each_entry_is_needed(entry, folder):
+    lines = [line for page in PAGES for line in commands_of(page)]
+    assert any(fits(line, [entry]) for line in lines), "not needed"
     _, twin = INSTEAD[entry]
-    if twin is not None:
+    if twin is not None and "--help" not in twin:
         write_files()
-        code, _, err = krein(shlex.split(twin)[1:])
-        assert code == 0, err
+        parse(shlex.split(twin))
+
+
+@pytest.mark.parametrize(
+    "twin",
+    [
+        pytest.param(twin, marks=pytest.mark.slow if fits(twin, LONG) else [])
+        for _, twin in INSTEAD.values()
+        if twin is not None
+    ],
+)
+def test_what_is_run_instead(twin, folder):
+    write_files()
+    code, _, err = krein(shlex.split(twin)[1:])
+    assert code == 0, err
 
 
 def test_extras_that_pages_install_exist():
@@ -278,17 +320,18 @@ def test_links(page):
 
 
 def rooms():
-    """Return the public modules that have public names."""
-    names = ["kreinlearn"] + [
+    """Return the names of public modules: all but internal ones, and those listed."""
+    documented = re.findall(r"^\.\. module:: (.+)$", PAGES["docs/api.md"], flags=re.M)
+    found = [
         f"kreinlearn.{each.name}"
         for each in pkgutil.iter_modules(kreinlearn.__path__)
-        if not each.name.startswith("_") and each.name != "cli"
+        if not each.name.startswith("_") and each.name not in INTERNAL
     ]
-    return {name: importlib.import_module(name) for name in names}
+    return sorted({"kreinlearn", *found, *documented})
 
 
 def listed():
-    """Return the full names on the page of the reference."""
+    """Return the full names that the reference page lists."""
     found, module = [], None
     for line in PAGES["docs/api.md"].splitlines():
         if line.startswith(".. module:: "):
@@ -311,7 +354,7 @@ def resolve(name):
 
 @pytest.mark.parametrize("room", rooms())
 def test_every_public_name_is_in_the_reference(room):
-    module = rooms()[room]
+    module = importlib.import_module(room)
     assert hasattr(module, "__all__"), f"{room} has no __all__"
     here = [resolve(name) for name in listed()]
     for name in module.__all__:
@@ -327,8 +370,9 @@ def test_the_reference_lists_what_exists():
         assert inspect.getdoc(resolve(name)), name
 
 
+@cache
 def known_words():
-    """Return identifiers that pages may mention: public names, parameters, learned."""
+    """Return identifiers that pages may mention: names, parameters, attributes."""
     words = set()
     for name in listed():
         value = resolve(name)
@@ -372,6 +416,7 @@ def test_names_on_pages_exist(page):
             )
 
 
+@pytest.mark.slow  # starts Sphinx, as .ci/run does for all pages
 def test_a_reference_that_leads_nowhere_ends_the_build(tmp_path):
     for module in ("furo", "myst_parser", "numpydoc"):
         pytest.importorskip(module, reason="needs Sphinx: pip install '.[docs]'")
