@@ -337,7 +337,8 @@ def write(folder, docs):
     records, docs = read(folder), Path(docs)
     parts = ["# Speed", "", "<!-- written by benchmarks/page.py from records -->", ""]
     parts += ["## The machine", "", *machine(records), ""]
-    parts += ["## What limits the speed", "", (HERE / "notes.md").read_text().strip(), ""]
+    notes = (HERE / "notes.md").read_text().strip()
+    parts += ["## What limits the speed", "", notes, ""]
     for bench, title in TITLES.items():
         rows = of(records, bench)
         if rows:

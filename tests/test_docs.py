@@ -6,6 +6,7 @@ block before it prints, with ``...`` for what may vary. Commands that take many 
 are only parsed in the quick tests; the slow ones run them, too.
 """
 
+import ast
 import contextlib
 import doctest
 import importlib
@@ -275,6 +276,16 @@ def test_extras_that_pages_install_exist():
     for page, text in PAGES.items():
         for listed in re.findall(r"(?:kreinlearn|\.)\[([a-z,]+)\]", text):
             assert set(listed.split(",")) <= extras, f"{page}: [{listed}]"
+
+
+def test_the_speed_page_agrees_with_its_sources():
+    said, folder = PAGES["docs/speed.md"], ROOT / "benchmarks"
+    assert (folder / "notes.md").read_text(encoding="utf-8").strip() in said
+    for node in ast.parse((folder / "page.py").read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.Assign) and node.targets[0].id in ("EXPLAINED", "HOW"):
+            text = ast.literal_eval(node.value)
+            for each in [text] if isinstance(text, str) else text.values():
+                assert each in said, each
 
 
 def test_languages_are_known():
