@@ -9,6 +9,7 @@ are only parsed in the quick tests; the slow ones run them, too.
 import ast
 import contextlib
 import doctest
+import functools
 import importlib
 import inspect
 import io
@@ -18,7 +19,6 @@ import shlex
 import subprocess
 import sys
 import tomllib
-from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import urlsplit
@@ -165,8 +165,7 @@ def krein(words):
 def folder(tmp_path, monkeypatch):
     """Be in an empty folder, with no data at hand, and put kernels back afterwards.
 
-    Cross-validation tries a few values instead of many, and problems are too small for
-    several threads: the pages are tested here, not the methods.
+    Cross-validation tries a few values instead of many: pages are what is tested.
     """
     monkeypatch.setattr(logistic_cv, "N_LAMS", (10.0, 1.0, 0.1))
     monkeypatch.setattr(grids, "RATIOS", (0.3, 0.7))
@@ -174,10 +173,16 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("KREINLEARN_DATA", str(tmp_path / "data"))
     known = dict(kernels.KERNELS)
-    with threadpool_limits(1):
-        yield tmp_path
+    yield tmp_path
     kernels.KERNELS.clear()
     kernels.KERNELS.update(known)
+
+
+@pytest.fixture
+def one_thread():
+    """Use one thread for linear algebra: on pages the problems are too small for more."""
+    with threadpool_limits(1):
+        yield
 
 
 def write_files():
@@ -206,7 +211,7 @@ def sessions():
 
 
 @pytest.mark.parametrize(("page", "long"), list(sessions()))
-def test_pages_run(page, long, folder):
+def test_pages_run(page, long, folder, one_thread):
     if page in GIVEN_FILES:
         write_files()
     namespace = {"__name__": "__page__"}
@@ -264,7 +269,7 @@ def test_each_entry_is_needed(entry, folder):
         if twin is not None
     ],
 )
-def test_what_is_run_instead(twin, folder):
+def test_what_is_run_instead(twin, folder, one_thread):
     write_files()
     code, _, err = krein(shlex.split(twin)[1:])
     assert code == 0, err
@@ -381,7 +386,7 @@ def test_the_reference_lists_what_exists():
         assert inspect.getdoc(resolve(name)), name
 
 
-@cache
+@functools.cache
 def known_words():
     """Return identifiers that pages may mention: names, parameters, attributes."""
     words = set()
