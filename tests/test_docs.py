@@ -180,7 +180,7 @@ def folder(tmp_path, monkeypatch):
 
 @pytest.fixture
 def one_thread():
-    """Use one thread for linear algebra: on pages the problems are too small for more."""
+    """Use one thread for linear algebra: the problems on pages are small."""
     with threadpool_limits(1):
         yield
 
