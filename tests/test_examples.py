@@ -1,7 +1,7 @@
 """The gallery, and the measurements behind *Which method when*.
 
 Every example runs without a warning and draws. The slow tests run each in a process of
-its own, as a reader would. The quick tests run two in this process, and check that all
+its own, as a reader would. The quick tests run one in this process, and check that all
 compile and import names that exist. The documentation builds all of them.
 """
 
@@ -19,7 +19,7 @@ import pytest
 
 FOLDER = Path(__file__).parents[1] / "examples"
 EXAMPLES = sorted(path.stem for path in FOLDER.glob("plot_*.py"))
-SHORT = ("plot_certificate", "plot_first_fit")
+SHORT = ("plot_certificate",)
 LIMIT = 60.0
 """Seconds that an example may take."""
 
