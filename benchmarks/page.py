@@ -1,10 +1,10 @@
-"""From records to ``docs/speed.md`` and its plots.
+"""Write ``docs/speed.md`` and its plots from records.
 
     krein bench --out records
     python benchmarks/page.py records [--docs docs]
 
-Every number of the page is one of the records; where a measurement was repeated, the
-last one counts. ``notes.md``, next to this file, is written by hand and goes into the
+Every number on the page comes from a record; if a measurement was repeated, the last
+one counts. ``notes.md``, next to this file, is written by hand and is copied to the
 page as it is.
 """
 
@@ -26,20 +26,20 @@ TITLES = {
     "import": "Import and first call",
 }
 EXPLAINED = {
-    "product": "Seconds to multiply K with a block of columns. The bound is the copy "
-    "bandwidth of the same run: bytes of K a second, by bytes read and written a "
-    "second.",
-    "kernels": "All entries of K, from samples.",
-    "spd": "All pairs of a stack of matrices; m is their order.",
-    "fit": "`fit` given K, with lam and C as cross-validation chooses them "
-    "(`benchmarks/chosen.json`). Accuracy is on the other half.",
-    "cv": "Seven lam and five folds, 35 problems with one matrix; SVC has seven C. "
-    "Separate fits also check whether their solution is unique. TorchKM fits all "
-    "samples besides, and its accuracy is that of its own scores.",
-    "blocked": "K is computed anew in every product. *tiles* are its entries computed "
-    "once and thrown away; the bound is half of them, for a product may use each entry "
-    "twice.",
-    "import": "Whole processes for the import; the call alone for the first call.",
+    "product": "Time to multiply K with a block of columns. The bound is the copy "
+    "bandwidth of the same run: *of the bound* is the bytes of K per second, divided "
+    "by the bytes that a copy reads and writes per second.",
+    "kernels": "Time to compute all entries of K from samples.",
+    "spd": "Distances of all pairs in a stack of matrices; m is their order.",
+    "fit": "`fit` for a given K, with lam and C chosen by cross-validation "
+    "(`benchmarks/chosen.json`). Accuracy is measured on the other half.",
+    "cv": "Seven values of lam and five folds: 35 problems with one matrix. SVC has "
+    "seven values of C. Separate fits also check whether their solution is unique. "
+    "TorchKM also fits all samples, and its accuracy comes from its own scores.",
+    "blocked": "K is computed again in every product. *tiles* computes its entries "
+    "once and discards them. The bound is half of that, because a product can use each "
+    "entry twice.",
+    "import": "The import is timed as a whole process, the first call by itself.",
 }
 UNITS = ((1.0, "s", 1), (1e-3, "ms", 1e3), (0.0, "µs", 1e6))
 COLORS = ("#0072b2", "#56b4e9", "#009e73", "#d55e00", "#cc79a7", "#000000", "#e69f00")
@@ -117,7 +117,7 @@ def pair(ours, peer, field, form):
 
 
 def table(rows):
-    """Return one line a work and peer."""
+    """Return one line per work and peer."""
     header = ["work", "n", "m", "type", "ours", "peer", "its time", "ratio"]
     extras = {
         "share": ("of the bound", ".0%"),
@@ -286,9 +286,9 @@ def growth(records, images):
     return [
         "## Growth",
         "",
-        "Fits given samples, kernel and all, and the grid of a cross-validation, each "
-        "in a process of its own. A number after a name is the slope of its line over "
-        "the larger half of the sizes: the exponent of n.",
+        "Fits from samples, including the kernel, and the grid of a cross-validation, "
+        "each in its own process. The number after a name is the slope of its line "
+        "over the larger half of the sizes: the exponent of n.",
         "",
         "![Seconds against the number of samples](images/speed-time.svg)",
         "",
@@ -307,16 +307,16 @@ def cell(row):
 
 HOW = """\
 ```bash
-# first, PyTorch without graphics cards: pip would take the build with them
+# from a checkout; first PyTorch for the CPU, or pip installs the build for GPUs
 pip install torch --index-url https://download.pytorch.org/whl/cpu
-pip install "kreinlearn[bench]"     # the libraries that we measure ourselves with
-krein bench --out records           # or a few: krein bench product fit --out records
-python benchmarks/page.py records   # this page, from a checkout
+pip install "kreinlearn[bench]"     # the libraries that we compare with
+krein bench --out records           # or some: krein bench product fit --out records
+python benchmarks/page.py records   # writes this page
 ```
 
-Times are medians of several turns, after one that is not counted. The libraries take
-turns, so that a busy moment of the machine hits all of them. A ratio is the peer's time
-by ours in the same run: above one we are faster."""
+Times are medians of several runs, after one that is not counted. The libraries take
+turns, so that a busy moment of the machine affects all of them. A ratio is the peer's
+time divided by ours in the same run: above one, we are faster."""
 
 
 def write(folder, docs):
@@ -325,7 +325,7 @@ def write(folder, docs):
     Parameters
     ----------
     folder : path-like
-        Records, one ``.jsonl`` file a benchmark.
+        Records, one ``.jsonl`` file per benchmark.
     docs : path-like
         Folder of the documentation.
 
@@ -337,14 +337,15 @@ def write(folder, docs):
     records, docs = read(folder), Path(docs)
     parts = ["# Speed", "", "<!-- written by benchmarks/page.py from records -->", ""]
     parts += ["## The machine", "", *machine(records), ""]
-    parts += ["## What bounds us", "", (HERE / "notes.md").read_text().strip(), ""]
+    notes = (HERE / "notes.md").read_text().strip()
+    parts += ["## What limits the speed", "", notes, ""]
     for bench, title in TITLES.items():
         rows = of(records, bench)
         if rows:
             parts += [f"## {title}", "", EXPLAINED[bench], "", table(rows), ""]
             if any(row.get("data") == "synthetic" for row in rows):
                 parts += [
-                    "Some of the data are synthetic, of the named set's shape.",
+                    "Some of the data are synthetic, with the shape of the named set.",
                     "",
                 ]
     parts += growth(records, docs / "images")

@@ -3,16 +3,17 @@ r"""
 The certificate, and where the answer is unique
 ===============================================
 
-Every fit of ``KreinLogisticRegression`` comes with ``residual_``: the largest violation
-of the stationarity condition over all samples, in units of probability. And with
-``regime_``: "unique" if it is proven that no other stationary point exists, which is so
-for ``lam`` above :math:`|\mu_{\min}| / (4 n)`. This example shows both, and what
-happens below the threshold.
+Every fit of ``KreinLogisticRegression`` reports two things. ``residual_`` is the
+largest violation of the stationarity condition over all samples, in units of
+probability. ``regime_`` is "unique" if it is proven that no other stationary point
+exists, which holds for ``lam`` above :math:`|\mu_{\min}| / (4 n)`. This example shows
+both, and what happens below the threshold.
 """
 
 # %%
-# A matrix with twenty negative eigenvalues, twice as many as positive ones, and labels
-# that have nothing to do with it: far worse than what one meets in practice.
+# We take a matrix with twenty negative eigenvalues, twice as many as positive ones, and
+# labels that have nothing to do with it. This is far worse than what you meet in
+# practice.
 
 import numpy as np
 
@@ -27,9 +28,9 @@ threshold = describe(K)["lam_unique"]
 print(f"n = {n}, mu_min = {describe(K)['mu_min']:.1f}, unique above {threshold:.2f}")
 
 # %%
-# The residual falls step by step, the faster the closer it is: that is Newton's method.
-# Small ``lam`` are reached through larger ones, so only the last part of the history
-# belongs to the value asked for.
+# The residual falls with every step, and faster and faster, as usual for Newton's
+# method. A small ``lam`` is reached through larger ones, so only the last part of the
+# history belongs to the value that we ask for.
 
 histories, factors = {}, [4.0, 1.1, 0.1, 0.01]
 for factor in factors:
@@ -43,9 +44,9 @@ for factor in factors:
 
 # %%
 # How many stationary points are there? One level below the estimators, the solver takes
-# a block of problems, each with a start of its own: here the same problem from sixty
-# random starts. Newton's method goes downhill on the dual, so it finds minima;
-# there are saddle points besides, which are stationary, too.
+# a block of problems, each with its own starting point: here the same problem from
+# sixty random starts. Newton's method goes downhill on the dual, so it finds minima.
+# There are also saddle points, which are stationary, too.
 
 from kreinlearn.losses import Logistic
 from kreinlearn.operators import Dense
@@ -68,9 +69,9 @@ for ratio in ratios:
     print(f"lam = {ratio:.2f} x threshold: {counts[-1]} different answers")
 
 # %%
-# Above the threshold all starts end in the same point. Somewhere below it, the point
-# depends on the start; how far below depends on the data, for the threshold is a
-# guarantee and no estimate. Cross-validation should choose ``lam`` there.
+# Above the threshold, all starts end at the same point. Somewhere below it, the answer
+# depends on the start. How far below depends on the data, because the threshold is a
+# guarantee, not an estimate. In that range, let cross-validation choose ``lam``.
 
 import matplotlib.pyplot as plt
 
@@ -78,12 +79,12 @@ figure, (left, right) = plt.subplots(1, 2, figsize=(10, 3.8), layout="constraine
 colors = ("#0072b2", "#56b4e9", "#e69f00", "#d55e00")
 for (label, residuals), color in zip(histories.items(), colors, strict=True):
     left.semilogy(residuals, "o-", markersize=4, color=color, label=label)
-left.set(xlabel="Newton step, larger lam on the way included", ylabel="residual")
+left.set(xlabel="Newton step, including larger lam on the way", ylabel="residual")
 left.set_ylim(bottom=1e-17)  # room for the legend
 left.legend(fontsize="small", loc="lower left")
 right.semilogx(ratios, counts, "o-", color="#0072b2")
 right.axvspan(1, ratios[0], color="#009e73", alpha=0.15, label="proven unique")
-right.set(xlabel="lam / threshold", ylabel="different answers of 60 starts")
+right.set(xlabel="lam / threshold", ylabel="different answers from 60 starts")
 right.set_xticks([0.05, 0.1, 0.2, 0.5, 1, 2, 4], "0.05 0.1 0.2 0.5 1 2 4".split())
 right.minorticks_off()
 right.set_ylim(0, None)

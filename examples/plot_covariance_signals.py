@@ -3,20 +3,20 @@
 Telling signals apart by their covariance matrices
 ==================================================
 
-Brain signals, radar returns or vibrations come as trials of many channels, and often
-all that tells one class from another is how the channels vary together: the covariance
-matrix of a trial. Such matrices are positive definite, and the natural distance between
-them is the affine-invariant one, which does not change however sources are mixed on
-their way to the sensors. Its Gaussian is not a positive definite kernel, so that a
-support vector machine has no convex problem to solve; ``KreinLogisticRegression`` does
-not mind.
+Brain signals, radar returns and vibrations are recorded as trials with many channels.
+Often, only the way in which the channels vary together tells one class from another:
+the covariance matrix of a trial. Such matrices are positive definite, and the natural
+distance between them is the affine-invariant one, which does not depend on how the
+sources are mixed on their way to the sensors. Its Gaussian is not a positive definite
+kernel, so a support vector machine has no convex problem to solve;
+``KreinLogisticRegression`` does not mind.
 
-The signals are generated, hence the best possible accuracy is known.
+The signals are generated, so the best possible accuracy is known.
 """
 
 # %%
-# Eight sources reach eight sensors through an ill-conditioned mixture. Which of them
-# are strong depends on the class, all else is noise.
+# Eight sources reach eight sensors through an ill-conditioned mixture. The class
+# decides which sources are strong; everything else is noise.
 
 import numpy as np
 from sklearn.model_selection import StratifiedKFold, cross_val_score
@@ -42,16 +42,16 @@ signals = mixing @ sources
 covariances = signals @ signals.transpose(0, 2, 1) / n_times
 
 # %%
-# Who knew the mixture and the powers could do no better than to compare likelihoods.
+# With the mixture and the powers known, comparing likelihoods is the best one can do.
 
 measured = (sources**2).mean(axis=2)
 likelihood = -(np.log(powers) + measured[:, None] / powers).sum(axis=2)
 known = (likelihood.argmax(axis=1) == y).mean()
 
 # %%
-# Distances do not depend on the width sigma of a kernel, so they are computed once.
-# Widths are given in units of the median distance. Inside a program, let
-# cross-validation choose sigma; here we look at the whole range.
+# Distances do not depend on the width sigma of the kernel, so they are computed once.
+# Widths are multiples of the median distance. In your own work, let cross-validation
+# choose sigma; here we look at the whole range.
 
 metrics = ["affine_invariant", "stein", "log_euclid", "euclid"]
 ratios = [0.5, 1.0, 2.0, 4.0]
@@ -74,7 +74,7 @@ for metric in metrics:
 print(f"{'best possible':<22}{known:9.3f}")
 
 # %%
-# With pyRiemann the same classifier is the last step of a pipeline that starts from
+# With pyRiemann, the same classifier is the last step of a pipeline that starts from
 # the signals.
 
 try:
@@ -93,10 +93,11 @@ else:
     print(f"{'pyRiemann pipeline':<22}{scores.mean():9.3f}")
 
 # %%
-# Left: the affine-invariant kernel and its cheaper relative, Stein's, see through the
-# mixture, the Euclidean does not. Middle: trials placed in the plane by their
-# affine-invariant distances. Right: eigenvalues of the Gram matrices from below; those
-# of the affine-invariant and of Stein's kernel are partly negative.
+# Left: the affine-invariant kernel and its cheaper relative, Stein's kernel, see
+# through the mixture; the Euclidean kernel does not. Middle: trials placed in the plane
+# by their affine-invariant distances. Right: the smallest eigenvalues of the Gram
+# matrices. Some eigenvalues of the affine-invariant kernel and of Stein's kernel are
+# negative.
 
 import matplotlib.pyplot as plt
 

@@ -3,14 +3,15 @@
 Cross-validation of kernels and lam in one go
 =============================================
 
-All folds, values of ``lam`` and both norms share one matrix for each setting of the
-kernel, so ``KreinLogisticRegressionCV`` solves them together, as columns of one block.
-What it learns about them is in ``scores_``.
+For each setting of the kernel, all folds, all values of ``lam`` and both norms share
+one matrix, so ``KreinLogisticRegressionCV`` solves them together, as columns of one
+block. It keeps all scores in ``scores_``.
 """
 
 # %%
-# The second MONK's problem: exactly two of six attributes have their first value. No
-# threshold on a single attribute helps, and the width of the kernel matters.
+# In the second MONK's problem, a sample is positive if exactly two of its six
+# attributes have their first value. No threshold on a single attribute helps, and the
+# width of the kernel matters.
 
 from time import perf_counter
 
@@ -27,7 +28,8 @@ X_train, X_test, y_train, y_test = train_test_split(
 )
 
 # %%
-# Two kernels, each with its own grid, eight values of lam, both norms, five folds.
+# We try two kernels, each with its own grid, eight values of lam, both norms, and five
+# folds.
 
 lams = np.geomspace(1, 1e-5, 8)
 began = perf_counter()
@@ -40,16 +42,16 @@ print(f"best: {search.kernel_} {search.kernel_params_}, {search.norm_} norm")
 print(f"accuracy on other samples: {search.score(X_test, y_test):.3f}")
 
 # %%
-# Predictions average the settings of the kernels, by the weight that their held-out
-# predictions earn; ``average=False`` uses the best alone.
+# Predictions are averaged over the settings of the kernels, weighted by how well each
+# predicts held-out samples. ``average=False`` uses only the best one.
 
 for weight, model in zip(search.weights_, search.estimators_, strict=True):
     print(f"{weight:.2f} {model.kernel} {model.kernel_params}, lam {model.lam:.0e}")
 
 # %%
-# Mean log-loss on the held-out samples, the better of both norms. Bright is good; the
-# cross is the best setting. K and H say which norm was better, Krein or
-# Hilbert, where they differ.
+# The figure shows the mean log-loss on the held-out samples for the better of the two
+# norms. Bright is good, and the cross marks the best setting. Where the norms differ, K
+# or H says which one was better, Krein or Hilbert.
 
 import matplotlib.pyplot as plt
 

@@ -3,13 +3,13 @@
 Ten classes with probabilities that belong together
 ===================================================
 
-With more than two classes the model is multinomial: one score a class, softmax
-probabilities, fitted together. One-versus-rest is there, too, and fits the classes as
-columns of one block.
+With more than two classes the model is multinomial: one score per class, turned into
+probabilities by softmax, and all classes fitted together. One-versus-rest is available,
+too, and fits the classes as columns of one block.
 """
 
 # %%
-# Handwritten digits of eight times eight pixels, TL1 similarities.
+# The data are handwritten digits of eight by eight pixels, with TL1 similarities.
 
 import numpy as np
 from sklearn.datasets import load_digits
@@ -34,8 +34,8 @@ for multi_class in ("ovr", "multinomial"):
     )
 
 # %%
-# The probabilities say where to look: accuracy among the surest, and the digits that
-# the model is least sure about.
+# The probabilities tell which answers to trust: here is the accuracy among the samples
+# that the model is most sure about.
 
 sure = chances.max(axis=1)
 right = model.classes_[chances.argmax(axis=1)] == y_test
@@ -46,8 +46,8 @@ for share in (0.5, 0.9, 1.0):
     print(f"surest {share:.0%}: accuracy {right[order[:count]].mean():.4f}")
 
 # %%
-# Left: accuracy if only the surest samples get an answer. Right: the six samples with
-# the least sure answers, and the two most probable classes of each.
+# Left: accuracy if only the most certain samples get an answer. Right: the six samples
+# that the model is least sure about, each with its two most probable classes.
 
 import matplotlib.pyplot as plt
 
@@ -63,7 +63,7 @@ for axis, i in zip(axes.flat, order[:-7:-1], strict=True):
     first, second = np.argsort(-chances[i])[:2]
     axis.set_title(
         f"{first}: {chances[i, first]:.0%}, {second}: {chances[i, second]:.0%}\n"
-        f"is {y_test[i]}",
+        f"true: {y_test[i]}",
         fontsize=10,
     )
     axis.set_axis_off()

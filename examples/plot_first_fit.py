@@ -1,18 +1,18 @@
 # ruff: noqa: D205, D400, E402
 """
-A first fit, with probabilities one can rely on
+A first fit, with probabilities you can rely on
 ===============================================
 
-Truncated L1 distances (TL1) make a good similarity for tables of numbers, though not
-always a positive definite one. Here we learn with it on the breast cancer data of
-scikit-learn, let cross-validation choose all settings, and ask whether the
+The truncated L1 distance (TL1) gives a good similarity for tables of numbers, though
+not always a positive definite one. Here we use it on the breast cancer data of
+scikit-learn, let cross-validation choose all settings, and check whether the
 probabilities mean what they say.
 """
 
 # %%
-# TL1 wants features between 0 and 1, so the scaler is the first step of the pipeline.
+# TL1 needs features between 0 and 1, so the first step of the pipeline is a scaler.
 # ``KreinLogisticRegressionCV`` chooses the width of the kernel, the regularization
-# ``lam`` and the norm by five folds of the training rows, judged by log-loss.
+# ``lam`` and the norm by log-loss in five-fold cross-validation on the training rows.
 
 from sklearn.datasets import load_breast_cancer
 from sklearn.metrics import log_loss
@@ -33,8 +33,8 @@ print(f"accuracy {model.score(X_test, y_test):.3f}")
 print(f"log-loss {log_loss(y_test, probabilities):.3f}")
 
 # %%
-# What was chosen, and the certificate of each fit behind the prediction: how far it is
-# from a stationary point, in units of probability.
+# This is what was chosen, with the certificate of each fit behind the prediction: how
+# far it is from a stationary point, in units of probability.
 
 search = model[-1]
 print(f"best: {search.kernel_params_}, lam {search.lam_:.1e}, {search.norm_} norm")
@@ -45,9 +45,10 @@ for weight, fitted in zip(search.weights_, search.estimators_, strict=True):
     )
 
 # %%
-# Left: samples are put into eight groups of equal size by their probability; in each,
-# the share that is benign should be the mean probability. Bars are two standard errors
-# of such a share. Right: most samples get a clear answer, and few of these are wrong.
+# Left: samples are sorted into eight groups of equal size by their probability. In each
+# group, the share of benign samples should equal the mean probability. Bars show two
+# standard errors of that share. Right: most samples get a clear answer, and few of
+# these answers are wrong.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -64,7 +65,7 @@ left.plot([0, 1], [0, 1], color="gray", linestyle="--", label="perfect")
 bars = np.clip([share - 2 * error, share + 2 * error], 0, 1)
 bars = np.abs(bars - share)
 left.errorbar(mean, share, bars, fmt="o", color="#0072b2", capsize=3, label="TL1")
-left.set(xlabel="predicted probability of benign", ylabel="share that is benign")
+left.set(xlabel="predicted probability of benign", ylabel="share of benign samples")
 left.legend()
 right.hist(
     [benign[y_test == 0], benign[y_test == 1]],

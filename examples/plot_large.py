@@ -3,14 +3,14 @@
 A matrix too large to store
 ===========================
 
-Five thousand samples have a matrix of 200 MB, fifty thousand one of 20 GB.
-``operator="blocked"`` computes the similarities anew in every product and forgets them:
-memory for a few columns is enough. ``operator="auto"``, the default, does so when the
-matrix would not fit.
+The matrix of five thousand samples takes 200 MB; that of fifty thousand takes 20 GB.
+``operator="blocked"`` computes the similarities again in every product and does not
+keep them, so memory for a few columns is enough. ``operator="auto"``, the default, does
+this when the matrix would not fit into memory.
 """
 
 # %%
-# Points on two spirals.
+# The samples are points on two spirals.
 
 import tracemalloc
 
@@ -22,7 +22,7 @@ rng = np.random.default_rng(0)
 
 
 def spirals(n):
-    """Return points of the unit square, and which spiral they belong to."""
+    """Return points in the unit square, and which spiral they belong to."""
     y = rng.integers(2, size=n)
     t = 3 * np.pi * np.sqrt(rng.uniform(0.05, 1, n))
     plane = np.c_[np.cos(t + np.pi * y), np.sin(t + np.pi * y)] * t[:, None]
@@ -34,12 +34,13 @@ X, y = spirals(5000)
 X_test, y_test = spirals(2000)
 
 # %%
-# Both ways, for growing n. Memory is the peak of what NumPy takes during the fit.
+# We fit both ways, for growing n. Memory is the peak that NumPy allocates during the
+# fit.
 
 sizes = [1250, 2500, 5000]
 memory = {"dense": [], "blocked": []}
 chances = {}
-for operator in memory:  # compiles, which takes memory of its own
+for operator in memory:  # compile first, which takes memory, too
     KreinLogisticRegression(operator=operator).fit(X[:100], y[:100])
 for n in sizes:
     for operator, peaks in memory.items():
@@ -53,12 +54,12 @@ for n in sizes:
         chances[operator] = model.predict_proba(X_test)[:, 1]
         print(f"n {n} {operator:8}{peaks[-1]:6.1f} MB, residual {model.residual_:.0e}")
 difference = np.abs(chances["dense"] - chances["blocked"]).max()
-print(f"largest difference between both predictions: {difference:.0e}")
+print(f"largest difference between the predictions: {difference:.0e}")
 print(f"accuracy on other samples: {np.mean((chances['blocked'] > 0.5) == y_test):.3f}")
 
 # %%
 # The stored matrix grows with the square of n. The blocks stop growing at a fixed size;
-# a matrix that is smaller than that is one block. What is learned is the same.
+# a smaller matrix is a single block. Both ways learn the same model.
 
 import matplotlib.pyplot as plt
 

@@ -8,13 +8,15 @@ Indefinite kernel logistic regression is written as a minimization,
 .. math:: F(a) = \frac1n \sum_i \log(1 + e^{-y_i (Ka)_i})
           + \frac{\lambda}{2} a^\top K a.
 
-With a single negative eigenvalue of K it has no minimum. Who runs the published
-procedure to accuracy can watch it fall for ever, while the classifier gets worse. What
-exists for every K is a stationary point, and Newton's method on the dual finds it.
+If K has even a single negative eigenvalue, F has no minimum. Run the published
+procedure to high accuracy, and you can watch F fall forever while the classifier gets
+worse. What does exist for every K is a stationary point, and Newton's method on the
+dual finds it.
 """
 
 # %%
-# The rule of the first MONK's problem, a sample of it for training, TL1 similarities.
+# The data follow the rule of the first MONK's problem. We train on a random part of
+# them, with TL1 similarities.
 
 import numpy as np
 from sklearn.preprocessing import minmax_scale
@@ -38,9 +40,9 @@ def F(a):
 
 
 # %%
-# Along the eigenvector of the most negative eigenvalue the loss grows linearly at most
+# Along the eigenvector of the most negative eigenvalue, the loss grows at most linearly
 # and the penalty falls quadratically. In the direction of the largest eigenvalue all is
-# well, which is why one rarely notices.
+# well, which is why the problem is rarely noticed.
 
 values, vectors = np.linalg.eigh(K)
 print(f"eigenvalues from {values[0]:.2f} to {values[-1]:.1f}")
@@ -53,8 +55,8 @@ along = {
 
 # %%
 # The concave-convex procedure writes K as a difference of two positive definite parts,
-# replaces the concave one by its tangent, minimizes what is left, and repeats. Here
-# every convex problem is solved to accuracy, in coordinates along the eigenvectors.
+# replaces the concave term by its tangent, minimizes what is left, and repeats. Here
+# every convex problem is solved accurately, in coordinates along the eigenvectors.
 
 from scipy.optimize import minimize
 from scipy.special import expit
@@ -67,7 +69,7 @@ for _ in range(10):
     tangent = lam * negative * z
 
     def surrogate(z, tangent=tangent):
-        """Return the value and the slope of what is left."""
+        """Return the value and the gradient of what is left."""
         f = vectors @ (values * z)
         value = np.logaddexp(0, -y[train] * f).mean()
         value += lam / 2 * positive @ z**2 - tangent @ z
@@ -80,7 +82,8 @@ for _ in range(10):
     print(f"F = {objective[-1]:12.4g}, test accuracy {accuracy[-1]:.3f}")
 
 # %%
-# The library runs the procedure as published, stops it when it sinks, and says so.
+# The library runs the procedure as published, stops it when F falls without end, and
+# says so.
 
 import warnings
 
@@ -99,7 +102,7 @@ with warnings.catch_warnings(record=True) as caught:
 print(published.status_, "-", caught[0].message)
 
 # %%
-# Newton's method on the dual, at the same lam: the certificate falls to zero.
+# Newton's method on the dual, with the same lam, brings the certificate down to zero.
 
 exact = KreinLogisticRegression(
     "precomputed", lam=lam, fit_intercept=False, tol=1e-12
@@ -109,9 +112,10 @@ print(f"{exact.status_}, residual {exact.residual_:.1e}, {exact.regime_}")
 print(f"accuracy {exact.score(K_test, y[test]):.3f}")
 
 # %%
-# On the right the outer steps of the procedure, each to accuracy: F falls for ever, and
-# the classifier is best long before. The paper's own constants stop it in time, which
-# makes start, step lengths and stopping rule a part of its model.
+# On the right are the outer steps of the procedure, each solved accurately. F falls
+# forever, and the classifier is best after a few steps. The paper's own constants stop
+# the procedure in time, so its starting point, step sizes and stopping rule are part of
+# the model.
 
 import matplotlib.pyplot as plt
 

@@ -3,15 +3,15 @@
 Your own similarity: dynamic time warping
 =========================================
 
-Any symmetric similarity will do, of any kind of samples: pass a function of two sets of
-samples, or the matrix itself. Here it is a Gaussian of the dynamic time warping
-distance, which stretches two series until they match. It is no metric, and the
-similarity is not positive definite.
+You can use any symmetric similarity, for any kind of samples: pass a function of two
+sets of samples, or the matrix itself. Here it is a Gaussian of the dynamic time warping
+distance, which stretches two series until they match. The distance is not a metric, and
+the similarity is not positive definite.
 """
 
 # %%
-# Short series with a bump, a step or a dent, which may come early or late, fast or
-# slowly. Their lengths differ, so they are a list and no table.
+# The samples are short series with a bump, a step or a dent, early or late, fast or
+# slow. Their lengths differ, so they form a list, not a table.
 
 import numpy as np
 
@@ -32,7 +32,8 @@ y = rng.permutation(np.repeat(kinds, 50))
 samples = [series(kind) for kind in y]
 
 # %%
-# The distance is a dozen lines; compiled, a whole matrix takes a moment.
+# The distance takes a dozen lines of code. Once compiled, it fills a whole matrix in a
+# moment.
 
 from numba import njit
 
@@ -56,8 +57,8 @@ def warped(X, Y, width=12.0):
 
 
 # %%
-# As a function, the similarity is a kernel like any other. Its parameters go into
-# ``kernel_params``, and ``kernel_grid`` would let cross-validation choose them.
+# Passed as a function, the similarity is a kernel like any other. Its parameters go
+# into ``kernel_params``; with ``kernel_grid``, cross-validation can choose them.
 
 from kreinlearn import KreinLogisticRegression
 
@@ -67,8 +68,8 @@ print(f"accuracy {model.score(samples[75:], y[75:]):.3f}, {model.regime_}")
 print(model.predict_proba(samples[75:78]).round(3), y[75:78])
 
 # %%
-# As a matrix, it is computed once for all settings. ``describe`` tells how indefinite
-# it is, and cross-validation slices rows and columns by itself.
+# Passed as a matrix, it is computed once for all settings. ``describe`` tells how
+# indefinite it is, and cross-validation selects rows and columns by itself.
 
 from sklearn.model_selection import cross_val_score
 from sklearn.svm import SVC
@@ -90,7 +91,7 @@ for name, model, given in (
     print(f"{name:<20}{cross_val_score(model, given, y).mean():.3f}")
 
 # %%
-# Series of each kind, the matrix sorted by kind, and its eigenvalues.
+# The figure shows series of each kind, the matrix sorted by kind, and its eigenvalues.
 
 import matplotlib.pyplot as plt
 

@@ -3,16 +3,15 @@
 Repair the matrix, or keep it?
 ==============================
 
-Clipping drops the negative part of a similarity, flipping turns it around, shifting
-adds to the diagonal until nothing is negative. Which is right depends on what the
-negative part contains, and that is not written on it. Here are two similarities with
-the same eigenvalues. In one the negative part carries the labels, in the other it is
-noise.
+Clipping drops the negative part of a similarity, flipping reverses its sign, and
+shifting adds to the diagonal until nothing is negative. Which is right depends on what
+the negative part contains, and the eigenvalues do not tell. Here is one similarity with
+three sets of labels: in the positive part, in the negative part, and in both.
 """
 
 # %%
-# Samples have positive coordinates, in which similar samples have a large product, and
-# negative ones, in which they have a small one, as the time coordinate of space-time.
+# Samples have positive coordinates, which add to the similarity of samples that agree,
+# and negative ones, which subtract from it, like the time coordinate of space-time.
 
 import numpy as np
 from sklearn.model_selection import StratifiedShuffleSplit, cross_val_score
@@ -35,8 +34,8 @@ report = describe(K)
 print(f"signature {report['signature']}, {report['negative_share']:.0%} negative")
 
 # %%
-# Every method is logistic regression, and chooses lam on its training samples. Repairs
-# are extended to new samples, except the shift, which changes the diagonal only.
+# Every method is logistic regression and chooses lam on its training samples. Repairs
+# are extended to new samples, except the shift, which changes only the diagonal.
 
 
 def logistic(*norms):
@@ -76,9 +75,10 @@ for name in ("keep, chosen", "clip"):
     print(f"{name}: log-loss {losses.mean():.2f} on held-out training samples")
 
 # %%
-# Clipping is right if the negative part is noise and hopeless if it is the signal.
+# Clipping is right if the negative part is noise, and hopeless if it is the signal.
 # Flipping and the Hilbert norm use both parts, and lose little where one is noise. The
-# Krein norm leans against the negative part: below chance, where the labels are there.
+# Krein norm works against the negative part: where the labels are there, it does worse
+# than chance.
 
 import matplotlib.pyplot as plt
 

@@ -3,16 +3,16 @@
 How indefinite is it?
 =====================
 
-Before repairing a similarity, or worrying about it, look at its eigenvalues.
+Before you repair a similarity, or worry about it, look at its eigenvalues.
 ``kreinlearn.spectrum.describe`` gives the numbers that matter: how many eigenvalues are
 negative, what share of the spectrum they carry, and above which ``lam`` the model has
 only one stationary point.
 """
 
 # %%
-# Nine similarities of the same 178 wines, scaled to [0, 1]. Gaussians and Laplacians
-# of the usual distances are positive definite, the others need not be. One is a
-# function of our own: the Gaussian of the largest difference in any feature.
+# We compare nine similarities of the same 178 wines, scaled to [0, 1]. Gaussians and
+# Laplacians of the usual distances are positive definite; the others need not be. One
+# is our own function: the Gaussian of the largest difference in any feature.
 
 import numpy as np
 from scipy.spatial.distance import cdist
@@ -52,12 +52,12 @@ for name, K in matrices.items():
     )
 
 # %%
-# All eigenvalues, from the largest to the smallest, on a scale that is logarithmic in
-# both directions. With few small negative ones (TL1, Epanechnikov) a repair changes
-# little. The Gaussian of Chebyshev's distance has a tail of them. Log and power have a
-# single one, as large as all others together: they are *conditionally* positive
-# definite, which means on coefficients that sum to zero, as those of a model with an
-# intercept do.
+# The figure shows all eigenvalues, from the largest to the smallest, on a scale that is
+# logarithmic in both directions. If there are only a few small negative ones (TL1,
+# Epanechnikov), a repair changes little. The Gaussian of Chebyshev's distance has a
+# tail of them. Log and power have a single one, as large as all others together: they
+# are *conditionally* positive definite, that is, on coefficients that sum to zero, as
+# those of a model with an intercept do.
 
 import matplotlib.pyplot as plt
 

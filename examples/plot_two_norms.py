@@ -4,17 +4,17 @@ Two norms
 =========
 
 ``norm="krein"`` penalizes :math:`a^\top K a`, as the published model does;
-``norm="hilbert"`` penalizes :math:`a^\top |K| a`, with the moduli of the eigenvalues,
-and keeps K in the decision function. Where the negative part of K is small they hardly
-differ. Where it is large, everything depends on what it contains: the Hilbert norm fits
-the labels in all directions, the Krein norm fits them in positive directions and leans
-*against* them in negative ones.
+``norm="hilbert"`` penalizes :math:`a^\top |K| a`, with the absolute values of the
+eigenvalues, and keeps K in the decision function. If the negative part of K is small,
+the two hardly differ. If it is large, everything depends on what it contains: the
+Hilbert norm fits the labels in all directions, while the Krein norm fits them in
+positive directions and works *against* them in negative ones.
 """
 
 # %%
-# Two similarities. First TL1 with a small ratio, on the breast cancer data: a small
-# negative part. Then random samples, labeled by their distance from the center, and the
-# Gaussian of the largest difference in a coordinate: a large one.
+# We take two similarities. TL1 with a small ratio, on the breast cancer data, has a
+# small negative part. The Gaussian of the largest difference in a coordinate, on random
+# samples labeled by their distance from the center, has a large one.
 
 import numpy as np
 from scipy.spatial.distance import cdist
@@ -37,9 +37,9 @@ K = np.exp(-((D / np.median(D)) ** 2))
 tasks["Chebyshev, generated"] = K, np.where(radius > np.median(radius), "far", "near")
 
 # %%
-# ``KreinLogisticRegressionCV`` fits all values of lam and both norms in one block;
-# ``scores_`` keeps the score of every fold. Judged by log-loss, it would choose for
-# itself; here we look at the whole range.
+# ``KreinLogisticRegressionCV`` fits all values of lam and both norms in one block, and
+# ``scores_`` keeps the score of every fold. It can choose by itself; here we look at
+# the whole range.
 
 lams = np.geomspace(1.0, 1e-4, 9)
 folds = StratifiedKFold(5, shuffle=True, random_state=0)
@@ -56,9 +56,10 @@ for name, (K, y) in tasks.items():
         print(f"   best by {scoring}: {search.norm_}, lam {search.lam_:.0e}")
 
 # %%
-# Right of the dotted line the answer of the Krein norm is proven to be unique. In the
-# upper row both norms agree there. In the lower row the labels are in the negative
-# part, and the Krein norm, which leans against it, is wrong more often than a coin.
+# To the right of the dotted line, the answer of the Krein norm is proven to be unique.
+# In the upper row, both norms agree there. In the lower row, the labels are in the
+# negative part, and the Krein norm, which works against it, is wrong more often than a
+# coin flip.
 
 import matplotlib.pyplot as plt
 

@@ -1,12 +1,15 @@
 """The documentation: its commands and code run, its links and names lead somewhere.
 
-A page is a session. Its blocks are run in order, in one folder and one namespace:
-Python as it stands, and every ``krein`` command. A ``text`` block is what the block
-before it prints, with ``...`` for what may vary.
+A page is a session. Its blocks run in order, in one folder, one namespace and one
+process: Python as it stands, and every ``krein`` command. A ``text`` block is what the
+block before it prints, with ``...`` for what may vary. Commands that take many seconds
+are only parsed in the quick tests; the slow ones run them, too.
 """
 
+import ast
 import contextlib
 import doctest
+import functools
 import importlib
 import inspect
 import io
@@ -23,6 +26,7 @@ from urllib.parse import urlsplit
 import click
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_limits
 
 import kreinlearn
 from kreinlearn import cli, datasets, kernels
@@ -44,7 +48,7 @@ RESULTS = {
 }
 
 # Commands that are not run as they stand: the reason, and what is run in their place.
-# All of them are parsed, so that no option in them can be unknown.
+# All of them are parsed, so an unknown option in any of them is noticed.
 INSTEAD = {
     "python -m pip install": ("changes the environment", None),
     "python -m pytest": ("is what runs this", None),
@@ -68,9 +72,16 @@ INSTEAD = {
         "krein bench --help",
     ),
 }
-# Pages that speak of files made on another page.
+# Commands that only the slow tests run; test_cli_compare.py and test_cli_inspect.py
+# have short ones.
+LONG = ("krein compare", "krein inspect", "krein reproduce")
+# A call in Python that only the slow tests run; others compile it.
+LONG_CALL = "run_experiment("
+# Rooms that serve the command line. The reference may leave them out.
+INTERNAL = {"cli", "comparison", "crossval", "inspection", "methods", "pages", "runs"}
+# Pages that use files made on another page.
 GIVEN_FILES = ("README.md", "docs/command-line.md", "docs/which-method.md")
-# Links leave for these hosts only; whether their pages exist needs a network.
+# Links lead to these hosts only; checking that their pages exist needs a network.
 HOSTS = {"download.pytorch.org", "keepachangelog.com", "github.com", "doi.org"}
 LANGUAGES = {"bash", "bibtex", "fish", "python", "text", "zsh"}
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
@@ -115,10 +126,15 @@ def commands(text):
     return [each[: each.index(">")] if ">" in each else each for each in found]
 
 
-def instead(command):
-    """Return the entry of INSTEAD that fits a command, or None."""
-    line = " ".join(command) + " "
-    return next((entry for entry in INSTEAD if line.startswith(f"{entry} ")), None)
+def fits(line, entries):
+    """Return whether a command line begins with one of the entries, word by word."""
+    return any(f"{line} ".startswith(f"{entry} ") for entry in entries)
+
+
+def commands_of(page):
+    """Return all command lines of a page."""
+    found = [each for each in blocks(PAGES[page]) if each.language == "bash"]
+    return [" ".join(command) for block in found for command in commands(block.text)]
 
 
 def parse(command):
@@ -162,8 +178,15 @@ def folder(tmp_path, monkeypatch):
     kernels.KERNELS.update(known)
 
 
+@pytest.fixture
+def one_thread():
+    """Use one thread for linear algebra: the problems on pages are small."""
+    with threadpool_limits(1):
+        yield
+
+
 def write_files():
-    """Write what pages speak of: two tables and a Gram matrix, all of them small."""
+    """Write the files that pages use: two small tables and a small Gram matrix."""
     from sklearn.datasets import load_iris
 
     iris = load_iris(as_frame=True)
@@ -174,8 +197,21 @@ def write_files():
     np.savez("gram.npz", K=K, y=y)
 
 
-@pytest.mark.parametrize("page", [name for name in PAGES if "```" in PAGES[name]])
-def test_pages_run(page, folder):
+def sessions():
+    """Yield pages with code or commands; those with long ones twice."""
+    for page, text in PAGES.items():
+        if not any(
+            each.language in ("bash", "python", "text") for each in blocks(text)
+        ):
+            continue
+        yield pytest.param(page, False, id=page)
+        waiting = [each for each in commands_of(page) if not fits(each, INSTEAD)]
+        if LONG_CALL in text or any(fits(each, LONG) for each in waiting):
+            yield pytest.param(page, True, id=f"{page}, all", marks=pytest.mark.slow)
+
+
+@pytest.mark.parametrize(("page", "long"), list(sessions()))
+def test_pages_run(page, long, folder, one_thread):
     if page in GIVEN_FILES:
         write_files()
     namespace = {"__name__": "__page__"}
@@ -184,25 +220,30 @@ def test_pages_run(page, folder):
         where = f"{page}, line {block.line}"
         if block.language == "python":
             code = compile("\n" * block.line + block.text, ROOT / page, "exec")
+            if LONG_CALL in block.text and not long:
+                continue
             with contextlib.redirect_stdout(io.StringIO()) as out:
                 exec(code, namespace)
             printed = out.getvalue()
         elif block.language == "bash":
-            printed = "".join(run(each, where) for each in commands(block.text))
+            printed = "".join(run(each, where, long) for each in commands(block.text))
         elif block.language == "text":
             same = doctest.OutputChecker().check_output(block.text, printed, OPTIONS)
-            assert same, f"{where}: this is printed, not what stands there:\n{printed}"
+            assert same, f"{where}: the page differs from what is printed:\n{printed}"
 
 
-def run(command, where):
-    """Run a command of a page, unless it is one of INSTEAD; return what it prints."""
+def run(command, where, long):
+    """Run a command of a page and return what it prints.
+
+    Those of INSTEAD are only parsed, and so are those of LONG, unless `long` is true.
+    """
     is_krein = command[0] == "krein"
     if not is_krein and command[:2] != ["python", "-m"]:
         return ""
     said = " ".join(command)
     if is_krein:
         parse(command)
-    if instead(command):
+    if fits(said, INSTEAD) or (fits(said, LONG) and not long):
         return ""
     assert is_krein, f"{where}: `{said}` is not run; give it an entry in INSTEAD."
     code, out, err = krein(command[1:])
@@ -211,20 +252,27 @@ def run(command, where):
 
 
 @pytest.mark.parametrize("entry", INSTEAD)
-def test_what_is_run_instead(entry, folder):
-    lines = [
-        " ".join(command)
-        for text in PAGES.values()
-        for block in blocks(text)
-        if block.language == "bash"
-        for command in commands(block.text)
-    ]
-    assert any(f"{line} ".startswith(f"{entry} ") for line in lines), "not needed"
+def test_each_entry_is_needed(entry, folder):
+    lines = [line for page in PAGES for line in commands_of(page)]
+    assert any(fits(line, [entry]) for line in lines), "not needed"
     _, twin = INSTEAD[entry]
-    if twin is not None:
+    if twin is not None and "--help" not in twin:
         write_files()
-        code, _, err = krein(shlex.split(twin)[1:])
-        assert code == 0, err
+        parse(shlex.split(twin))
+
+
+@pytest.mark.parametrize(
+    "twin",
+    [
+        pytest.param(twin, marks=pytest.mark.slow if fits(twin, LONG) else [])
+        for _, twin in INSTEAD.values()
+        if twin is not None
+    ],
+)
+def test_what_is_run_instead(twin, folder, one_thread):
+    write_files()
+    code, _, err = krein(shlex.split(twin)[1:])
+    assert code == 0, err
 
 
 def test_extras_that_pages_install_exist():
@@ -233,6 +281,16 @@ def test_extras_that_pages_install_exist():
     for page, text in PAGES.items():
         for listed in re.findall(r"(?:kreinlearn|\.)\[([a-z,]+)\]", text):
             assert set(listed.split(",")) <= extras, f"{page}: [{listed}]"
+
+
+def test_the_speed_page_agrees_with_its_sources():
+    said, folder = PAGES["docs/speed.md"], ROOT / "benchmarks"
+    assert (folder / "notes.md").read_text(encoding="utf-8").strip() in said
+    for node in ast.parse((folder / "page.py").read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.Assign) and node.targets[0].id in ("EXPLAINED", "HOW"):
+            text = ast.literal_eval(node.value)
+            for each in [text] if isinstance(text, str) else text.values():
+                assert each in said, each
 
 
 def test_languages_are_known():
@@ -278,17 +336,18 @@ def test_links(page):
 
 
 def rooms():
-    """Return the public modules that have public names."""
-    names = ["kreinlearn"] + [
+    """Return the names of public modules: all but internal ones, and those listed."""
+    documented = re.findall(r"^\.\. module:: (.+)$", PAGES["docs/api.md"], flags=re.M)
+    found = [
         f"kreinlearn.{each.name}"
         for each in pkgutil.iter_modules(kreinlearn.__path__)
-        if not each.name.startswith("_") and each.name != "cli"
+        if not each.name.startswith("_") and each.name not in INTERNAL
     ]
-    return {name: importlib.import_module(name) for name in names}
+    return sorted({"kreinlearn", *found, *documented})
 
 
 def listed():
-    """Return the full names on the page of the reference."""
+    """Return the full names that the reference page lists."""
     found, module = [], None
     for line in PAGES["docs/api.md"].splitlines():
         if line.startswith(".. module:: "):
@@ -311,7 +370,7 @@ def resolve(name):
 
 @pytest.mark.parametrize("room", rooms())
 def test_every_public_name_is_in_the_reference(room):
-    module = rooms()[room]
+    module = importlib.import_module(room)
     assert hasattr(module, "__all__"), f"{room} has no __all__"
     here = [resolve(name) for name in listed()]
     for name in module.__all__:
@@ -327,8 +386,9 @@ def test_the_reference_lists_what_exists():
         assert inspect.getdoc(resolve(name)), name
 
 
+@functools.cache
 def known_words():
-    """Return identifiers that pages may mention: public names, parameters, learned."""
+    """Return identifiers that pages may mention: names, parameters, attributes."""
     words = set()
     for name in listed():
         value = resolve(name)
@@ -372,6 +432,7 @@ def test_names_on_pages_exist(page):
             )
 
 
+@pytest.mark.slow  # starts Sphinx, as .ci/run does for all pages
 def test_a_reference_that_leads_nowhere_ends_the_build(tmp_path):
     for module in ("furo", "myst_parser", "numpydoc"):
         pytest.importorskip(module, reason="needs Sphinx: pip install '.[docs]'")
