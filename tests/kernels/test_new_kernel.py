@@ -9,7 +9,7 @@ import pytest
 from scipy.spatial.distance import cdist
 
 from kreinlearn import KreinLogisticRegression, KreinLogisticRegressionCV, cli, load
-from kreinlearn.comparison import plan
+from kreinlearn.comparison.plan import plan
 from kreinlearn.kernels import KERNELS, Grid, Kernel, Measure, gram, multiply
 from kreinlearn.operators import Blocked
 from tests.kernels.test_vector import samples

@@ -527,7 +527,7 @@ def test_a_shift_that_is_too_large_is_taken_back(monkeypatch):
     B[:, range(3), range(3)] = np.sqrt(squares.T)
     B[:, range(2), range(1, 3)] = np.sqrt(links.T[:, :2])
     expected = np.linalg.svd(B, compute_uv=False) ** 2
-    for name in ("_bound", "_step", "_largest"):
+    for name in ("_bound", "_shift", "_largest"):
         plain = getattr(compiled, name).py_func
         monkeypatch.setattr(compiled, name, plain)
     monkeypatch.setattr(compiled, "SAFETY", 1.1)

@@ -5,16 +5,15 @@ matrix that they are multiplied by has shape (n, k).
 """
 
 import math
-from collections import deque
-from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from typing import NamedTuple, TypeVar
+from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import DTypeLike
 
 from kreinlearn._typing import Array
 from kreinlearn.kernels._pairs import THREAD_TERMS, Compiled
+from kreinlearn.kernels._work import in_order
 
 TOTAL_BYTES = 2**26
 """What all blocks may take together at a time, whatever the number of samples."""
@@ -38,15 +37,18 @@ VALUES_BYTES = 2**24
 """Size of a block of values of any other kernel; there may be a copy or two of it."""
 
 
+Values = Callable[[slice, slice], Array]
+"""Gives rows and columns of a matrix."""
+
+Codes = tuple[int, int, float, float, float]
+"""Sums and a function of them, as compiled code takes them."""
+
 Block = tuple[int, int, int, int]
 """First and last row, first and last column, the last ones not included."""
 
-Item = TypeVar("Item")
-Place = TypeVar("Place")
-
 
 class Room(NamedTuple):
-    """Memory to multiply one block in; `products.multiply` has the shapes."""
+    """Memory to multiply one block in; `multiply_block` has the shapes."""
 
     space: Array
     panels: Array
@@ -81,7 +83,10 @@ def multiply_rows(
     ndarray of shape (n, p)
         The product, in double precision.
     """
+    from kreinlearn.kernels._compiled import tiles
+
     others = X if Y is None else Y
+    codes = tiles.codes(sums, *finish)
     is_linear = sums == "product" and finish.name == "identity"
     out = np.zeros((len(X), B.shape[1]))
     for first in range(0, B.shape[1], COLUMNS):
@@ -89,16 +94,12 @@ def multiply_rows(
         if is_linear:
             _add_linear(out[:, part], X, others, B[:, part])
         else:
-            _add_tiles(out[:, part], X, others, sums, finish, B, first, Y is None)
+            _add_tiles(out[:, part], X, others, codes, B, first, Y is None)
     return out
 
 
 def multiply_values(
-    values: Callable[[slice, slice], Array],
-    n: int,
-    k: int,
-    B: Array,
-    is_symmetric: bool,
+    values: Values, shape: tuple[int, int], B: Array, is_symmetric: bool
 ) -> Array:
     """Return the product of a matrix that is given block by block with columns.
 
@@ -106,8 +107,8 @@ def multiply_values(
     ----------
     values : callable
         ``values(i, j)`` gives the rows i and the columns j of the matrix.
-    n, k : int
-        Shape of the matrix.
+    shape : tuple of int
+        Shape (n, k) of the matrix.
     B : ndarray of shape (k, p)
         The columns, in double precision.
     is_symmetric : bool
@@ -120,7 +121,7 @@ def multiply_values(
     """
     # Square blocks, because what a kernel does for each of its samples is then done
     # least often.
-    size = math.isqrt(VALUES_BYTES // 8)
+    (n, k), size = shape, math.isqrt(VALUES_BYTES // 8)
     out = np.zeros((n, B.shape[1]))
     for i0 in range(0, n, size):
         i = slice(i0, min(i0 + size, n))
@@ -146,14 +147,7 @@ def _add_linear(out: Array, X: Array, Y: Array, B: Array) -> None:
 
 
 def _add_tiles(
-    out: Array,
-    X: Array,
-    Y: Array,
-    sums: str,
-    finish: Compiled,
-    B: Array,
-    first: int,
-    is_symmetric: bool,
+    out: Array, X: Array, Y: Array, codes: Codes, B: Array, first: int, symmetric: bool
 ) -> None:
     """Add the product with some columns of B, from the first on, to out (n, p)."""
     from kreinlearn.kernels._compiled import products, tiles
@@ -164,28 +158,23 @@ def _add_tiles(
     blocks = (
         (i, min(i + height, n), j, min(j + width, k))
         for i in range(0, n, height)
-        for j in range(i if is_symmetric else 0, k, width)
+        for j in range(i if symmetric else 0, k, width)
     )
-    codes = tiles.codes(sums, *finish)
 
     def work(block: Block, room: Room) -> None:
-        products.multiply(*room, X, Y, B, first, *codes, *block, is_symmetric)
+        products.multiply_block(*room, X, Y, B, first, codes, block, symmetric)
 
     def add(block: Block, room: Room) -> None:
         i0, i1, j0, j1 = block
         out[i0:i1] += room.space[2, :, : i1 - i0].T
-        if is_symmetric:
+        if symmetric:
             out[j0:j1] += room.space[3, :, : j1 - j0].T
 
     room = _make_room(height, width, m, p, X.dtype)
     most = max(1, TOTAL_BYTES // sum(part.nbytes for part in room))
-    n_terms = n * k * (m + 10 + 2 * p) // (2 if is_symmetric else 1)
-    n_threads = min(
-        1 + n_terms // THREAD_TERMS,
-        tiles.n_threads(),
-        most,
-        -(-n // height) * -(-k // width),
-    )
+    n_terms = n * k * (m + 10 + 2 * p) // (2 if symmetric else 1)
+    n_blocks = -(-n // height) * -(-k // width)
+    n_threads = min(1 + n_terms // THREAD_TERMS, tiles.n_threads(), most, n_blocks)
     # As many again for products that wait for their turn to be added.
     n_rooms = min(2 * n_threads, most) if n_threads > 1 else 1
     rooms = [room]
@@ -227,51 +216,3 @@ def _aligned(shape: tuple[int, ...], length: int, dtype: DTypeLike) -> Array:
     raw = np.empty(n_bytes + line, np.uint8)
     start = -raw.ctypes.data % line
     return raw[start : start + n_bytes].view(dtype).reshape(*shape, -1)
-
-
-def in_order(
-    work: Callable[[Item, Place], None],
-    finish: Callable[[Item, Place], None],
-    items: Iterable[Item],
-    rooms: Sequence[Place],
-    n_threads: int,
-) -> None:
-    """Do pieces of work in several threads, and finish them in the order they have.
-
-    Parameters
-    ----------
-    work : callable
-        ``work(item, room)`` does one piece, in a room that no other has at the time.
-        It should let go of the GIL.
-    finish : callable
-        ``finish(item, room)`` follows, for one item at a time, in their order.
-    items : iterable
-        The pieces.
-    rooms : sequence
-        What pieces are done in, at least one; a piece keeps its room until it is
-        finished.
-    n_threads : int
-        Number of threads that work.
-    """
-    if n_threads == 1:
-        for item in items:
-            work(item, rooms[0])
-            finish(item, rooms[0])
-        return
-    free = list(rooms)
-    started: deque[tuple[Item, Place, Future[None]]] = deque()
-
-    def finish_first() -> None:
-        item, room, done = started.popleft()
-        done.result()
-        finish(item, room)
-        free.append(room)
-
-    with ThreadPoolExecutor(n_threads) as pool:
-        for item in items:
-            if not free:
-                finish_first()
-            room = free.pop()
-            started.append((item, room, pool.submit(work, item, room)))
-        while started:
-            finish_first()

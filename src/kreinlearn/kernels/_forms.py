@@ -19,35 +19,35 @@ TRUNCATION = 0.7
 """Where truncated kernels end, as a share of the largest distance in [0, 1]^m."""
 
 
-def identity_form(m: int) -> Compiled:
+def identity(m: int) -> Compiled:
     """Take s to s."""
     return Compiled("identity")
 
 
-def polynomial_form(m: int, degree: int, gamma: float | None, coef0: float) -> Compiled:
+def raised(m: int, degree: int, gamma: float | None, coef0: float) -> Compiled:
     """Take s to (gamma s + coef0)^degree."""
     degree = check_count("degree", degree)
     gamma = _positive_or("gamma", gamma, 1.0 / m)
     return Compiled("polynomial", gamma, _finite("coef0", coef0), degree)
 
 
-def tanh_form(m: int, gamma: float | None, coef0: float) -> Compiled:
+def squashed(m: int, gamma: float | None, coef0: float) -> Compiled:
     """Take s to tanh(gamma s + coef0)."""
     gamma = _positive_or("gamma", gamma, 1.0 / m)
     return Compiled("tanh", gamma, _finite("coef0", coef0))
 
 
-def gaussian_form(m: int, sigma: float | None) -> Compiled:
+def gaussian(m: int, sigma: float | None) -> Compiled:
     """Take s to exp(-s / sigma^2)."""
     return Compiled("exponential", _positive_or("sigma", sigma, math.sqrt(m)) ** -2)
 
 
-def exponential_form(m: int, sigma: float | None) -> Compiled:
+def exponential(m: int, sigma: float | None) -> Compiled:
     """Take s to exp(-s / sigma)."""
     return Compiled("exponential", 1.0 / _positive_or("sigma", sigma, m))
 
 
-def truncated_form(m: int, tau: float | None, ratio: float | None) -> Compiled:
+def truncated(m: int, tau: float | None, ratio: float | None) -> Compiled:
     """Take s to max(tau - s, 0)."""
     if tau is not None and ratio is not None:
         raise ValueError(
@@ -58,7 +58,7 @@ def truncated_form(m: int, tau: float | None, ratio: float | None) -> Compiled:
     return Compiled("hinge", check_positive("tau", tau), 1.0)
 
 
-def difference_form(
+def difference(
     m: int, sigma_narrow: float | None, sigma_wide: float | None, weight: float
 ) -> Compiled:
     """Take s to exp(-s / sigma_narrow^2) - weight exp(-s / sigma_wide^2)."""
@@ -69,30 +69,29 @@ def difference_form(
             "'sigma_narrow' must be smaller than 'sigma_wide', got "
             f"{narrow:g} and {wide:g}."
         )
-    return Compiled(
-        "difference", narrow**-2, wide**-2, check_positive("weight", weight)
-    )
+    weight = check_positive("weight", weight)
+    return Compiled("difference", narrow**-2, wide**-2, weight)
 
 
-def epanechnikov_form(m: int, sigma: float | None) -> Compiled:
+def parabola(m: int, sigma: float | None) -> Compiled:
     """Take s to max(1 - s / sigma^2, 0)."""
     sigma = _positive_or("sigma", sigma, TRUNCATION * math.sqrt(m))
     return Compiled("hinge", 1.0, sigma**-2)
 
 
-def log_form(m: int, degree: float) -> Compiled:
+def negative_log(m: int, degree: float) -> Compiled:
     """Take s to -log(1 + s^(degree / 2))."""
     return Compiled("log", check_positive("degree", degree) / 2)
 
 
-def power_form(m: int, degree: float) -> Compiled:
+def negative_power(m: int, degree: float) -> Compiled:
     """Take s to -s^(degree / 2)."""
     return Compiled("power", check_positive("degree", degree) / 2)
 
 
-def wide_gaussian_form(size: int, sigma: float | None) -> Finish:
+def wide_gaussian(size: int, sigma: float | None) -> Finish:
     """Take s to exp(-s / sigma^2)."""
-    # Not `gaussian_form`: widths of any size are allowed, and NumPy's exponential has
+    # Not `gaussian`: widths of any size are allowed, and NumPy's exponential has
     # always been taken here, so that numbers stay the same to the last bit.
     width = _positive_or("sigma", sigma, math.sqrt(size))
 

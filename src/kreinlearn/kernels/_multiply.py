@@ -1,23 +1,23 @@
 """Products with the matrix of any kernel, which is never stored."""
 
 import inspect
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from kreinlearn._typing import Array
 from kreinlearn.kernels._blocks import multiply_rows, multiply_values
 from kreinlearn.kernels._pairs import Compiled, check_pair
-from kreinlearn.kernels._records import Function, Samples
-from kreinlearn.kernels._table import KERNELS, check_result, length_of, resolve
+from kreinlearn.kernels._records import Function, Params, SampleSet
+from kreinlearn.kernels._table import KERNELS, check_result, prepare
 
 
 def multiply(
-    X: Any,
-    Y: Any,
-    B: Any,
-    kernel: str | Callable[..., Any] = "tl1",
+    X: SampleSet,
+    Y: SampleSet | None,
+    B: ArrayLike,
+    kernel: str | Function = "tl1",
     **params: Any,
 ) -> Array:
     """Product of a kernel matrix, which is never stored, with columns.
@@ -60,29 +60,34 @@ def multiply(
     >>> multiply([[0.0, 0.0], [1.0, 0.5]], None, [1.0, 2.0], kernel="tl1", tau=2)
     array([3. , 4.5])
     """
-    function = resolve(kernel)
-    if isinstance(kernel, str):
-        KERNELS[kernel].check_params(params)
-    others = X if Y is None else Y
-    n_rows, n_cols = length_of("X", X), length_of("Y", others)
-    columns = _check_columns(B, n_cols, "X" if Y is None else "Y")
+    function, others, shape = prepare(X, Y, kernel, params)
+    columns = _check_columns(B, shape[1], "X" if Y is None else "Y")
     fused = _fused(function, X, Y, params)
+    is_named = isinstance(kernel, str)
+    if fused is None and is_named:
+        # All are looked at first, since a message says where in a block a bad one is.
+        function(X, others[:1], **params)
+        if others is not X:
+            function(X[:1], others, **params)
+
+    def values(i: slice, j: slice) -> Array:
+        if is_named:
+            is_same = others is X and i == j
+            return function(X[i], None if is_same else others[j], **params)
+        block = (i.stop - i.start, j.stop - j.start)
+        result = function(X[i], others[j], **params)
+        return check_result(result, block, (i.start, j.start))
+
     if fused is not None:
         product = multiply_rows(*fused, columns)
     else:
-        is_named = isinstance(kernel, str)
-        product = multiply_values(
-            (_named_values if is_named else _user_values)(function, X, others, params),
-            n_rows,
-            n_cols,
-            columns,
-            is_symmetric=is_named and others is X,
-        )
+        is_symmetric = is_named and others is X
+        product = multiply_values(values, shape, columns, is_symmetric)
     return product[:, 0] if np.ndim(B) == 1 else product
 
 
 def _fused(
-    function: Function, X: Samples, Y: Samples | None, params: dict[str, Any]
+    function: Function, X: SampleSet, Y: SampleSet, params: Params
 ) -> tuple[Array, Array | None, str, Compiled] | None:
     """Return samples, sums and form if compiled code takes them, else None."""
     record = next((r for r in KERNELS.values() if r.function is function), None)
@@ -96,38 +101,7 @@ def _fused(
     return rows, others, record.measure.sums, finish
 
 
-def _named_values(
-    function: Callable[..., Any], X: Any, Y: Any, params: dict[str, Any]
-) -> Callable[[slice, slice], Array]:
-    """Return what gives blocks of a kernel of KERNELS.
-
-    All samples are looked at first, since a message says where in a block a bad one is.
-    """
-    function(X, Y[:1], **params)
-    if Y is not X:
-        function(X[:1], Y, **params)
-
-    def values(i: slice, j: slice) -> Array:
-        is_same = Y is X and i == j
-        return function(X[i], None if is_same else Y[j], **params)
-
-    return values
-
-
-def _user_values(
-    function: Callable[..., Any], X: Any, Y: Any, params: dict[str, Any]
-) -> Callable[[slice, slice], Array]:
-    """Return what gives blocks of a function of the user's."""
-
-    def values(i: slice, j: slice) -> Array:
-        shape = (i.stop - i.start, j.stop - j.start)
-        result = function(X[i], Y[j], **params)
-        return check_result(result, shape, (i.start, j.start))
-
-    return values
-
-
-def _check_columns(B: Any, n_rows: int, samples: str) -> Array:
+def _check_columns(B: ArrayLike, n_rows: int, samples: str) -> Array:
     """Return columns as a matrix of n_rows rows in double precision, or raise."""
     given = np.asarray(B)
     if given.dtype.kind not in "fiub":

@@ -6,7 +6,7 @@ Letters are those of ``vector``, which offers these functions as its own.
 from numpy.typing import ArrayLike
 
 from kreinlearn._typing import Array
-from kreinlearn.kernels import _forms
+from kreinlearn.kernels import _forms as forms
 from kreinlearn.kernels._pairs import between_rows
 
 
@@ -32,7 +32,7 @@ def linear(X: ArrayLike, Y: ArrayLike | None = None) -> Array:
     array([[ 5., 11.],
            [11., 25.]])
     """
-    return between_rows(X, Y, sums="product", form=_forms.identity_form)
+    return between_rows(X, Y, "product", forms.identity)
 
 
 def polynomial(
@@ -72,15 +72,7 @@ def polynomial(
     array([[ 4.,  9.],
            [ 9., 25.]])
     """
-    return between_rows(
-        X,
-        Y,
-        sums="product",
-        form=_forms.polynomial_form,
-        degree=degree,
-        gamma=gamma,
-        coef0=coef0,
-    )
+    return between_rows(X, Y, "product", forms.raised, degree, gamma, coef0)
 
 
 def tanh(
@@ -122,6 +114,4 @@ def tanh(
     array([[0.    , 0.    ],
            [0.    , 0.7616]])
     """
-    return between_rows(
-        X, Y, sums="product", form=_forms.tanh_form, gamma=gamma, coef0=coef0
-    )
+    return between_rows(X, Y, "product", forms.squashed, gamma, coef0)

@@ -9,23 +9,24 @@ Letters: X (n samples) and Y (k samples), D (n, k) the values of a measure.
 
 import inspect
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy.spatial.distance import pdist
 
 from kreinlearn._typing import Array
 
-Samples = ArrayLike | Sequence[Any]
-"""Rows of a table, a stack of matrices, a list of anything."""
-Function = Callable[..., Array]
-"""A kernel or a measure, ``f(X, Y=None, **params)``."""
+SampleSet = Any
+"""Rows of a table, a stack of matrices, a list of anything that kernels take."""
+Params = Mapping[str, Any]
+"""Parameters of a kernel by name."""
+Function = Callable[..., Any]
+"""A kernel or a measure, ``f(X, Y=None, **params)``, which gives a matrix."""
 
 SAMPLED = 500
-"""Samples that a median distance between rows is taken over."""
+"""SampleSet that a median distance between rows is taken over."""
 SAMPLED_PAIRS = 200
 """The same where a distance is expensive."""
 
@@ -48,7 +49,7 @@ class Measure:
     name : str
         What people call it.
     function : callable
-        ``function(X, Y=None, **params)`` gives the matrix of its values.
+        ``function(X, Y, **params)`` gives the matrix of its values; Y may be None.
     size : callable
         ``size(X)`` gives the number that default widths grow with: how many numbers a
         sample has, or whatever the forms of this measure take.
@@ -68,14 +69,14 @@ class Measure:
 
     name: str
     function: Function
-    size: Callable[[Any], int]
+    size: Callable[[SampleSet], int]
     params: tuple[str, ...] = ()
     is_squared: bool = False
     metric: str | None = None
     sums: str | None = None
     stored_from: int = 0
 
-    def median(self, X: Samples, **params: float) -> float:
+    def median(self, X: SampleSet, **params: float) -> float:
         """Return the median distance between some of the samples.
 
         Parameters
@@ -91,27 +92,10 @@ class Measure:
             The median of what is above 0; 1 if nothing is.
         """
         if self.metric is not None:
-            rows = _evenly(np.asarray(X, dtype=float), SAMPLED)
+            rows = _spaced(np.asarray(X, dtype=float), SAMPLED)
             return _median(pdist(rows, self.metric))
-        D = self.function(_evenly(np.asarray(X), SAMPLED_PAIRS), **params)
-        return self.median_of(D)
-
-    def median_of(self, D: Array) -> float:
-        """Return the median distance, given the values of the measure.
-
-        Parameters
-        ----------
-        D : ndarray of shape (n, n)
-            Values, symmetric; at most 200 evenly spaced samples are used.
-
-        Returns
-        -------
-        float
-            The median of what is above 0; 1 if nothing is.
-        """
-        D = _evenly(_evenly(D, SAMPLED_PAIRS).T, SAMPLED_PAIRS)
-        middle = _median(D[np.triu_indices(len(D), 1)])
-        return math.sqrt(middle) if self.is_squared else middle
+        D = self.function(_spaced(np.asarray(X), SAMPLED_PAIRS), None, **params)
+        return median_of(D, self.is_squared)
 
 
 @dataclass(frozen=True)
@@ -124,19 +108,19 @@ class Grid:
         Its name.
     values : tuple of float
         The values, or multiples of the median distance.
-    of_median : bool
-        Whether they are multiples of the median distance.
     default : float, optional
         The value or multiple of a comparison, where kernels are not tuned; None means
         the default of the kernel.
+    of_median : bool
+        Whether they are multiples of the median distance.
     rivals : tuple of str
         Parameters that say the same in another way: with one of them, nothing is tried.
     """
 
     parameter: str
     values: tuple[float, ...]
-    of_median: bool = True
     default: float | None = None
+    of_median: bool = True
     rivals: tuple[str, ...] = ()
 
 
@@ -186,7 +170,9 @@ class Kernel:
     samples: Literal["rows", "matrices"] = "rows"
     is_definite: bool = False
 
-    def __call__(self, X: Samples, Y: Samples | None = None, **params: float) -> Array:
+    def __call__(
+        self, X: SampleSet, Y: SampleSet | None = None, **params: float
+    ) -> Array:
         return self.function(X, Y, **params)
 
     @property
@@ -208,7 +194,7 @@ class Kernel:
             return f"{self.name} (median width)"
         return f"{self.name} ({self.grid.parameter} {self.grid.default:g})"
 
-    def default_params(self, X: Samples) -> dict[str, float]:
+    def default_params(self, X: SampleSet) -> dict[str, float]:
         """Return the parameters of a comparison, where kernels are not tuned.
 
         Parameters
@@ -234,7 +220,7 @@ class Kernel:
         scale = self.measure.median(X) if self.measure and grid.of_median else 1.0
         return {grid.parameter: grid.default * scale}
 
-    def check_params(self, params: Mapping[str, Any]) -> None:
+    def check_params(self, params: Params) -> None:
         """Raise unless all parameters are known.
 
         Parameters
@@ -251,13 +237,13 @@ class Kernel:
                     f"{given!r}."
                 )
 
-    def finish(self, X: Samples, params: Mapping[str, Any]) -> Finish:
+    def finish(self, X: SampleSet, params: Params) -> Finish:
         """Return the form with its parameters set.
 
         Parameters
         ----------
         X : sequence of samples
-            Samples, for their size.
+            SampleSet, for their size.
         params : mapping
             Parameters of the kernel; defaults stand for those that are not given.
 
@@ -273,7 +259,27 @@ class Kernel:
         return self.form(self.measure.size(X), **own)
 
 
-def _evenly(X: Array, most: int) -> Array:
+def median_of(D: Array, is_squared: bool) -> float:
+    """Return the median distance, given the values of a measure.
+
+    Parameters
+    ----------
+    D : ndarray of shape (n, n)
+        Values, symmetric; at most 200 evenly spaced samples are used.
+    is_squared : bool
+        Whether they are squares of distances.
+
+    Returns
+    -------
+    float
+        The median of what is above 0; 1 if nothing is.
+    """
+    D = _spaced(_spaced(D, SAMPLED_PAIRS).T, SAMPLED_PAIRS)
+    middle = _median(D[np.triu_indices(len(D), 1)])
+    return math.sqrt(middle) if is_squared else middle
+
+
+def _spaced(X: Array, most: int) -> Array:
     """Return X, or evenly spaced samples of it if there are more than that."""
     if len(X) <= most:
         return X

@@ -1,14 +1,10 @@
 """Many kernels on the same samples: what they share is computed once."""
 
-from collections.abc import Callable, Mapping
-from typing import Any
-
-import numpy as np
-
 from kreinlearn._typing import Array
 from kreinlearn._validation import fits
-from kreinlearn.kernels._records import SAMPLED_PAIRS, Measure, Samples
-from kreinlearn.kernels._table import KERNELS, gram
+from kreinlearn.kernels import _records as records
+from kreinlearn.kernels._records import Function, Measure, Params, SampleSet
+from kreinlearn.kernels._table import KERNELS, gram, precision
 
 
 class Similarities:
@@ -34,13 +30,11 @@ class Similarities:
     {'sigma': [0.5, 1.0, 2.0, 4.0, 8.0]}
     """
 
-    def __init__(self, X: Samples) -> None:
-        self.X: Any = X
+    def __init__(self, X: SampleSet) -> None:
+        self.X = X
         self._kept: dict[tuple[str, str], Array] = {}
 
-    def matrix(
-        self, kernel: str | Callable[..., Any], params: Mapping[str, Any]
-    ) -> Array:
+    def matrix(self, kernel: str | Function, params: Params) -> Array:
         """Return ``gram(X, None, kernel, **params)``, the same to the last bit.
 
         Parameters
@@ -65,9 +59,7 @@ class Similarities:
             return gram(self.X, None, kernel, **params)
         return finish(D, is_symmetric=True)
 
-    def grid(
-        self, kernel: str | Callable[..., Any], fixed: Mapping[str, Any]
-    ) -> dict[str, list[float]]:
+    def grid(self, kernel: str | Function, fixed: Params) -> dict[str, list[float]]:
         """Return the values of a kernel's parameters that are tried by default.
 
         Parameters
@@ -92,29 +84,27 @@ class Similarities:
             scale = self._median(record.measure, fixed)
         return {grid.parameter: [value * scale for value in grid.values]}
 
-    def _median(self, measure: Measure, params: Mapping[str, Any]) -> float:
+    def _median(self, measure: Measure, params: Params) -> float:
         """Return the median distance, of values that are kept if it is of all."""
-        if measure.metric is None and len(self.X) <= SAMPLED_PAIRS:
+        if measure.metric is None and len(self.X) <= records.SAMPLED_PAIRS:
             D = self._values(measure, params)
             if D is not None:
-                return measure.median_of(D)
+                return records.median_of(D, measure.is_squared)
         return measure.median(self.X, **_params_of(measure, params))
 
-    def _values(self, measure: Measure, params: Mapping[str, Any]) -> Array | None:
+    def _values(self, measure: Measure, params: Params) -> Array | None:
         """Return the values of a measure, or None if they should not be kept."""
         own = _params_of(measure, params)
         key = measure.name, repr(sorted(own.items()))
         if key not in self._kept:
-            n, dtype = len(self.X), getattr(self.X, "dtype", None)
-            single = dtype == np.float32
+            n = len(self.X)
             # The values, and one matrix that is made of them.
-            if measure.size(self.X) < measure.stored_from or not fits(
-                2 * n, n, np.float32 if single else np.float64
-            ):
+            is_wanted = measure.size(self.X) >= measure.stored_from
+            if not (is_wanted and fits(2 * n, n, precision(self.X))):
                 return None
-            self._kept[key] = measure.function(self.X, **own)
+            self._kept[key] = measure.function(self.X, None, **own)
         return self._kept[key]
 
 
-def _params_of(measure: Measure, params: Mapping[str, Any]) -> dict[str, Any]:
+def _params_of(measure: Measure, params: Params) -> Params:
     return {name: params[name] for name in measure.params if name in params}

@@ -1,13 +1,13 @@
 """Kernels by name, and the matrix of any kernel."""
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from kreinlearn._typing import Array
 from kreinlearn._validation import check_fits
-from kreinlearn.kernels._records import Function, Kernel
+from kreinlearn.kernels._records import Function, Kernel, Params, SampleSet
 from kreinlearn.kernels.spd import SPD_KERNELS
 from kreinlearn.kernels.vector import ROW_KERNELS
 
@@ -24,7 +24,7 @@ KERNELS = Kernels({each.name: each for each in (*ROW_KERNELS, *SPD_KERNELS)})
 """Kernels by name."""
 
 
-def resolve(kernel: str | Callable[..., Any]) -> Callable[..., Any]:
+def resolve(kernel: str | Function) -> Function:
     """Return the function that a kernel stands for, or raise.
 
     Parameters
@@ -62,9 +62,9 @@ def resolve(kernel: str | Callable[..., Any]) -> Callable[..., Any]:
 
 
 def gram(
-    X: Any,
-    Y: Any = None,
-    kernel: str | Callable[..., Any] = "tl1",
+    X: SampleSet,
+    Y: SampleSet | None = None,
+    kernel: str | Function = "tl1",
     **params: Any,
 ) -> Array:
     """Matrix of a kernel between two sets of samples.
@@ -107,23 +107,60 @@ def gram(
     array([[4.],
            [3.]])
     """
+    function, others, shape = prepare(X, Y, kernel, params)
+    check_fits(*shape, precision(X, others), "The kernel matrix")
+    if isinstance(kernel, str):
+        return function(X, Y, **params)
+    # A function of the user's need not know that None means X.
+    return check_result(function(X, others, **params), shape)
+
+
+def precision(*samples: SampleSet) -> type[np.floating]:
+    """Return the precision of a kernel matrix.
+
+    Parameters
+    ----------
+    *samples : sequence
+        One or two sets of samples.
+
+    Returns
+    -------
+    type
+        float32 if all are, else float64.
+    """
+    is_single = all(getattr(each, "dtype", None) == np.float32 for each in samples)
+    return np.float32 if is_single else np.float64
+
+
+def prepare(
+    X: SampleSet, Y: SampleSet | None, kernel: str | Function, params: Params
+) -> tuple[Function, SampleSet, tuple[int, int]]:
+    """Return the function, the other samples and the shape of a matrix, or raise.
+
+    Parameters
+    ----------
+    X, Y, kernel : object
+        As `gram` takes them.
+    params : mapping
+        Parameters of the kernel; those of a name must be known.
+
+    Returns
+    -------
+    function : callable
+        What the kernel stands for.
+    others : sequence
+        Y, or X if that is None.
+    shape : tuple of int
+        Number of samples of both.
+    """
     function = resolve(kernel)
     if isinstance(kernel, str):
         KERNELS[kernel].check_params(params)
     others = X if Y is None else Y
-    n_rows, n_cols = length_of("X", X), length_of("Y", others)
-    is_single = all(
-        getattr(samples, "dtype", None) == np.float32 for samples in (X, others)
-    )
-    dtype = np.float32 if is_single else np.float64
-    check_fits(n_rows, n_cols, dtype, "The kernel matrix")
-    if isinstance(kernel, str):
-        return function(X, Y, **params)
-    # A function of the user's need not know that None means X.
-    return check_result(function(X, others, **params), (n_rows, n_cols))
+    return function, others, (_length("X", X), _length("Y", others))
 
 
-def length_of(name: str, samples: Any) -> int:
+def _length(name: str, samples: SampleSet) -> int:
     """Return the number of samples, or raise."""
     try:
         return len(samples)
@@ -135,7 +172,7 @@ def length_of(name: str, samples: Any) -> int:
 
 
 def check_result(
-    result: Any, shape: tuple[int, int], start: tuple[int, int] = (0, 0)
+    result: ArrayLike, shape: tuple[int, int], start: tuple[int, int] = (0, 0)
 ) -> Array:
     """Return what a user's kernel gave as a matrix of finite numbers, or raise.
 
@@ -154,8 +191,7 @@ def check_result(
     K: Array = given if given.dtype == np.float32 else given.astype(float, copy=False)
     # Both ends pass on NaN, and need no second matrix as np.isfinite(K) does.
     if K.size and not (np.isfinite(K.min()) and np.isfinite(K.max())):
-        i = next(i for i, row in enumerate(K) if not np.isfinite(row).all())
-        j = int(np.argmin(np.isfinite(K[i])))
+        i, j = np.unravel_index(np.isfinite(K).argmin(), K.shape)
         raise ValueError(
             f"The kernel must give finite numbers, got {K[i, j]} in row "
             f"{start[0] + i}, column {start[1] + j}."

@@ -32,18 +32,17 @@ that is not positive definite to working precision. A ``ridge`` makes it so, by 
 
 import math
 from functools import partial
-from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, DTypeLike
 
 from kreinlearn._typing import Array
 from kreinlearn._validation import check_choice
+from kreinlearn.kernels import _forms as forms
 from kreinlearn.kernels import _spd_stacks as stacks
-from kreinlearn.kernels._forms import identity_form, wide_gaussian_form
 from kreinlearn.kernels._pairs import between_rows
-from kreinlearn.kernels._records import Grid, Kernel, Measure
-from kreinlearn.kernels._spd_pairs import affine_invariant, stein
+from kreinlearn.kernels._records import Function, Grid, Kernel, Measure, median_of
+from kreinlearn.kernels._spd_pairs import affine_distances, stein_distances
 
 __all__ = [
     "spd_affine_invariant",
@@ -121,25 +120,28 @@ def spd_distances(
     [0.135, 0.607, 0.882]
     """
     check_choice("metric", metric, SPD_METRICS)
-    if _has_regions(X):
+    if len(_shape(X)) == 4:  # several matrices per sample
         return _over_regions(X, Y, metric, ridge)
     S, T, dtype = stacks.check_stacks(X, Y, stacks.check_ridge(ridge))
     if metric in ("euclid", "log_euclid"):
-        flat = _flat_logarithms if metric == "log_euclid" else _flat
-        rows = flat("X", S, dtype)
-        others = None if T is None else flat("Y", T, dtype)
-        return between_rows(rows, others, sums="square", form=identity_form)
+        rows = _flat("X", S, metric, dtype)
+        others = None if T is None else _flat("Y", T, metric, dtype)
+        return between_rows(rows, others, "square", forms.identity)
     if metric == "stein":
-        return stein(S, T, dtype)
-    return affine_invariant(S, T, dtype)
+        return stein_distances(S, T, dtype)
+    return affine_distances(S, T, dtype)
 
 
-def _has_regions(X: ArrayLike) -> bool:
-    """Tell whether samples have several matrices each."""
+def _shape(X: ArrayLike) -> tuple[int, ...]:
     try:
-        return np.ndim(X) == 4
+        return np.shape(X)
     except ValueError:  # of different lengths, which is told elsewhere
-        return False
+        return ()
+
+
+def _rows_in(X: ArrayLike) -> int:
+    """Return the number of rows of all matrices of one sample."""
+    return math.prod(_shape(X)[1:-1])
 
 
 def _over_regions(
@@ -165,32 +167,22 @@ def _over_regions(
     return D
 
 
-def _flat(name: str, S: Array, dtype: Any) -> Array:
-    """Return matrices as rows of their entries."""
-    stacks.factors(name, S)
+def _flat(name: str, S: Array, metric: str, dtype: DTypeLike) -> Array:
+    """Return matrices, or their logarithms, as rows of their entries."""
+    if metric == "log_euclid":
+        S = stacks.logarithms(name, S)
+    else:
+        stacks.factors(name, S)
     return S.reshape(len(S), -1).astype(dtype, copy=False)
-
-
-def _flat_logarithms(name: str, S: Array, dtype: Any) -> Array:
-    """Return logarithms of matrices as rows of their entries."""
-    return stacks.logarithms(name, S).reshape(len(S), -1).astype(dtype, copy=False)
 
 
 def _gaussian(
     X: ArrayLike, Y: ArrayLike | None, metric: str, sigma: float | None, ridge: float
 ) -> Array:
     """Return exp(-D / sigma^2), made in the place of D."""
-    finish = wide_gaussian_form(_rows_in(X), sigma)
+    finish = forms.wide_gaussian(_rows_in(X), sigma)
     D = spd_distances(X, Y, metric=metric, ridge=ridge)
     return finish(D, out=D)
-
-
-def _rows_in(X: ArrayLike) -> int:
-    """Return the number of rows of all matrices of one sample."""
-    try:
-        return math.prod(np.shape(X)[1:-1])
-    except ValueError:  # of different lengths, which is told elsewhere
-        return 1
 
 
 def spd_euclid(
@@ -404,40 +396,28 @@ def spd_widths(D: Array) -> list[float]:
     >>> spd_widths(np.array([[0.0, 4.0], [4.0, 0.0]]))
     [2.0, 4.0, 8.0, 16.0, 32.0]
     """
-    middle = EUCLID.median_of(D)
+    middle = median_of(D, is_squared=True)
     return [width * middle for width in SPD_GRID.values]
 
-
-def _spd_measure(name: str, metric: str) -> Measure:
-    """Return the squared distances of one metric as a measure."""
-    function = partial(spd_distances, metric=metric)
-    return Measure(name, function, _rows_in, params=("ridge",), is_squared=True)
-
-
-EUCLID = _spd_measure("squared Euclidean distance of matrices", "euclid")
-LOG_EUCLID = _spd_measure("squared log-Euclidean distance", "log_euclid")
-AFFINE = _spd_measure("squared affine-invariant distance", "affine_invariant")
-STEIN = _spd_measure("S-divergence", "stein")
 
 # Wider than between rows: on a training half of faces, the held-out log-loss at two
 # and four times the median is below that at the median.
 SPD_GRID = Grid("sigma", (1.0, 2.0, 4.0, 8.0, 16.0))
 
-SPD_KERNELS = tuple(
-    Kernel(
-        function.__name__,
-        function,
-        measure,
-        wide_gaussian_form,
-        samples="matrices",
-        grid=SPD_GRID,
-        is_definite=measure in (EUCLID, LOG_EUCLID),
-    )
-    for function, measure in (
-        (spd_affine_invariant, AFFINE),
-        (spd_euclid, EUCLID),
-        (spd_log_euclid, LOG_EUCLID),
-        (spd_stein, STEIN),
-    )
+
+def _spd_record(function: Function, distance: str, is_definite: bool = False) -> Kernel:
+    """Return the record of a Gaussian of a distance."""
+    name = function.__name__
+    squares = partial(spd_distances, metric=name.removeprefix("spd_"))
+    measure = Measure(distance, squares, _rows_in, ("ridge",), is_squared=True)
+    about = (measure, forms.wide_gaussian, SPD_GRID)
+    return Kernel(name, function, *about, "matrices", is_definite)
+
+
+SPD_KERNELS = (
+    _spd_record(spd_affine_invariant, "squared affine-invariant distance"),
+    _spd_record(spd_euclid, "squared Frobenius distance", True),
+    _spd_record(spd_log_euclid, "squared log-Euclidean distance", True),
+    _spd_record(spd_stein, "S-divergence"),
 )
 """All kernels between positive definite matrices."""

@@ -15,12 +15,11 @@ float32, with norms taken from the mean sample.
 """
 
 from functools import partial
-from typing import Any
 
 from numpy.typing import ArrayLike
 
 from kreinlearn._typing import Array
-from kreinlearn.kernels import _forms
+from kreinlearn.kernels import _forms as forms
 from kreinlearn.kernels._pairs import between_rows, check_rows
 from kreinlearn.kernels._products import linear, polynomial, tanh
 from kreinlearn.kernels._records import Grid, Kernel, Measure
@@ -68,7 +67,7 @@ def rbf(
     array([[1.    , 0.7788],
            [0.7788, 1.    ]])
     """
-    return between_rows(X, Y, sums="square", form=_forms.gaussian_form, sigma=sigma)
+    return between_rows(X, Y, "square", forms.gaussian, sigma)
 
 
 def laplacian(
@@ -99,9 +98,7 @@ def laplacian(
     array([[1.    , 0.6065],
            [0.6065, 1.    ]])
     """
-    return between_rows(
-        X, Y, sums="absolute", form=_forms.exponential_form, sigma=sigma
-    )
+    return between_rows(X, Y, "absolute", forms.exponential, sigma)
 
 
 def tl1(
@@ -146,9 +143,7 @@ def tl1(
            [0.75, 1.5 , 0.25],
            [0.  , 0.25, 1.5 ]])
     """
-    return between_rows(
-        X, Y, sums="absolute", form=_forms.truncated_form, tau=tau, ratio=ratio
-    )
+    return between_rows(X, Y, "absolute", forms.truncated, tau, ratio)
 
 
 def gaussian_difference(
@@ -196,13 +191,7 @@ def gaussian_difference(
            [-0.1656,  0.5   ]])
     """
     return between_rows(
-        X,
-        Y,
-        sums="square",
-        form=_forms.difference_form,
-        sigma_narrow=sigma_narrow,
-        sigma_wide=sigma_wide,
-        weight=weight,
+        X, Y, "square", forms.difference, sigma_narrow, sigma_wide, weight
     )
 
 
@@ -240,7 +229,7 @@ def epanechnikov(
            [0.75, 1.  , 0.  ],
            [0.  , 0.  , 1.  ]])
     """
-    return between_rows(X, Y, sums="square", form=_forms.epanechnikov_form, sigma=sigma)
+    return between_rows(X, Y, "square", forms.parabola, sigma)
 
 
 def log(X: ArrayLike, Y: ArrayLike | None = None, *, degree: float = 2.0) -> Array:
@@ -276,7 +265,7 @@ def log(X: ArrayLike, Y: ArrayLike | None = None, *, degree: float = 2.0) -> Arr
     array([[ 0.    ],
            [-1.0986]])
     """
-    return between_rows(X, Y, sums="square", form=_forms.log_form, degree=degree)
+    return between_rows(X, Y, "square", forms.negative_log, degree)
 
 
 def power(X: ArrayLike, Y: ArrayLike | None = None, *, degree: float = 1.0) -> Array:
@@ -311,19 +300,7 @@ def power(X: ArrayLike, Y: ArrayLike | None = None, *, degree: float = 1.0) -> A
     array([[-5.],
            [-3.]])
     """
-    return between_rows(X, Y, sums="square", form=_forms.power_form, degree=degree)
-
-
-def _features(X: ArrayLike) -> int:
-    return check_rows("X", X).shape[1]
-
-
-def _row_measure(name: str, sums: str, **about: Any) -> Measure:
-    """Return a measure that is a sum over the features of two rows."""
-    function = partial(between_rows, sums=sums, form=_forms.identity_form)
-    return Measure(
-        name, function, _features, sums=sums, stored_from=STORED_FEATURES, **about
-    )
+    return between_rows(X, Y, "square", forms.negative_power, degree)
 
 
 STORED_FEATURES = 32
@@ -333,58 +310,39 @@ Summing 16 features takes as long as reading a stored sum from memory. At 60 fea
 stored measure takes half the time for `tl1`, at 200 a fifth.
 """
 
-L1 = _row_measure("L1 distance", "absolute", metric="cityblock")
-SQUARED_EUCLIDEAN = _row_measure(
-    "squared Euclidean distance", "square", metric="euclidean", is_squared=True
-)
-INNER_PRODUCT = _row_measure("inner product", "product")
 
-RATIOS = Grid(
-    "ratio",
-    # On training halves of sixteen small data sets, cross-validation chose values
-    # below 0.3 in one case of six.
-    (0.1, 0.2, 0.3, 0.5, 0.7, 0.9),
-    of_median=False,
-    default=0.7,
-    rivals=("tau",),
-)
-ROW_WIDTHS = Grid("sigma", (0.25, 0.5, 1.0, 2.0, 4.0), default=1.0)
+def _n_features(X: ArrayLike) -> int:
+    return check_rows("X", X).shape[1]
+
+
+def _summed(
+    name: str, sums: str, metric: str | None = None, is_squared: bool = False
+) -> Measure:
+    """Return a measure between rows that is a sum over their features."""
+    function = partial(between_rows, sums=sums, form=forms.identity)
+    about = (is_squared, metric, sums, STORED_FEATURES)
+    return Measure(name, function, _n_features, (), *about)
+
+
+L1 = _summed("L1 distance", "absolute", "cityblock")
+SQUARES = _summed("squared Euclidean distance", "square", "euclidean", True)
+PRODUCTS = _summed("inner product", "product")
+
+# On training halves of sixteen small data sets, cross-validation chose ratios below 0.3
+# in one case of six.
+RATIOS = Grid("ratio", (0.1, 0.2, 0.3, 0.5, 0.7, 0.9), 0.7, False, ("tau",))
+ROW_WIDTHS = Grid("sigma", (0.25, 0.5, 1.0, 2.0, 4.0), 1.0)
 
 ROW_KERNELS = (
-    Kernel(
-        "epanechnikov",
-        epanechnikov,
-        SQUARED_EUCLIDEAN,
-        _forms.epanechnikov_form,
-        grid=ROW_WIDTHS,
-    ),
-    Kernel(
-        "gaussian_difference",
-        gaussian_difference,
-        SQUARED_EUCLIDEAN,
-        _forms.difference_form,
-    ),
-    Kernel(
-        "laplacian",
-        laplacian,
-        L1,
-        _forms.exponential_form,
-        grid=ROW_WIDTHS,
-        is_definite=True,
-    ),
-    Kernel("linear", linear, INNER_PRODUCT, _forms.identity_form, is_definite=True),
-    Kernel("log", log, SQUARED_EUCLIDEAN, _forms.log_form),
-    Kernel("polynomial", polynomial, INNER_PRODUCT, _forms.polynomial_form),
-    Kernel("power", power, SQUARED_EUCLIDEAN, _forms.power_form),
-    Kernel(
-        "rbf",
-        rbf,
-        SQUARED_EUCLIDEAN,
-        _forms.gaussian_form,
-        grid=ROW_WIDTHS,
-        is_definite=True,
-    ),
-    Kernel("tanh", tanh, INNER_PRODUCT, _forms.tanh_form),
-    Kernel("tl1", tl1, L1, _forms.truncated_form, grid=RATIOS),
+    Kernel("epanechnikov", epanechnikov, SQUARES, forms.parabola, ROW_WIDTHS),
+    Kernel("gaussian_difference", gaussian_difference, SQUARES, forms.difference),
+    Kernel("laplacian", laplacian, L1, forms.exponential, ROW_WIDTHS, is_definite=True),
+    Kernel("linear", linear, PRODUCTS, forms.identity, is_definite=True),
+    Kernel("log", log, SQUARES, forms.negative_log),
+    Kernel("polynomial", polynomial, PRODUCTS, forms.raised),
+    Kernel("power", power, SQUARES, forms.negative_power),
+    Kernel("rbf", rbf, SQUARES, forms.gaussian, ROW_WIDTHS, is_definite=True),
+    Kernel("tanh", tanh, PRODUCTS, forms.squashed),
+    Kernel("tl1", tl1, L1, forms.truncated, RATIOS),
 )
 """All kernels between rows."""

@@ -98,6 +98,14 @@ def _broadcast(builder, scalar, vector):
     return builder.shuffle_vector(first, undefined, zeros)
 
 
+def _loop(builder):
+    """Emit the start of a loop; return the blocks before it, of it, and after it."""
+    blocks = builder.block, *map(builder.append_basic_block, ("loop", "after"))
+    builder.branch(blocks[1])
+    builder.position_at_end(blocks[1])
+    return blocks
+
+
 def _zeros(vector):
     return ir.Constant(vector, [0.0] * vector.count)
 
@@ -148,11 +156,8 @@ def _summation(add_term, term):
 
     @intrinsic
     def add(typingctx, X, i, panels, p, start, stop, tile, r, c):
-        index = types.intp
-        signature = types.void(
-            X, index, panels, index, index, index, tile, index, index
-        )
-        return signature, generate
+        n = types.intp
+        return types.void(X, n, panels, n, n, n, tile, n, n), generate
 
     def generate(context, builder, signature, args):
         X, i, panels, p, start, stop, tile, r, c = args
@@ -171,16 +176,11 @@ def _summation(add_term, term):
             rows.append(builder.gep(x_data, [builder.mul(row, m)]))
             target = builder.mul(builder.add(r, integer(q)), tile_cols)
             targets.append(builder.gep(tile_data, [builder.add(target, c)]))
-        panel = builder.gep(
-            panel_data, [builder.mul(p, builder.mul(m, integer(width)))]
-        )
+        skipped = builder.mul(p, builder.mul(m, integer(width)))
+        panel = builder.gep(panel_data, [skipped])
 
         # for f in range(start, stop): total[q] += term(X[i + q, f], panels[p, f])
-        before = builder.block
-        loop = builder.append_basic_block("features")
-        after = builder.append_basic_block("summed")
-        builder.branch(loop)
-        builder.position_at_end(loop)
+        before, loop, after = _loop(builder)
         f = builder.phi(integer)
         f.add_incoming(start, before)
         totals = [builder.phi(vector) for _ in rows]
@@ -288,11 +288,7 @@ def _multiplication(is_twice):
         # taken two vectors at a time, for there would be too little to do between two
         # terms of one sum.
         n_parts = 1 if is_twice else 2
-        before = builder.block
-        loop = builder.append_basic_block("columns")
-        after = builder.append_basic_block("multiplied")
-        builder.branch(loop)
-        builder.position_at_end(loop)
+        before, loop, after = _loop(builder)
         c = builder.phi(integer)
         c.add_incoming(integer(0), before)
         totals = [[builder.phi(vector) for _ in rows] for _ in range(n_parts)]

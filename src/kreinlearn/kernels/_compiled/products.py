@@ -1,8 +1,8 @@
 """Compiled products: tiles of kernel values multiplied by columns while in cache.
 
-``multiply`` walks over one block of a kernel matrix in tiles. A tile is made as in
-``tiles``, multiplied by the columns that are asked for, and forgotten. In a symmetric
-matrix it counts twice, once as it stands and once transposed.
+``multiply_block`` walks over one block of a kernel matrix in tiles. A tile is made as
+in ``tiles``, multiplied by the columns that are asked for, and forgotten. In a
+symmetric matrix it counts twice, once as it stands and once transposed.
 
 Letters: ``X`` (n, m) and ``Y`` (k, m) hold the samples, ``B`` (k, p) the columns, and
 ``space`` (4, p, length) what belongs to one block, column by column: B for the rows of
@@ -29,8 +29,8 @@ STEP = 2 * DOUBLES
 TILE_ROWS, TILE_COLS = 8, 512
 """A tile stays in the first-level cache; long rows are summed up less often."""
 
-NARROW = 4
-"""Up to so many columns read single precision; for more, tiles are converted first."""
+WIDENED_FROM = 5
+"""Fewer columns read single precision; for so many, tiles are converted first."""
 
 
 @njit
@@ -64,14 +64,6 @@ def _halve(tile, n_rows, n_cols, shift):
 
 
 @njit
-def _widen(wide, tile, n_rows, n_cols):
-    """Copy a tile to double precision."""
-    for r in range(n_rows):
-        for c in range(n_cols):
-            wide[r, c] = tile[r, c]
-
-
-@njit
 def _up(number, step):
     """Return the next multiple of the step."""
     return -(-number // step) * step
@@ -81,7 +73,7 @@ def _up(number, step):
 
 
 @njit
-def _pack(panels, Y, j0, j1):
+def _pack_block(panels, Y, j0, j1):
     """Copy rows j0 to j1 in the order that `tiles` reads, the last filled with 0."""
     width = panels.shape[2]
     for j in range(_up(j1 - j0, width)):
@@ -93,32 +85,13 @@ def _pack(panels, Y, j0, j1):
 @njit
 def _fetch(target, B, first, i0, i1):
     """Copy rows i0 to i1 of B, from its first column on, and fill up with 0."""
-    for i in range(i0, i1):
-        for q in range(len(target)):
-            target[q, i - i0] = B[i, first + q]
+    target[:, : i1 - i0] = B[i0:i1, first : first + len(target)].T
     target[:, i1 - i0 :] = 0.0
 
 
 @njit(cache=not PLAIN, nogil=True)
-def multiply(
-    space,
-    panels,
-    tile,
-    wide,
-    X,
-    Y,
-    B,
-    first,
-    sums,
-    finish,
-    a,
-    b,
-    c,
-    i0,
-    i1,
-    j0,
-    j1,
-    is_symmetric,
+def multiply_block(
+    space, panels, tile, wide, X, Y, B, first, codes, block, is_symmetric
 ):
     """Multiply one block of a kernel matrix by columns.
 
@@ -142,19 +115,18 @@ def multiply(
         The columns, in C order.
     first : int
         Which columns of B to multiply by: p of them from the first on.
-    sums, finish : int
-        Values of SUMS, none of the stored ones, and of FINISHES.
-    a, b, c : float
-        Parameters of the finish.
-    i0, i1, j0, j1 : int
-        Which rows and columns the block has.
+    codes : tuple
+        Sums, none of the stored ones, and finish, as `tiles.codes` gives them.
+    block : tuple of int
+        First and last row, first and last column of the block.
     is_symmetric : bool
         Use the block twice. Asks for i0 <= j0.
     """
+    i0, i1, j0, j1 = block
     n_rows, n_cols = i1 - i0, j1 - j0
     is_diagonal = is_symmetric and i0 == j0
-    is_widened = X.itemsize < 8 and space.shape[1] > NARROW
-    _pack(panels, Y, j0, j1)
+    is_widened = X.itemsize < 8 and space.shape[1] >= WIDENED_FROM
+    _pack_block(panels, Y, j0, j1)
     if is_symmetric:
         _fetch(space[0], B, first, i0, i1)
     _fetch(space[1], B, first, j0, j1)
@@ -166,16 +138,16 @@ def multiply(
             r1 = min(r0 + TILE_ROWS, n_rows)
             # Left of the diagonal there is nothing to do, but panels start at steps.
             c0 = max(c_tile, r0 // STEP * STEP) if is_diagonal else c_tile
-            sum_tile(tile, X, panels, sums, i0 + r0, i0 + r1, c0, c1)
+            sum_tile(tile, X, panels, codes[0], i0 + r0, i0 + r1, c0, c1)
             for r in range(r1 - r0):
-                finish_row(tile[r, : c1 - c0], finish, a, b, c)
+                finish_row(tile[r, : c1 - c0], codes)
             if is_diagonal and c0 < r1:
                 _halve(tile, r1 - r0, c1 - c0, r0 - c0)
             full_rows, full_cols = _up(r1 - r0, HEIGHT), _up(c1 - c0, STEP)
             tile[: r1 - r0, c1 - c0 : full_cols] = 0
             tile[r1 - r0 : full_rows] = 0
             if is_widened:
-                _widen(wide, tile, full_rows, full_cols)
+                wide[:full_rows, :full_cols] = tile[:full_rows, :full_cols]
                 _multiply_tile(wide, full_rows, full_cols, space, r0, c0, is_symmetric)
             else:
                 _multiply_tile(tile, full_rows, full_cols, space, r0, c0, is_symmetric)

@@ -33,25 +33,10 @@ A panel of 128 x 64 bytes stays in the first-level cache, and rounding errors gr
 """
 
 ABSOLUTE, SQUARE, PRODUCT, STORED, STORED_SQUARE = range(5)
-SUMS = {
-    "absolute": ABSOLUTE,
-    "square": SQUARE,
-    "product": PRODUCT,
-    "stored": STORED,
-    "stored square": STORED_SQUARE,
-}
+SUMS = ("absolute", "square", "product", "stored", "stored square")
 
 IDENTITY, HINGE, EXPONENTIAL, DIFFERENCE, LOG, POWER, POLYNOMIAL, TANH = range(8)
-FINISHES = {
-    "identity": IDENTITY,
-    "hinge": HINGE,
-    "exponential": EXPONENTIAL,
-    "difference": DIFFERENCE,
-    "log": LOG,
-    "power": POWER,
-    "polynomial": POLYNOMIAL,
-    "tanh": TANH,
-}
+FINISHES = "identity hinge exponential difference log power polynomial tanh".split()
 
 
 # -- sums ------------------------------------------------------------------------------
@@ -165,8 +150,9 @@ def _raise(values, a):
 
 
 @njit
-def finish_row(values, finish, a, b, c):
+def finish_row(values, codes):
     """Turn a row of sums into a row of kernel values, in place."""
+    _, finish, a, b, c = codes
     if finish == HINGE:
         _hinge(values, a, b)
     elif finish == EXPONENTIAL:
@@ -194,24 +180,7 @@ def finish_row(values, finish, a, b, c):
 # BLAS; on a machine with few cores a program that uses one after the other loses
 # milliseconds at each turn. Several Python threads call this for bands of rows instead.
 @njit(cache=not PLAIN, nogil=True)
-def fill(
-    out,
-    stored,
-    X,
-    panels,
-    xx,
-    yy,
-    sums,
-    finish,
-    a,
-    b,
-    c,
-    mirror,
-    tile_rows,
-    tile_cols,
-    first,
-    last,
-):
+def fill(out, stored, X, panels, xx, yy, codes, mirror, tile_shape, first, last):
     """Fill rows of the output with kernel values, tile by tile.
 
     Parameters
@@ -227,18 +196,17 @@ def fill(
         stored sums.
     xx, yy : ndarray of shape (n,) and (k,)
         Squared norms, used for stored squares only.
-    sums, finish : int
-        Values of SUMS and FINISHES.
-    a, b, c : float
-        Parameters of the finish.
+    codes : tuple
+        Sums and finish, as `codes` gives them.
     mirror : bool
         Compute the upper half only and copy it to the lower. Asks for square tiles.
-    tile_rows, tile_cols : int
-        Shape of a tile, multiples of HEIGHT and of width.
+    tile_shape : tuple of int
+        Rows and columns of a tile, multiples of HEIGHT and of width.
     first, last : int
         Which rows of tiles to fill, from first to last - 1.
     """
     n, k = out.shape
+    sums, (tile_rows, tile_cols) = codes[0], tile_shape
     tile = np.empty((tile_rows, tile_cols), out.dtype)
     for i0 in range(first * tile_rows, min(last * tile_rows, n), tile_rows):
         i1 = min(i0 + tile_rows, n)
@@ -249,7 +217,7 @@ def fill(
             else:
                 sum_tile(tile, X, panels, sums, i0, i1, j0, j1)
             for i in range(i0, i1):
-                finish_row(tile[i - i0, : j1 - j0], finish, a, b, c)
+                finish_row(tile[i - i0, : j1 - j0], codes)
                 for j in range(j0, j1):
                     out[i, j] = tile[i - i0, j - j0]
             if mirror:
@@ -262,7 +230,7 @@ def codes(
     sums: str, finish: str, a: float, b: float, c: float
 ) -> tuple[int, int, float, float, float]:
     """Return sums and a finish with its parameters as compiled code takes them."""
-    return SUMS[sums], FINISHES[finish], float(a), float(b), float(c)
+    return SUMS.index(sums), FINISHES.index(finish), float(a), float(b), float(c)
 
 
 def n_threads():
