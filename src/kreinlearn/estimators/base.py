@@ -15,7 +15,7 @@ from kreinlearn._typing import Array
 from kreinlearn._validation import ALMOST, check_choice, fits
 from kreinlearn.estimators.support import is_precomputed, with_needed
 from kreinlearn.exceptions import IndefiniteKernelWarning
-from kreinlearn.kernels import gram, resolve
+from kreinlearn.kernels import KERNELS, gram, resolve
 from kreinlearn.operators import Blocked, Dense
 
 SYMMETRY = 1e-6
@@ -39,7 +39,8 @@ def takes_matrices(kernel: Any) -> bool:
     bool
         True for the kernels between covariance matrices.
     """
-    return isinstance(kernel, str) and kernel.startswith("spd_")
+    record = KERNELS.get(kernel) if isinstance(kernel, str) else None
+    return record is not None and record.samples == "matrices"
 
 
 def check_kernel(kernel: Any) -> None:

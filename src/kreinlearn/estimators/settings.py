@@ -6,7 +6,7 @@ from typing import Any
 from sklearn.model_selection import ParameterGrid
 
 from kreinlearn.estimators.support import is_precomputed
-from kreinlearn.kernels.grids import default_grid
+from kreinlearn.kernels import Similarities
 
 Setting = tuple[Any, dict[str, Any]]
 """A kernel and its parameters."""
@@ -47,7 +47,7 @@ def kernel_settings(
         Parameters that are not tried.
     grid : mapping, optional
         Values by parameter; for several kernels such mappings by kernel. By default,
-        and for kernels left out, `kreinlearn.kernels.grids.default_grid`.
+        and for kernels left out, `kreinlearn.kernels.Similarities.grid`.
 
     Returns
     -------
@@ -69,7 +69,7 @@ def kernel_settings(
         if grid is not None and len(kernels) > 1:
             tried = grid.get(each)
         if tried is None:
-            own = {} if is_precomputed(each) else default_grid(each, X, fixed)
+            own = {} if is_precomputed(each) else Similarities(X).grid(each, fixed)
             tried = {name: own[name] for name in own if name not in fixed}
         settings += [(each, {**fixed, **one}) for one in ParameterGrid(tried)]
     return settings

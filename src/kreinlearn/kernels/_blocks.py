@@ -5,16 +5,15 @@ matrix that they are multiplied by has shape (n, k).
 """
 
 import math
-from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from threading import Condition
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from kreinlearn._typing import Array
-from kreinlearn.kernels._forms import Form
-from kreinlearn.kernels._pairs import THREAD_TERMS
+from kreinlearn.kernels._pairs import THREAD_TERMS, Compiled
+from kreinlearn.kernels._work import in_order
 
 TOTAL_BYTES = 2**26
 """What all blocks may take together at a time, whatever the number of samples."""
@@ -38,8 +37,18 @@ VALUES_BYTES = 2**24
 """Size of a block of values of any other kernel; there may be a copy or two of it."""
 
 
+Values = Callable[[slice, slice], Array]
+"""Gives rows and columns of a matrix."""
+
+Codes = tuple[int, int, float, float, float]
+"""Sums and a function of them, as compiled code takes them."""
+
+Block = tuple[int, int, int, int]
+"""First and last row, first and last column, the last ones not included."""
+
+
 class Room(NamedTuple):
-    """Memory to multiply one block in; `_tile_products.multiply` has the shapes."""
+    """Memory to multiply one block in; `multiply_block` has the shapes."""
 
     space: Array
     panels: Array
@@ -47,7 +56,9 @@ class Room(NamedTuple):
     wide: Array
 
 
-def multiply_rows(X: Array, Y: Array | None, B: Array, form: Form) -> Array:
+def multiply_rows(
+    X: Array, Y: Array | None, sums: str, finish: Compiled, B: Array
+) -> Array:
     """Return the product of the matrix of a kernel between rows with columns.
 
     Blocks are handed to threads as these become free, and their products added up in
@@ -60,34 +71,35 @@ def multiply_rows(X: Array, Y: Array | None, B: Array, form: Form) -> Array:
         Samples, as `check_pair` gives them.
     Y : ndarray of shape (k, m) or None
         Other samples, or None for the same.
+    sums : {"absolute", "square", "product"}
+        What is summed over the features.
+    finish : Compiled
+        The function of the sum.
     B : ndarray of shape (k, p)
         The columns, float64 in C order.
-    form : Form
-        The kernel.
 
     Returns
     -------
     ndarray of shape (n, p)
         The product, in double precision.
     """
+    from kreinlearn.kernels._compiled import tiles
+
     others = X if Y is None else Y
-    is_linear = form.sums == "product" and form.finish == "identity"
+    codes = tiles.codes(sums, *finish)
+    is_linear = sums == "product" and finish.name == "identity"
     out = np.zeros((len(X), B.shape[1]))
     for first in range(0, B.shape[1], COLUMNS):
         part = slice(first, first + COLUMNS)
         if is_linear:
             _add_linear(out[:, part], X, others, B[:, part])
         else:
-            _add_product(out[:, part], X, others, B, first, form, Y is None)
+            _add_tiles(out[:, part], X, others, codes, B, first, Y is None)
     return out
 
 
 def multiply_values(
-    values: Callable[[slice, slice], Array],
-    n: int,
-    k: int,
-    B: Array,
-    is_symmetric: bool,
+    values: Values, shape: tuple[int, int], B: Array, is_symmetric: bool
 ) -> Array:
     """Return the product of a matrix that is given block by block with columns.
 
@@ -95,8 +107,8 @@ def multiply_values(
     ----------
     values : callable
         ``values(i, j)`` gives the rows i and the columns j of the matrix.
-    n, k : int
-        Shape of the matrix.
+    shape : tuple of int
+        Shape (n, k) of the matrix.
     B : ndarray of shape (k, p)
         The columns, in double precision.
     is_symmetric : bool
@@ -109,7 +121,7 @@ def multiply_values(
     """
     # Square blocks, because what a kernel does for each of its samples is then done
     # least often.
-    size = math.isqrt(VALUES_BYTES // 8)
+    (n, k), size = shape, math.isqrt(VALUES_BYTES // 8)
     out = np.zeros((n, B.shape[1]))
     for i0 in range(0, n, size):
         i = slice(i0, min(i0 + size, n))
@@ -134,65 +146,37 @@ def _add_linear(out: Array, X: Array, Y: Array, B: Array) -> None:
         out[i : i + height] += rows @ inner
 
 
-def _add_product(
-    out: Array,
-    X: Array,
-    Y: Array,
-    B: Array,
-    first: int,
-    form: Form,
-    is_symmetric: bool,
+def _add_tiles(
+    out: Array, X: Array, Y: Array, codes: Codes, B: Array, first: int, symmetric: bool
 ) -> None:
     """Add the product with some columns of B, from the first on, to out (n, p)."""
-    from kreinlearn.kernels import _tile_products, _tiles
+    from kreinlearn.kernels._compiled import products, tiles
 
     (n, m), k, p = X.shape, len(Y), out.shape[1]
-    sums, finish = _tiles.SUMS[form.sums], _tiles.FINISHES[form.finish]
     height = _block_rows(n, m, p, X.itemsize)
     width = _block_rows(k, m, p, X.itemsize)
     blocks = (
         (i, min(i + height, n), j, min(j + width, k))
         for i in range(0, n, height)
-        for j in range(i if is_symmetric else 0, k, width)
+        for j in range(i if symmetric else 0, k, width)
     )
 
-    def work(block: tuple[int, int, int, int], room: Room) -> None:
-        i0, i1, j0, j1 = block
-        _tile_products.multiply(
-            *room,
-            X,
-            Y,
-            B,
-            first,
-            sums,
-            finish,
-            float(form.a),
-            float(form.b),
-            float(form.c),
-            i0,
-            i1,
-            j0,
-            j1,
-            is_symmetric,
-        )
+    def work(block: Block, room: Room) -> None:
+        products.multiply_block(*room, X, Y, B, first, codes, block, symmetric)
 
-    def add(block: tuple[int, int, int, int], room: Room) -> None:
+    def add(block: Block, room: Room) -> None:
         i0, i1, j0, j1 = block
         out[i0:i1] += room.space[2, :, : i1 - i0].T
-        if is_symmetric:
+        if symmetric:
             out[j0:j1] += room.space[3, :, : j1 - j0].T
 
     room = _make_room(height, width, m, p, X.dtype)
-    size = sum(part.nbytes for part in room)
-    n_terms = n * k * (m + 10 + 2 * p) // (2 if is_symmetric else 1)
-    n_threads = min(
-        1 + n_terms // THREAD_TERMS,
-        _tiles.n_threads(),
-        max(1, TOTAL_BYTES // size),
-        -(-n // height) * -(-k // width),
-    )
+    most = max(1, TOTAL_BYTES // sum(part.nbytes for part in room))
+    n_terms = n * k * (m + 10 + 2 * p) // (2 if symmetric else 1)
+    n_blocks = -(-n // height) * -(-k // width)
+    n_threads = min(1 + n_terms // THREAD_TERMS, tiles.n_threads(), most, n_blocks)
     # As many again for products that wait for their turn to be added.
-    n_rooms = min(2 * n_threads, max(1, TOTAL_BYTES // size)) if n_threads > 1 else 1
+    n_rooms = min(2 * n_threads, most) if n_threads > 1 else 1
     rooms = [room]
     rooms += [_make_room(height, width, m, p, X.dtype) for _ in range(1, n_rooms)]
     in_order(work, add, blocks, rooms, n_threads)
@@ -205,20 +189,22 @@ def _block_rows(n: int, m: int, p: int, itemsize: int) -> int:
     return min(rows // 16 * 16, -(-n // 16) * 16)
 
 
-def _make_room(height: int, width: int, m: int, p: int, dtype: Any) -> Room:
+def _make_room(
+    height: int, width: int, m: int, p: int, dtype: np.dtype[np.floating]
+) -> Room:
     """Return memory for blocks of up to that height and width."""
-    from kreinlearn.kernels import _tile_products as products
+    from kreinlearn.kernels._compiled import generator, products
 
-    lanes = products.VECTOR_BYTES // dtype.itemsize
+    lanes = generator.VECTOR_BYTES // dtype.itemsize
     return Room(
-        space=_aligned((4, p), max(height + products.ROWS, width), np.float64),
+        space=_aligned((4, p), max(height + generator.HEIGHT, width), np.float64),
         panels=_aligned((-(-width // lanes), m), lanes, dtype),
         tile=_aligned((products.TILE_ROWS,), products.TILE_COLS, dtype),
         wide=_aligned((products.TILE_ROWS,), products.TILE_COLS, np.float64),
     )
 
 
-def _aligned(shape: tuple[int, ...], length: int, dtype: Any) -> Array:
+def _aligned(shape: tuple[int, ...], length: int, dtype: DTypeLike) -> Array:
     """Return memory of that shape whose last axis, made long enough, starts at lines.
 
     Vectors then never lie across two lines of the cache, which takes twice the time to
@@ -230,78 +216,3 @@ def _aligned(shape: tuple[int, ...], length: int, dtype: Any) -> Array:
     raw = np.empty(n_bytes + line, np.uint8)
     start = -raw.ctypes.data % line
     return raw[start : start + n_bytes].view(dtype).reshape(*shape, -1)
-
-
-def in_order(
-    work: Callable[[Any, Any], None],
-    finish: Callable[[Any, Any], None],
-    items: Iterable[Any],
-    rooms: Sequence[Any],
-    n_threads: int,
-) -> None:
-    """Do pieces of work in several threads, and finish them in the order they have.
-
-    Parameters
-    ----------
-    work : callable
-        ``work(item, room)`` does one piece, in a room that no other has at the time.
-        It should let go of the GIL.
-    finish : callable
-        ``finish(item, room)`` follows, for one item at a time, in their order.
-    items : iterable
-        The pieces.
-    rooms : sequence
-        What pieces are done in, at least one; a piece keeps its room until it is
-        finished.
-    n_threads : int
-        Number of threads, the calling one among them.
-    """
-    if n_threads == 1:
-        for item in items:
-            work(item, rooms[0])
-            finish(item, rooms[0])
-        return
-    change = Condition()
-    numbered = enumerate(items)
-    free = list(rooms)
-    waiting: dict[int, tuple[Any, Any]] = {}  # done, but not finished
-    n_finished = 0
-    is_over = False
-
-    def start() -> tuple[int, Any, Any] | None:
-        nonlocal is_over
-        with change:
-            # Items start in their order, so that the next to be finished has a room.
-            while not (free or is_over):
-                change.wait()
-            if not is_over:
-                for number, item in numbered:
-                    return number, item, free.pop()
-            is_over = True
-            return None
-
-    def run() -> None:
-        nonlocal n_finished, is_over
-        try:
-            while (started := start()) is not None:
-                number, item, room = started
-                work(item, room)
-                with change:
-                    waiting[number] = item, room
-                    while n_finished in waiting:
-                        item, room = waiting.pop(n_finished)
-                        finish(item, room)
-                        free.append(room)
-                        n_finished += 1
-                    change.notify_all()
-        except BaseException:
-            with change:
-                is_over = True  # so that the others stop early, too
-                change.notify_all()
-            raise
-
-    with ThreadPoolExecutor(n_threads - 1) as pool:
-        others = [pool.submit(run) for _ in range(n_threads - 1)]
-        run()
-    for other in others:
-        other.result()

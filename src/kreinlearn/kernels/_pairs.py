@@ -1,16 +1,14 @@
 """What the kernels between rows share: check the rows, choose a way, run the tiles."""
 
-from collections import deque
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from kreinlearn._typing import Array
-from kreinlearn._validation import check_positive
+from kreinlearn.kernels._work import share_out
 
 BLAS_FEATURES = 128
 """With more features than this, squares and products come from a matrix product.
@@ -31,12 +29,60 @@ LONG_TILE = (16, 512)
 THREAD_TERMS = 4_000_000
 """Terms to sum (and ten a pair for the rest) that are worth one more thread."""
 
-SHARES = 8
-"""Pieces a thread gets on average; more are a better balance, fewer are fewer calls."""
+
+def real_numbers(name: str, X: ArrayLike, ragged: str) -> Array:
+    """Return an array of real numbers, or raise.
+
+    Parameters
+    ----------
+    name : str
+        Name of the parameter, for the message.
+    X : array-like
+        What the caller gave.
+    ragged : str
+        What to say if parts have different lengths.
+
+    Returns
+    -------
+    ndarray
+        The same, which may still hold objects.
+    """
+    try:
+        given = np.asarray(X)
+    except ValueError:
+        raise ValueError(f"{name!r} must {ragged} different lengths.") from None
+    if given.dtype.kind not in "fiubO":
+        raise TypeError(
+            f"{name!r} must hold real numbers, got an array of dtype {given.dtype}."
+        )
+    return given
+
+
+def as_floats(name: str, given: Array) -> Array:
+    """Return numbers in C order, float32 if they were, float64 otherwise, or raise.
+
+    Parameters
+    ----------
+    name : str
+        Name of the parameter, for the message.
+    given : ndarray
+        Numbers, or objects that should be.
+
+    Returns
+    -------
+    ndarray
+        The same numbers.
+    """
+    dtype = np.float32 if given.dtype == np.float32 else np.float64
+    try:
+        # Writable, because compiled code would be compiled again for read-only input.
+        return np.require(given, dtype=dtype, requirements=["C", "A", "W"])
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"{name!r} must hold real numbers: {error}.") from None
 
 
 def check_rows(name: str, X: ArrayLike) -> Array:
-    """Return samples as a matrix of finite numbers, one sample a row, or raise.
+    """Return samples as a matrix of finite numbers, one sample per row, or raise.
 
     Parameters
     ----------
@@ -50,28 +96,13 @@ def check_rows(name: str, X: ArrayLike) -> Array:
     ndarray of shape (n_samples, n_features)
         The same numbers in C order, float32 if they were, float64 otherwise.
     """
-    try:
-        given = np.asarray(X)
-    except ValueError:
-        raise ValueError(
-            f"{name!r} must have as many numbers in each row, got rows of different "
-            "lengths."
-        ) from None
-    if given.dtype.kind not in "fiubO":
-        raise TypeError(
-            f"{name!r} must hold real numbers, got an array of dtype {given.dtype}."
-        )
+    given = real_numbers(name, X, "have as many numbers in each row, got rows of")
     if given.ndim != 2 or 0 in given.shape:
         raise ValueError(
-            f"{name!r} must be a 2-d array with one sample a row and at least one row "
-            f"and one column, got shape {given.shape}."
+            f"{name!r} must be a 2-d array with one sample per row and at least one "
+            f"row and one column, got shape {given.shape}."
         )
-    dtype = np.float32 if given.dtype == np.float32 else np.float64
-    try:
-        # Writable, because compiled code would be compiled again for read-only input.
-        rows: Array = np.require(given, dtype=dtype, requirements=["C", "A", "W"])
-    except (TypeError, ValueError) as error:
-        raise TypeError(f"{name!r} must hold real numbers: {error}.") from None
+    rows = as_floats(name, given)
     # Both ends pass on NaN, and need no second matrix as np.isfinite(rows) does.
     if not (np.isfinite(rows.min()) and np.isfinite(rows.max())):
         i, j = np.argwhere(~np.isfinite(rows))[0]
@@ -113,48 +144,52 @@ def check_pair(X: ArrayLike, Y: ArrayLike | None) -> tuple[Array, Array | None]:
     return rows, others
 
 
-def positive_or(name: str, value: float | None, default: float) -> float:
-    """Return a finite number above zero, the default in place of None, or raise.
+class Compiled(NamedTuple):
+    """A function of sums over features that compiled code applies, with its numbers.
 
     Parameters
     ----------
     name : str
-        Name of the parameter, for the message.
-    value : float or None
-        What the caller gave.
-    default : float
-        What None stands for.
-
-    Returns
-    -------
-    float
-        The value.
+        One of the names in ``tiles.FINISHES``.
+    a, b, c : float
+        Its parameters.
     """
-    return float(default) if value is None else check_positive(name, value)
+
+    name: str
+    a: float = 0.0
+    b: float = 0.0
+    c: float = 0.0
+
+    def __call__(
+        self, D: Array, is_symmetric: bool = False, out: Array | None = None
+    ) -> Array:
+        """Return the function of stored sums, with the same bits as `between_rows`."""
+        K = np.empty_like(D, order="C") if out is None else out
+        mirror = is_symmetric and self.name not in SAME_BOTH_WAYS
+        _fill(K, np.require(D, requirements=["C", "A", "W"]), "stored", self, mirror)
+        return K
 
 
-def compare(
-    X: Array,
-    Y: Array | None,
+def between_rows(
+    X: ArrayLike,
+    Y: ArrayLike | None,
     sums: str,
-    finish: str,
-    a: float = 0.0,
-    b: float = 0.0,
-    c: float = 0.0,
+    form: Callable[..., Compiled],
+    *params: float | None,
 ) -> Array:
-    """Return a function of a sum over features, for all pairs of rows.
+    """Return a form of a sum over features, for all pairs of rows.
 
     Parameters
     ----------
-    X : ndarray of shape (n, m)
-        Samples, as `check_pair` gives them.
-    Y : ndarray of shape (k, m) or None
-        Other samples, or None for the same.
+    X : array-like of shape (n, m)
+        Samples.
+    Y : array-like of shape (k, m) or None
+        Other samples; None means X.
     sums : {"absolute", "square", "product"}
         What is summed: |x - y|, (x - y)^2 or x y.
-    finish : str
-        The function of the sum, one of the names in ``_tiles.FINISHES``.
-    a, b, c : float
+    form : callable
+        A function of `_forms`, which takes m and the parameters.
+    *params : float
         Its parameters.
 
     Returns
@@ -162,106 +197,74 @@ def compare(
     ndarray of shape (n, k)
         The values; exactly symmetric if Y is None.
     """
-    is_symmetric = Y is None
-    others = X if Y is None else Y
-    if finish == "identity" and sums == "product" and not is_symmetric:
-        return X @ others.T
-
-    from kreinlearn.kernels import _tiles
-
-    n, m = X.shape
-    nothing = np.empty(0, X.dtype)
-    panels = np.empty((0, 0, 0), X.dtype)
-    xx = yy = nothing
-    if sums != "absolute" and m > BLAS_FEATURES:
-        if sums == "square":
-            # Distances do not change, and less is lost in |x|^2 + |y|^2 - 2 <x, y>.
-            center = others.mean(axis=0)
-            X = X - center
-            others = X if is_symmetric else others - center
-            xx = np.einsum("ij,ij->i", X, X)
-            yy = xx if is_symmetric else np.einsum("ij,ij->i", others, others)
-        out = X @ others.T
-        sums = f"stored {sums}"
-    else:
-        panels = _pack(others, _tiles.VECTOR_BYTES // X.itemsize)
-        out = np.empty((n, len(others)), X.dtype)
-
-    mirror = is_symmetric and (m >= MIRROR_FEATURES or finish not in SAME_BOTH_WAYS)
-    tile_rows, tile_cols = SQUARE_TILE if mirror else LONG_TILE
-    fill = partial(
-        _tiles.fill,
-        out,
-        X,
-        panels,
-        xx,
-        yy,
-        _tiles.SUMS[sums],
-        _tiles.FINISHES[finish],
-        float(a),
-        float(b),
-        float(c),
-        mirror,
-        tile_rows,
-        tile_cols,
-    )
-    n_threads = min(1 + out.size * (m + 10) // THREAD_TERMS, _tiles.n_threads())
-    share_out(fill, -(-n // tile_rows), n_threads)
+    rows, given = check_pair(X, Y)
+    others, is_symmetric = rows if given is None else given, given is None
+    m = rows.shape[1]
+    finish = form(m, *params)
+    if finish.name == "identity" and sums == "product" and not is_symmetric:
+        return rows @ others.T
+    is_alike = finish.name in SAME_BOTH_WAYS and m < MIRROR_FEATURES
+    mirror = is_symmetric and not is_alike
+    if sums == "absolute" or m <= BLAS_FEATURES:
+        out = np.empty((len(rows), len(others)), rows.dtype)
+        _fill(out, out, sums, finish, mirror, (rows, others))
+        return out
+    norms = ()
+    if sums == "square":
+        # Distances do not change, and less is lost in |x|^2 + |y|^2 - 2 <x, y>.
+        center = others.mean(axis=0)
+        rows = rows - center
+        others = rows if is_symmetric else others - center
+        norms = tuple(np.einsum("ij,ij->i", Z, Z) for Z in (rows, others))
+    out = rows @ others.T
+    stored = "stored square" if sums == "square" else "stored"
+    _fill(out, out, stored, finish, mirror, norms=norms)
     return out
 
 
-def share_out(work: Callable[[int, int], None], n_items: int, n_threads: int) -> None:
-    """Do numbered pieces of work in several threads.
+def _fill(
+    out: Array,
+    stored: Array,
+    sums: str,
+    finish: Compiled,
+    mirror: bool,
+    samples: tuple[Array, ...] = (),
+    norms: tuple[Array, ...] = (),
+) -> None:
+    """Fill the output, in threads, from two sets of rows or from what is stored."""
+    from kreinlearn.kernels._compiled import generator, tiles
 
-    Threads take the next few pieces when they have done theirs, and end with the call:
-    no pool is left that would spin, or be missing in a forked process.
+    rows, panels = np.empty((0, 0), out.dtype), np.empty((0, 0, 0), out.dtype)
+    if samples:
+        rows = samples[0]
+        panels = pack(samples[1], generator.VECTOR_BYTES // out.itemsize)
+    xx, yy = norms or (np.empty(0, out.dtype),) * 2
+    shape = SQUARE_TILE if mirror else LONG_TILE
+    codes = tiles.codes(sums, *finish)
+    fill = partial(tiles.fill, out, stored, rows, panels, xx, yy, codes, mirror, shape)
+    n_terms = out.size * (rows.shape[1] + 10)
+    n_threads = min(1 + n_terms // THREAD_TERMS, tiles.n_threads())
+    share_out(fill, -(-len(out) // shape[0]), n_threads)
+
+
+def pack(rows: Array, lanes: int) -> Array:
+    """Return rows in groups of lanes, entry by entry, the last filled with row 0.
 
     Parameters
     ----------
-    work : callable
-        ``work(first, last)`` does the pieces first to last - 1. It should let go of
-        the GIL.
-    n_items : int
-        Number of pieces.
-    n_threads : int
-        Number of threads, the calling one among them.
+    rows : ndarray of shape (k, m)
+        Rows.
+    lanes : int
+        Rows in a group.
+
+    Returns
+    -------
+    ndarray of shape (ceil(k / lanes), m, lanes)
+        Entry [p, e, q] is rows[p * lanes + q, e].
     """
-    step = max(1, n_items // (n_threads * SHARES))
-    todo = deque(range(0, n_items, step))
-
-    def run() -> None:
-        while True:
-            try:
-                first = todo.popleft()
-            except IndexError:
-                return
-            try:
-                work(first, min(first + step, n_items))
-            except BaseException:
-                todo.clear()  # so that the others stop early, too
-                raise
-
-    if n_threads == 1 or len(todo) == 1:
-        work(0, n_items)
-        return
-    with ThreadPoolExecutor(n_threads - 1) as pool:
-        others = [pool.submit(run) for _ in range(n_threads - 1)]
-        run()
-    for other in others:
-        other.result()
-
-
-def _pack(Y: Array, width: int) -> Any:
-    """Return rows in groups of width, feature by feature, the last filled with 0.
-
-    The result has shape (ceil(k / width), m, width), and entry [p, f, q] is
-    Y[p * width + q, f].
-    """
-    k, m = Y.shape
-    n_full, n_left = divmod(k, width)
-    panels = np.zeros((n_full + (n_left > 0), m, width), Y.dtype)
-    full = Y[: n_full * width].reshape(n_full, width, m)
-    panels[:n_full] = full.transpose(0, 2, 1)
-    if n_left:
-        panels[n_full, :, :n_left] = Y[n_full * width :].T
-    return panels
+    k, m = rows.shape
+    n_panels = -(-k // lanes)
+    full = np.empty((n_panels * lanes, m), rows.dtype)
+    full[:k] = rows
+    full[k:] = rows[0]
+    return np.ascontiguousarray(full.reshape(n_panels, lanes, m).transpose(0, 2, 1))

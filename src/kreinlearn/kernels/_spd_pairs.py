@@ -1,13 +1,14 @@
 """Distances that need work for each pair of matrices: panels, bands, threads."""
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from kreinlearn._typing import Array
 from kreinlearn.kernels import _spd_stacks as stacks
-from kreinlearn.kernels._pairs import share_out
+from kreinlearn.kernels._pairs import pack
+from kreinlearn.kernels._work import share_out
 
 BAND = 16
 """Rows computed together: a buffer of 16 k numbers a thread is all the memory used."""
@@ -23,7 +24,7 @@ SERIAL_WORK = 100_000
 """Pairs times d^3 that take less time than to start a thread."""
 
 
-def affine_invariant(S: Array, T: Array | None, dtype: Any) -> Array:
+def affine_distances(S: Array, T: Array | None, dtype: DTypeLike) -> Array:
     """Return squared affine-invariant distances.
 
     Parameters
@@ -40,14 +41,14 @@ def affine_invariant(S: Array, T: Array | None, dtype: Any) -> Array:
     ndarray of shape (n, k)
         Squared distances.
     """
-    from kreinlearn.kernels import _spd_compiled
+    from kreinlearn.kernels._compiled import spd
 
     L = stacks.factors("X", S)
     R = L if T is None else stacks.factors("Y", T)
-    panels = stacks.pack(stacks.lower(R), _lanes(*R.shape[:2]))
+    panels = pack(stacks.lower(R), _lanes(*R.shape[:2]))
 
     def fill(band: Array, i: slice, first: int) -> None:
-        _spd_compiled.affine_invariant(band, L[i], panels[first:])
+        spd.affine_invariant(band, L[i], panels[first:])
 
     D = _in_bands(fill, len(L), len(R), S.shape[1], T is None, dtype)
     if np.isnan(D.max()):  # the maximum passes on NaN
@@ -67,7 +68,7 @@ def _lanes(k: int, d: int) -> int:
     return max(fitting, default=min(LANES))
 
 
-def stein(S: Array, T: Array | None, dtype: Any) -> Array:
+def stein_distances(S: Array, T: Array | None, dtype: DTypeLike) -> Array:
     """Return squared Stein distances.
 
     Parameters
@@ -84,7 +85,7 @@ def stein(S: Array, T: Array | None, dtype: Any) -> Array:
     ndarray of shape (n, k)
         Squared distances.
     """
-    from kreinlearn.kernels import _spd_compiled
+    from kreinlearn.kernels._compiled import spd
 
     d = S.shape[1]
     diagonal = [r * (r + 1) // 2 + r for r in range(d)]
@@ -92,9 +93,9 @@ def stein(S: Array, T: Array | None, dtype: Any) -> Array:
     def prepare(name: str, stack: Array) -> tuple[Array, Array, Array, Array]:
         stacks.factors(name, stack)
         rows = stacks.lower(stack)
-        panels = stacks.pack(rows, _lanes(*stack.shape[:2]))
+        panels = pack(rows, _lanes(*stack.shape[:2]))
         eliminated = panels.copy()
-        _spd_compiled.eliminate(eliminated, d)
+        spd.eliminate(eliminated, d)
         panel_pivots = np.ascontiguousarray(eliminated[:, diagonal])
         pivots = panel_pivots.transpose(0, 2, 1).reshape(-1, d)[: len(rows)]
         return rows, np.ascontiguousarray(pivots), panels, panel_pivots
@@ -105,9 +106,7 @@ def stein(S: Array, T: Array | None, dtype: Any) -> Array:
     panels, panel_pivots = others[2:]
 
     def fill(band: Array, i: slice, first: int) -> None:
-        _spd_compiled.stein(
-            band, rows[i], pivots[i], panels[first:], panel_pivots[first:]
-        )
+        spd.stein(band, rows[i], pivots[i], panels[first:], panel_pivots[first:])
 
     return _in_bands(fill, len(rows), len(others[0]), d, T is None, dtype)
 
@@ -118,19 +117,18 @@ def _in_bands(
     k: int,
     d: int,
     is_symmetric: bool,
-    dtype: Any,
+    dtype: DTypeLike,
 ) -> Array:
     """Return an (n, k) matrix that is computed in bands of rows, in threads.
 
     ``fill(band, i, first)`` sets band to the values for the rows i, a slice, against
     all panels from the first on.
     """
-    from kreinlearn.kernels import _spd_compiled
+    from kreinlearn.kernels._compiled import tiles
 
     out = np.empty((n, k), dtype)
     lanes = _lanes(k, d)
-    is_small = n * k * d**3 < SERIAL_WORK
-    n_threads = 1 if is_small else _spd_compiled.n_threads()
+    n_threads = 1 if n * k * d**3 < SERIAL_WORK else tiles.n_threads()
     height = min(BAND, -(-n // n_threads))
 
     def work(first_band: int, last_band: int) -> None:

@@ -1,11 +1,10 @@
 """Stacks of symmetric positive definite matrices: checked, factored, packed."""
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import ArrayLike
 
 from kreinlearn._typing import Array
+from kreinlearn.kernels._pairs import as_floats, real_numbers
 
 ASYMMETRY = {np.dtype(np.float64): 1e-8, np.dtype(np.float32): 1e-4}
 """Largest |S - S'|, relative to the largest entry of S, that passes for rounding.
@@ -15,12 +14,12 @@ matrix that is not meant to be symmetric loses all.
 """
 
 
-def check_ridge(ridge: Any) -> float:
+def check_ridge(ridge: float) -> float:
     """Return a finite number that is not negative, or raise.
 
     Parameters
     ----------
-    ridge : object
+    ridge : float
         What the caller gave.
 
     Returns
@@ -37,7 +36,7 @@ def check_ridge(ridge: Any) -> float:
 
 def check_stacks(
     X: ArrayLike, Y: ArrayLike | None, ridge: float
-) -> tuple[Array, Array | None, Any]:
+) -> tuple[Array, Array | None, np.dtype[np.floating]]:
     """Return two stacks of matrices of one size and the precision to answer in.
 
     Parameters
@@ -66,39 +65,22 @@ def check_stacks(
             f"{rows.shape} and {others.shape}."
         )
     dtype = rows.dtype if others is None else np.result_type(rows, others)
-    return (
-        _prepare("X", rows, ridge),
-        None if others is None else _prepare("Y", others, ridge),
-        dtype,
-    )
+    S = _prepare("X", rows, ridge)
+    return S, None if others is None else _prepare("Y", others, ridge), dtype
 
 
 def _check_shape(name: str, X: ArrayLike) -> Array:
     """Return a stack of square matrices of real numbers, or raise."""
-    try:
-        given = np.asarray(X)
-    except ValueError:
-        raise ValueError(
-            f"{name!r} must hold matrices of one size, got matrices or rows of "
-            "different lengths."
-        ) from None
-    if given.dtype.kind not in "fiubO":
-        raise TypeError(
-            f"{name!r} must hold real numbers, got an array of dtype {given.dtype}."
-        )
+    given = real_numbers(name, X, "hold matrices of one size, got matrices or rows of")
     if given.ndim != 3 or given.shape[1] != given.shape[2] or 0 in given.shape:
         hint = ""
         if given.ndim == 2 and given.shape[0] == given.shape[1]:
             hint = f" A single matrix becomes a stack as {name}[None]."
         raise ValueError(
             f"{name!r} must be a stack of square matrices, of shape (n, d, d), or of "
-            f"several a sample, (n, r, d, d), got shape {given.shape}.{hint}"
+            f"several per sample, (n, r, d, d), got shape {given.shape}.{hint}"
         )
-    dtype = np.float32 if given.dtype == np.float32 else np.float64
-    try:
-        stack: Array = given.astype(dtype, copy=False)
-    except (TypeError, ValueError) as error:
-        raise TypeError(f"{name!r} must hold real numbers: {error}.") from None
+    stack = as_floats(name, given)
     if not np.isfinite(stack).all():
         i, r, c = np.argwhere(~np.isfinite(stack))[0]
         raise ValueError(
@@ -238,26 +220,3 @@ def lower(stack: Array) -> Array:
     """
     r, c = np.tril_indices(stack.shape[1])
     return stack[:, r, c]
-
-
-def pack(rows: Array, lanes: int) -> Array:
-    """Return rows in groups of lanes, entry by entry, the last filled with row 0.
-
-    Parameters
-    ----------
-    rows : ndarray of shape (k, m)
-        Rows.
-    lanes : int
-        Rows in a group.
-
-    Returns
-    -------
-    ndarray of shape (ceil(k / lanes), m, lanes)
-        Entry [p, e, q] is rows[p * lanes + q, e].
-    """
-    k, m = rows.shape
-    n_panels = -(-k // lanes)
-    full = np.empty((n_panels * lanes, m))
-    full[:k] = rows
-    full[k:] = rows[0]
-    return np.ascontiguousarray(full.reshape(n_panels, lanes, m).transpose(0, 2, 1))

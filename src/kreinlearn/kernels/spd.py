@@ -31,16 +31,18 @@ that is not positive definite to working precision. A ``ridge`` makes it so, by 
 """
 
 import math
-from typing import Any
+from functools import partial
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, DTypeLike
 
 from kreinlearn._typing import Array
 from kreinlearn._validation import check_choice
+from kreinlearn.kernels import _forms as forms
 from kreinlearn.kernels import _spd_stacks as stacks
-from kreinlearn.kernels._pairs import compare, positive_or
-from kreinlearn.kernels._spd_pairs import affine_invariant, stein
+from kreinlearn.kernels._pairs import between_rows
+from kreinlearn.kernels._records import Function, Grid, Kernel, Measure, median_of
+from kreinlearn.kernels._spd_pairs import affine_distances, stein_distances
 
 __all__ = [
     "spd_affine_invariant",
@@ -48,9 +50,10 @@ __all__ = [
     "spd_euclid",
     "spd_log_euclid",
     "spd_stein",
+    "spd_widths",
 ]
 
-METRICS = ("affine_invariant", "log_euclid", "euclid", "stein")
+SPD_METRICS = ("affine_invariant", "log_euclid", "euclid", "stein")
 
 
 def spd_distances(
@@ -116,26 +119,29 @@ def spd_distances(
     >>> [float(np.exp(-D / sigma**2)[0, 1].round(3)) for sigma in (1, 2, 4)]
     [0.135, 0.607, 0.882]
     """
-    check_choice("metric", metric, METRICS)
-    if _has_regions(X):
+    check_choice("metric", metric, SPD_METRICS)
+    if len(_shape(X)) == 4:  # several matrices per sample
         return _over_regions(X, Y, metric, ridge)
     S, T, dtype = stacks.check_stacks(X, Y, stacks.check_ridge(ridge))
     if metric in ("euclid", "log_euclid"):
-        flat = _flat_logarithms if metric == "log_euclid" else _flat
-        rows = flat("X", S, dtype)
-        others = None if T is None else flat("Y", T, dtype)
-        return compare(rows, others, "square", "identity")
+        rows = _flat("X", S, metric, dtype)
+        others = None if T is None else _flat("Y", T, metric, dtype)
+        return between_rows(rows, others, "square", forms.identity)
     if metric == "stein":
-        return stein(S, T, dtype)
-    return affine_invariant(S, T, dtype)
+        return stein_distances(S, T, dtype)
+    return affine_distances(S, T, dtype)
 
 
-def _has_regions(X: ArrayLike) -> bool:
-    """Tell whether samples have several matrices each."""
+def _shape(X: ArrayLike) -> tuple[int, ...]:
     try:
-        return np.ndim(X) == 4
+        return np.shape(X)
     except ValueError:  # of different lengths, which is told elsewhere
-        return False
+        return ()
+
+
+def _rows_in(X: ArrayLike) -> int:
+    """Return the number of rows of all matrices of one sample."""
+    return math.prod(_shape(X)[1:-1])
 
 
 def _over_regions(
@@ -161,29 +167,22 @@ def _over_regions(
     return D
 
 
-def _flat(name: str, S: Array, dtype: Any) -> Array:
-    """Return matrices as rows of their entries."""
-    stacks.factors(name, S)
+def _flat(name: str, S: Array, metric: str, dtype: DTypeLike) -> Array:
+    """Return matrices, or their logarithms, as rows of their entries."""
+    if metric == "log_euclid":
+        S = stacks.logarithms(name, S)
+    else:
+        stacks.factors(name, S)
     return S.reshape(len(S), -1).astype(dtype, copy=False)
-
-
-def _flat_logarithms(name: str, S: Array, dtype: Any) -> Array:
-    """Return logarithms of matrices as rows of their entries."""
-    return stacks.logarithms(name, S).reshape(len(S), -1).astype(dtype, copy=False)
 
 
 def _gaussian(
     X: ArrayLike, Y: ArrayLike | None, metric: str, sigma: float | None, ridge: float
 ) -> Array:
     """Return exp(-D / sigma^2), made in the place of D."""
-    width = None if sigma is None else positive_or("sigma", sigma, 1.0)
-    K = spd_distances(X, Y, metric=metric, ridge=ridge)
-    if width is None:
-        width = math.sqrt(math.prod(np.shape(X)[1:-1]))
-    with np.errstate(over="ignore"):  # exp(-inf) is 0, which is meant
-        K /= width
-        K /= -width
-        return np.exp(K, out=K)
+    finish = forms.wide_gaussian(_rows_in(X), sigma)
+    D = spd_distances(X, Y, metric=metric, ridge=ridge)
+    return finish(D, out=D)
 
 
 def spd_euclid(
@@ -374,3 +373,51 @@ def spd_stein(
            [0.64, 1.  ]])
     """
     return _gaussian(X, Y, "stein", sigma, ridge)
+
+
+def spd_widths(D: Array) -> list[float]:
+    """Return the widths that are tried for a Gaussian of squared distances.
+
+    Parameters
+    ----------
+    D : ndarray of shape (n_samples, n_samples)
+        Squared distances between training samples, symmetric; at most 200 evenly
+        spaced samples are used.
+
+    Returns
+    -------
+    list of float
+        Multiples of the root of the median.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kreinlearn.kernels import spd_widths
+    >>> spd_widths(np.array([[0.0, 4.0], [4.0, 0.0]]))
+    [2.0, 4.0, 8.0, 16.0, 32.0]
+    """
+    middle = median_of(D, is_squared=True)
+    return [width * middle for width in SPD_GRID.values]
+
+
+# Wider than between rows: on a training half of faces, the held-out log-loss at two
+# and four times the median is below that at the median.
+SPD_GRID = Grid("sigma", (1.0, 2.0, 4.0, 8.0, 16.0))
+
+
+def _spd_record(function: Function, distance: str, is_definite: bool = False) -> Kernel:
+    """Return the record of a Gaussian of a distance."""
+    name = function.__name__
+    squares = partial(spd_distances, metric=name.removeprefix("spd_"))
+    measure = Measure(distance, squares, _rows_in, ("ridge",), is_squared=True)
+    about = (measure, forms.wide_gaussian, SPD_GRID)
+    return Kernel(name, function, *about, "matrices", is_definite)
+
+
+SPD_KERNELS = (
+    _spd_record(spd_affine_invariant, "squared affine-invariant distance"),
+    _spd_record(spd_euclid, "squared Frobenius distance", True),
+    _spd_record(spd_log_euclid, "squared log-Euclidean distance", True),
+    _spd_record(spd_stein, "S-divergence"),
+)
+"""All kernels between positive definite matrices."""

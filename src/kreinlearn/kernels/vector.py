@@ -14,12 +14,15 @@ cancel: the error is some 1e-15 (|x|^2 + |z|^2) in float64 and 1e-6 (|x|^2 + |z|
 float32, with norms taken from the mean sample.
 """
 
+from functools import partial
+
 from numpy.typing import ArrayLike
 
 from kreinlearn._typing import Array
-from kreinlearn.kernels import _forms
-from kreinlearn.kernels._pairs import check_pair, check_rows, compare
+from kreinlearn.kernels import _forms as forms
+from kreinlearn.kernels._pairs import between_rows, check_rows
 from kreinlearn.kernels._products import linear, polynomial, tanh
+from kreinlearn.kernels._records import Grid, Kernel, Measure
 
 __all__ = [
     "check_rows",
@@ -64,8 +67,7 @@ def rbf(
     array([[1.    , 0.7788],
            [0.7788, 1.    ]])
     """
-    X, Y = check_pair(X, Y)
-    return compare(X, Y, *_forms.rbf(X.shape[1], sigma))
+    return between_rows(X, Y, "square", forms.gaussian, sigma)
 
 
 def laplacian(
@@ -96,8 +98,7 @@ def laplacian(
     array([[1.    , 0.6065],
            [0.6065, 1.    ]])
     """
-    X, Y = check_pair(X, Y)
-    return compare(X, Y, *_forms.laplacian(X.shape[1], sigma))
+    return between_rows(X, Y, "absolute", forms.exponential, sigma)
 
 
 def tl1(
@@ -142,8 +143,7 @@ def tl1(
            [0.75, 1.5 , 0.25],
            [0.  , 0.25, 1.5 ]])
     """
-    X, Y = check_pair(X, Y)
-    return compare(X, Y, *_forms.tl1(X.shape[1], tau, ratio))
+    return between_rows(X, Y, "absolute", forms.truncated, tau, ratio)
 
 
 def gaussian_difference(
@@ -190,9 +190,9 @@ def gaussian_difference(
     array([[ 0.5   , -0.1656],
            [-0.1656,  0.5   ]])
     """
-    X, Y = check_pair(X, Y)
-    form = _forms.gaussian_difference(X.shape[1], sigma_narrow, sigma_wide, weight)
-    return compare(X, Y, *form)
+    return between_rows(
+        X, Y, "square", forms.difference, sigma_narrow, sigma_wide, weight
+    )
 
 
 def epanechnikov(
@@ -229,8 +229,7 @@ def epanechnikov(
            [0.75, 1.  , 0.  ],
            [0.  , 0.  , 1.  ]])
     """
-    X, Y = check_pair(X, Y)
-    return compare(X, Y, *_forms.epanechnikov(X.shape[1], sigma))
+    return between_rows(X, Y, "square", forms.parabola, sigma)
 
 
 def log(X: ArrayLike, Y: ArrayLike | None = None, *, degree: float = 2.0) -> Array:
@@ -266,8 +265,7 @@ def log(X: ArrayLike, Y: ArrayLike | None = None, *, degree: float = 2.0) -> Arr
     array([[ 0.    ],
            [-1.0986]])
     """
-    X, Y = check_pair(X, Y)
-    return compare(X, Y, *_forms.log(X.shape[1], degree))
+    return between_rows(X, Y, "square", forms.negative_log, degree)
 
 
 def power(X: ArrayLike, Y: ArrayLike | None = None, *, degree: float = 1.0) -> Array:
@@ -302,5 +300,49 @@ def power(X: ArrayLike, Y: ArrayLike | None = None, *, degree: float = 1.0) -> A
     array([[-5.],
            [-3.]])
     """
-    X, Y = check_pair(X, Y)
-    return compare(X, Y, *_forms.power(X.shape[1], degree))
+    return between_rows(X, Y, "square", forms.negative_power, degree)
+
+
+STORED_FEATURES = 32
+"""With fewer features, measure and form together are as fast as the form alone.
+
+Summing 16 features takes as long as reading a stored sum from memory. At 60 features a
+stored measure takes half the time for `tl1`, at 200 a fifth.
+"""
+
+
+def _n_features(X: ArrayLike) -> int:
+    return check_rows("X", X).shape[1]
+
+
+def _summed(
+    name: str, sums: str, metric: str | None = None, is_squared: bool = False
+) -> Measure:
+    """Return a measure between rows that is a sum over their features."""
+    function = partial(between_rows, sums=sums, form=forms.identity)
+    about = (is_squared, metric, sums, STORED_FEATURES)
+    return Measure(name, function, _n_features, (), *about)
+
+
+L1 = _summed("L1 distance", "absolute", "cityblock")
+SQUARES = _summed("squared Euclidean distance", "square", "euclidean", True)
+PRODUCTS = _summed("inner product", "product")
+
+# On training halves of sixteen small data sets, cross-validation chose ratios below 0.3
+# in one case of six.
+RATIOS = Grid("ratio", (0.1, 0.2, 0.3, 0.5, 0.7, 0.9), 0.7, False, ("tau",))
+ROW_WIDTHS = Grid("sigma", (0.25, 0.5, 1.0, 2.0, 4.0), 1.0)
+
+ROW_KERNELS = (
+    Kernel("epanechnikov", epanechnikov, SQUARES, forms.parabola, ROW_WIDTHS),
+    Kernel("gaussian_difference", gaussian_difference, SQUARES, forms.difference),
+    Kernel("laplacian", laplacian, L1, forms.exponential, ROW_WIDTHS, is_definite=True),
+    Kernel("linear", linear, PRODUCTS, forms.identity, is_definite=True),
+    Kernel("log", log, SQUARES, forms.negative_log),
+    Kernel("polynomial", polynomial, PRODUCTS, forms.raised),
+    Kernel("power", power, SQUARES, forms.negative_power),
+    Kernel("rbf", rbf, SQUARES, forms.gaussian, ROW_WIDTHS, is_definite=True),
+    Kernel("tanh", tanh, PRODUCTS, forms.squashed),
+    Kernel("tl1", tl1, L1, forms.truncated, RATIOS),
+)
+"""All kernels between rows."""

@@ -6,22 +6,22 @@ One row matrix meets a whole panel at once, and every inner loop runs over the l
 so that all of them use vector instructions; LAPACK, which takes one small matrix after
 the other, spends most of its time on overhead.
 
-Only ``spd`` imports this module, when a distance is first asked for, because importing
-numba takes longer than the rest of the package.
+Imported when a distance is first asked for, because importing numba takes longer than
+the rest of the package.
 """
 
 import math
 from typing import Any
 
 import numpy as np
-from numba import config, njit
+from numba import njit
 
 # Division by zero gives inf, as in NumPy: the check for it would stop vectorization.
 _LANES: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
 # Where a fused multiply-add may replace a product and a sum.
 _FUSED: dict[str, Any] = {**_LANES, "fastmath": {"contract"}}
 
-NEGLIGIBLE = 1e-16
+NEGLIGIBLE_LINK = 1e-16
 """Squared superdiagonal, relative to the eigenvalue beside it, that counts as 0.
 
 Setting it to 0 changes the sum of a smooth function of the eigenvalues by a term that
@@ -55,13 +55,11 @@ def _whiten(M, L, panel):
     d, _, lanes = M.shape
     for c in range(d):
         for r in range(c):
-            for q in range(lanes):
-                M[c, r, q] = 0.0
+            M[c, r] = 0.0
         for r in range(c, d):
             at = r * (r + 1) // 2 + c
             target = M[c, r]
-            for q in range(lanes):
-                target[q] = panel[at, q]
+            target[:] = panel[at]
             for s in range(c, r):
                 factor = L[r, s]
                 source = M[c, s]
@@ -95,8 +93,7 @@ def _bidiagonalize(M, squares, links, scales, work):
         # From the left: column k to a multiple of a unit vector.
         v = M[k]
         square = squares[k]
-        for q in range(lanes):
-            square[q] = 0.0
+        square[:] = 0.0
         for r in range(k, d):
             for q in range(lanes):
                 square[q] += v[r, q] * v[r, q]
@@ -106,8 +103,7 @@ def _bidiagonalize(M, squares, links, scales, work):
         for c in range(k + 1, d):
             column = M[c]
             sums = work[0]
-            for q in range(lanes):
-                sums[q] = 0.0
+            sums[:] = 0.0
             for r in range(k, d):
                 for q in range(lanes):
                     sums[q] += v[r, q] * column[r, q]
@@ -119,17 +115,14 @@ def _bidiagonalize(M, squares, links, scales, work):
 
         # From the right: the rest of row k.
         link = links[k]
-        for q in range(lanes):
-            link[q] = 0.0
+        link[:] = 0.0
         for c in range(k + 1, d):
             for q in range(lanes):
                 link[q] += M[c, k, q] * M[c, k, q]
         if k == d - 2:
             continue
         _reflect(M[k + 1, k], link, scales)
-        for r in range(k + 1, d):
-            for q in range(lanes):
-                work[r, q] = 0.0
+        work[k + 1 : d] = 0.0
         for c in range(k + 1, d):
             column = M[c]
             for r in range(k + 1, d):
@@ -151,18 +144,15 @@ def _bound(squares, links, m, bounds, work):
 
     It is the step that Laguerre's method would take from 0 towards the smallest root
     of the characteristic polynomial. That needs the sums of 1 / eigenvalue and of
-    1 / eigenvalue^2, which follow from differentiating the recurrence of `_step`
+    1 / eigenvalue^2, which follow from differentiating the recurrence of `_shift`
     twice with respect to the shift. No term is subtracted from another.
     """
     value, slope, curve = work[0], work[1], work[2]
     first, second = work[3], work[4]
     lanes = bounds.size
-    for q in range(lanes):
-        value[q] = squares[0, q]
-        slope[q] = 1.0
-        curve[q] = 0.0
-        first[q] = 0.0
-        second[q] = 0.0
+    value[:] = squares[0]
+    slope[:] = 1.0
+    work[2:5] = 0.0
     for i in range(m - 1):
         link = links[i]
         following = squares[i + 1]
@@ -188,7 +178,7 @@ def _bound(squares, links, m, bounds, work):
 
 
 @njit(**_FUSED)
-def _step(squares, links, m, shifts, new_squares, new_links, pivot, least):
+def _shift(squares, links, m, shifts, new_squares, new_links, pivot, least):
     """Take one dqds step, which subtracts a shift from all eigenvalues.
 
     ``least`` is set to the smallest pivot, below 0 if the shift was too large.
@@ -211,8 +201,7 @@ def _step(squares, links, m, shifts, new_squares, new_links, pivot, least):
             pivot[q] = pivot[q] * ratio - shifts[q]
             least[q] = least[q] if least[q] < pivot[q] else pivot[q]
     last = new_squares[m - 1]
-    for q in range(lanes):
-        last[q] = pivot[q]
+    last[:] = pivot
 
 
 @njit(**_FUSED)
@@ -240,21 +229,19 @@ def _eigenvalues(squares, links, new_squares, new_links, values, work):
     """
     d, lanes = squares.shape
     total, shifts, damping, left = work[5], work[6], work[7], work[8]
-    for q in range(lanes):
-        total[q] = 0.0
+    total[:] = 0.0
     # A decoupled part would never learn of a shift. This moves no eigenvalue.
     for i in range(d - 1):
         for q in range(lanes):
             floor = 1e-32 * squares[i, q] + TINY
             links[i, q] = links[i, q] if links[i, q] > floor else floor
     for m in range(d, 1, -1):
-        for q in range(lanes):
-            damping[q] = SAFETY
+        damping[:] = SAFETY
         for step in range(STEPS + 1):
             link = links[m - 2]
             last = squares[m - 1]
             for q in range(lanes):
-                left[q] = link[q] - NEGLIGIBLE * (total[q] + last[q])
+                left[q] = link[q] - NEGLIGIBLE_LINK * (total[q] + last[q])
                 shifts[q] = left[q]
                 link[q] = link[q] if left[q] > 0.0 else TINY
             if _largest(shifts) <= 0.0:
@@ -264,7 +251,7 @@ def _eigenvalues(squares, links, new_squares, new_links, values, work):
             _bound(squares, links, m, shifts, work)
             for q in range(lanes):
                 shifts[q] = damping[q] * shifts[q] if left[q] > 0.0 else 0.0
-            _step(squares, links, m, shifts, new_squares, new_links, work[0], work[1])
+            _shift(squares, links, m, shifts, new_squares, new_links, work[0], work[1])
             least = work[1]
             for q in range(lanes):
                 left[q] = -least[q]
@@ -410,8 +397,7 @@ def stein(out, S, pivots, panels, panel_pivots):
                 for q in range(lanes):
                     mean[s, q] = entry + 0.5 * panels[p, s, q]
             _eliminate(mean, d)
-            for q in range(lanes):
-                total[q] = 0.0
+            total[:] = 0.0
             for r in range(d):
                 pivot = pivots[i, r]
                 middle = mean[r * (r + 1) // 2 + r]
@@ -421,8 +407,3 @@ def stein(out, S, pivots, panels, panel_pivots):
             for q in range(lanes):
                 half = 0.5 * total[q]
                 out[i, p * lanes + q] = half if half > 0.0 else 0.0
-
-
-def n_threads():
-    """Return the number of threads that numba would use."""
-    return config.NUMBA_NUM_THREADS

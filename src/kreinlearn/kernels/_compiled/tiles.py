@@ -1,0 +1,238 @@
+"""Compiled tiles: sums over the features of two rows, finished while in cache.
+
+``fill`` walks over the output in tiles. For each tile it sums ``|x - y|``,
+``(x - y)^2`` or ``x y`` over the features (or takes products that BLAS has stored),
+turns the sums into kernel values, and writes them to the output, and for a symmetric
+matrix to their mirror image too. The output is touched once.
+
+Letters: ``X`` (n, m) holds the rows; ``panels`` (p, m, width) holds the other rows,
+one vector of ``width`` of them after another, feature by feature; ``out`` (n, k).
+
+Imported when a kernel is first called, because importing numba takes longer than the
+rest of the package.
+"""
+
+import math
+
+import numpy as np
+from numba import config, njit
+
+from kreinlearn.kernels._compiled.generator import (
+    HEIGHT,
+    PLAIN,
+    add_absolutes,
+    add_products,
+    add_squares,
+)
+
+FEATURES_AT_ONCE = 128
+"""Features summed before the partial sum is put away.
+
+A panel of 128 x 64 bytes stays in the first-level cache, and rounding errors grow with
+128 + m / 128 instead of m.
+"""
+
+ABSOLUTE, SQUARE, PRODUCT, STORED, STORED_SQUARE = range(5)
+SUMS = ("absolute", "square", "product", "stored", "stored square")
+
+IDENTITY, HINGE, EXPONENTIAL, DIFFERENCE, LOG, POWER, POLYNOMIAL, TANH = range(8)
+FINISHES = "identity hinge exponential difference log power polynomial tanh".split()
+
+
+# -- sums ------------------------------------------------------------------------------
+
+
+@njit
+def sum_tile(tile, X, panels, sums, i0, i1, j0, j1):
+    """Sum over the features, for rows i0 to i1 against columns j0 to j1."""
+    m = X.shape[1]
+    width = panels.shape[2]
+    for start in range(0, m, FEATURES_AT_ONCE):
+        stop = min(start + FEATURES_AT_ONCE, m)
+        for c in range(0, j1 - j0, width):
+            p = (j0 + c) // width
+            for r in range(0, i1 - i0, HEIGHT):
+                if sums == ABSOLUTE:
+                    add_absolutes(X, i0 + r, panels, p, start, stop, tile, r, c)
+                elif sums == SQUARE:
+                    add_squares(X, i0 + r, panels, p, start, stop, tile, r, c)
+                else:
+                    add_products(X, i0 + r, panels, p, start, stop, tile, r, c)
+
+
+@njit
+def _load_tile(tile, stored, xx, yy, sums, i0, i1, j0, j1, is_symmetric):
+    """Take what is stored; |x - y|^2 = |x|^2 + |y|^2 - 2 <x, y> if asked."""
+    zero = stored.dtype.type(0)
+    two = stored.dtype.type(2)
+    for i in range(i0, i1):
+        for j in range(j0, j1):
+            tile[i - i0, j - j0] = stored[i, j]
+        if sums == STORED_SQUARE:
+            for j in range(j0, j1):
+                square = xx[i] + yy[j] - two * tile[i - i0, j - j0]
+                tile[i - i0, j - j0] = square if square > zero else zero
+            if is_symmetric and j0 <= i < j1:
+                tile[i - i0, i - j0] = zero
+
+
+# -- from sums to kernel values --------------------------------------------------------
+# The parameters are float64, hence float32 sums are finished in float64 and rounded
+# once, except in `_hinge`, where nothing is lost.
+
+_LOG2_E = 1.0 / math.log(2.0)
+_LN2_HIGH = 6.93147180369123816490e-01  # leading bits of log(2): k * _LN2_HIGH is exact
+_LN2_LOW = 1.90821492927058770002e-10  # the rest
+_ROUND = 1.5 * 2.0**52  # adding it leaves the nearest integer in the low bits
+_SMALLEST = -708.0  # below, exp gives a denormal number and we give 0
+_C2, _C3, _C4, _C5, _C6, _C7, _C8, _C9, _C10, _C11, _C12, _C13 = (
+    1.0 / math.factorial(k) for k in range(2, 14)
+)
+
+
+@njit(fastmath={"contract"})
+def _exp(x):
+    """Return exp(x) for x <= 0, to two units in the last place.
+
+    In plain arithmetic, so that loops over it use vector instructions; `math.exp` is
+    a call for each number, and several times slower.
+    """
+    z = x if x > _SMALLEST else _SMALLEST
+    # x = k log(2) + r with |r| <= log(2) / 2; exp(r) from its series; 2^k from bits
+    shifted = z * _LOG2_E + _ROUND
+    k = shifted - _ROUND
+    r = (z - k * _LN2_HIGH) - k * _LN2_LOW
+    s = _C12 + r * _C13
+    s = _C10 + r * (_C11 + r * s)
+    s = _C8 + r * (_C9 + r * s)
+    s = _C6 + r * (_C7 + r * s)
+    s = _C4 + r * (_C5 + r * s)
+    s = _C2 + r * (_C3 + r * s)
+    s = 1.0 + (r + r * r * s)
+    bits = (np.float64(shifted).view(np.int64) + 1023) << 52
+    return s * np.int64(bits).view(np.float64) if x > _SMALLEST else 0.0
+
+
+@njit
+def _hinge(values, a, b):
+    """Replace d by max(a - b d, 0), rounded alike wherever the number stands."""
+    zero = values.dtype.type(0)
+    a = values.dtype.type(a)
+    b = values.dtype.type(b)
+    for j in range(values.size):
+        value = a - b * values[j]
+        values[j] = value if value > zero else zero
+
+
+@njit(fastmath={"contract"})
+def _exponential(values, a):
+    """Replace d by exp(-a d)."""
+    for j in range(values.size):
+        values[j] = _exp(-a * values[j])
+
+
+@njit(fastmath={"contract"})
+def _difference(values, a, b, c):
+    """Replace d by exp(-a d) - c exp(-b d)."""
+    for j in range(values.size):
+        values[j] = _exp(-a * values[j]) - c * _exp(-b * values[j])
+
+
+@njit
+def _raise(values, a):
+    """Replace d by d^a."""
+    if a == 0.5:
+        for j in range(values.size):
+            values[j] = math.sqrt(values[j])
+    elif a != 1.0:
+        for j in range(values.size):
+            values[j] = values[j] ** a
+
+
+@njit
+def finish_row(values, codes):
+    """Turn a row of sums into a row of kernel values, in place."""
+    _, finish, a, b, c = codes
+    if finish == HINGE:
+        _hinge(values, a, b)
+    elif finish == EXPONENTIAL:
+        _exponential(values, a)
+    elif finish == DIFFERENCE:
+        _difference(values, a, b, c)
+    elif finish == POWER or finish == LOG:
+        _raise(values, a)
+        for j in range(values.size):
+            value = values[j] if finish == POWER else math.log1p(values[j])
+            values[j] = 0.0 - value  # not -value, which turns 0 into -0
+    elif finish == POLYNOMIAL:
+        degree = int(c)
+        for j in range(values.size):
+            values[j] = (a * values[j] + b) ** degree
+    elif finish == TANH:
+        for j in range(values.size):
+            values[j] = math.tanh(a * values[j] + b)
+
+
+# -- the walk over the output ----------------------------------------------------------
+
+
+# Not parallel=True: its thread pool keeps spinning after a loop, and so does that of
+# BLAS; on a machine with few cores a program that uses one after the other loses
+# milliseconds at each turn. Several Python threads call this for bands of rows instead.
+@njit(cache=not PLAIN, nogil=True)
+def fill(out, stored, X, panels, xx, yy, codes, mirror, tile_shape, first, last):
+    """Fill rows of the output with kernel values, tile by tile.
+
+    Parameters
+    ----------
+    out : ndarray of shape (n, k)
+        The output.
+    stored : ndarray of shape (n, k)
+        For the stored sums, the sums or inner products; may be the output itself.
+    X : ndarray of shape (n, m)
+        The rows, in C order.
+    panels : ndarray of shape (p, m, width)
+        The other rows, packed, filled up to a multiple of width; not used for the
+        stored sums.
+    xx, yy : ndarray of shape (n,) and (k,)
+        Squared norms, used for stored squares only.
+    codes : tuple
+        Sums and finish, as `codes` gives them.
+    mirror : bool
+        Compute the upper half only and copy it to the lower. Asks for square tiles.
+    tile_shape : tuple of int
+        Rows and columns of a tile, multiples of HEIGHT and of width.
+    first, last : int
+        Which rows of tiles to fill, from first to last - 1.
+    """
+    n, k = out.shape
+    sums, (tile_rows, tile_cols) = codes[0], tile_shape
+    tile = np.empty((tile_rows, tile_cols), out.dtype)
+    for i0 in range(first * tile_rows, min(last * tile_rows, n), tile_rows):
+        i1 = min(i0 + tile_rows, n)
+        for j0 in range(i0 if mirror else 0, k, tile_cols):
+            j1 = min(j0 + tile_cols, k)
+            if sums == STORED or sums == STORED_SQUARE:
+                _load_tile(tile, stored, xx, yy, sums, i0, i1, j0, j1, mirror)
+            else:
+                sum_tile(tile, X, panels, sums, i0, i1, j0, j1)
+            for i in range(i0, i1):
+                finish_row(tile[i - i0, : j1 - j0], codes)
+                for j in range(j0, j1):
+                    out[i, j] = tile[i - i0, j - j0]
+            if mirror:
+                for j in range(j0, j1):
+                    for i in range(i0, min(i1, j)):
+                        out[j, i] = tile[i - i0, j - j0]
+
+
+def codes(
+    sums: str, finish: str, a: float, b: float, c: float
+) -> tuple[int, int, float, float, float]:
+    """Return sums and a finish with its parameters as compiled code takes them."""
+    return SUMS.index(sums), FINISHES.index(finish), float(a), float(b), float(c)
+
+
+def n_threads():
+    """Return the number of threads that numba would use."""
+    return config.NUMBA_NUM_THREADS

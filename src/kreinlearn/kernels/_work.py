@@ -1,0 +1,83 @@
+"""Pieces of work in several threads, which end with the call.
+
+No pool is left that would spin, or be missing in a forked process.
+"""
+
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TypeVar
+
+SHARES = 8
+"""Pieces a thread gets on average; more are a better balance, fewer are fewer calls."""
+
+Item = TypeVar("Item")
+Place = TypeVar("Place")
+
+
+def share_out(work: Callable[[int, int], None], n_items: int, n_threads: int) -> None:
+    """Do numbered pieces of work in several threads.
+
+    Parameters
+    ----------
+    work : callable
+        ``work(first, last)`` does the pieces first to last - 1. It should let go of
+        the GIL.
+    n_items : int
+        Number of pieces.
+    n_threads : int
+        Number of threads.
+    """
+    step = max(1, n_items // (n_threads * SHARES)) if n_threads > 1 else n_items
+    parts = [(i, min(i + step, n_items)) for i in range(0, n_items, step)]
+    n_threads = min(n_threads, len(parts))
+    rooms = range(2 * n_threads)
+    in_order(lambda part, _: work(*part), lambda *_: None, parts, rooms, n_threads)
+
+
+def in_order(
+    work: Callable[[Item, Place], None],
+    finish: Callable[[Item, Place], None],
+    items: Iterable[Item],
+    rooms: Sequence[Place],
+    n_threads: int,
+) -> None:
+    """Do pieces of work in several threads, and finish them in the order they have.
+
+    Parameters
+    ----------
+    work : callable
+        ``work(item, room)`` does one piece, in a room that no other has at the time.
+        It should let go of the GIL.
+    finish : callable
+        ``finish(item, room)`` follows, for one item at a time, in their order.
+    items : iterable
+        The pieces.
+    rooms : sequence
+        What pieces are done in, at least one; a piece keeps its room until it is
+        finished.
+    n_threads : int
+        Number of threads that work.
+    """
+    if n_threads == 1:
+        for item in items:
+            work(item, rooms[0])
+            finish(item, rooms[0])
+        return
+    free = list(rooms)
+    started: deque[tuple[Item, Place, Future[None]]] = deque()
+
+    def finish_first() -> None:
+        item, room, done = started.popleft()
+        done.result()
+        finish(item, room)
+        free.append(room)
+
+    with ThreadPoolExecutor(n_threads) as pool:
+        for item in items:
+            if not free:
+                finish_first()
+            room = free.pop()
+            started.append((item, room, pool.submit(work, item, room)))
+        while started:
+            finish_first()
