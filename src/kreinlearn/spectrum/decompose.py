@@ -22,25 +22,6 @@ TAU_MARGIN = 1.01
 """The paper asks for tau > -mu_n: this much more."""
 
 
-def zero_threshold(mu: Array, n: int) -> float:
-    """Return the size below which an eigenvalue is zero to rounding.
-
-    Parameters
-    ----------
-    mu : ndarray
-        Eigenvalues.
-    n : int
-        Size of the matrix.
-
-    Returns
-    -------
-    float
-        Largest modulus times n times the spacing of the precision.
-    """
-    eps = np.finfo(mu.dtype).eps
-    return float(np.abs(mu).max(initial=0.0) * n * eps)
-
-
 @dataclass(frozen=True)
 class Spectrum:
     """Eigenvalues (ascending) and eigenvectors of a symmetric matrix.
@@ -58,8 +39,12 @@ class Spectrum:
 
     @property
     def zero(self) -> float:
-        """Size below which an eigenvalue is zero to rounding."""
-        return zero_threshold(self.values, self.vectors.shape[0])
+        """Size up to which an eigenvalue is zero to rounding.
+
+        The largest modulus times n times the spacing of the precision.
+        """
+        largest, eps = np.abs(self.values).max(initial=0.0), np.finfo(self.values.dtype)
+        return float(largest * self.vectors.shape[0] * eps.eps)
 
     @property
     def signature(self) -> tuple[int, int, int]:
