@@ -270,18 +270,7 @@ class Multinomial:
 
 
 def loss_for(multinomial: bool) -> Loss:
-    """Return the loss of a fit.
-
-    Parameters
-    ----------
-    multinomial : bool
-        Whether all columns belong to one problem.
-
-    Returns
-    -------
-    Loss
-        Multinomial or logistic.
-    """
+    """Return the multinomial or the logistic loss."""
     return Multinomial() if multinomial else Logistic()
 
 
@@ -317,8 +306,8 @@ def log_probabilities(scores: Array, link: Link) -> Array:
     scores : ndarray of shape (n, k)
         Scores.
     link : {"logistic", "multinomial", "ovr"}
-        Two classes, one model of all classes, or one model a class; the last are
-        scaled to sum to one.
+        Two classes, one model of all classes, or one model per class; the last
+        are scaled to sum to one.
 
     Returns
     -------

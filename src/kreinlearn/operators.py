@@ -14,7 +14,7 @@ __all__ = ["Blocked", "Dense", "Symmetric", "gemm"]
 WIDENED_ROWS = 64
 """Rows of a single precision matrix that are widened at once."""
 SYMV_COLUMNS = 4
-"""Up to this many columns are multiplied one by one: faster at all n from 1000."""
+"""Up to this many columns are multiplied one by one: faster for n of 1000 or more."""
 DIAGONAL = 64
 """Samples whose matrix is computed at once for the sake of its diagonal."""
 
@@ -190,20 +190,7 @@ class Blocked:
 
 
 def stored(K: Symmetric, what: str) -> Array:
-    """Return a stored matrix, or raise.
-
-    Parameters
-    ----------
-    K : Symmetric
-        Similarities.
-    what : str
-        What needs them stored, for the message.
-
-    Returns
-    -------
-    ndarray of shape (n, n)
-        The matrix.
-    """
+    """Return a stored matrix, or raise with a message on what needs it stored."""
     if isinstance(K, Dense):
         return K.K
     raise MemoryError(
@@ -214,16 +201,5 @@ def stored(K: Symmetric, what: str) -> Array:
 
 
 def dense_bytes(K: Symmetric) -> int:
-    """Return the bytes that the whole matrix takes.
-
-    Parameters
-    ----------
-    K : Symmetric
-        Similarities.
-
-    Returns
-    -------
-    int
-        Bytes.
-    """
+    """Return the number of bytes that the whole matrix takes."""
     return K.shape[0] * K.shape[1] * K.dtype.itemsize

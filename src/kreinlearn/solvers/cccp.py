@@ -126,7 +126,7 @@ class CCCP:
         """
         rng = np.random.default_rng() if rng is None else rng
         w = self.start(problem, rng) if w0 is None else np.array(w0, dtype=float)
-        value, crit = problem.value(w), _largest(problem.grad(w))
+        value, crit = problem.value(w), _largest_entry(problem.grad(w))
         limit, floor = OVERSHOT * max(1.0, abs(value)), -SUNK * max(1.0, abs(value))
         best = (value if value >= 0 else np.inf, w)
         rows: list[Row] = []
@@ -150,10 +150,10 @@ class CCCP:
                 status = Status.NONFINITE if nonfinite else Status.DIVERGED
                 _report(rows, callback, done.n_iter, new, crit, rate, increased)
                 w = best[1]
-                crit = _largest(problem.grad(w))
+                crit = _largest_entry(problem.grad(w))
                 break
             # Step 15: accept.
-            w, value, crit = done.w, new, _largest(problem.grad(done.w))
+            w, value, crit = done.w, new, _largest_entry(problem.grad(done.w))
             if 0 <= value < best[0]:
                 best = (value, w)
             stop = _report(rows, callback, done.n_iter, value, crit, rate, increased)
@@ -173,7 +173,7 @@ PUBLISHED = {
 """The three procedures of the paper's tables; SGD-I is ``CCCP(inner=SGD())``."""
 
 
-def _largest(gradient: Array) -> float:
+def _largest_entry(gradient: Array) -> float:
     return float(np.abs(gradient).max())
 
 

@@ -153,7 +153,7 @@ def floor(K: Symmetric, level: float, *, max_steps: int, seed: int = 0) -> Floor
     level : float
         The level.
     max_steps : int
-        Most products with K; fewer are made if the end is not in sight.
+        Most products with K; fewer are made where these would not be enough.
     seed : int
         Seed of the random start.
 
