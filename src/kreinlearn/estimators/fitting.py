@@ -18,7 +18,7 @@ from kreinlearn.problem import KreinDual, KreinRisk
 from kreinlearn.solvers.base import Callback, Row, Status
 from kreinlearn.solvers.cccp import CCCP
 from kreinlearn.solvers.newton import DualNewton
-from kreinlearn.spectrum.decompose import SMALL, split
+from kreinlearn.spectrum.decompose import SMALL_MATRIX, split
 from kreinlearn.spectrum.lanczos import floor
 
 LANCZOS_STEPS = 50
@@ -74,7 +74,7 @@ def regime(
     settle every case, but takes longer than the fit.
     """
     limit = lam / (max_weight * loss_for(multinomial).hessian_bound)
-    if isinstance(K, Dense) and K.shape[0] <= SMALL:
+    if isinstance(K, Dense) and K.shape[0] <= SMALL_MATRIX:
         matrix = K.K.astype(float, copy=False)
         mu_min = float(eigvalsh(matrix, subset_by_index=(0, 0))[0])
         return ("unique" if mu_min > -limit else "nonconvex"), mu_min

@@ -30,7 +30,7 @@ from kreinlearn.losses import link_of
 from kreinlearn.operators import Dense, dense_bytes, stored
 from kreinlearn.solvers.base import Status
 from kreinlearn.solvers.cccp import CCCP, PUBLISHED
-from kreinlearn.solvers.monitor import watcher
+from kreinlearn.solvers.monitor import callback_for
 from kreinlearn.solvers.newton import DualNewton
 from kreinlearn.spectrum.modulus import absolute
 
@@ -232,7 +232,7 @@ class KreinLogisticRegression(Probable, ClassifierMixin, BaseEstimator):
     ) -> None:
         K = training_operator(self, X)
         self.operator_ = "dense" if isinstance(K, Dense) else "blocked"
-        watch = watcher(self.verbose)
+        watch = callback_for(self.verbose)
         if watch is not None:
             watch({"operator": self.operator_, "GiB if dense": dense_bytes(K) / 2**30})
         multinomial = self._is_multinomial(solver)

@@ -28,7 +28,7 @@ from kreinlearn.estimators.targets import check_classes, check_weights, normaliz
 from kreinlearn.exceptions import ConvergenceWarning
 from kreinlearn.losses import link_of, log_probabilities
 from kreinlearn.operators import stored
-from kreinlearn.solvers.monitor import watcher
+from kreinlearn.solvers.monitor import callback_for
 from kreinlearn.solvers.newton import DualNewton
 
 ROUNDING = 1e-10
@@ -249,7 +249,7 @@ class KreinLogisticRegressionCV(Probable, ClassifierMixin, BaseEstimator):
         shape = (len(self.kernel_settings_), len(self.norms), len(self.lams_))
         self.scores_ = np.empty((*shape, len(folds)))
         held: dict[tuple[int, int], Held] = {}
-        watch = watcher(self.verbose)
+        watch = callback_for(self.verbose)
         for i, (kernel, params) in enumerate(self.kernel_settings_):
             K = training_operator(self._with(kernel, params), X, warn=False)
             same = len(self.norms) > 1 and positive_definite(

@@ -1,7 +1,7 @@
 """Eigenvalues and positive decompositions of symmetric matrices.
 
 Letters: ``K`` (n, n) symmetric, with eigenvalues mu_1 >= ... >= mu_n, the last of
-which may be negative; ``V`` (n, r) eigenvectors, one a column.
+which may be negative; ``V`` (n, r) eigenvectors, one per column.
 """
 
 from dataclasses import dataclass
@@ -15,30 +15,11 @@ from kreinlearn._validation import check_choice
 from kreinlearn.operators import Dense, Symmetric
 from kreinlearn.spectrum.lanczos import extreme
 
-SMALL = 512
+SMALL_MATRIX = 512
 """Up to this n all eigenvalues cost less than a few dozen Lanczos steps."""
 
 TAU_MARGIN = 1.01
 """The paper asks for tau > -mu_n: this much more."""
-
-
-def zero_threshold(mu: Array, n: int) -> float:
-    """Return the size below which an eigenvalue is zero to rounding.
-
-    Parameters
-    ----------
-    mu : ndarray
-        Eigenvalues.
-    n : int
-        Size of the matrix.
-
-    Returns
-    -------
-    float
-        Largest modulus times n times the spacing of the precision.
-    """
-    eps = np.finfo(mu.dtype).eps
-    return float(np.abs(mu).max(initial=0.0) * n * eps)
 
 
 @dataclass(frozen=True)
@@ -50,29 +31,35 @@ class Spectrum:
     values : ndarray of shape (r,)
         Eigenvalues, the smallest first.
     vectors : ndarray of shape (n, r)
-        Eigenvectors, one a column.
+        Eigenvectors, one per column.
     """
 
     values: Array
     vectors: Array
 
     @property
+    def zero(self) -> float:
+        """Size up to which an eigenvalue is zero to rounding.
+
+        The largest modulus times n times the spacing of the precision.
+        """
+        largest, eps = np.abs(self.values).max(initial=0.0), np.finfo(self.values.dtype)
+        return float(largest * self.vectors.shape[0] * eps.eps)
+
+    @property
     def signature(self) -> tuple[int, int, int]:
         """Numbers of positive, negative and zero eigenvalues."""
-        zero = zero_threshold(self.values, self.vectors.shape[0])
-        positive = int((self.values > zero).sum())
-        negative = int((self.values < -zero).sum())
+        positive = int((self.values > self.zero).sum())
+        negative = int((self.values < -self.zero).sum())
         return positive, negative, len(self.values) - positive - negative
 
     def positive(self) -> "Spectrum":
         """Return the part with positive eigenvalues."""
-        zero = zero_threshold(self.values, self.vectors.shape[0])
-        return self._where(self.values > zero)
+        return self._where(self.values > self.zero)
 
     def negative(self) -> "Spectrum":
         """Return the part with negative eigenvalues."""
-        zero = zero_threshold(self.values, self.vectors.shape[0])
-        return self._where(self.values < -zero)
+        return self._where(self.values < -self.zero)
 
     def _where(self, kept: Array) -> "Spectrum":
         return Spectrum(self.values[kept], self.vectors[:, kept])

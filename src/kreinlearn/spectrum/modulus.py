@@ -1,4 +1,7 @@
-"""The negative part of a Gram matrix, with weighted samples as if repeated."""
+"""The modulus |K| and the negative part of a Gram matrix with weighted samples.
+
+A sample with an integer weight counts as if it were repeated that many times.
+"""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -11,7 +14,7 @@ from kreinlearn.operators import gemm
 from kreinlearn.spectrum.decompose import decompose
 
 COPIES = 4
-"""Matrices of the size of K that an eigendecomposition takes in all."""
+"""Matrices of the size of K that an eigendecomposition needs in memory."""
 
 
 class Negative(NamedTuple):
@@ -94,21 +97,6 @@ def negative_part(K: Array, weights: Array) -> Negative:
 
 
 def absolute(K: Array, weights: Array) -> tuple[Array, Callable[[Array], Array]]:
-    """Return |K| and the map from its coefficients to those of K.
-
-    Parameters
-    ----------
-    K : ndarray of shape (n, n)
-        Gram matrix.
-    weights : ndarray of shape (n,)
-        Weights of the samples.
-
-    Returns
-    -------
-    absolute : ndarray of shape (n, n)
-        In the precision of K.
-    back : callable
-        See `lift`.
-    """
+    """Return |K| in the precision of K, and the map ``back`` of `lift`."""
     G, back = lift(K, weights)
     return K + gemm(G, G.T).astype(K.dtype, copy=False), back

@@ -12,7 +12,7 @@ import numpy as np
 
 from kreinlearn._typing import Array
 from kreinlearn._validation import check_choice
-from kreinlearn.spectrum.decompose import Spectrum, zero_threshold
+from kreinlearn.spectrum.decompose import Spectrum
 
 
 def flip(mu: Array) -> Array:
@@ -107,8 +107,7 @@ class Repaired:
     def factors(self) -> Array:
         """The quotients h(mu) / mu, zero where mu is zero to rounding."""
         mu = self.spectrum.values
-        zero = zero_threshold(mu, len(mu))
-        kept = np.abs(mu) > zero
+        kept = np.abs(mu) > self.spectrum.zero
         return np.where(kept, self.values / np.where(kept, mu, 1), 0)
 
     def matrix(self, *, on_range: bool = False) -> Array:
