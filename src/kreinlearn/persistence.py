@@ -23,7 +23,7 @@ from sklearn.exceptions import InconsistentVersionWarning
 from sklearn.utils.validation import check_is_fitted
 
 from kreinlearn._files import check_free, replace
-from kreinlearn._validation import available_bytes
+from kreinlearn._memory import available_bytes
 
 __all__ = ["load", "save", "stamp"]
 

@@ -14,7 +14,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from kreinlearn import KreinLogisticRegression, KreinLogisticRegressionCV
 from kreinlearn.crossval import held_out
-from kreinlearn.estimators.judge import pooling_weights
+from kreinlearn.estimators._search import pooling_weights
 from kreinlearn.exceptions import ConvergenceWarning
 from kreinlearn.kernels import gram
 from kreinlearn.kernels.grids import default_grid, median_distance

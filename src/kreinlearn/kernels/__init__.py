@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from kreinlearn._memory import check_fits
 from kreinlearn._typing import Array
-from kreinlearn._validation import check_fits
 from kreinlearn.kernels import vector
 from kreinlearn.kernels._blocks import multiply_rows, multiply_values
 from kreinlearn.kernels._forms import FORMS
