@@ -265,7 +265,7 @@ def _trusted() -> list[str]:
 
     ours = [getattr(estimators, name) for name in estimators.__all__]
     ours += [solvers.CCCP, solvers.DualNewton, solvers.GradientDescent, solvers.SGD]
-    ours += [RegionCovariance, *KERNELS.values()]
+    ours += [RegionCovariance, *(kernel.function for kernel in KERNELS.values())]
     ours += [getattr(sklearn.model_selection, name) for name in SPLITTERS]
     # Functions of two arrays of numbers, which scorers name.
     ours += [

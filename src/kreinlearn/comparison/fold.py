@@ -14,11 +14,9 @@ from sklearn.model_selection import RepeatedStratifiedKFold
 from sklearn.preprocessing import MinMaxScaler
 
 from kreinlearn._typing import Array
-from kreinlearn.kernels import gram
-from kreinlearn.kernels.grids import METRICS, median_distance
+from kreinlearn.kernels import KERNELS, gram
 from kreinlearn.methods import CONTENDERS, fit, outcome_fields
 from kreinlearn.paper.methods import timed
-from kreinlearn.paper.splits import RATIO
 from kreinlearn.runs.cells import Cell
 
 PRECOMPUTED = "precomputed"
@@ -98,7 +96,7 @@ class Job:
             train, test = self.splits[run, fold]
             return self.X[np.ix_(train, train)], self.X[np.ix_(test, train)]
         X_train, X_test = self.features(run, fold)
-        params = kernel_params(kernel, X_train)
+        params = KERNELS[kernel].default_params(X_train)
         return (
             gram(X_train, None, kernel, **params),
             gram(X_test, X_train, kernel, **params),
@@ -107,35 +105,6 @@ class Job:
 
 def _rows(X: Any, rows: Array) -> Any:
     return X.iloc[rows] if hasattr(X, "iloc") else X[rows]
-
-
-def kernel_params(kernel: str, X: Array) -> dict[str, float]:
-    """Return the fixed parameters of a kernel.
-
-    Parameters
-    ----------
-    kernel : str
-        Its name.
-    X : ndarray of shape (n, m)
-        Training samples.
-
-    Returns
-    -------
-    dict
-        For "tl1" the paper's ratio, for Gaussians and their like the median distance
-        as width; otherwise nothing, which means the defaults of the kernel.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> kernel_params("tl1", np.eye(3)), kernel_params("laplacian", np.eye(3))
-    ({'ratio': 0.7}, {'sigma': 2.0})
-    """
-    if kernel == "tl1":
-        return {"ratio": RATIO}
-    if kernel in METRICS:
-        return {"sigma": median_distance(X, METRICS[kernel])}
-    return {}
 
 
 def label(kernel: str) -> str | None:
@@ -158,9 +127,7 @@ def label(kernel: str) -> str | None:
     """
     if kernel == OWN:
         return None
-    if kernel == "tl1":
-        return f"tl1 (ratio {RATIO:g})"
-    return f"{kernel} (median width)" if kernel in METRICS else kernel
+    return KERNELS[kernel].label if kernel in KERNELS else kernel
 
 
 def stratified(y: Array, folds: int, repeats: int, seed: int) -> Splits:

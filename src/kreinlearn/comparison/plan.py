@@ -19,8 +19,6 @@ from kreinlearn.methods import CONTENDERS
 from kreinlearn.runs.cells import Cell
 from kreinlearn.runs.runner import processors
 
-KERNEL_NAMES = tuple(name for name in KERNELS if not name.startswith("spd_"))
-"""Kernels between rows of a table."""
 MATRICES = 11
 """Matrices of all training rows that a process keeps at once, measured with 2000 rows:
 the similarities, a fold of them, eigenvectors, the repaired ones."""
@@ -113,12 +111,11 @@ def plan(
     if check_count("folds", folds) < 2:
         raise ValueError(f"'folds' must be 2 or more, got {folds!r}.")
     check_count("repeats", repeats)
+    known = [each.name for each in KERNELS.values() if each.samples == "rows"]
     kernels = (
         (PRECOMPUTED,)
         if is_gram
-        else _distinct(
-            "kernels", [check_choice("kernels", k, KERNEL_NAMES) for k in kernels]
-        )
+        else _distinct("kernels", [check_choice("kernels", k, known) for k in kernels])
     )
     notes: tuple[str, ...] = ()
     if is_gram:
