@@ -65,7 +65,7 @@ def kernel_name(kernel: AnyKernel) -> str:
 class KernelEstimator(BaseEstimator):
     """An estimator with the parameters ``kernel``, ``kernel_params`` and ``dtype``."""
 
-    kernel: AnyKernel | Sequence[AnyKernel]
+    kernel: Any  # AnyKernel, or a sequence of them in a search
     kernel_params: Params | None
     dtype: DTypeLike | None
     n_features_in_: int
@@ -92,11 +92,11 @@ class KernelEstimator(BaseEstimator):
 
     def _check_training(self, X: ArrayLike, y: ArrayLike) -> tuple[Samples, Array]:
         """Return validated training samples and labels; learn ``n_features_in_``."""
-        X, y = self._check_samples(X, y, reset=True)
-        labels = column_or_1d(y, warn=True)
-        check_consistent_length(X, labels)
+        samples, labels = self._check_samples(X, y, reset=True)
+        labels = column_or_1d(labels, warn=True)
+        check_consistent_length(samples, labels)
         check_classification_targets(labels)
-        return X, labels
+        return samples, labels
 
     def _check_new(self, X: ArrayLike) -> Samples:
         """Return validated new samples."""
@@ -115,7 +115,7 @@ class KernelEstimator(BaseEstimator):
         """Return samples, and labels if given, whatever the kernel takes."""
         kernel = kernels_of(self.kernel)[0]
         is_name = isinstance(kernel, str)
-        samples = X if is_name else _as_array_if_numbers(X)
+        samples: Any = X if is_name else _as_array_if_numbers(X)
         if is_name or isinstance(samples, np.ndarray):
             return validate_data(
                 self,

@@ -131,9 +131,9 @@ def prediction(model: Scored, X: Samples) -> Array:
     a = np.ascontiguousarray(model.dual_coef_[:, model.support_].T)
     if is_precomputed(model.kernel):
         # Columns laid out the same in both cases, so that products agree to the bit.
-        is_part = X.shape[1] == len(a)
-        K = np.ascontiguousarray(X) if is_part else X.take(model.support_, axis=1)
-        f = K @ a
+        K = np.asarray(X)
+        is_part = K.shape[1] == len(a)
+        f = (np.ascontiguousarray(K) if is_part else K.take(model.support_, 1)) @ a
     elif len(a) == 0:
         f = np.zeros((len(X), a.shape[1]))
     else:

@@ -5,6 +5,7 @@ log-probability that a model gave each sample's own class while it was held out.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -33,7 +34,7 @@ def kernel_settings(
     kernel: AnyKernel | Sequence[AnyKernel],
     similarities: Similarities | None,
     fixed: Params | None = None,
-    grid: Mapping[str, Params] | None = None,
+    grid: Mapping[Any, Any] | None = None,
 ) -> list[Setting]:
     """Return every kernel with every combination of its parameters.
 

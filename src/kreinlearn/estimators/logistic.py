@@ -6,7 +6,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
-from kreinlearn._threads import few_threads
 from kreinlearn._typing import Array
 from kreinlearn._validation import check_choice, check_count, check_positive
 from kreinlearn.estimators._inputs import (
@@ -27,7 +26,7 @@ from kreinlearn.exceptions import (
     warn_caller,
 )
 from kreinlearn.losses import link_of
-from kreinlearn.operators import Blocked, Dense, dense_bytes, stored
+from kreinlearn.operators import Blocked, Dense, dense_bytes, few_threads, stored
 from kreinlearn.solvers.base import DCSolver, DualSolver, Status
 from kreinlearn.solvers.cccp import PUBLISHED
 from kreinlearn.solvers.monitor import callback_for

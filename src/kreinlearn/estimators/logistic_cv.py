@@ -7,7 +7,6 @@ from numpy.typing import ArrayLike
 from sklearn.model_selection import StratifiedKFold, check_cv
 from sklearn.utils.validation import check_is_fitted
 
-from kreinlearn._threads import few_threads
 from kreinlearn._typing import Array
 from kreinlearn._validation import check_choice, check_count, check_positive
 from kreinlearn.crossval import N_LAMS, SEARCH_TOL, Fold, Held, held_out, where_held_out
@@ -30,7 +29,7 @@ from kreinlearn.estimators.logistic import KreinLogisticRegression
 from kreinlearn.exceptions import ConvergenceWarning, warn_caller
 from kreinlearn.kernels import Similarities
 from kreinlearn.losses import link_of, log_probabilities
-from kreinlearn.operators import Blocked, Dense, stored
+from kreinlearn.operators import Blocked, Dense, few_threads, stored
 from kreinlearn.solvers.monitor import callback_for
 from kreinlearn.solvers.newton import DualNewton
 
@@ -393,9 +392,9 @@ class KreinLogisticRegressionCV(Probable):
             )
         new = self._check_new(X)
         parts = [new] * len(self.estimators_)
-        if is_precomputed(self.kernel) and new.shape[1] < self.n_features_in_:
+        if is_precomputed(self.kernel) and np.shape(new)[1] < self.n_features_in_:
             # Columns of support_, of which each estimator has its own.
             own = [np.searchsorted(self.support_, e.support_) for e in self.estimators_]
-            parts = [new[:, places] for places in own]
+            parts = [np.asarray(new)[:, places] for places in own]
         each = [prediction(e, K) for e, K in zip(self.estimators_, parts, strict=True)]
         return np.asarray(np.tensordot(self.weights_, np.stack(each), 1))

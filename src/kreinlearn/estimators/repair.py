@@ -6,10 +6,10 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from kreinlearn._threads import few_threads
 from kreinlearn._typing import Array
 from kreinlearn._validation import check_choice, check_matrix
 from kreinlearn.estimators._inputs import PRECISIONS
+from kreinlearn.operators import few_threads
 from kreinlearn.spectrum.decompose import decompose
 from kreinlearn.spectrum.repair import REPAIRS, Repaired, repaired
 
@@ -152,10 +152,10 @@ class SpectrumRepair(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             Repaired with "exact", unchanged with "none".
         """
         check_is_fitted(self)
-        K = validate_data(self, K, dtype=PRECISIONS, reset=False)
+        rows: Array = validate_data(self, K, dtype=PRECISIONS, reset=False)
         if self.extension_ is None:
-            return K
-        return K @ self.extension_.astype(K.dtype, copy=False)
+            return rows
+        return rows @ self.extension_.astype(rows.dtype, copy=False)
 
     def _fit(self, K: ArrayLike) -> Repaired:
         check_choice("mode", self.mode, REPAIRS)

@@ -7,7 +7,6 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from kreinlearn._threads import few_threads
 from kreinlearn._typing import Array
 from kreinlearn._validation import check_count, check_positive
 from kreinlearn.estimators._inputs import (
@@ -28,6 +27,7 @@ from kreinlearn.estimators._libsvm import (
 )
 from kreinlearn.estimators._outputs import Scored
 from kreinlearn.exceptions import ConvergenceWarning, warn_caller
+from kreinlearn.operators import few_threads
 from kreinlearn.spectrum.modulus import negative_part
 
 
@@ -353,9 +353,10 @@ class DCASVC(_KernelMachine):
     def _solve(self, K: Array, labels: Array, bounds: Array) -> list[Column]:
         negative = negative_part(K, bounds)
         plus = K + negative.matrix()
-        settings = {"tol": self.tol, "max_iter": self.max_iter}
+        tol, max_iter = self.tol, self.max_iter
         columns = [
-            solve_dca(K, plus, negative, y, bounds, **settings) for y in labels.T
+            solve_dca(K, plus, negative, y, bounds, tol=tol, max_iter=max_iter)
+            for y in labels.T
         ]
         self.objective_ = [column.objective for column in columns]
         self.residual_ = max(
