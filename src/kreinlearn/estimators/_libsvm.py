@@ -23,7 +23,7 @@ INNER_STEPS = 10_000_000
 
 
 class Column(NamedTuple):
-    """One binary machine: coefficients, and how the solve that gave them ended."""
+    """One binary machine: coefficients, and how the solve ended."""
 
     a: Array
     b: float

@@ -31,7 +31,7 @@ WORST = list(Status).index
 
 @dataclass(frozen=True)
 class Fit:
-    """Coefficients, and how the solve that gave them ended: the worst of all columns."""
+    """Coefficients, and how the solve ended: the worst of all columns."""
 
     a: Array
     c: Array

@@ -287,7 +287,7 @@ class KreinLogisticRegressionCV(Probable):
         judge: Judge,
         given: Array,
     ) -> tuple[list[Chosen], Array]:
-        """Learn the best setting; return the best of each kernel setting, and weights."""
+        """Learn the best setting; return that of each kernel setting, and weights."""
         picks, best = pick(self.scores_)
         chosen = [
             (*self.kernel_settings_[i], self.norms[j], float(self.lams_[k]))
