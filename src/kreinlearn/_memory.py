@@ -75,7 +75,7 @@ def _of_machine() -> int | None:
 def _of_groups() -> list[int]:
     """Return what is left of each limit on the process's control groups."""
     return [
-        limit - int(_contents(use) or 0) + (_entry(use.parent / STAT, cached) or 0)
+        limit - int(_text_of(use) or 0) + (_entry(use.parent / STAT, cached) or 0)
         for limit, use, cached in _limited_groups(ROOT)
     ]
 
@@ -84,7 +84,7 @@ def _of_groups() -> list[int]:
 def _limited_groups(root: Path) -> list[tuple[int, Path, str]]:
     """Return limit, file with the use, and entry for cached files of each group."""
     found = []
-    for line in _contents(root / "proc/self/cgroup").splitlines():
+    for line in _text_of(root / "proc/self/cgroup").splitlines():
         _, controllers, path = line.split(":", 2)
         for controller in GROUPS.keys() & controllers.split(","):
             limit, use, cached = GROUPS[controller]
@@ -93,7 +93,7 @@ def _limited_groups(root: Path) -> list[tuple[int, Path, str]]:
             # A limit on any group above holds as well. In a container the path may
             # be that of the host, and only the top may exist.
             for folder in (group, *group.parents):
-                most = _contents(folder / limit).strip()
+                most = _text_of(folder / limit).strip()
                 if most.isdigit() and int(most) < NO_LIMIT:
                     found.append((int(most), folder / use, cached))
                 if folder == top:
@@ -110,20 +110,20 @@ def _of_process() -> int | None:
     limit, _ = resource.getrlimit(resource.RLIMIT_AS)
     if limit == resource.RLIM_INFINITY:
         return None
-    pages = _contents(ROOT / "proc/self/statm").split() or ["0"]
+    pages = _text_of(ROOT / "proc/self/statm").split() or ["0"]
     return limit - int(pages[0]) * resource.getpagesize()
 
 
 def _entry(path: Path, name: str) -> int | None:
     """Return the number that follows a name at the start of a line."""
-    for line in _contents(path).splitlines():
+    for line in _text_of(path).splitlines():
         words = line.split()
         if words[:1] == [name]:
             return int(words[1])
     return None
 
 
-def _contents(path: Path) -> str:
+def _text_of(path: Path) -> str:
     """Return the text of a file, empty if it cannot be read."""
     try:
         return path.read_text(encoding="ascii")

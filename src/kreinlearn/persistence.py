@@ -182,7 +182,7 @@ def load(path: str | os.PathLike[str], *, trusted: Iterable[str] = ()) -> Any:
     if isinstance(trusted, str):
         raise TypeError(f"'trusted' must be a list of names, got {trusted!r}.")
     allowed = list(trusted)
-    with _opened(path) as file:
+    with _open_model(path) as file:
         found = _read_stamp(path, file)
         if found["scikit-learn"] != sklearn.__version__:
             warnings.warn(
@@ -207,7 +207,7 @@ def stamp(path: str | os.PathLike[str]) -> dict[str, Any]:
     dict
         "format", versions by name of the package, and "notes".
     """
-    with _opened(path) as file:
+    with _open_model(path) as file:
         return _read_stamp(path, file)
 
 
@@ -276,7 +276,7 @@ def _trusted() -> list[str]:
     return [*SETTINGS, *(f"{each.__module__}.{each.__name__}" for each in ours)]
 
 
-def _opened(path: str | os.PathLike[str]) -> BinaryIO:
+def _open_model(path: str | os.PathLike[str]) -> BinaryIO:
     """Return the open file, or raise with one sentence."""
     try:
         return open(path, "rb")

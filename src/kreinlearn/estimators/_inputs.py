@@ -35,7 +35,7 @@ AnyKernel = str | Callable[..., Array]
 """What ``kernel=`` takes: a name or a function of two sets of samples."""
 Params = Mapping[str, Any]
 """Keyword arguments of a kernel."""
-Samples = Array | list[Any]
+ValidSamples = Array | list[Any]
 """Validated samples: rows, a stack of matrices, or a list of anything."""
 ClassWeight = Mapping[Any, float] | str | None
 """What ``class_weight=`` takes."""
@@ -71,7 +71,7 @@ class KernelEstimator(BaseEstimator):
     n_features_in_: int
     dual_coef_: Array
     support_: Array
-    X_fit_: Samples | None
+    X_fit_: ValidSamples | None
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -90,7 +90,7 @@ class KernelEstimator(BaseEstimator):
                 f"'dtype' must be None, 'float32' or 'float64', got {self.dtype!r}."
             )
 
-    def _check_training(self, X: ArrayLike, y: ArrayLike) -> tuple[Samples, Array]:
+    def _check_training(self, X: ArrayLike, y: ArrayLike) -> tuple[ValidSamples, Array]:
         """Return validated training samples and labels; learn ``n_features_in_``."""
         samples, labels = self._check_samples(X, y, reset=True)
         labels = column_or_1d(labels, warn=True)
@@ -98,7 +98,7 @@ class KernelEstimator(BaseEstimator):
         check_classification_targets(labels)
         return samples, labels
 
-    def _check_new(self, X: ArrayLike) -> Samples:
+    def _check_new(self, X: ArrayLike) -> ValidSamples:
         """Return validated new samples."""
         try:
             return self._with_columns_of(X)._check_samples(X, reset=False)
@@ -162,7 +162,7 @@ def _as_array_if_numbers(X: Any) -> Any:
     return X
 
 
-def learn_support(estimator: KernelEstimator, X: Samples) -> None:
+def learn_support(estimator: KernelEstimator, X: ValidSamples) -> None:
     """Learn ``support_`` from ``dual_coef_``, and ``X_fit_``, the samples it names.
 
     The samples are not copied if all of them are needed.
@@ -238,7 +238,7 @@ def one_per_class(index: Array, n_classes: int) -> Array:
 
 
 def training_gram(
-    X: Samples | Similarities, kernel: AnyKernel, params: Params
+    X: ValidSamples | Similarities, kernel: AnyKernel, params: Params
 ) -> Array:
     """Return the similarities among training samples, exactly symmetric."""
     if isinstance(X, Similarities):
@@ -250,7 +250,7 @@ def training_gram(
 
 
 def training_operator(
-    X: Samples | Similarities, kernel: AnyKernel, params: Params, operator: str
+    X: ValidSamples | Similarities, kernel: AnyKernel, params: Params, operator: str
 ) -> Dense | Blocked:
     """Return the similarities among training samples as something to multiply by.
 

@@ -11,7 +11,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from kreinlearn._typing import Array
-from kreinlearn.estimators._inputs import KernelEstimator, Samples, is_precomputed
+from kreinlearn.estimators._inputs import KernelEstimator, ValidSamples, is_precomputed
 from kreinlearn.kernels import multiply
 from kreinlearn.losses import Link, log_probabilities
 
@@ -111,7 +111,7 @@ def decision(scores: Array) -> Array:
     return scores[:, 0] if scores.shape[1] == 1 else scores
 
 
-def prediction(model: Scored, X: Samples) -> Array:
+def prediction(model: Scored, X: ValidSamples) -> Array:
     """Return the scores of validated new samples; no similarities are stored.
 
     Parameters
@@ -147,7 +147,7 @@ def share_support(models: Sequence[Scored]) -> Array:
 
     Those that need the same samples hold one copy of them from here on.
     """
-    held: dict[bytes, Samples | None] = {}
+    held: dict[bytes, ValidSamples | None] = {}
     for each in models:
         each.X_fit_ = held.setdefault(each.support_.tobytes(), each.X_fit_)
     return np.unique(np.concatenate([each.support_ for each in models]))

@@ -9,7 +9,7 @@ from sklearn.utils import check_random_state
 from kreinlearn._typing import Array
 from kreinlearn._validation import check_choice, check_count, check_positive
 from kreinlearn.estimators._inputs import (
-    Samples,
+    ValidSamples,
     check_classes,
     check_weights,
     learn_support,
@@ -223,7 +223,7 @@ class KreinLogisticRegression(Probable):
         return self
 
     def _fit(
-        self, K: Dense | Blocked, X: Samples, index: Array, weights: Array
+        self, K: Dense | Blocked, X: ValidSamples, index: Array, weights: Array
     ) -> None:
         """Learn from similarities of samples whose classes are known and checked."""
         warn_if_uninformative(K.K if isinstance(K, Dense) else K, self.kernel)

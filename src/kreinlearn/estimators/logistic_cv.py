@@ -1,6 +1,6 @@
 """Indefinite kernel logistic regression that chooses its own settings."""
 
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -134,6 +134,8 @@ class KreinLogisticRegressionCV(Probable):
     >>> model.fit(X, y).scores_.shape  # settings of the kernel, norms, lams, folds
     (6, 2, 2, 5)
     """
+
+    kernel_: Any  # a callable may have attributes of its own
 
     def __init__(
         self,
@@ -281,11 +283,7 @@ class KreinLogisticRegressionCV(Probable):
         )
 
     def _choose(
-        self,
-        held: list[list[Held]],
-        folds: list[Fold],
-        judge: Judge,
-        given: Array,
+        self, held: list[list[Held]], folds: list[Fold], judge: Judge, given: Array
     ) -> tuple[list[Chosen], Array]:
         """Learn the best setting; return that of each kernel setting, and weights."""
         picks, best = pick(self.scores_)
@@ -336,15 +334,15 @@ class KreinLogisticRegressionCV(Probable):
         self.n_iter_ = max(model.n_iter_ for model in self.estimators_)
 
     def _warn(self, converged: Array) -> None:
-        if not converged.all():
-            tol = max(SEARCH_TOL, self.tol)
-            warn_caller(
-                f"{(~converged).sum()} of {converged.size} fits of the chosen settings "
-                f"did not reach residual {tol:.0e} within max_iter={self.max_iter} in "
-                "cross-validation; their scores were used as they are. Raise max_iter, "
-                "or try larger lams.",
-                ConvergenceWarning,
-            )
+        if converged.all():
+            return
+        warn_caller(
+            f"{(~converged).sum()} of {converged.size} fits of the chosen settings did "
+            f"not reach residual {max(SEARCH_TOL, self.tol):.0e} within "
+            f"max_iter={self.max_iter} in cross-validation; their scores were used as "
+            "they are. Raise max_iter, or try larger lams.",
+            ConvergenceWarning,
+        )
 
     def _check_parameters(self) -> Array | None:
         self._check_kernel()
