@@ -125,7 +125,7 @@ def _is_finite_and_symmetric(K: Array) -> bool:
 
     The difference is not zero for infinite numbers and NaN either.
     """
-    room = np.empty((TILE, TILE), K.dtype)
+    buffer = np.empty((TILE, TILE), K.dtype)
     starts = range(0, len(K), TILE)
     with np.errstate(invalid="ignore", over="ignore"):
         for i in starts:
@@ -134,7 +134,7 @@ def _is_finite_and_symmetric(K: Array) -> bool:
                     K[i : i + TILE, j : j + TILE],
                     K[j : j + TILE, i : i + TILE],
                 )
-                difference = room[: tile.shape[0], : tile.shape[1]]
+                difference = buffer[: tile.shape[0], : tile.shape[1]]
                 if np.subtract(tile, mirror.T, out=difference).any():
                     return False
     return True
