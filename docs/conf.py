@@ -1,12 +1,17 @@
 """How Sphinx builds these pages: ``python -m sphinx -W -b html docs docs/_build``."""
 
 import re
+import sys
 from html import escape
 from importlib.metadata import version as installed
+from pathlib import Path
 
 from docutils import nodes
 from docutils.utils.math import MathError, latex2mathml
 from sphinx.util import logging
+
+sys.path.insert(0, str(Path(__file__).parent))
+import kernels_table
 
 logger = logging.getLogger(__name__)
 
@@ -105,7 +110,14 @@ def _id(node):
     return f" id='{node['ids'][0]}'" if node["ids"] else ""
 
 
+def _insert_kernels(app, name, source):
+    """Put the table of kernels where a page asks for it."""
+    if kernels_table.MARK in source[0]:
+        source[0] = source[0].replace(kernels_table.MARK, kernels_table.table())
+
+
 def setup(app):
-    """Register the renderer of formulas."""
+    """Register the renderer of formulas and the table of kernels."""
+    app.connect("source-read", _insert_kernels)
     app.add_html_math_renderer("mathml", (_mathml, None), (_mathml, None))
     return {"parallel_read_safe": True, "parallel_write_safe": True}

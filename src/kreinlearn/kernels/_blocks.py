@@ -5,12 +5,13 @@ matrix that they are multiplied by has shape (n, k).
 """
 
 import math
+from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from threading import Condition
-from typing import Any, NamedTuple
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import NamedTuple, TypeVar
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from kreinlearn._typing import Array
 from kreinlearn.kernels._pairs import THREAD_TERMS, Compiled
@@ -37,8 +38,15 @@ VALUES_BYTES = 2**24
 """Size of a block of values of any other kernel; there may be a copy or two of it."""
 
 
+Block = tuple[int, int, int, int]
+"""First and last row, first and last column, the last ones not included."""
+
+Item = TypeVar("Item")
+Place = TypeVar("Place")
+
+
 class Room(NamedTuple):
-    """Memory to multiply one block in; `_tile_products.multiply` has the shapes."""
+    """Memory to multiply one block in; `products.multiply` has the shapes."""
 
     space: Array
     panels: Array
@@ -81,7 +89,7 @@ def multiply_rows(
         if is_linear:
             _add_linear(out[:, part], X, others, B[:, part])
         else:
-            _add_product(out[:, part], X, others, B, first, sums, finish, Y is None)
+            _add_tiles(out[:, part], X, others, sums, finish, B, first, Y is None)
     return out
 
 
@@ -137,14 +145,14 @@ def _add_linear(out: Array, X: Array, Y: Array, B: Array) -> None:
         out[i : i + height] += rows @ inner
 
 
-def _add_product(
+def _add_tiles(
     out: Array,
     X: Array,
     Y: Array,
-    B: Array,
-    first: int,
     sums: str,
     finish: Compiled,
+    B: Array,
+    first: int,
     is_symmetric: bool,
 ) -> None:
     """Add the product with some columns of B, from the first on, to out (n, p)."""
@@ -158,44 +166,28 @@ def _add_product(
         for i in range(0, n, height)
         for j in range(i if is_symmetric else 0, k, width)
     )
+    codes = tiles.codes(sums, *finish)
 
-    def work(block: tuple[int, int, int, int], room: Room) -> None:
-        i0, i1, j0, j1 = block
-        products.multiply(
-            *room,
-            X,
-            Y,
-            B,
-            first,
-            tiles.SUMS[sums],
-            tiles.FINISHES[finish.name],
-            float(finish.a),
-            float(finish.b),
-            float(finish.c),
-            i0,
-            i1,
-            j0,
-            j1,
-            is_symmetric,
-        )
+    def work(block: Block, room: Room) -> None:
+        products.multiply(*room, X, Y, B, first, *codes, *block, is_symmetric)
 
-    def add(block: tuple[int, int, int, int], room: Room) -> None:
+    def add(block: Block, room: Room) -> None:
         i0, i1, j0, j1 = block
         out[i0:i1] += room.space[2, :, : i1 - i0].T
         if is_symmetric:
             out[j0:j1] += room.space[3, :, : j1 - j0].T
 
     room = _make_room(height, width, m, p, X.dtype)
-    size = sum(part.nbytes for part in room)
+    most = max(1, TOTAL_BYTES // sum(part.nbytes for part in room))
     n_terms = n * k * (m + 10 + 2 * p) // (2 if is_symmetric else 1)
     n_threads = min(
         1 + n_terms // THREAD_TERMS,
         tiles.n_threads(),
-        max(1, TOTAL_BYTES // size),
+        most,
         -(-n // height) * -(-k // width),
     )
     # As many again for products that wait for their turn to be added.
-    n_rooms = min(2 * n_threads, max(1, TOTAL_BYTES // size)) if n_threads > 1 else 1
+    n_rooms = min(2 * n_threads, most) if n_threads > 1 else 1
     rooms = [room]
     rooms += [_make_room(height, width, m, p, X.dtype) for _ in range(1, n_rooms)]
     in_order(work, add, blocks, rooms, n_threads)
@@ -208,20 +200,22 @@ def _block_rows(n: int, m: int, p: int, itemsize: int) -> int:
     return min(rows // 16 * 16, -(-n // 16) * 16)
 
 
-def _make_room(height: int, width: int, m: int, p: int, dtype: Any) -> Room:
+def _make_room(
+    height: int, width: int, m: int, p: int, dtype: np.dtype[np.floating]
+) -> Room:
     """Return memory for blocks of up to that height and width."""
-    from kreinlearn.kernels._compiled import products
+    from kreinlearn.kernels._compiled import generator, products
 
-    lanes = products.VECTOR_BYTES // dtype.itemsize
+    lanes = generator.VECTOR_BYTES // dtype.itemsize
     return Room(
-        space=_aligned((4, p), max(height + products.ROWS, width), np.float64),
+        space=_aligned((4, p), max(height + generator.HEIGHT, width), np.float64),
         panels=_aligned((-(-width // lanes), m), lanes, dtype),
         tile=_aligned((products.TILE_ROWS,), products.TILE_COLS, dtype),
         wide=_aligned((products.TILE_ROWS,), products.TILE_COLS, np.float64),
     )
 
 
-def _aligned(shape: tuple[int, ...], length: int, dtype: Any) -> Array:
+def _aligned(shape: tuple[int, ...], length: int, dtype: DTypeLike) -> Array:
     """Return memory of that shape whose last axis, made long enough, starts at lines.
 
     Vectors then never lie across two lines of the cache, which takes twice the time to
@@ -236,10 +230,10 @@ def _aligned(shape: tuple[int, ...], length: int, dtype: Any) -> Array:
 
 
 def in_order(
-    work: Callable[[Any, Any], None],
-    finish: Callable[[Any, Any], None],
-    items: Iterable[Any],
-    rooms: Sequence[Any],
+    work: Callable[[Item, Place], None],
+    finish: Callable[[Item, Place], None],
+    items: Iterable[Item],
+    rooms: Sequence[Place],
     n_threads: int,
 ) -> None:
     """Do pieces of work in several threads, and finish them in the order they have.
@@ -257,54 +251,27 @@ def in_order(
         What pieces are done in, at least one; a piece keeps its room until it is
         finished.
     n_threads : int
-        Number of threads, the calling one among them.
+        Number of threads that work.
     """
     if n_threads == 1:
         for item in items:
             work(item, rooms[0])
             finish(item, rooms[0])
         return
-    change = Condition()
-    numbered = enumerate(items)
     free = list(rooms)
-    waiting: dict[int, tuple[Any, Any]] = {}  # done, but not finished
-    n_finished = 0
-    is_over = False
+    started: deque[tuple[Item, Place, Future[None]]] = deque()
 
-    def start() -> tuple[int, Any, Any] | None:
-        nonlocal is_over
-        with change:
-            # Items start in their order, so that the next to be finished has a room.
-            while not (free or is_over):
-                change.wait()
-            if not is_over:
-                for number, item in numbered:
-                    return number, item, free.pop()
-            is_over = True
-            return None
+    def finish_first() -> None:
+        item, room, done = started.popleft()
+        done.result()
+        finish(item, room)
+        free.append(room)
 
-    def run() -> None:
-        nonlocal n_finished, is_over
-        try:
-            while (started := start()) is not None:
-                number, item, room = started
-                work(item, room)
-                with change:
-                    waiting[number] = item, room
-                    while n_finished in waiting:
-                        item, room = waiting.pop(n_finished)
-                        finish(item, room)
-                        free.append(room)
-                        n_finished += 1
-                    change.notify_all()
-        except BaseException:
-            with change:
-                is_over = True  # so that the others stop early, too
-                change.notify_all()
-            raise
-
-    with ThreadPoolExecutor(n_threads - 1) as pool:
-        others = [pool.submit(run) for _ in range(n_threads - 1)]
-        run()
-    for other in others:
-        other.result()
+    with ThreadPoolExecutor(n_threads) as pool:
+        for item in items:
+            if not free:
+                finish_first()
+            room = free.pop()
+            started.append((item, room, pool.submit(work, item, room)))
+        while started:
+            finish_first()

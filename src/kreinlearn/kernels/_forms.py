@@ -2,8 +2,7 @@
 
 The one place where parameters of forms are checked and become numbers. Each function
 takes the size of the samples, which defaults grow with, and parameters of a kernel; the
-first line of its docstring has the formula, with s for a value of the measure. If the
-measure is a sum over features, compiled code applies the form while it sums.
+first line of its docstring has the formula, with s for a value of the measure.
 """
 
 import math
@@ -21,35 +20,35 @@ TRUNCATION = 0.7
 
 
 def identity_form(m: int) -> Compiled:
-    """Just s."""
+    """Take s to s."""
     return Compiled("identity")
 
 
 def polynomial_form(m: int, degree: int, gamma: float | None, coef0: float) -> Compiled:
-    """(gamma s + coef0)^degree."""
+    """Take s to (gamma s + coef0)^degree."""
     degree = check_count("degree", degree)
     gamma = _positive_or("gamma", gamma, 1.0 / m)
     return Compiled("polynomial", gamma, _finite("coef0", coef0), degree)
 
 
 def tanh_form(m: int, gamma: float | None, coef0: float) -> Compiled:
-    """tanh(gamma s + coef0)."""
+    """Take s to tanh(gamma s + coef0)."""
     gamma = _positive_or("gamma", gamma, 1.0 / m)
     return Compiled("tanh", gamma, _finite("coef0", coef0))
 
 
 def gaussian_form(m: int, sigma: float | None) -> Compiled:
-    """exp(-s / sigma^2)."""
+    """Take s to exp(-s / sigma^2)."""
     return Compiled("exponential", _positive_or("sigma", sigma, math.sqrt(m)) ** -2)
 
 
 def exponential_form(m: int, sigma: float | None) -> Compiled:
-    """exp(-s / sigma)."""
+    """Take s to exp(-s / sigma)."""
     return Compiled("exponential", 1.0 / _positive_or("sigma", sigma, m))
 
 
 def truncated_form(m: int, tau: float | None, ratio: float | None) -> Compiled:
-    """max(tau - s, 0)."""
+    """Take s to max(tau - s, 0)."""
     if tau is not None and ratio is not None:
         raise ValueError(
             f"Give 'tau' or 'ratio', not both, got tau={tau!r} and ratio={ratio!r}."
@@ -62,7 +61,7 @@ def truncated_form(m: int, tau: float | None, ratio: float | None) -> Compiled:
 def difference_form(
     m: int, sigma_narrow: float | None, sigma_wide: float | None, weight: float
 ) -> Compiled:
-    """exp(-s / sigma_narrow^2) - weight exp(-s / sigma_wide^2)."""
+    """Take s to exp(-s / sigma_narrow^2) - weight exp(-s / sigma_wide^2)."""
     wide = _positive_or("sigma_wide", sigma_wide, math.sqrt(m))
     narrow = _positive_or("sigma_narrow", sigma_narrow, wide / 2)
     if narrow >= wide:
@@ -76,23 +75,23 @@ def difference_form(
 
 
 def epanechnikov_form(m: int, sigma: float | None) -> Compiled:
-    """max(1 - s / sigma^2, 0)."""
+    """Take s to max(1 - s / sigma^2, 0)."""
     sigma = _positive_or("sigma", sigma, TRUNCATION * math.sqrt(m))
     return Compiled("hinge", 1.0, sigma**-2)
 
 
 def log_form(m: int, degree: float) -> Compiled:
-    """-log(1 + s^(degree / 2))."""
+    """Take s to -log(1 + s^(degree / 2))."""
     return Compiled("log", check_positive("degree", degree) / 2)
 
 
 def power_form(m: int, degree: float) -> Compiled:
-    """-s^(degree / 2)."""
+    """Take s to -s^(degree / 2)."""
     return Compiled("power", check_positive("degree", degree) / 2)
 
 
 def wide_gaussian_form(size: int, sigma: float | None) -> Finish:
-    """exp(-s / sigma^2)."""
+    """Take s to exp(-s / sigma^2)."""
     # Not `gaussian_form`: widths of any size are allowed, and NumPy's exponential has
     # always been taken here, so that numbers stay the same to the last bit.
     width = _positive_or("sigma", sigma, math.sqrt(size))

@@ -212,12 +212,12 @@ def _fill(
     yy: Array | None = None,
 ) -> None:
     """Fill the output, in threads, from rows or from what is stored."""
-    from kreinlearn.kernels._compiled import tiles
+    from kreinlearn.kernels._compiled import generator, tiles
 
     nothing = np.empty(0, out.dtype)
     panels = np.empty((0, 0, 0), out.dtype)
     if Y is not None:
-        panels = _pack(Y, tiles.VECTOR_BYTES // out.itemsize)
+        panels = _pack(Y, generator.VECTOR_BYTES // out.itemsize)
     tile_rows, tile_cols = SQUARE_TILE if mirror else LONG_TILE
     fill = partial(
         tiles.fill,
@@ -227,11 +227,7 @@ def _fill(
         panels,
         nothing if xx is None else xx,
         nothing if yy is None else yy,
-        tiles.SUMS[sums],
-        tiles.FINISHES[finish.name],
-        float(finish.a),
-        float(finish.b),
-        float(finish.c),
+        *tiles.codes(sums, *finish),
         mirror,
         tile_rows,
         tile_cols,

@@ -160,10 +160,10 @@ class Kernel:
         ``form(size, **params)`` checks all parameters that are not the measure's, for
         samples of that size, and gives the function of the measure's values. The
         first line of its docstring is its formula. With a measure only.
-    samples : {"rows", "matrices"}
-        One row of a table per sample, or one symmetric positive definite matrix.
     grid : Grid, optional
         What a search tries; None means nothing but the defaults.
+    samples : {"rows", "matrices"}
+        One row of a table per sample, or one symmetric positive definite matrix.
     is_definite : bool
         Whether it is positive definite for all parameters.
 
@@ -182,8 +182,8 @@ class Kernel:
     function: Function
     measure: Measure | None = None
     form: Callable[..., Finish] | None = None
-    samples: Literal["rows", "matrices"] = "rows"
     grid: Grid | None = None
+    samples: Literal["rows", "matrices"] = "rows"
     is_definite: bool = False
 
     def __call__(self, X: Samples, Y: Samples | None = None, **params: float) -> Array:

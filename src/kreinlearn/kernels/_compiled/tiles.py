@@ -15,18 +15,17 @@ rest of the package.
 import math
 
 import numpy as np
-from llvmlite import ir
-from numba import config, njit, types
-from numba.core import cgutils
-from numba.extending import intrinsic
+from numba import config, njit
 
-VECTOR_BYTES = 64
-"""One AVX-512 register, or two of AVX2, or four of NEON."""
+from kreinlearn.kernels._compiled.generator import (
+    HEIGHT,
+    PLAIN,
+    add_absolutes,
+    add_products,
+    add_squares,
+)
 
-ROWS = 4
-"""Rows summed at once: 4 x 64 bytes of sums fit the registers of all of these."""
-
-FEATURES = 128
+FEATURES_AT_ONCE = 128
 """Features summed before the partial sum is put away.
 
 A panel of 128 x 64 bytes stays in the first-level cache, and rounding errors grow with
@@ -56,142 +55,24 @@ FINISHES = {
 
 
 # -- sums ------------------------------------------------------------------------------
-# Written in vector instructions of LLVM. Left to the loop vectorizer, the sums live in
-# memory and are guarded by overlap checks, which takes twice as long.
-
-
-def _absolute(builder, total, x, y):
-    """Emit total + |x - y|."""
-    name = f"llvm.fabs.v{x.type.count}{x.type.element.intrinsic_name}"
-    fabs = cgutils.get_or_insert_function(
-        builder.module, ir.FunctionType(x.type, [x.type]), name
-    )
-    return builder.fadd(total, builder.call(fabs, [builder.fsub(x, y)]))
-
-
-def _square(builder, total, x, y):
-    """Emit total + (x - y)^2."""
-    return _product(builder, total, *[builder.fsub(x, y)] * 2)
-
-
-def _product(builder, total, x, y):
-    """Emit total + x y, in one instruction where the processor has it."""
-    fused = ("contract",)
-    return builder.fadd(total, builder.fmul(x, y, flags=fused), flags=fused)
-
-
-def _summation(term):
-    """Return an intrinsic that sums a term for ROWS rows against one panel.
-
-    ``f(X, i, panels, p, start, stop, tile, r, c)`` adds, for each q < ROWS, the sum
-    over the features start to stop of the term between row i + q and the rows of
-    panel p to ``tile[r + q, c : c + width]``, or sets it if start is 0. A row beyond
-    the last is read as the last; the tile must have room for it.
-    """
-
-    @intrinsic
-    def add(typingctx, X, i, panels, p, start, stop, tile, r, c):
-        index = types.intp
-        signature = types.void(
-            X, index, panels, index, index, index, tile, index, index
-        )
-        return signature, generate
-
-    def generate(context, builder, signature, args):
-        X, i, panels, p, start, stop, tile, r, c = args
-        dtype = signature.args[0].dtype
-        integer = i.type
-        width = VECTOR_BYTES * 8 // dtype.bitwidth
-        vector = ir.VectorType(context.get_value_type(dtype), width)
-        undefined = ir.Constant(vector, ir.Undefined)
-        lanes = ir.VectorType(ir.IntType(32), width)
-
-        def unpack(position, value):
-            array = context.make_array(signature.args[position])(
-                context, builder, value
-            )
-            return array.data, cgutils.unpack_tuple(builder, array.shape)
-
-        def load(pointer):
-            value = builder.load(builder.bitcast(pointer, vector.as_pointer()))
-            value.align = dtype.bitwidth // 8
-            return value
-
-        def broadcast(scalar):
-            first = builder.insert_element(undefined, scalar, ir.IntType(32)(0))
-            zeros = ir.Constant(lanes, [0] * width)
-            return builder.shuffle_vector(first, undefined, zeros)
-
-        x_data, (n, m) = unpack(0, X)
-        panel_data, _ = unpack(2, panels)
-        tile_data, (_, tile_cols) = unpack(6, tile)
-        last = builder.sub(n, integer(1))
-        rows, targets = [], []
-        for q in range(ROWS):
-            row = builder.add(i, integer(q))
-            row = builder.select(builder.icmp_signed("<", row, last), row, last)
-            rows.append(builder.gep(x_data, [builder.mul(row, m)]))
-            target = builder.mul(builder.add(r, integer(q)), tile_cols)
-            targets.append(builder.gep(tile_data, [builder.add(target, c)]))
-        panel = builder.gep(
-            panel_data, [builder.mul(p, builder.mul(m, integer(width)))]
-        )
-
-        # for f in range(start, stop): total[q] += term(X[i + q, f], panels[p, f])
-        before = builder.block
-        loop = builder.append_basic_block("features")
-        after = builder.append_basic_block("summed")
-        builder.branch(loop)
-        builder.position_at_end(loop)
-        f = builder.phi(integer)
-        f.add_incoming(start, before)
-        totals = [builder.phi(vector) for _ in rows]
-        y = load(builder.gep(panel, [builder.mul(f, integer(width))]))
-        for total, row in zip(totals, rows, strict=True):
-            x = broadcast(builder.load(builder.gep(row, [f])))
-            total.add_incoming(ir.Constant(vector, [0.0] * width), before)
-            total.add_incoming(term(builder, total, x, y), loop)
-        following = builder.add(f, integer(1))
-        f.add_incoming(following, loop)
-        builder.cbranch(builder.icmp_signed("<", following, stop), loop, after)
-
-        # tile[r + q, c : c + width] = total[q] + (0 if start == 0 else what was there)
-        builder.position_at_end(after)
-        is_first = builder.icmp_signed("==", start, integer(0))
-        for total, target in zip(totals, targets, strict=True):
-            summed = total.incomings[1][0]
-            more = builder.fadd(summed, load(target))
-            store = builder.store(
-                builder.select(is_first, summed, more),
-                builder.bitcast(target, vector.as_pointer()),
-            )
-            store.align = dtype.bitwidth // 8
-        return context.get_dummy_value()
-
-    return add
-
-
-_add_absolute = _summation(_absolute)
-_add_square = _summation(_square)
-_add_product = _summation(_product)
 
 
 @njit
-def _sum_tile(tile, X, panels, sums, i0, i1, j0, j1):
+def sum_tile(tile, X, panels, sums, i0, i1, j0, j1):
     """Sum over the features, for rows i0 to i1 against columns j0 to j1."""
     m = X.shape[1]
     width = panels.shape[2]
-    for start in range(0, m, FEATURES):
-        stop = min(start + FEATURES, m)
+    for start in range(0, m, FEATURES_AT_ONCE):
+        stop = min(start + FEATURES_AT_ONCE, m)
         for c in range(0, j1 - j0, width):
             p = (j0 + c) // width
-            for r in range(0, i1 - i0, ROWS):
+            for r in range(0, i1 - i0, HEIGHT):
                 if sums == ABSOLUTE:
-                    _add_absolute(X, i0 + r, panels, p, start, stop, tile, r, c)
+                    add_absolutes(X, i0 + r, panels, p, start, stop, tile, r, c)
                 elif sums == SQUARE:
-                    _add_square(X, i0 + r, panels, p, start, stop, tile, r, c)
+                    add_squares(X, i0 + r, panels, p, start, stop, tile, r, c)
                 else:
-                    _add_product(X, i0 + r, panels, p, start, stop, tile, r, c)
+                    add_products(X, i0 + r, panels, p, start, stop, tile, r, c)
 
 
 @njit
@@ -284,7 +165,7 @@ def _raise(values, a):
 
 
 @njit
-def _finish(values, finish, a, b, c):
+def finish_row(values, finish, a, b, c):
     """Turn a row of sums into a row of kernel values, in place."""
     if finish == HINGE:
         _hinge(values, a, b)
@@ -312,7 +193,7 @@ def _finish(values, finish, a, b, c):
 # Not parallel=True: its thread pool keeps spinning after a loop, and so does that of
 # BLAS; on a machine with few cores a program that uses one after the other loses
 # milliseconds at each turn. Several Python threads call this for bands of rows instead.
-@njit(cache=True, nogil=True)
+@njit(cache=not PLAIN, nogil=True)
 def fill(
     out,
     stored,
@@ -353,7 +234,7 @@ def fill(
     mirror : bool
         Compute the upper half only and copy it to the lower. Asks for square tiles.
     tile_rows, tile_cols : int
-        Shape of a tile, multiples of ROWS and of width.
+        Shape of a tile, multiples of HEIGHT and of width.
     first, last : int
         Which rows of tiles to fill, from first to last - 1.
     """
@@ -366,15 +247,22 @@ def fill(
             if sums == STORED or sums == STORED_SQUARE:
                 _load_tile(tile, stored, xx, yy, sums, i0, i1, j0, j1, mirror)
             else:
-                _sum_tile(tile, X, panels, sums, i0, i1, j0, j1)
+                sum_tile(tile, X, panels, sums, i0, i1, j0, j1)
             for i in range(i0, i1):
-                _finish(tile[i - i0, : j1 - j0], finish, a, b, c)
+                finish_row(tile[i - i0, : j1 - j0], finish, a, b, c)
                 for j in range(j0, j1):
                     out[i, j] = tile[i - i0, j - j0]
             if mirror:
                 for j in range(j0, j1):
                     for i in range(i0, min(i1, j)):
                         out[j, i] = tile[i - i0, j - j0]
+
+
+def codes(
+    sums: str, finish: str, a: float, b: float, c: float
+) -> tuple[int, int, float, float, float]:
+    """Return sums and a finish with its parameters as compiled code takes them."""
+    return SUMS[sums], FINISHES[finish], float(a), float(b), float(c)
 
 
 def n_threads():
