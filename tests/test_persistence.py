@@ -252,7 +252,7 @@ def test_stamp_and_notes(fitted, tmp_path):
     assert found["kreinlearn"] == kreinlearn.__version__
     assert found["numpy"] == np.__version__
     assert found["notes"] == notes
-    with pytest.raises(ValueError, match=r"'notes' must be a dict that JSON can express"):
+    with pytest.raises(ValueError, match="'notes' must .* that JSON can express"):
         kreinlearn.save(fitted["binary"], tmp_path / "other", notes={"a": object()})
     assert not (tmp_path / "other").exists()
 

@@ -34,7 +34,7 @@ Fold = tuple[Array, Array]
 
 @dataclass(frozen=True)
 class Held:
-    """Scores of held-out samples: one array (L, n_held, k) a fold.
+    """Scores of held-out samples: one array (L, n_held, k) per fold.
 
     ``converged`` has shape (n_folds, L).
     """
@@ -58,6 +58,9 @@ def held_out(
     callback: Callback | None = None,
 ) -> list[Held]:
     """Return the scores of held-out samples for every norm, fold and lam.
+
+    All of them are solved as one block, so that they share products with K. Each lam
+    starts from the next larger one.
 
     Parameters
     ----------
@@ -89,45 +92,41 @@ def held_out(
     """
     n, k = columns.shape
     shape = (len(norms), len(folds), len(lams))
-    each = 1 if multinomial else k  # problems a norm, fold and lam
-    place = np.indices((*shape, each)).reshape(4, -1)
-    norm, fold, at, column = place
-    lifts = {}
-    if "hilbert" in norms:
-        matrix = stored(K, "norm='hilbert'")
-        lifts = {f: lift(matrix, weights[:, f]) for f in range(len(folds))}
+    each = 1 if multinomial else k  # problems per norm, fold and lam
+    norm, fold, at, column = np.indices((*shape, each)).reshape(4, -1)
+    matrix = stored(K, "norm='hilbert'") if "hilbert" in norms else None
+    lifts = [] if matrix is None else [lift(matrix, w) for w in weights.T]
     member = np.where(np.array(norms)[norm] == "hilbert", fold, -1)
     block = KreinDual(
         K,
-        np.repeat(columns[:, None], place.shape[1], axis=1)
+        np.repeat(columns[:, None], len(at), axis=1)
         if multinomial
         else columns[:, column, None],
         weights[:, fold],
         lams[at],
         loss_for(multinomial),
         fit_intercept,
-        Plus(tuple(G for G, _ in lifts.values()), member) if lifts else None,
+        Plus(tuple(G for G, _ in lifts), member) if lifts else None,
     )
     # The same problem with the next larger lam.
-    after = np.where(at > 0, np.arange(place.shape[1]) - each, -1)
+    after = np.where(at > 0, np.arange(len(at)) - each, -1)
     result = solver.solve(block, tol=tol, after=after.tolist(), callback=callback)
     point = block.point(result.w, result.F)
     ended = np.array([s is Status.CONVERGED for s in result.status])
     converged = np.asarray(ended.reshape(*shape, each).all(axis=3))
-    F = point.F.reshape(n, *shape, k) + point.c.reshape(*shape, k)
-    A = point.A.reshape(n, *shape, k)
+    A, F = point.A.reshape(n, *shape, k), point.F.reshape(n, *shape, k)
+    c = point.c.reshape(*shape, k)
     found = []
     for j, name in enumerate(norms):
         scores = []
         for f, (train, held) in enumerate(folds):
-            mine = F[held, j, f]
-            if name == "hilbert":
-                a = lifts[f][1](A[:, j, f].reshape(n, -1))
-                products = gemm(matrix[np.ix_(held, train)].astype(float), a[train])
-                c = point.c.reshape(*shape, k)[j, f]
-                mine = products.reshape(len(held), len(lams), k) + c
-            scores.append(mine.swapaxes(0, 1))
-        found.append(Held(scores, converged[j]))
+            products = F[held, j, f]
+            if matrix is not None and name == "hilbert":
+                # |K| was that of the training samples: held-out rows are those of K.
+                a = lifts[f][1](A[:, j, f].reshape(n, -1))[train]
+                products = gemm(matrix[np.ix_(held, train)].astype(float), a)
+            scores.append(products.reshape(-1, len(lams), k) + c[j, f])
+        found.append(Held([part.swapaxes(0, 1) for part in scores], converged[j]))
     return found
 
 

@@ -62,11 +62,12 @@ def test_slope_and_curvature_match_finite_differences(loss, columns, rng):
     # step X of the model has squared length X'X = D' (metric)^-1 D.
     scores = point.F + point.c
     consistent = dual.point(scores)
-    model = dual.model(replace(consistent, B=consistent.Q))
+    consistent = replace(consistent, B=consistent.Q)
+    model = dual.model(consistent, np.zeros(dual.n_problems))
     X = rng.standard_normal(dual.Y.shape)
     X[3] = 0.0  # a sample without weight has no step
     if columns > 1:  # remove the direction that T maps to zero
-        X = loss.root_t(model.roots, X)
+        X = model.root.apply_t(X)
     D, KD = model.apply(X)
     h = 1e-4
     values = [

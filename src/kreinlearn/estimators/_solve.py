@@ -16,7 +16,7 @@ from kreinlearn.losses import loss_for
 from kreinlearn.operators import Dense, Symmetric
 from kreinlearn.problem import KreinDual, KreinRisk
 from kreinlearn.solvers.base import Callback, DCSolver, DualSolver, Row, Status
-from kreinlearn.spectrum.decompose import SMALL, split
+from kreinlearn.spectrum.decompose import SMALL_MATRIX, split
 from kreinlearn.spectrum.lanczos import floor
 
 REGIME_STEPS = 50
@@ -68,7 +68,7 @@ def regime(
     settle every case, but takes longer than the fit.
     """
     limit = lam / (max_weight * loss_for(multinomial).hessian_bound)
-    if isinstance(K, Dense) and K.shape[0] <= SMALL:
+    if isinstance(K, Dense) and K.shape[0] <= SMALL_MATRIX:
         matrix = K.K.astype(float, copy=False)
         mu_min = float(eigvalsh(matrix, subset_by_index=(0, 0))[0])
         return ("unique" if mu_min > -limit else "nonconvex"), mu_min

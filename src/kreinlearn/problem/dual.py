@@ -94,38 +94,35 @@ class DualPoint:
     B: Probabilities
     A: Array
     F: Array
-    c: Array
     entropy: Array
+    c: Array
     value: Array
     residual: Array
     lam: Array
 
+    @property
+    def _of_samples(self) -> tuple[Array, ...]:
+        return self.A, self.F, self.entropy
+
+    @property
+    def _of_problems(self) -> tuple[Array, ...]:
+        return self.c, self.value, self.residual, self.lam
+
     def take(self, which: Sequence[int] | Array) -> "DualPoint":
         """Return the iterates of the chosen problems."""
-        return DualPoint(
-            self.Q.take(which),
-            self.B.take(which),
-            self.A[:, which],
-            self.F[:, which],
-            self.c[which],
-            self.entropy[:, which],
-            self.value[which],
-            self.residual[which],
-            self.lam[which],
-        )
+        samples = (array[:, which] for array in self._of_samples)
+        problems = (array[which] for array in self._of_problems)
+        return DualPoint(self.Q.take(which), self.B.take(which), *samples, *problems)
 
     def concat(self, other: "DualPoint") -> "DualPoint":
         """Return these iterates and those of other problems, one after another."""
+        samples = zip(self._of_samples, other._of_samples, strict=True)
+        problems = zip(self._of_problems, other._of_problems, strict=True)
         return DualPoint(
             self.Q.concat(other.Q),
             self.B.concat(other.B),
-            np.concatenate([self.A, other.A], axis=1),
-            np.concatenate([self.F, other.F], axis=1),
-            np.concatenate([self.c, other.c]),
-            np.concatenate([self.entropy, other.entropy], axis=1),
-            np.concatenate([self.value, other.value]),
-            np.concatenate([self.residual, other.residual]),
-            np.concatenate([self.lam, other.lam]),
+            *(np.concatenate(pair, axis=1) for pair in samples),
+            *(np.concatenate(pair) for pair in problems),
         )
 
 
@@ -136,25 +133,22 @@ class DualModel:
     ``T T' = (weights / lam) * metric`` turns a scaled step X into coefficients.
     """
 
-    K: Symmetric
-    plus: Plus | None
+    block: "KreinDual"
     root: Root
     inverse: Array | None
     rhs: Array
     shift: Array
-    sketch: NystroemSketch | None
     preconditioner: Preconditioner | None = None
 
     def take(self, which: Sequence[int] | Array) -> "DualModel":
         mine = self.preconditioner
-        return replace(
-            self,
-            plus=None if self.plus is None else self.plus.take(which),
-            root=self.root.take(which),
-            inverse=None if self.inverse is None else self.inverse[which],
-            rhs=self.rhs[:, which],
-            shift=self.shift[which],
-            preconditioner=None if mine is None else mine.take(which),
+        return DualModel(
+            self.block.take(which),
+            self.root.take(which),
+            None if self.inverse is None else self.inverse[which],
+            self.rhs[:, which],
+            self.shift[which],
+            None if mine is None else mine.take(which),
         )
 
     def project(self, X: Array) -> Array:
@@ -167,7 +161,7 @@ class DualModel:
 
     def apply(self, X: Array) -> tuple[Array, Array]:
         D = self.root.apply(X)
-        return D, product(self.K, self.plus, D)
+        return D, self.block.product(D)
 
     def unpreconditioned(self, which: Array) -> "DualModel":
         if self.preconditioner is None:
@@ -175,9 +169,9 @@ class DualModel:
         return replace(self, preconditioner=self.preconditioner.off(which))
 
     def shifted(self, shift: Array) -> "DualModel":
-        found = None
-        if self.sketch is not None:
-            found = Preconditioner.of(self.sketch, self.root.scale, shift)
+        sketch, found = self.block.sketch, None
+        if sketch is not None:
+            found = Preconditioner.of(sketch, self.root.scale, shift)
         return replace(self, shift=shift, preconditioner=found)
 
     def pull(self, D: Array, KD: Array, X: Array) -> Array:
@@ -189,16 +183,6 @@ class DualModel:
         if self.preconditioner is None:
             return R
         return self.project(self.root.tangent(self.preconditioner.solve(R)))
-
-
-def product(K: Symmetric, plus: Plus | None, B: Array) -> Array:
-    """Return K B for a block B of shape (n, P, C): one matrix-matrix product.
-
-    In the precision of K, which will do for steps: where the iteration seems to end,
-    products are computed again in double precision.
-    """
-    KB = K.matmat_native(B.reshape(B.shape[0], -1)).reshape(B.shape)
-    return KB if plus is None else KB + plus.product(B)
 
 
 @dataclass(frozen=True)
@@ -266,7 +250,13 @@ class KreinDual:
         return intercepts(self.loss, self.Y, F, self.weights, last.c, accuracy)
 
     def product(self, D: Array) -> Array:
-        return product(self.K, self.plus, D)
+        """Return K D for a block D of shape (n, P, C): one matrix-matrix product.
+
+        In the precision of K, which is enough for steps: where the iteration seems to
+        end, products are computed again in double precision.
+        """
+        KD = self.K.matmat_native(D.reshape(D.shape[0], -1)).reshape(D.shape)
+        return KD if self.plus is None else KD + self.plus.product(D)
 
     @cached_property
     def _rate(self) -> Array:
@@ -304,9 +294,8 @@ class KreinDual:
         B = self.loss.at(F + c)
         entropy = self.loss.entropy(Q)
         value = np.einsum("npc,npc->p", A, F) / 2 + self._mass(entropy)
-        return DualPoint(
-            Q, B, A, F, c, entropy, value, self.residual(Q, B), np.asarray(self.lam)
-        )
+        residual = self.residual(Q, B)
+        return DualPoint(Q, B, A, F, entropy, c, value, residual, np.asarray(self.lam))
 
     def _mass(self, entropy: Array) -> Array:
         return np.asarray(np.einsum("np,np->p", self._rate, entropy))
@@ -324,7 +313,7 @@ class KreinDual:
         if self.fit_intercept:
             inverse = pseudo_inverse(self.loss.outer(metric, self._rate))
         gap = root.apply_t(self.loss.gap(point.Q, point.B))
-        bare = DualModel(self.K, self.plus, root, inverse, gap, shift, self.sketch)
+        bare = DualModel(self, root, inverse, gap, shift)
         return replace(bare.shifted(shift), rhs=bare.project(gap))
 
     def largest_step(self, point: DualPoint, D: Array) -> Array:

@@ -113,9 +113,9 @@ class KreinRisk:
         gradient = self.lam * Ka - self.K.matmat(push[:, None])[:, 0]
         if minus is not None:
             gradient += self.lam * (minus_a - minus)
-        return self._joined(gradient, -push.sum())
+        return self._completed(gradient, -push.sum())
 
-    def _joined(self, gradient: Array, last: float) -> Array:
+    def _completed(self, gradient: Array, last: float) -> Array:
         if self.fit_intercept:
             gradient = np.append(gradient, last)
         return np.asarray(self.scale * gradient)
@@ -171,4 +171,4 @@ class Surrogate:
         Ka = f - w[-1] if risk.fit_intercept else f
         gradient = risk.lam * (Ka + minus_a - self.minus)
         gradient -= risk.K.columns(idx) @ push
-        return risk._joined(gradient, -push.sum())
+        return risk._completed(gradient, -push.sum())

@@ -1,7 +1,7 @@
 """Eigenvalues and positive decompositions of symmetric matrices.
 
 Letters: ``K`` (n, n) symmetric, with eigenvalues mu_1 >= ... >= mu_n, the last of
-which may be negative; ``V`` (n, r) eigenvectors, one a column.
+which may be negative; ``V`` (n, r) eigenvectors, one per column.
 """
 
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from kreinlearn._validation import check_choice, check_matrix
 from kreinlearn.operators import Dense, Symmetric
 from kreinlearn.spectrum.lanczos import extreme
 
-SMALL = 512
+SMALL_MATRIX = 512
 """Up to this n all eigenvalues cost less than a few dozen Lanczos steps."""
 
 TAU_MARGIN = 1.01
@@ -50,29 +50,31 @@ class Spectrum:
     values : ndarray of shape (r,)
         Eigenvalues, the smallest first.
     vectors : ndarray of shape (n, r)
-        Eigenvectors, one a column.
+        Eigenvectors, one per column.
     """
 
     values: Array
     vectors: Array
 
     @property
+    def zero(self) -> float:
+        """Size below which an eigenvalue is zero to rounding."""
+        return zero_threshold(self.values, self.vectors.shape[0])
+
+    @property
     def signature(self) -> tuple[int, int, int]:
         """Numbers of positive, negative and zero eigenvalues."""
-        zero = zero_threshold(self.values, self.vectors.shape[0])
-        positive = int((self.values > zero).sum())
-        negative = int((self.values < -zero).sum())
+        positive = int((self.values > self.zero).sum())
+        negative = int((self.values < -self.zero).sum())
         return positive, negative, len(self.values) - positive - negative
 
     def positive(self) -> "Spectrum":
         """Return the part with positive eigenvalues."""
-        zero = zero_threshold(self.values, self.vectors.shape[0])
-        return self._where(self.values > zero)
+        return self._where(self.values > self.zero)
 
     def negative(self) -> "Spectrum":
         """Return the part with negative eigenvalues."""
-        zero = zero_threshold(self.values, self.vectors.shape[0])
-        return self._where(self.values < -zero)
+        return self._where(self.values < -self.zero)
 
     def _where(self, kept: Array) -> "Spectrum":
         return Spectrum(self.values[kept], self.vectors[:, kept])

@@ -6,7 +6,7 @@ vectors, ``T`` the tridiagonal matrix of ``alpha`` and ``beta``.
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 from scipy.linalg import blas, eigh_tridiagonal, eigvalsh_tridiagonal
@@ -20,15 +20,10 @@ PATIENCE = 8
 """Steps before `floor` asks whether it will come to an end."""
 
 
-class Step(NamedTuple):
-    """What one more product has told: the new entries of T."""
-
-    alpha: float
-    beta: float
-
-
-def _lanczos(K: Symmetric, sign: float, max_steps: int, seed: int) -> Iterator[Step]:
-    """Yield the entries of T for sign * K, one row a product.
+def _lanczos(
+    K: Symmetric, sign: float, max_steps: int, seed: int
+) -> Iterator[tuple[float, float]]:
+    """Yield the entries alpha and beta of T for sign * K, one row per product.
 
     Full reorthogonalization, so that no ghost values appear.
     """
@@ -48,7 +43,7 @@ def _lanczos(K: Symmetric, sign: float, max_steps: int, seed: int) -> Iterator[S
             beta = float(blas.dnrm2(r))
             if beta > before / 2:
                 break
-        yield Step(alpha, beta)
+        yield alpha, beta
         Q[k + 1] = r / beta if beta > 0 else 0.0
 
 
@@ -115,16 +110,16 @@ def extreme(
     alpha: list[float] = []
     beta: list[float] = []
     value, error = 0.0, np.inf
-    for step in _lanczos(K, sign, max_steps, seed):
-        alpha.append(step.alpha)
+    for diagonal, coupling in _lanczos(K, sign, max_steps, seed):
+        alpha.append(diagonal)
         ritz, s = eigh_tridiagonal(alpha, beta)
-        value, error = float(ritz[0]), step.beta * abs(float(s[-1, 0]))
+        value, error = float(ritz[0]), coupling * abs(float(s[-1, 0]))
         scale = float(np.abs(ritz).max())
-        if error <= rtol * scale or step.beta <= 1e-14 * scale:
+        if error <= rtol * scale or coupling <= 1e-14 * scale:
             break
         if enough is not None and enough(sign * value, error):
             break
-        beta.append(step.beta)
+        beta.append(coupling)
     return Bound(sign * value, error, len(alpha))
 
 
@@ -190,23 +185,23 @@ def floor(K: Symmetric, level: float, *, max_steps: int, seed: int = 0) -> Floor
     verdict: bool | None = None
     before, now, total = 0.0, 1.0, 1.0
     sums = [total]
-    for step in _lanczos(K, 1.0, max_steps, seed):
-        alpha.append(step.alpha)
+    for diagonal, coupling in _lanczos(K, 1.0, max_steps, seed):
+        alpha.append(diagonal)
         last = beta[-1] if beta else 0.0
-        following = (level - step.alpha) * now - last * before  # times beta
+        following = (level - diagonal) * now - last * before  # times beta
         if following * now >= 0:
             verdict = False
             break
-        if step.beta <= 1e-14 * max(map(abs, alpha)):
+        if coupling <= 1e-14 * max(map(abs, alpha)):
             verdict = True  # an invariant space: the Ritz values are all there is
             break
-        before, now = now, following / step.beta
+        before, now = now, following / coupling
         total += now * now
         sums.append(total)
         if total > target:
             verdict = True
             break
-        beta.append(step.beta)
+        beta.append(coupling)
         if len(alpha) >= PATIENCE and _hopeless(sums, target, max_steps):
             break
     values = eigvalsh_tridiagonal(alpha, beta[: len(alpha) - 1])
