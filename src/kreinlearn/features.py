@@ -5,11 +5,12 @@ covariance matrix of the features of its pixels. It has the same size whatever t
 of the image, and the kernels ``spd_...`` compare descriptors.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from numbers import Real
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, TransformerMixin
 
 from kreinlearn._typing import Array
@@ -19,6 +20,9 @@ __all__ = ["FEATURES", "RegionCovariance", "pixel_features"]
 
 FEATURES = ("x", "y", "I", "|Gx|", "|Gy|", "|G|", "|Gxx|", "|Gyy|", "angle")
 """What the rows and columns of a descriptor stand for, in this order."""
+
+Images = Array | Sequence[ArrayLike]
+"""Images of one size as a stack, or of any sizes one by one."""
 
 LUMINANCE = np.array([0.2125, 0.7154, 0.0721])
 """Weights of red, green and blue (ITU-R BT.709, as in scikit-image's ``rgb2gray``)."""
@@ -105,7 +109,7 @@ class RegionCovariance(TransformerMixin, BaseEstimator):
     def __sklearn_is_fitted__(self) -> bool:
         return True
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Images, y: ArrayLike | None = None) -> Self:
         """Check the parameters and the shape of the images; nothing is learned.
 
         Parameters
@@ -125,7 +129,7 @@ class RegionCovariance(TransformerMixin, BaseEstimator):
             pass
         return self
 
-    def transform(self, X: Any) -> Array:
+    def transform(self, X: Images) -> Array:
         """Return the descriptors of images, one after the other.
 
         Parameters
@@ -146,7 +150,7 @@ class RegionCovariance(TransformerMixin, BaseEstimator):
         descriptors = []
         for i, image in enumerate(_images(X)):
             features = pixel_features(_intensity(image, i, white))
-            cells = _cells(i, features.shape[1:], rows, columns)
+            cells = _regions(i, features.shape[1:], rows, columns)
             covariances = np.stack([_covariance(features[:, r, c]) for r, c in cells])
             means = np.einsum("ijj->i", covariances) / d
             covariances[:, range(d), range(d)] += ridge * means[:, None]
@@ -209,7 +213,7 @@ def pixel_features(intensity: Array) -> Array:
     return features
 
 
-def _images(X: Any) -> Iterator[Array]:
+def _images(X: Images) -> Iterator[Array]:
     """Yield one image after the other, of shape (h, w) or (h, w, 3), or raise."""
     if isinstance(X, np.ndarray) and X.dtype != object:
         if X.ndim != 3 and not (X.ndim == 4 and X.shape[3] == 3):
@@ -259,7 +263,7 @@ def _intensity(image: Array, i: int, white: float | None) -> Array:
     return gray / white
 
 
-def _cells(
+def _regions(
     i: int, shape: tuple[int, ...], rows: int, columns: int
 ) -> list[tuple[slice, slice]]:
     """Return where the regions of image number i are, or raise."""

@@ -24,7 +24,6 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.svm import SVC
 from sklearn.utils.metaestimators import available_if
 
-from kreinlearn._threads import few_threads
 from kreinlearn._typing import Array
 from kreinlearn.estimators import (
     DCASVC,
@@ -33,6 +32,7 @@ from kreinlearn.estimators import (
     KreinSVC,
     SpectrumRepair,
 )
+from kreinlearn.operators import few_threads
 from kreinlearn.paper.learners import SMO_STEPS, status_of
 from kreinlearn.paper.several import worst
 from kreinlearn.paper.tuning import LOST

@@ -1,10 +1,13 @@
 """What a solver multiplies by: symmetric matrices seen through their products."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
 from typing import Any, Protocol
 
 import numpy as np
 from scipy.linalg import blas
+from threadpoolctl import ThreadpoolController
 
 from kreinlearn._typing import Array
 from kreinlearn.kernels import gram, multiply
@@ -15,6 +18,8 @@ WIDENED_ROWS = 64
 """Rows of a single precision matrix that are widened at once."""
 SYMV_COLUMNS = 4
 """Up to this many columns are multiplied one by one: faster for n of 1000 or more."""
+ONE_THREAD = 600
+"""Up to this many samples linear algebra runs on one thread."""
 DIAGONAL = 64
 """Samples whose matrix is computed at once for the sake of its diagonal."""
 
@@ -187,6 +192,25 @@ class Blocked:
             for i in range(0, len(self.X), DIAGONAL)
         ]
         return np.concatenate(parts).astype(np.float64)
+
+
+@contextmanager
+def few_threads(n: int) -> Iterator[None]:
+    """Keep BLAS to one thread while matrices of n samples are small.
+
+    Up to 600 samples two threads gain nothing; and where other processes run, threads
+    that wait for each other lose a lot.
+    """
+    if n > ONE_THREAD:
+        yield
+    else:
+        with _blas_libraries().limit(limits=1, user_api="blas"):
+            yield
+
+
+@cache  # looking for them takes milliseconds
+def _blas_libraries() -> ThreadpoolController:
+    return ThreadpoolController()
 
 
 def stored(K: Symmetric, what: str) -> Array:

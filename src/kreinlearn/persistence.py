@@ -23,7 +23,7 @@ from sklearn.exceptions import InconsistentVersionWarning
 from sklearn.utils.validation import check_is_fitted
 
 from kreinlearn._files import check_free, replace
-from kreinlearn._validation import available_bytes
+from kreinlearn._memory import available_bytes
 
 __all__ = ["load", "save", "stamp"]
 
@@ -56,7 +56,7 @@ SETTINGS = (
     "sklearn.metrics._scorer._PassthroughScorer",
     "sklearn.metrics._scorer._Scorer",
 )
-"""What searches and transformers of scikit-learn hold beside estimators."""
+"""What searches and transformers of scikit-learn hold in addition to estimators."""
 
 
 def save(
@@ -77,7 +77,7 @@ def save(
     overwrite : bool, default=False
         Whether to replace a file that exists.
     notes : dict, default=None
-        Anything to keep beside the model, as far as JSON can say it.
+        Anything to keep with the model that JSON can express.
 
     Raises
     ------
@@ -112,10 +112,10 @@ def save(
     for value in _parts(model):
         _check_importable(value)
     try:
-        said = json.dumps({} if notes is None else dict(notes))
+        noted = json.dumps({} if notes is None else dict(notes))
     except (TypeError, ValueError) as error:
         raise ValueError(
-            f"'notes' must be a dict that JSON can say: {error}."
+            f"'notes' must be a dict that JSON can express: {error}."
         ) from None
 
     import skops.io
@@ -131,7 +131,7 @@ def save(
             f"{_first_line(error)}"
         ) from error
     versions = {name: version(name) for name in PACKAGES}
-    stamped = {"format": FORMAT, **versions, "notes": json.loads(said)}
+    stamped = {"format": FORMAT, **versions, "notes": json.loads(noted)}
     with ZipFile(content, "a", ZIP_DEFLATED) as members:
         members.writestr(STAMP, json.dumps(stamped, indent=2))
     replace(target, content.getvalue())
@@ -146,7 +146,7 @@ def load(path: str | os.PathLike[str], *, trusted: Iterable[str] = ()) -> Any:
         A file that `save` wrote.
     trusted : sequence of str, default=()
         Full names, such as "my_module.my_kernel", of types and functions that may be
-        loaded besides those of kreinlearn and the estimators of scikit-learn. Their
+        loaded, apart from those of kreinlearn and the estimators of scikit-learn. Their
         modules are imported, which runs what is in them: name only what you know.
 
     Returns
@@ -182,7 +182,7 @@ def load(path: str | os.PathLike[str], *, trusted: Iterable[str] = ()) -> Any:
     if isinstance(trusted, str):
         raise TypeError(f"'trusted' must be a list of names, got {trusted!r}.")
     allowed = list(trusted)
-    with _opened(path) as file:
+    with _open_model(path) as file:
         found = _read_stamp(path, file)
         if found["scikit-learn"] != sklearn.__version__:
             warnings.warn(
@@ -207,7 +207,7 @@ def stamp(path: str | os.PathLike[str]) -> dict[str, Any]:
     dict
         "format", versions by name of the package, and "notes".
     """
-    with _opened(path) as file:
+    with _open_model(path) as file:
         return _read_stamp(path, file)
 
 
@@ -255,7 +255,7 @@ def _check_importable(value: Any) -> None:
 
 
 def _trusted() -> list[str]:
-    """Return the full names of what our files may hold besides skops's own list."""
+    """Return the full names of what our files may hold, apart from skops's own list."""
     import sklearn.metrics
     import sklearn.model_selection
 
@@ -276,7 +276,7 @@ def _trusted() -> list[str]:
     return [*SETTINGS, *(f"{each.__module__}.{each.__name__}" for each in ours)]
 
 
-def _opened(path: str | os.PathLike[str]) -> BinaryIO:
+def _open_model(path: str | os.PathLike[str]) -> BinaryIO:
     """Return the open file, or raise with one sentence."""
     try:
         return open(path, "rb")
@@ -326,7 +326,7 @@ def _read_model(
 
     trusted = [*_trusted(), *trusted]
     try:
-        with warnings.catch_warnings():  # we have said so, once
+        with warnings.catch_warnings():  # load has warned, once
             warnings.simplefilter("ignore", InconsistentVersionWarning)
             model = skops.io.load(file, trusted=trusted)
         if not hasattr(type(model), "fit"):

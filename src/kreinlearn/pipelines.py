@@ -1,8 +1,9 @@
 """From a table as it is to features that a kernel takes: fill, encode, scale."""
 
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from sklearn.base import TransformerMixin
 from sklearn.compose import make_column_transformer
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
@@ -20,7 +21,7 @@ def prepare(
     scale: bool = True,
     impute: bool = False,
     one_hot: bool = False,
-) -> Any:
+) -> TransformerMixin:
     """Return the transformer for a table, to be fitted with the model.
 
     In a pipeline it learns from training samples only:
@@ -135,7 +136,7 @@ def _source(X: "pd.DataFrame") -> str:
     return f"{path}: " if path else ""
 
 
-def _chain(*steps: Any) -> Any:
+def _chain(*steps: TransformerMixin | None) -> TransformerMixin:
     """Return the steps that are there as one transformer."""
     kept = [step for step in steps if step is not None]
     if not kept:  # passes on what comes, and learns the names of the columns

@@ -19,6 +19,7 @@ from kreinlearn.datasets import make_monks
 from kreinlearn.exceptions import DivergenceWarning, IndefiniteKernelWarning
 from kreinlearn.kernels import gram
 from kreinlearn.solvers import CCCP, PUBLISHED, SGD, DualNewton, GradientDescent
+from kreinlearn.solvers.base import Result, Status
 from tests.conftest import gram_of_signature, scaled
 
 EXPECTED = {
@@ -291,6 +292,75 @@ def test_solver_objects_and_summed_loss(moons):
         exact.fit(X, y)
 
 
+class FixedPoint:
+    """A solver of the dual that knows nothing of steps: w is to be the scores."""
+
+    needs = "dual"
+
+    def solve(self, problem, *, tol, callback=None):
+        w, k, each = problem.start(), 0, problem.n_problems
+        point = problem.point(w)
+        while point.residual.max() > tol:
+            w, k = problem.feasible((w + point.F + point.c) / 2), k + 1
+            point = problem.point(w)
+        status = (Status.CONVERGED,) * each
+        return Result(w, status, (k,) * each, tuple(point.residual), ())
+
+
+class QuasiNewton:
+    """A solver of the primal, by SciPy."""
+
+    needs = "dc"
+
+    def solve(self, problem, *, tol, callback=None, rng=None):
+        found = minimize(
+            problem.value,
+            np.zeros(problem.dim),
+            jac=problem.grad,
+            options={"gtol": tol / 10, "maxiter": 5000},
+        )
+        crit = float(np.abs(found.jac).max())
+        status = Status.CONVERGED if crit <= tol else Status.MAX_ITER
+        return Result(found.x, (status,), (found.nit,), (crit,), ({"iter": 1},))
+
+
+def test_a_solver_of_ones_own_that_needs_the_dual(indefinite):
+    K, y = indefinite
+    three = np.where(K[0] > 1, 2, y)
+    for labels, columns in ((y, 1), (three, 3)):
+        given = {"kernel": "precomputed", "lam": 1.0, "tol": 1e-9}
+        mine = KreinLogisticRegression(solver=FixedPoint(), **given).fit(K, labels)
+        newton = KreinLogisticRegression(**given).fit(K, labels)
+        assert mine.status_ == "converged" and mine.residual_ <= 1e-9
+        assert mine.dual_coef_.shape == (columns, len(y))
+        np.testing.assert_allclose(mine.dual_coef_, newton.dual_coef_, atol=1e-8)
+    np.testing.assert_allclose(mine.predict_proba(K), newton.predict_proba(K))
+
+
+def test_a_solver_of_ones_own_that_needs_a_difference_of_convex_functions(moons):
+    X, y = moons
+    given = {"kernel": "rbf", "lam": 0.1, "tol": 1e-6}
+    newton = KreinLogisticRegression(**given).fit(X, y)
+    mine = KreinLogisticRegression(solver=QuasiNewton(), **given).fit(X, y)
+    assert mine.status_ == "converged"
+    np.testing.assert_allclose(
+        mine.predict_proba(X), newton.predict_proba(X), atol=1e-3
+    )
+    three = y + (X[:, 0] > 0.5)
+    several = KreinLogisticRegression(solver=QuasiNewton(), **given).fit(X, three)
+    assert {row["problem"] for row in several.history_} == {0, 1, 2}
+    with pytest.raises(ValueError, match="others that need 'dc'.*got 'multinomial'"):
+        several.set_params(multi_class="multinomial").fit(X, three)
+
+
+@pytest.mark.parametrize(
+    "solver", [3, GradientDescent(), type("Odd", (), {"solve": 1, "needs": "luck"})()]
+)
+def test_what_is_no_solver_is_refused(solver, moons):
+    with pytest.raises(TypeError, match="'solver' must be a name, or .* 'dc', .* got"):
+        KreinLogisticRegression(solver=solver).fit(*moons)
+
+
 def test_run_to_accuracy_the_published_procedure_diverges_on_monks(data_home):
     from kreinlearn.datasets import load
 
@@ -446,7 +516,7 @@ def test_bad_samples(moons, monkeypatch):
     model.fit(X, y)
     with pytest.raises(ValueError, match="X has 3 features, but .* expecting 2 feat"):
         model.predict(np.zeros((4, 3)))
-    monkeypatch.setattr("kreinlearn._validation.available_bytes", lambda: 100_000)
+    monkeypatch.setattr("kreinlearn._memory.available_bytes", lambda: 100_000)
     with pytest.raises(MemoryError, match=r"\(120, 120\).* needs 115,200 bytes"):
         model.fit(X, y)
 
@@ -454,7 +524,7 @@ def test_bad_samples(moons, monkeypatch):
 def test_bad_gram_matrices(indefinite):
     K, y = indefinite
     model = KreinLogisticRegression(kernel="precomputed")
-    with pytest.raises(ValueError, match=r"must be square, .* got shape \(40, 39\)"):
+    with pytest.raises(ValueError, match=r"must be square, .* of shape \(40, 39\)"):
         model.fit(K[:, 1:], y)
     skewed = K.copy()
     skewed[0, 1] += 0.5
@@ -465,7 +535,7 @@ def test_bad_gram_matrices(indefinite):
     with pytest.warns(IndefiniteKernelWarning, match=r"changed it by up to 5\.0e-08"):
         model.fit(nearly, y)
     model.fit(K, y)
-    with pytest.raises(ValueError, match="X has 39 features.*one column a training"):
+    with pytest.raises(ValueError, match="X has 39 features.*one column per training"):
         model.predict(K[:, 1:])
 
 
@@ -497,7 +567,7 @@ def test_the_operator_is_chosen_by_the_bytes_available(moons, monkeypatch, capsy
     X, y = moons
     for limit, operator in ((len(y), "dense"), (len(y) - 1, "blocked")):
         monkeypatch.setattr(
-            "kreinlearn.estimators.base.fits",
+            "kreinlearn.estimators._inputs.fits",
             lambda n, k, dtype, limit=limit: dtype == np.float64 and n == k <= limit,
         )
         model = KreinLogisticRegression(verbose=1).fit(X, y)

@@ -1,3 +1,7 @@
+from collections import Counter
+from dataclasses import replace
+from functools import partial
+
 import numpy as np
 import pytest
 from scipy.special import expit
@@ -14,9 +18,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from kreinlearn import KreinLogisticRegression, KreinLogisticRegressionCV
 from kreinlearn.crossval import held_out
-from kreinlearn.estimators.judge import pooling_weights
+from kreinlearn.estimators._search import pooling_weights
 from kreinlearn.exceptions import ConvergenceWarning
-from kreinlearn.kernels import gram
+from kreinlearn.kernels import KERNELS, gram
 from tests.conftest import scaled
 
 EXPECTED = {
@@ -177,6 +181,46 @@ def test_both_norms_are_solved_once_where_they_are_the_same(moons, monkeypatch):
     model = KreinLogisticRegressionCV(lams=LAMS, kernel="rbf", kernel_grid={})
     model.fit(X, y)
     assert seen == [["krein"]] and np.ptp(model.scores_, axis=1).max() == 0
+
+
+@pytest.fixture
+def measured(monkeypatch):
+    """Count how often each measure is computed; no matrix may come another way."""
+    counts = Counter()
+
+    def counted(measure, X, **params):
+        counts[measure.name] += 1
+        return measure.function(X, **params)
+
+    for name, kernel in dict(KERNELS).items():
+        measure = replace(kernel.measure, function=partial(counted, kernel.measure))
+        monkeypatch.setitem(KERNELS, name, replace(kernel, measure=measure))
+    for module in ("kernels._similarities", "estimators._inputs"):
+        monkeypatch.setattr(f"kreinlearn.{module}.gram", None)
+    return counts
+
+
+def test_a_measure_is_computed_once_for_search_and_refit(measured, rng):
+    X = rng.uniform(size=(60, 40))  # of fewer features it is computed faster than kept
+    y = (X[:, :20].sum(axis=1) > 10).astype(int)
+    model = KreinLogisticRegressionCV(lams=[0.1], cv=2)
+    assert len(model.fit(X, y).estimators_) > 1
+    assert measured == {"L1 distance": 1, "squared Euclidean distance": 1}
+
+
+def test_a_measure_between_matrices_is_computed_once(measured, rng):
+    A = rng.standard_normal((30, 3, 20)) * (1 + np.arange(30)[:, None, None] % 2)
+    model = KreinLogisticRegressionCV(lams=[0.1], cv=2, kernel="spd_stein")
+    model.fit(A @ A.transpose(0, 2, 1) / 20, np.arange(30) % 2)
+    assert measured == {"S-divergence": 1}
+
+
+def test_nothing_is_stored_if_blocked(moons, monkeypatch):
+    X, y = moons
+    monkeypatch.setattr("kreinlearn.kernels.Similarities.matrix", None)
+    settings = {"lams": [0.1], "norms": ["krein"], "cv": 2}
+    model = KreinLogisticRegressionCV(operator="blocked", **settings).fit(X, y)
+    assert {each.operator_ for each in model.estimators_} == {"blocked"}
 
 
 def test_held_out_probabilities_are_cross_val_predict(moons):

@@ -10,13 +10,9 @@ from sklearn.base import clone
 from sklearn.preprocessing import MinMaxScaler
 from sklearn.utils.multiclass import type_of_target
 
+from kreinlearn._memory import BYTES_RESERVED, available_bytes
 from kreinlearn._typing import Array
-from kreinlearn._validation import (
-    BYTES_RESERVED,
-    available_bytes,
-    check_choice,
-    check_count,
-)
+from kreinlearn._validation import check_choice, check_count, check_matrix
 from kreinlearn.comparison.fold import OWN, PRECOMPUTED, Job, stratified
 from kreinlearn.kernels import KERNELS
 from kreinlearn.methods import CONTENDERS
@@ -189,21 +185,12 @@ def _distinct(what: str, names: list[str]) -> tuple[str, ...]:
 
 def _check_matrix(K: Any) -> tuple[Array, tuple[str, ...]]:
     """Return the symmetric part, and what there is to say about it."""
-    K = np.asarray(K, dtype=float)
-    if K.ndim != 2 or K.shape[0] != K.shape[1]:
-        raise ValueError(
-            f"Similarities must be a square matrix, got an array of shape {K.shape}."
-        )
-    if not np.isfinite(K).all():
-        row, column = np.argwhere(~np.isfinite(K))[0]
-        raise ValueError(
-            f"Similarities must be finite, got {K[row, column]} at ({row}, {column})."
-        )
-    apart = float(np.abs(K - K.T).max())
-    if apart <= ROUNDING * float(np.abs(K).max()):
-        return (K + K.T) / 2, ()
-    share = apart / float(np.abs(K).max())
-    return (K + K.T) / 2, (
+    K, share = check_matrix(
+        K, "A matrix of similarities", symmetric="average", dtype=float
+    )
+    if share <= ROUNDING:
+        return K, ()
+    return K, (
         f"The matrix is not symmetric (largest |K - K'| is {share:.2g} of the largest "
         "|K|): all methods see (K + K') / 2.",
     )

@@ -13,11 +13,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from kreinlearn._threads import few_threads
 from kreinlearn._typing import Array
 from kreinlearn.crossval import N_LAMS, SEARCH_TOL, Fold, held_out
 from kreinlearn.losses import link_of, log_probabilities
-from kreinlearn.operators import Dense
+from kreinlearn.operators import Dense, few_threads
 from kreinlearn.solvers.newton import DualNewton
 from kreinlearn.spectrum.decompose import Spectrum, decompose
 

@@ -1,7 +1,7 @@
 """Many kernels on the same samples: what they share is computed once."""
 
+from kreinlearn._memory import fits
 from kreinlearn._typing import Array
-from kreinlearn._validation import fits
 from kreinlearn.kernels import _records as records
 from kreinlearn.kernels._records import Function, Measure, Params, SampleSet
 from kreinlearn.kernels._table import KERNELS, gram, precision

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from kreinlearn._memory import check_fits
 from kreinlearn._typing import Array
-from kreinlearn._validation import check_fits
 from kreinlearn.kernels._records import Function, Kernel, Params, SampleSet
 from kreinlearn.kernels.spd import SPD_KERNELS
 from kreinlearn.kernels.vector import ROW_KERNELS
