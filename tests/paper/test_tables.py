@@ -90,7 +90,7 @@ def test_table3_means_with_and_without_the_doubtful_row(stored):
     ]
     per_set = [
         np.mean([r["acc"] for r in records if (r["data"], r["method"]) == (d, "KSVM")])
-        for d in published.SMALL
+        for d in published.TABLE3_DATA
         if d != "parkinsons"
     ]
     column = [c.text for c in theirs.columns].index("KSVM")

@@ -95,13 +95,13 @@ EXPERIMENTS: dict[str, Experiment] = {
         Experiment(
             "table3",
             "Accuracy on small data sets",
-            published.SMALL,
+            published.TABLE3_DATA,
             published.TABLE3_METHODS + published.OURS,
         ),
         Experiment(
             "table4",
             "Accuracy and time on larger data sets",
-            published.LARGE,
+            published.TABLE4_DATA,
             published.TABLE4_METHODS + published.TABLE4_OURS,
             runs=3,
             is_timed=True,
@@ -123,7 +123,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         Experiment(
             "table7",
             "Inexact stochastic steps",
-            published.LARGE,
+            published.TABLE4_DATA,
             published.TABLE7_METHODS,
             runs=3,
             is_timed=True,
