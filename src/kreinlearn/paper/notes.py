@@ -9,7 +9,7 @@ from importlib.resources import files
 from kreinlearn.pages.tables import Note
 
 
-def _read() -> tuple[Note, ...]:
+def _read_notes() -> tuple[Note, ...]:
     text = files(__package__).joinpath("notes.toml").read_text(encoding="utf-8")
     return tuple(
         Note(
@@ -22,7 +22,7 @@ def _read() -> tuple[Note, ...]:
     )
 
 
-NOTES = _read()
+NOTES = _read_notes()
 """Every known slip and departure, next to what it touches."""
 
 

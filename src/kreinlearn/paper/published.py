@@ -35,7 +35,7 @@ class Metric(NamedTuple):
     is_definite: bool
 
 
-def _rows(text: str) -> dict[str, list[float]]:
+def _named_rows(text: str) -> dict[str, list[float]]:
     """Return lines of a name and numbers as a dictionary."""
     lines = [line.split() for line in text.strip().splitlines()]
     return {name: [float(word) for word in words] for name, *words in lines}
@@ -52,13 +52,13 @@ def _costs_by_method(
             )
             for k, method in enumerate(methods)
         }
-        for name, words in _rows(text).items()
+        for name, words in _named_rows(text).items()
     }
 
 
 TABLE2: Mapping[str, Statistics] = {
     name: Statistics(int(m), int(n), low, high)
-    for name, (m, n, low, high) in _rows("""
+    for name, (m, n, low, high) in _named_rows("""
     australian     14    690  -0.006  2212.5
     breast-cancer  10    699  -4.408  1593.3
     parkinsons     23    195   0.127  1200.4
@@ -111,7 +111,7 @@ TABLE3: Mapping[str, Mapping[str, Spread]] = {
         method: Spread(*words[2 * k : 2 * k + 2])
         for k, method in enumerate(TABLE3_METHODS)
     }
-    for name, words in _rows("""
+    for name, words in _named_rows("""
     australian          .790 .021 .795 .059 .790 .078 .672 .085 .857 .013 .835 .018 .846 .027 .865 .007
     breast-cancer-683x9 .968 .004 .964 .012 .965 .007 .921 .039 .946 .008 .971 .008 .959 .014 .967 .008
     climate             .939 .012 .909 .047 .838 .036 .839 .061 .904 .031 .918 .011 .912 .013 .923 .018
@@ -184,7 +184,7 @@ TABLE6: Mapping[str, Mapping[tuple[str, str], Spread]] = {
         ("CCICP-SGD", "monks1"): Spread(*words[:2]),
         ("CCICP-SGD", "guide1-t"): Spread(*words[2:]),
     }
-    for init, (monks1, guide1, *words) in _rows("""
+    for init, (monks1, guide1, *words) in _named_rows("""
     zeros       .694 .925  .662 .050  .926 .003
     ones        .697 .925  .675 .037  .919 .016
     minus-ones  .694 .925  .661 .043  .923 .008
