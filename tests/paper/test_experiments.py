@@ -95,6 +95,7 @@ def test_retry_runs_failures_again(tmp_path, monkeypatch):
     assert asked == [[], [cells[1].key]]
 
 
+@pytest.mark.slow
 def test_real_data(data_home, tmp_path, monkeypatch):
     from dataclasses import replace
 

@@ -1,14 +1,11 @@
-"""The records of the paper's methods, and the shortcuts by which they are tuned."""
-
-import warnings
+"""The records that only the paper has, and its settings."""
 
 import numpy as np
 import pytest
 from sklearn.datasets import make_blobs
 
-from kreinlearn.exceptions import ConvergenceWarning
 from kreinlearn.kernels import gram
-from kreinlearn.methods.judging import iterations_of, status_of
+from kreinlearn.methods.judging import status_of
 from kreinlearn.paper.methods import (
     ON_FACES,
     ON_TABLES,
@@ -38,32 +35,17 @@ def test_table3_has_every_column():
     assert set(TABLE3_METHODS + OURS) <= {*ON_TABLES, "KreinCV"}
 
 
-@pytest.mark.parametrize("name", [name for name in ON_TL1 if "SGD" not in name])
+@pytest.mark.parametrize("name", ["Flip", "Clip", "Shift", "Clip exact"])
 def test_shortcut_and_estimator_end_at_the_same_solution(task, name):
     K, y, K_new = task
     method = ON_TL1[name]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        path = method.path(K, y, K_new, VALUES, 0)
-        for value, (scores, status) in zip(VALUES, path, strict=True):
-            model = method.build(value, 0).fit(K, y)
-            assert status == status_of(model)
-            expected = model.decision_function(K_new)
-            # Both stop at a residual of 1e-6; scores are of order one.
-            assert np.allclose(scores[:, 0], expected, atol=1e-4)
-
-
-@pytest.mark.parametrize("name", ["KLR(Log-E)", "Flip", "SVM(Log-E)", "IKLR krein"])
-def test_shortcut_and_estimator_agree_on_several_classes(three_classes, name):
-    K, y, K_new = three_classes
-    method, _ = ON_FACES[name]
-    fits = method.path(K, y, K_new, [0.1, 1.0], 0)
-    for value, (scores, status) in zip([0.1, 1.0], fits, strict=True):
+    path = method.path(K, y, K_new, VALUES, 0)
+    for value, (scores, status) in zip(VALUES, path, strict=True):
         model = method.build(value, 0).fit(K, y)
-        assert scores.shape == (20, 3)
-        assert status == status_of(model) == "converged"
-        predicted = np.unique(y)[scores.argmax(axis=1)]
-        np.testing.assert_array_equal(predicted, model.predict(K_new))
+        assert status == status_of(model)
+        expected = model.decision_function(K_new)
+        # Both stop at a residual of 1e-6; scores are of order one.
+        assert np.allclose(scores[:, 0], expected, atol=1e-4)
 
 
 def test_one_class_that_diverges_counts_for_all(three_classes):
@@ -71,15 +53,6 @@ def test_one_class_that_diverges_counts_for_all(three_classes):
     method, _ = ON_FACES["CCICP-GD"]
     (_, status), *_ = method.path(100 * K, y, K_new, [10.0], 0)
     assert status == "diverged"
-
-
-def test_stochastic_paths_repeat_with_their_seed_and_do_not_depend_on_the_grid(task):
-    method = ON_TL1["CCICP-SGD"]
-    first = method.path(*task, VALUES, 3)
-    again = method.path(*task, VALUES[1:], 3)
-    other = method.path(*task, VALUES, 4)
-    assert np.array_equal(first[1][0], again[0][0])
-    assert not np.array_equal(first[1][0], other[1][0])
 
 
 def test_the_paper_s_constants():
@@ -108,13 +81,3 @@ def test_only_the_training_matrix_is_repaired_unless_the_name_says_exact():
     for name in ("Flip", "Clip", "Shift", "Flip exact", "Clip exact"):
         repair = ON_TL1[name].build(1.0, 0)[0]
         assert repair.out_of_sample == ("exact" if "exact" in name else "none")
-
-
-def test_status_and_iterations_of_pipelines_and_of_scikit_learn(task):
-    K, y, _ = task
-    pipeline = ON_TL1["Clip exact"].build(0.1, 0).fit(K, y)
-    assert status_of(pipeline) == "converged"
-    assert iterations_of(pipeline) == pipeline[-1].n_iter_
-    svc = ON_TL1["SVC raw"].build(1.0, 0).fit(K, y)
-    assert status_of(svc) == "converged"
-    assert iterations_of(svc) > 0

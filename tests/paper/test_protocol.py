@@ -9,7 +9,7 @@ from kreinlearn.kernels import gram
 from kreinlearn.methods.tuning import Choice, tune
 from kreinlearn.paper import protocol
 from kreinlearn.paper.catalog import EXPERIMENTS
-from kreinlearn.paper.methods import GAUSSIANS, ON_FACES, ON_TABLES, ON_TL1, TL1
+from kreinlearn.paper.methods import GAUSSIANS, ON_TABLES, ON_TL1, TL1
 from kreinlearn.paper.protocol import (
     choice_fields,
     folds,
@@ -157,19 +157,6 @@ def test_a_fold_without_one_class_is_no_error():
     choice = tune(method, [K], y, folds(y, 0), [0.1, 1.0], seed=0, score="accuracy")
     assert sum(choice.statuses.values()) == 4 * 2
     assert 0.9 <= choice.scores.max() <= 1
-
-
-def test_cross_validation_of_several_classes(rng):
-    y = np.repeat([4, 5, 6], 20)
-    X = y[:, None] + 0.3 * rng.normal(size=(60, 1))
-    K = gram(X, kernel="rbf", sigma=1.0)
-    method, _ = ON_FACES["IKLR krein"]
-    choice = tune(
-        method, [K, np.eye(60)], y, folds(y, 0), [0.01, 0.1], seed=0, score="accuracy"
-    )
-    assert choice.setting == 0
-    assert choice.scores.max() > 0.8
-    assert choice.scores[1].max() < 0.5
 
 
 def test_subsample():

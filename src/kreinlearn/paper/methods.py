@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Literal, Required, TypedDict
+from typing import Any, Literal, Required, TypedDict
 
 from kreinlearn._typing import Array
 from kreinlearn.methods.records import Method, exact, one_vs_rest, published
@@ -89,7 +89,7 @@ ON_FACES: dict[str, tuple[Method, str]] = {
 """Rows of the table of faces: method and distance."""
 
 
-def with_settings(method: Method, **settings: str | float) -> Method:
+def with_settings(method: Method, **settings: Any) -> Method:
     """Return a published procedure with other fields of `CCCP`."""
     if not settings:
         return method

@@ -11,7 +11,7 @@ from sklearn.model_selection import StratifiedKFold
 
 from kreinlearn._typing import Array
 from kreinlearn.crossval import Fold
-from kreinlearn.estimators import KreinLogisticRegressionCV
+from kreinlearn.estimators import KreinLogisticRegression, KreinLogisticRegressionCV
 from kreinlearn.kernels import gram
 from kreinlearn.methods.judging import iterations_of, judged, status_of, timed
 from kreinlearn.methods.records import Classifier, Method
@@ -146,7 +146,7 @@ def learn(
         **spectrum_fields(K),
         "split": settings.get("split"),
     }
-    if cell.experiment.startswith("fig"):
+    if cell.experiment.startswith("fig") and isinstance(model, KreinLogisticRegression):
         fields["curve"] = [row["value"] for row in model.history_]
     # 3. Judge. The largest matrices fit in memory one at a time.
     del K
@@ -220,7 +220,8 @@ def choice_fields(
     kernels: Sequence[KernelSetting],
 ) -> Record:
     """Return what a record of n training rows says about a choice."""
-    chosen, grid = {method.parameter: value}, {method.parameter: choice.values}
+    name = str(method.parameter)
+    chosen, grid = {name: value}, {name: choice.values}
     if len(kernels) > 1:
         chosen["sigma"] = kernels[choice.setting]["sigma"]
         grid["sigma"] = tuple(each["sigma"] for each in kernels)

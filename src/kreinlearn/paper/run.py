@@ -28,7 +28,7 @@ def run_experiment(
     jobs: int | None = None,
     limit: float = LIMIT,
     retry: bool = False,
-    progress: Callable[[Progress], None] | None = None,
+    progress: Callable[[Progress], object] | None = None,
 ) -> Path:
     """Run an experiment of the paper, or what is missing of it.
 
