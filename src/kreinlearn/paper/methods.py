@@ -7,7 +7,7 @@ from typing import Any, Literal, Required, TypedDict
 from kreinlearn._typing import Array
 from kreinlearn.methods.records import Method, exact, one_vs_rest, published
 from kreinlearn.methods.table import METHODS
-from kreinlearn.paper.splits import RATIO
+from kreinlearn.paper.splits import TL1_RATIO
 from kreinlearn.solvers import CCCP, PUBLISHED, SGD
 
 GRID = (0.0001, 0.001, 0.01, 0.1, 1.0, 5.0, 10.0)
@@ -23,7 +23,7 @@ class KernelSetting(TypedDict, total=False):
 
 
 KernelSettings = tuple[KernelSetting, ...]
-TL1: KernelSettings = ({"kernel": "tl1", "ratio": RATIO},)
+TL1: KernelSettings = ({"kernel": "tl1", "ratio": TL1_RATIO},)
 GAUSSIANS: KernelSettings = tuple({"kernel": "rbf", "sigma": s} for s in reversed(GRID))
 """The widest first: ties go to the smoothest."""
 

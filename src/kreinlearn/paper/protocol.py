@@ -29,7 +29,7 @@ from kreinlearn.paper.methods import (
 )
 from kreinlearn.paper.published import TABLE2
 from kreinlearn.paper.splits import (
-    RATIO,
+    TL1_RATIO,
     Halves,
     half_rows,
     halves,
@@ -190,7 +190,7 @@ def statistics(X: Array, cell: Cell) -> Record:
     prints: of all readings, the one that gives most of its eigenvalues.
     """
     rows, _ = half_rows(len(X), cell.half_seed)
-    tau = RATIO * TABLE2[cell.dataset].m
+    tau = TL1_RATIO * TABLE2[cell.dataset].m
     K = gram(scale(X)[0][rows], kernel="tl1", tau=tau)
     counts = {"n": len(rows), "m": X.shape[1], "tau": tau}
     return {"status": "done", **counts, **spectrum_fields(K)}

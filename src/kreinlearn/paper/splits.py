@@ -15,7 +15,7 @@ from kreinlearn.operators import Dense
 from kreinlearn.runs.records import Record
 from kreinlearn.spectrum import describe, extreme
 
-RATIO = 0.7
+TL1_RATIO = 0.7
 """The paper's tau as a share of m."""
 IDENTIFIER, BARE_NUCLEI = 0, 6
 """Columns of breast-cancer: the sample number, and a count with missing values."""
