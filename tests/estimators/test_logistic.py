@@ -446,7 +446,7 @@ def test_bad_samples(moons, monkeypatch):
     model.fit(X, y)
     with pytest.raises(ValueError, match="X has 3 features, but .* expecting 2 feat"):
         model.predict(np.zeros((4, 3)))
-    monkeypatch.setattr("kreinlearn._validation.available_bytes", lambda: 100_000)
+    monkeypatch.setattr("kreinlearn._memory.available_bytes", lambda: 100_000)
     with pytest.raises(MemoryError, match=r"\(120, 120\).* needs 115,200 bytes"):
         model.fit(X, y)
 
@@ -497,7 +497,7 @@ def test_the_operator_is_chosen_by_the_bytes_available(moons, monkeypatch, capsy
     X, y = moons
     for limit, operator in ((len(y), "dense"), (len(y) - 1, "blocked")):
         monkeypatch.setattr(
-            "kreinlearn.estimators.base.fits",
+            "kreinlearn.estimators._inputs.fits",
             lambda n, k, dtype, limit=limit: dtype == np.float64 and n == k <= limit,
         )
         model = KreinLogisticRegression(verbose=1).fit(X, y)

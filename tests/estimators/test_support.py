@@ -9,7 +9,8 @@ from kreinlearn import (
     KreinLogisticRegressionCV,
     KreinSVC,
 )
-from kreinlearn.estimators.support import learn_support, share_support
+from kreinlearn.estimators._inputs import learn_support
+from kreinlearn.estimators._outputs import share_support
 from kreinlearn.kernels import gram
 from tests.conftest import scaled
 

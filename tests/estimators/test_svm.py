@@ -12,7 +12,7 @@ from sklearn.utils.estimator_checks import (
 )
 
 from kreinlearn import DCASVC, KreinSVC
-from kreinlearn.estimators.margin import (
+from kreinlearn.estimators._libsvm import (
     dual_violation,
     solve_dca,
     solve_margin,

@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.model_selection import StratifiedKFold
 
 from kreinlearn._typing import Array
-from kreinlearn._validation import ALMOST, check_count
+from kreinlearn._validation import ALMOST, check_count, check_matrix
 from kreinlearn.inspection import wording
 from kreinlearn.inspection.evidence import Tell, exchanged, predictions
 from kreinlearn.inspection.permutation import conditional
@@ -170,18 +170,7 @@ def sampled(y: Array | None, n: int, most: int, seed: int = 0) -> Array:
 
 def _checked(K: Any, y: Any) -> tuple[Array, Array | None]:
     """Return a square matrix of finite numbers and its labels, or raise."""
-    K = np.asarray(K, dtype=float)
-    if K.ndim != 2 or K.shape[0] != K.shape[1] or len(K) == 0:
-        raise ValueError(
-            "A matrix of similarities must be square, one row and one column a "
-            f"sample, got an array of shape {K.shape}."
-        )
-    if not np.isfinite(K).all():
-        row, column = np.argwhere(~np.isfinite(K))[0]
-        raise ValueError(
-            f"Similarities must be finite, got {K[row, column]} in row {row}, column "
-            f"{column}."
-        )
+    K, _ = check_matrix(K, "Similarities", symmetric="any", dtype=float)
     if y is None:
         return K, None
     y = np.asarray(y)

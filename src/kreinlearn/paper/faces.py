@@ -19,8 +19,7 @@ from kreinlearn._typing import Array
 from kreinlearn.datasets.local import folder
 from kreinlearn.estimators import KreinLogisticRegressionCV
 from kreinlearn.features import RegionCovariance
-from kreinlearn.kernels import spd_distances
-from kreinlearn.kernels.grids import spd_widths
+from kreinlearn.kernels import spd_distances, spd_widths
 from kreinlearn.paper.learners import Exact, Learner, Margin, iterations_of
 from kreinlearn.paper.methods import LEARNERS, judged, timed
 from kreinlearn.paper.several import Multinomial, Rest, status_of_all
