@@ -92,10 +92,8 @@ def check_matrix(
         )
     shape = given.shape
     if len(shape) != 2 or 0 in shape or (square and shape[0] != shape[1]):
-        kind = (
-            "square matrix, one row and one column per sample" if square else "matrix"
-        )
-        raise ValueError(f"{what} must be a {kind}, got an array of shape {shape}.")
+        kind = "square, one row and one column per sample" if square else "a matrix"
+        raise ValueError(f"{what} must be {kind}, got an array of shape {shape}.")
     if dtype is None:
         dtype = np.float32 if given.dtype == np.float32 else np.float64
     matrix: Array = given.astype(dtype, copy=False)

@@ -34,7 +34,7 @@ class Symmetric(Protocol):
         """Product with a block of columns, (n, k) to (n, k), in double precision."""
 
     def matmat_native(self, B: Array) -> Array:
-        """Return the same in the precision of the matrix, if that is faster."""
+        """Return the same product, in the matrix's own precision if that is faster."""
 
     def columns(self, idx: Array) -> Array:
         """Columns of the matrix, shape (n, len(idx))."""

@@ -454,7 +454,7 @@ def test_bad_samples(moons, monkeypatch):
 def test_bad_gram_matrices(indefinite):
     K, y = indefinite
     model = KreinLogisticRegression(kernel="precomputed")
-    with pytest.raises(ValueError, match=r"must be square, .* got shape \(40, 39\)"):
+    with pytest.raises(ValueError, match=r"must be square, .* of shape \(40, 39\)"):
         model.fit(K[:, 1:], y)
     skewed = K.copy()
     skewed[0, 1] += 0.5
@@ -465,7 +465,7 @@ def test_bad_gram_matrices(indefinite):
     with pytest.warns(IndefiniteKernelWarning, match=r"changed it by up to 5\.0e-08"):
         model.fit(nearly, y)
     model.fit(K, y)
-    with pytest.raises(ValueError, match="X has 39 features.*one column a training"):
+    with pytest.raises(ValueError, match="X has 39 features.*one column per training"):
         model.predict(K[:, 1:])
 
 

@@ -92,7 +92,7 @@ def test_describe_lists_everything():
 
 def test_describe_refuses_what_is_no_matrix():
     with pytest.raises(
-        ValueError, match=r"square matrix, .* got an array of shape \(2, 3\)"
+        ValueError, match=r"K must be square, .* got an array of shape \(2, 3\)"
     ):
         describe(np.zeros((2, 3)))
     with pytest.raises(ValueError, match=r"got nan in row 1, column 0"):

@@ -185,7 +185,9 @@ def _distinct(what: str, names: list[str]) -> tuple[str, ...]:
 
 def _check_matrix(K: Any) -> tuple[Array, tuple[str, ...]]:
     """Return the symmetric part, and what there is to say about it."""
-    K, share = check_matrix(K, "Similarities", symmetric="average", dtype=float)
+    K, share = check_matrix(
+        K, "A matrix of similarities", symmetric="average", dtype=float
+    )
     if share <= ROUNDING:
         return K, ()
     return K, (

@@ -30,7 +30,7 @@ from kreinlearn.losses import link_of
 from kreinlearn.operators import Blocked, Dense, dense_bytes, stored
 from kreinlearn.solvers.base import DCSolver, DualSolver, Status
 from kreinlearn.solvers.cccp import PUBLISHED
-from kreinlearn.solvers.monitor import watcher
+from kreinlearn.solvers.monitor import callback_for
 from kreinlearn.solvers.newton import DualNewton
 from kreinlearn.spectrum.modulus import absolute
 
@@ -232,7 +232,7 @@ class KreinLogisticRegression(Probable):
         multinomial = self._is_multinomial(solver)
         self._link = link_of(len(self.classes_), multinomial)
         self.operator_ = "dense" if isinstance(K, Dense) else "blocked"
-        watch = watcher(self.verbose) if self.verbose else None
+        watch = callback_for(self.verbose) if self.verbose else None
         if watch is not None:
             watch({"operator": self.operator_, "GiB if dense": dense_bytes(K) / 2**30})
         lam = float(self.lam)

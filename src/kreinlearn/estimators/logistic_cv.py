@@ -31,7 +31,7 @@ from kreinlearn.exceptions import ConvergenceWarning, warn_caller
 from kreinlearn.kernels import Similarities
 from kreinlearn.losses import link_of, log_probabilities
 from kreinlearn.operators import Blocked, Dense, stored
-from kreinlearn.solvers.monitor import watcher
+from kreinlearn.solvers.monitor import callback_for
 from kreinlearn.solvers.newton import DualNewton
 
 Chosen = tuple[AnyKernel, Params, str, float]
@@ -240,7 +240,7 @@ class KreinLogisticRegressionCV(Probable):
             )
         shape = (len(self.kernel_settings_), len(self.norms), len(self.lams_))
         self.scores_ = np.empty((*shape, len(folds)))
-        watch = watcher(self.verbose)
+        watch = callback_for(self.verbose)
         held: list[list[Held]] = []
         for i, (kernel, params) in enumerate(self.kernel_settings_):
             K = training_operator(shared, kernel, params, self.operator)

@@ -170,7 +170,7 @@ def sampled(y: Array | None, n: int, most: int, seed: int = 0) -> Array:
 
 def _checked(K: Any, y: Any) -> tuple[Array, Array | None]:
     """Return a square matrix of finite numbers and its labels, or raise."""
-    K, _ = check_matrix(K, "Similarities", symmetric="any", dtype=float)
+    K, _ = check_matrix(K, "A matrix of similarities", symmetric="any", dtype=float)
     if y is None:
         return K, None
     y = np.asarray(y)

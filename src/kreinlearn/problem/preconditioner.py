@@ -1,4 +1,4 @@
-"""A matrix near the Newton model that is inverted by small solves: a preconditioner.
+"""A preconditioner: a matrix close to the Newton model, inverted by small solves.
 
 K is about ``rest I + V V'``, with V from the columns of K that belong to a few samples
 (the landmarks) and the mean of what that leaves of the diagonal. With s the diagonal of
@@ -18,7 +18,7 @@ directions overlook it, and may end at a wall.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.linalg import blas, eigh, lapack  # not NumPy's, see `Dense`
@@ -27,21 +27,21 @@ from kreinlearn._typing import Array
 from kreinlearn.operators import Symmetric, gemm
 
 SHARE, FEWEST, MOST = 30, 30, 150
-"""One landmark for so many samples: more save products, but cost time in each step."""
+"""One landmark per 30 samples: more save products, but cost time in each step."""
 SMALLEST = 1e-6
 """Eigenvalues among the landmarks below this share of the largest are left out."""
 
 
 @dataclass(frozen=True)
 class NystroemSketch:
-    """What is kept of K, about ``rest I + V V'``; V has shape (n, k)."""
+    """K from a few of its columns: about ``rest I + V V'``; V has shape (n, k)."""
 
     V: Array
     rest: float
 
     @classmethod
     def of(cls, K: Symmetric) -> "NystroemSketch":
-        """Find it from a few columns of K.
+        """Sketch K from the columns of random landmarks.
 
         Parameters
         ----------
@@ -124,16 +124,14 @@ class Preconditioner:
 
     def take(self, which: Sequence[int] | Array) -> "Preconditioner":
         """Return those of the chosen problems."""
-        return Preconditioner(
-            self.V, self.e[:, which], self.s[:, which], self.small[which]
-        )
+        e, s = self.e[:, which], self.s[:, which]
+        return replace(self, e=e, s=s, small=self.small[which])
 
     def off(self, which: Array) -> "Preconditioner":
         """Return the same with M = I for problems where ``which`` (P,) is true."""
         e = np.where(which[:, None], 1.0, self.e)
-        return Preconditioner(
-            self.V, e, np.where(which[:, None], 0.0, self.s), self.small
-        )
+        s = np.where(which[:, None], 0.0, self.s)
+        return replace(self, e=e, s=s)
 
     def solve(self, R: Array) -> Array:
         """Return M^-1 R for a block R of shape (n, P, C)."""

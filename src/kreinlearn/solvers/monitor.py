@@ -7,7 +7,7 @@ from typing import TextIO
 
 Cells = Mapping[str, float | str]
 """A row of history, or another line to print."""
-Watcher = Callable[[Cells], bool]
+Watch = Callable[[Cells], bool]
 
 
 class Printer:
@@ -41,7 +41,7 @@ def _cell(value: float | str) -> str:
     return f"{value!s:>12}"
 
 
-def watcher(verbose: int | Watcher) -> Watcher | None:
+def callback_for(verbose: int | Watch) -> Watch | None:
     """Return the callback for a solver that an estimator's ``verbose`` asks for.
 
     Parameters

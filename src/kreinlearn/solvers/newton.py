@@ -101,7 +101,7 @@ class DualNewton:
 
 
 @dataclass(frozen=True)
-class _Batch(Generic[PointT]):
+class _Active(Generic[PointT]):
     """Nodes that step together: their block, their iterates, what is remembered."""
 
     nodes: list[Node]
@@ -109,8 +109,8 @@ class _Batch(Generic[PointT]):
     point: PointT
     state: State
 
-    def take(self, which: Array) -> "_Batch[PointT]":
-        return _Batch(
+    def take(self, which: Array) -> "_Active[PointT]":
+        return _Active(
             [self.nodes[j] for j in which.tolist()],
             self.block.take(which),
             self.point.take(which),
@@ -162,53 +162,53 @@ class _Scheduler(Generic[PointT]):
         first = [node for node in nodes if node.before is None]
         waiting = [node for node in nodes if node.before is not None]
         unbent = State.new(np.zeros(len(first)))
-        batch = _Batch(first, self._block(first), point, unbent)
+        active = _Active(first, self._block(first), point, unbent)
         news = set(first)  # whose iterates are to be recorded
-        while batch.nodes:
-            batch = self._certified(batch)
-            self._record(batch, news)
-            done = self._done(batch)
-            followers = self._followers(waiting, batch, done)
-            self._keep(batch, done)
+        while active.nodes:
+            active = self._certified(active)
+            self._record(active, news)
+            done = self._done(active)
+            followers = self._followers(waiting, active, done)
+            self._keep(active, done)
             if done.any() or followers is not None:
-                batch = batch.take(np.flatnonzero(~done))
+                active = active.take(np.flatnonzero(~done))
             if followers is not None:
-                batch = self._joined(batch, followers)
+                active = self._joined(active, followers)
                 news = set(followers.nodes)
                 waiting = [node for node in waiting if node not in news]
-            elif batch.nodes:
-                batch = self._stepped(batch)
-                news = set(batch.nodes)
+            elif active.nodes:
+                active = self._stepped(active)
+                news = set(active.nodes)
 
     def _block(self, nodes: Sequence[Node]) -> Dual[PointT]:
         factor = np.array([node.factor for node in nodes])
         return self.problem.take([node.problem for node in nodes]).relaxed(factor)
 
-    def _joined(self, one: _Batch[PointT], two: _Batch[PointT]) -> _Batch[PointT]:
+    def _joined(self, one: _Active[PointT], two: _Active[PointT]) -> _Active[PointT]:
         nodes = [*one.nodes, *two.nodes]
         point, state = one.point.concat(two.point), one.state.concat(two.state)
-        return _Batch(nodes, self._block(nodes), point, state)
+        return _Active(nodes, self._block(nodes), point, state)
 
-    def _certified(self, batch: _Batch[PointT]) -> _Batch[PointT]:
+    def _certified(self, active: _Active[PointT]) -> _Active[PointT]:
         """Compute the products of problems that seem done again, from scratch.
 
         Until then they are sums of steps, in which rounding adds up, and may be of
         single precision. Problems whose products are fresh come last.
         """
-        final = np.array([node.is_final for node in batch.nodes])
-        seems_done = final & (batch.point.residual < self.tol)
+        final = np.array([node.is_final for node in active.nodes])
+        seems_done = final & (active.point.residual < self.tol)
         if not seems_done.any():
-            return batch
-        stale = batch.take(np.flatnonzero(seems_done))
+            return active
+        stale = active.take(np.flatnonzero(seems_done))
         point = stale.block.point(stale.block.variables(stale.point))
         self.newton.products += 1
         state = stale.state._replace(best=point.residual)
-        fresh = _Batch(stale.nodes, stale.block, point, state)
-        return self._joined(batch.take(np.flatnonzero(~seems_done)), fresh)
+        fresh = _Active(stale.nodes, stale.block, point, state)
+        return self._joined(active.take(np.flatnonzero(~seems_done)), fresh)
 
-    def _record(self, batch: _Batch[PointT], news: set[Node]) -> None:
-        point = batch.point
-        for j, node in enumerate(batch.nodes):
+    def _record(self, active: _Active[PointT], news: set[Node]) -> None:
+        point = active.point
+        for j, node in enumerate(active.nodes):
             if node not in news:
                 continue
             row: Row = {
@@ -223,17 +223,17 @@ class _Scheduler(Generic[PointT]):
             if self.callback is not None:
                 self.stopped |= bool(self.callback(row))
 
-    def _done(self, batch: _Batch[PointT]) -> Array:
+    def _done(self, active: _Active[PointT]) -> Array:
         """Tell which iterates need no further step, and note why; shape (P,)."""
-        done = np.zeros(len(batch.nodes), dtype=bool)
-        for j, node in enumerate(batch.nodes):
-            p, residual = node.problem, float(batch.point.residual[j])
+        done = np.zeros(len(active.nodes), dtype=bool)
+        for j, node in enumerate(active.nodes):
+            p, residual = node.problem, float(active.point.residual[j])
             self.crit[p] = residual
-            if not np.isfinite([residual, batch.point.value[j]]).all():
+            if not np.isfinite([residual, active.point.value[j]]).all():
                 self.status[p] = Status.NONFINITE
             elif residual < (self.tol if node.is_final else LOOSE):
                 self.status[p] = Status.CONVERGED
-            elif batch.state.flat[j] >= FLAT:
+            elif active.state.flat[j] >= FLAT:
                 self.status[p] = Status.STALLED
             else:
                 self.status[p] = Status.MAX_ITER
@@ -242,39 +242,39 @@ class _Scheduler(Generic[PointT]):
         return done
 
     def _followers(
-        self, waiting: Sequence[Node], batch: _Batch[PointT], done: Array
-    ) -> _Batch[PointT] | None:
+        self, waiting: Sequence[Node], active: _Active[PointT], done: Array
+    ) -> _Active[PointT] | None:
         """Return the nodes whose turn it is, where the one before them has arrived."""
-        arrived = np.flatnonzero(done | (batch.point.residual < LOOSE)).tolist()
-        place: dict[Node | None, int] = {batch.nodes[j]: j for j in arrived}
+        arrived = np.flatnonzero(done | (active.point.residual < LOOSE)).tolist()
+        place: dict[Node | None, int] = {active.nodes[j]: j for j in arrived}
         nodes = [node for node in waiting if node.before in place]
         if self.stopped or not nodes:
             return None
-        start = batch.take(np.array([place[node.before] for node in nodes]))
+        start = active.take(np.array([place[node.before] for node in nodes]))
         block = self._block(nodes)
         # The same dual variables mean coefficients inversely proportional to lam,
         # and scores with them: no product with K.
         ratio = start.point.lam / block.lam
         w = start.block.variables(start.point)
         point = block.point(w, start.point.F * ratio[:, None])
-        return _Batch(nodes, block, point, State.new(start.state.curvature))
+        return _Active(nodes, block, point, State.new(start.state.curvature))
 
-    def _keep(self, batch: _Batch[PointT], done: Array) -> None:
+    def _keep(self, active: _Active[PointT], done: Array) -> None:
         """Keep the variables and products of problems that are done."""
-        final = np.array([node.is_final for node in batch.nodes])
+        final = np.array([node.is_final for node in active.nodes])
         for j in np.flatnonzero(done & final).tolist():
-            ended, problem = batch.take(np.array([j])), batch.nodes[j].problem
+            ended, problem = active.take(np.array([j])), active.nodes[j].problem
             self.w[:, problem] = ended.block.variables(ended.point)[:, 0]
             self.F[:, problem] = ended.point.F[:, 0]
 
-    def _stepped(self, batch: _Batch[PointT]) -> _Batch[PointT]:
-        """Return the batch after one Newton step of each problem."""
-        nodes, block = batch.nodes, batch.block
-        work = self.newton.columns * len(batch.point.F)
+    def _stepped(self, active: _Active[PointT]) -> _Active[PointT]:
+        """Return the same after one Newton step of each problem."""
+        nodes, block = active.nodes, active.block
+        work = self.newton.columns * len(active.point.F)
         if work >= WORTHWHILE and not self.preconditioned:
             self.problem, self.preconditioned = self.problem.preconditioned(), True
             block = self._block(nodes)
-        point, state = self.newton.step(block, batch.point, batch.state)
+        point, state = self.newton.step(block, active.point, active.state)
         for node in nodes:
             self.n_iter[node.problem] += 1
-        return _Batch(nodes, block, point, state)
+        return _Active(nodes, block, point, state)
