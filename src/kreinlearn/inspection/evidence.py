@@ -104,7 +104,8 @@ def predictions(
     """
     n, n_classes = len(K), int(index.max()) + 1
     # Values of lam in units of K, which may have any scale.
-    lams = np.array(N_LAMS) * float(np.abs(np.linalg.eigvalsh(K)).mean()) / n
+    unit = float(np.abs(np.linalg.eigvalsh(K)).mean())
+    lams = [each * unit / n for each in N_LAMS]
     shape = (len(lams), n, 1 if n_classes == 2 else n_classes)
     found = {way: np.empty(shape) for way in WAYS}
     for done, fold in enumerate(folds, start=1):
