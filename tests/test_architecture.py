@@ -55,8 +55,9 @@ MAY_IMPORT = {
     "solvers/__init__": ({"solvers"}, set()),
     "solvers/base": (set(), set()),
     "solvers/cg": ({"solvers.base"}, set()),
-    "solvers/way": (set(), set()),
-    "solvers/newton": ({"solvers.base", "solvers.cg", "solvers.way"}, set()),
+    "solvers/path": (set(), set()),
+    "solvers/step": ({"solvers.base", "solvers.cg"}, set()),
+    "solvers/newton": ({"solvers.base", "solvers.path", "solvers.step"}, set()),
     # Algorithm 1 and its variants are an outer loop composed with an inner solver.
     "solvers/cccp": (
         {"solvers.base", "solvers.gradient", "solvers.sgd"},

@@ -7,7 +7,7 @@ import pytest
 
 from kreinlearn.cli import main
 from kreinlearn.datasets import make_gram, make_monks
-from kreinlearn.kernels.grids import median_distance
+from kreinlearn.kernels import KERNELS
 from tests.conftest import scaled
 
 
@@ -78,7 +78,7 @@ def test_the_width_of_a_gaussian_is_said(table, capsys):
     path, X = table
     code, out, _ = run([path, "--kernel", "rbf", "--json"], capsys)
     found = json.loads(out)
-    sigma = median_distance(scaled(X), "euclidean")
+    sigma = KERNELS["rbf"].measure.median(scaled(X))
     assert code == 0
     assert found["params"]["sigma"] == pytest.approx(sigma)
     assert any(f"set to {sigma:.4g}, the median" in said for said in found["sentences"])

@@ -16,6 +16,7 @@ import shlex
 import subprocess
 import sys
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import urlsplit
@@ -27,7 +28,6 @@ import pytest
 import kreinlearn
 from kreinlearn import cli, datasets, kernels
 from kreinlearn.estimators import logistic_cv
-from kreinlearn.kernels import grids
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -152,11 +152,13 @@ def folder(tmp_path, monkeypatch):
     Cross-validation tries a few values instead of many: pages are what is tested.
     """
     monkeypatch.setattr(logistic_cv, "N_LAMS", (10.0, 1.0, 0.1))
-    monkeypatch.setattr(grids, "RATIOS", (0.3, 0.7))
-    monkeypatch.setattr(grids, "WIDTHS", (0.5, 1.0))
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("KREINLEARN_DATA", str(tmp_path / "data"))
     known = dict(kernels.KERNELS)
+    for name, kernel in known.items():
+        if kernel.grid is not None:
+            few = replace(kernel.grid, values=kernel.grid.values[1:3])
+            kernels.KERNELS[name] = replace(kernel, grid=few)
     yield tmp_path
     kernels.KERNELS.clear()
     kernels.KERNELS.update(known)

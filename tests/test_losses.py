@@ -37,8 +37,8 @@ def test_hessian_is_the_metric_at_one_point(name, rng):
     ahead, behind = loss.at(F + step * V), loss.at(F - step * V)
     change = loss.error(Y, ahead) - loss.error(Y, behind)
     metric = loss.metric(loss.at(F), loss.at(F))
-    roots = loss.roots(metric, np.ones(F.shape[:2]))
-    product = loss.root(roots, loss.root_t(roots, V))
+    T = loss.root(metric, np.ones(F.shape[:2]))
+    product = T.apply(T.apply_t(V))
     np.testing.assert_allclose(product, -change / (2 * step), atol=1e-8)
     assert metric.max() <= 1.0
 
@@ -49,8 +49,8 @@ def test_metric_is_a_secant(name, rng):
     _, F = block(rng, columns)
     p, b = loss.at(F + 4 * rng.standard_normal(F.shape)), loss.at(F)
     scale = rng.uniform(size=F.shape[:2])
-    roots = loss.roots(loss.metric(p, b), scale)
-    moved = loss.root(roots, loss.root_t(roots, loss.gap(p, b)))
+    T = loss.root(loss.metric(p, b), scale)
+    moved = T.apply(T.apply_t(loss.gap(p, b)))
     np.testing.assert_allclose(moved, scale[..., None] * (p.q - b.q), atol=1e-14)
 
 
@@ -61,11 +61,11 @@ def test_outer_sums_the_metric(name, rng):
     scale = rng.uniform(size=F.shape[:2])
     metric = loss.metric(loss.at(F), loss.at(F))
     outer = loss.outer(metric, scale)
-    roots = loss.roots(metric, scale)
+    T = loss.root(metric, scale)
     for d in range(columns):
         e = np.zeros(F.shape)
         e[..., d] = 1.0
-        column = loss.root(roots, loss.root_t(roots, e)).sum(0)
+        column = T.apply(T.apply_t(e)).sum(0)
         np.testing.assert_allclose(outer[..., d], column, atol=1e-13)
 
 
@@ -77,13 +77,13 @@ def test_moves_stay_inside_and_are_exact(name, rng):
     if columns > 1:
         dQ -= dQ.mean(axis=-1, keepdims=True)
     p = loss.at(Z)
-    room = loss.room(p, dQ)
-    moved = loss.moved(p, dQ, 0.99 * room)
-    expected = p.q + 0.99 * room[..., None] * dQ
+    largest = loss.largest_step(p, dQ)
+    moved = loss.moved(p, dQ, 0.99 * largest)
+    expected = p.q + 0.99 * largest[..., None] * dQ
     np.testing.assert_allclose(moved.q, expected, atol=1e-12)
     np.testing.assert_allclose(moved.log_q, np.log(expected), atol=1e-9)
     np.testing.assert_allclose(loss.at(loss.logits(moved)).q, expected, atol=1e-12)
-    beyond = p.q + 1.01 * room[..., None] * dQ
+    beyond = p.q + 1.01 * largest[..., None] * dQ
     assert np.all((beyond < 0).any(axis=-1) | (beyond > 1).any(axis=-1))
 
 
@@ -111,10 +111,10 @@ def test_probabilities_are_the_usual_ones(rng):
 
 
 @pytest.mark.parametrize("name", LOSSES)
-def test_problems_are_taken_and_joined(name, rng):
+def test_problems_are_taken_and_concatenated(name, rng):
     loss, columns = LOSSES[name]
     p = loss.at(block(rng, columns)[1])
-    again = p.take([2]).joined(p.take([0, 1]))
+    again = p.take([2]).concat(p.take([0, 1]))
     for array, expected in zip(again, p.take([2, 0, 1]), strict=True):
         np.testing.assert_array_equal(array, expected)
 

@@ -151,7 +151,7 @@ def test_a_method_is_added_as_one_record(monkeypatch, flowers):
     choice = tune(method, [K], y, folds, values, seed=0)
     expected = [
         -log_loss(
-            y[test], LogisticRegression(C=C).fit(own, y[train]).predict_proba(new)
+            y[test], LogisticRegression(C=C).fit(A, y[train]).predict_proba(B)
         )
         for C in values
         for train, test in folds

@@ -2,32 +2,27 @@
 
 from collections.abc import Iterable
 from numbers import Integral, Real
-from typing import Any
+from typing import Literal
 
 import numpy as np
+from numpy.typing import ArrayLike, DTypeLike
 
-BYTES_RESERVED = 0.8
-"""Share of the available memory that one matrix may take."""
+from kreinlearn._typing import Array
+from kreinlearn.exceptions import IndefiniteKernelWarning, warn_caller
+
 ALMOST = 1e-3
 """Off-diagonal entries this much smaller than the diagonal, or spread this much
 smaller than their mean, tell samples apart no longer."""
+SYMMETRY = 1e-6
+"""Largest asymmetry, relative to the largest entry, that is averaged away."""
+TILE = 256
+"""Rows and columns compared with their mirror image while in cache."""
+STRIP = 1024
+"""Rows looked at together where a second n x n array would be a waste."""
 
 
-def check_positive(name: str, value: Any) -> float:
-    """Return a finite number above zero, or raise.
-
-    Parameters
-    ----------
-    name : str
-        Name of the parameter, for the message.
-    value : object
-        What the caller gave.
-
-    Returns
-    -------
-    float
-        The value.
-    """
+def check_positive(name: str, value: float) -> float:
+    """Return a finite number above zero, or raise."""
     if not isinstance(value, Real) or isinstance(value, bool):
         raise TypeError(f"{name!r} must be a positive number, got {value!r}.")
     number = float(value)
@@ -36,21 +31,8 @@ def check_positive(name: str, value: Any) -> float:
     return number
 
 
-def check_count(name: str, value: Any) -> int:
-    """Return a whole number above zero, or raise.
-
-    Parameters
-    ----------
-    name : str
-        Name of the parameter, for the message.
-    value : object
-        What the caller gave.
-
-    Returns
-    -------
-    int
-        The value.
-    """
+def check_count(name: str, value: int) -> int:
+    """Return a whole number above zero, or raise."""
     if not isinstance(value, Integral) or isinstance(value, bool):
         raise TypeError(f"{name!r} must be a positive whole number, got {value!r}.")
     if value < 1:
@@ -58,23 +40,8 @@ def check_count(name: str, value: Any) -> int:
     return int(value)
 
 
-def check_choice(name: str, value: Any, choices: Iterable[str]) -> str:
-    """Return the value if it is one of the choices, or raise.
-
-    Parameters
-    ----------
-    name : str
-        Name of the parameter, for the message.
-    value : object
-        What the caller gave.
-    choices : iterable of str
-        What is allowed.
-
-    Returns
-    -------
-    str
-        The value.
-    """
+def check_choice(name: str, value: str, choices: Iterable[str]) -> str:
+    """Return the value if it is one of the choices, or raise."""
     allowed = list(choices)
     if not isinstance(value, str) or value not in allowed:
         listed = ", ".join(repr(choice) for choice in allowed)
@@ -82,62 +49,114 @@ def check_choice(name: str, value: Any, choices: Iterable[str]) -> str:
     return value
 
 
-def available_bytes() -> int | None:
-    """Return the memory that this machine can still give, if it tells.
-
-    Returns
-    -------
-    int or None
-        Bytes, or None where the system does not say.
-    """
-    try:
-        with open("/proc/meminfo", encoding="ascii") as lines:
-            for line in lines:
-                if line.startswith("MemAvailable:"):
-                    return int(line.split()[1]) * 1024
-    except OSError:
-        return None
-    return None
-
-
-def fits(n_rows: int, n_cols: int, dtype: Any) -> bool:
-    """Tell whether a dense matrix fits in memory.
+def check_matrix(
+    K: ArrayLike,
+    what: str = "A Gram matrix",
+    *,
+    symmetric: Literal["refuse", "average", "any"] = "refuse",
+    square: bool = True,
+    dtype: DTypeLike | None = None,
+    first: int = 0,
+) -> tuple[Array, float]:
+    """Return a matrix of finite numbers and its asymmetry, or raise.
 
     Parameters
     ----------
-    n_rows, n_cols : int
-        Its shape.
-    dtype : dtype
-        Its precision.
-
-    Returns
-    -------
-    bool
-        True too where the system does not tell how much there is.
-    """
-    needed = n_rows * n_cols * np.dtype(dtype).itemsize
-    free = available_bytes()
-    return free is None or needed <= BYTES_RESERVED * free
-
-
-def check_fits(n_rows: int, n_cols: int, dtype: Any, what: str) -> None:
-    """Raise MemoryError if a dense matrix would not fit in memory.
-
-    Parameters
-    ----------
-    n_rows, n_cols : int
-        Its shape.
-    dtype : dtype
-        Its precision.
+    K : array-like of shape (n, n), or (n, k) if not ``square``
+        Similarities.
     what : str
         What the matrix is, for the message.
+    symmetric : {"refuse", "average", "any"}
+        What to do with a matrix that is not symmetric: raise unless the difference is
+        small, and warn if it is more than rounding; take the symmetric part; or not
+        even look.
+    square : bool
+        Whether there must be as many rows as columns, and at least one.
+    dtype : dtype, optional
+        Precision to convert to; by default single precision stays what it is, and all
+        else becomes double.
+    first : int
+        Number of the first row and column, for the message.
+
+    Returns
+    -------
+    K : ndarray
+        The matrix itself if it is symmetric; exactly symmetric but for "any".
+    asymmetry : float
+        Largest ``|K - K'|`` relative to the largest ``|K|``; 0 for "any".
     """
-    needed = n_rows * n_cols * np.dtype(dtype).itemsize
-    free = available_bytes()
-    if free is not None and not fits(n_rows, n_cols, dtype):
-        raise MemoryError(
-            f"{what} of shape ({n_rows}, {n_cols}) in {np.dtype(dtype).name} needs "
-            f"{needed:,} bytes ({needed / 2**30:.1f} GiB), but only {free:,} bytes "
-            f"({free / 2**30:.1f} GiB) are available. Use fewer samples or "
-            "dtype='float32'."
+    given = np.asarray(K)
+    if given.dtype.kind not in "fiub":
+        raise ValueError(
+            f"{what} must hold real numbers, got an array of dtype {given.dtype}."
         )
+    shape = given.shape
+    if len(shape) != 2 or 0 in shape or (square and shape[0] != shape[1]):
+        kind = "square, one row and one column per sample" if square else "a matrix"
+        raise ValueError(f"{what} must be {kind}, got an array of shape {shape}.")
+    if dtype is None:
+        dtype = np.float32 if given.dtype == np.float32 else np.float64
+    matrix: Array = given.astype(dtype, copy=False)
+    if symmetric == "any":
+        _check_finite(matrix, what, first)
+        return matrix, 0.0
+    if _is_finite_and_symmetric(matrix):
+        return matrix, 0.0
+    _check_finite(matrix, what, first)
+    difference, relative = _asymmetry(matrix)
+    if symmetric == "refuse" and relative > SYMMETRY:
+        raise ValueError(
+            f"{what} must be symmetric, but entries of K and its transpose differ by "
+            f"up to {difference:.3g} ({relative:.1e} of the largest entry; at most "
+            f"{SYMMETRY:.0e} is averaged away). If the symmetric part is meant, pass "
+            "(K + K.T) / 2."
+        )
+    if symmetric == "refuse" and relative > 100 * np.finfo(matrix.dtype).eps:
+        warn_caller(
+            "K was not quite symmetric: replaced by (K + K.T) / 2, which changed it by "
+            f"up to {difference / 2:.1e}.",
+            IndefiniteKernelWarning,
+        )
+    return (matrix + matrix.T) / 2, relative
+
+
+def _is_finite_and_symmetric(K: Array) -> bool:
+    """Tell whether no entry differs from its mirror image, one tile after another.
+
+    The difference is not zero for infinite numbers and NaN either.
+    """
+    room = np.empty((TILE, TILE), K.dtype)
+    starts = range(0, len(K), TILE)
+    with np.errstate(invalid="ignore", over="ignore"):
+        for i in starts:
+            for j in starts[i // TILE :]:
+                tile, mirror = (
+                    K[i : i + TILE, j : j + TILE],
+                    K[j : j + TILE, i : i + TILE],
+                )
+                difference = room[: tile.shape[0], : tile.shape[1]]
+                if np.subtract(tile, mirror.T, out=difference).any():
+                    return False
+    return True
+
+
+def _check_finite(K: Array, what: str, first: int) -> None:
+    # Both ends pass on NaN, and need no second matrix as np.isfinite(K) does.
+    if np.isfinite(K.min()) and np.isfinite(K.max()):
+        return
+    row = next(i for i, values in enumerate(K) if not np.isfinite(values).all())
+    column = int(np.isfinite(K[row]).argmin())
+    raise ValueError(
+        f"{what} must be finite, got {K[row, column]} in row {row + first}, column "
+        f"{column + first}."
+    )
+
+
+def _asymmetry(K: Array) -> tuple[float, float]:
+    """Return the largest ``|K - K'|``, as it is and relative to the largest ``|K|``."""
+    largest, difference = 0.0, 0.0
+    for i in range(0, len(K), STRIP):
+        rows = K[i : i + STRIP]
+        largest = max(largest, float(np.abs(rows).max()))
+        difference = max(difference, float(np.abs(rows - K[:, i : i + STRIP].T).max()))
+    return difference, difference / largest

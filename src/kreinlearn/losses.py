@@ -6,21 +6,21 @@ classes for the multinomial one. ``Y`` are targets (0 or 1), ``F`` scores. The d
 variable of a sample is its probability vector, and at a stationary point it is the one
 that belongs to its scores.
 
-Probabilities come as a ``Chances``: beside each number its logarithm, and for two
-classes the other class too. That keeps full relative accuracy where a probability is
+``Probabilities`` hold the logarithm of each number too, and for two classes those of
+the other class. That keeps full relative accuracy where a probability is
 within rounding of 0 or 1, which is where tiny lam drives it, and no function here has
 to take an exponential that was taken before.
 """
 
 from collections.abc import Sequence
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 import numpy as np
 from scipy.special import log_expit, log_softmax, logsumexp
 
 from kreinlearn._typing import Array
 
-__all__ = ["Chances", "Logistic", "Loss", "Multinomial", "logarithmic_mean"]
+__all__ = ["Logistic", "Loss", "Multinomial", "Probabilities", "logarithmic_mean"]
 
 LOG_FLOOR = -700.0
 """Logarithms of probabilities end here: exp(-700) is nearly the smallest double."""
@@ -28,7 +28,7 @@ NEAR = 1e-3
 """Below this difference of logarithms a mean comes from its series."""
 
 
-class Chances(NamedTuple):
+class Probabilities(NamedTuple):
     """Probabilities and their logarithms, each of shape (n, P, C).
 
     ``q`` are those of the columns; ``r = 1 - q``, for the logistic loss only.
@@ -39,14 +39,43 @@ class Chances(NamedTuple):
     r: Array
     log_r: Array
 
-    def take(self, which: Sequence[int] | Array) -> "Chances":
+    def take(self, which: Sequence[int] | Array) -> "Probabilities":
         """Return those of the chosen problems."""
-        return Chances(*(array[:, which] for array in self))
+        return Probabilities(*(array[:, which] for array in self))
 
-    def joined(self, other: "Chances") -> "Chances":
+    def concat(self, other: "Probabilities") -> "Probabilities":
         """Return those of these and of other problems, one after another."""
         pairs = zip(self, other, strict=True)
-        return Chances(*(np.concatenate(pair, axis=1) for pair in pairs))
+        return Probabilities(*(np.concatenate(pair, axis=1) for pair in pairs))
+
+
+class Root(NamedTuple):
+    """T = diag(scale)(I - u u') of each sample, both of shape (n, P, C).
+
+    Without ``u``, which the logistic loss does not need, T = diag(scale).
+    """
+
+    scale: Array
+    u: Array | None = None
+
+    def take(self, which: Sequence[int] | Array) -> "Root":
+        """Return those of the chosen problems."""
+        u = None if self.u is None else self.u[:, which]
+        return Root(self.scale[:, which], u)
+
+    def tangent(self, X: Array) -> Array:
+        """Return the part of X that T does not map to zero, shape (n, P, C)."""
+        if self.u is None:
+            return X
+        return np.asarray(X - self.u * np.einsum("npc,npc->np", self.u, X)[..., None])
+
+    def apply(self, X: Array) -> Array:
+        """Return T X, shape (n, P, C)."""
+        return np.asarray(self.scale * self.tangent(X))
+
+    def apply_t(self, X: Array) -> Array:
+        """Return T' X, shape (n, P, C)."""
+        return self.tangent(self.scale * X)
 
 
 class Loss(Protocol):
@@ -57,46 +86,34 @@ class Loss(Protocol):
     def value(self, Y: Array, F: Array) -> Array:
         """Loss of each sample, shape (n, P)."""
 
-    def at(self, F: Array) -> Chances:
+    def at(self, F: Array) -> Probabilities:
         """Probabilities that go with scores or logits."""
 
-    def logits(self, p: Chances) -> Array:
+    def logits(self, p: Probabilities) -> Array:
         """Scores that give these probabilities, shape (n, P, C)."""
 
-    def error(self, Y: Array, p: Chances) -> Array:
+    def error(self, Y: Array, p: Probabilities) -> Array:
         """Y - q without cancellation: minus the gradient, shape (n, P, C)."""
 
-    def entropy(self, p: Chances) -> Array:
+    def entropy(self, p: Probabilities) -> Array:
         """Sum over classes of q log q (negative), shape (n, P)."""
 
-    def gap(self, p: Chances, b: Chances) -> Array:
+    def gap(self, p: Probabilities, b: Probabilities) -> Array:
         """Difference of logits in the tangent space of the simplex, (n, P, C)."""
 
-    def metric(self, p: Chances, b: Chances) -> Array:
-        """Secant metric between two points, to be handed to ``roots``, (n, P, C)."""
+    def metric(self, p: Probabilities, b: Probabilities) -> Array:
+        """Secant metric between two points, to be handed to ``root``, (n, P, C)."""
 
-    def roots(self, metric: Array, scale: Array) -> Any:
-        """T, where T T' is scale (n, P) times the metric, to be handed to ``root``."""
-
-    def root(self, roots: Any, X: Array) -> Array:
-        """T X, shape (n, P, C)."""
-
-    def root_t(self, roots: Any, X: Array) -> Array:
-        """T' X, shape (n, P, C)."""
-
-    def diagonal(self, roots: Any) -> Array:
-        """T as if classes were apart, shape (n, P, C): for a preconditioner."""
-
-    def tangent(self, roots: Any, X: Array) -> Array:
-        """Return the part of X that T does not map to zero, shape (n, P, C)."""
+    def root(self, metric: Array, scale: Array) -> Root:
+        """T, where T T' is scale (n, P) times the metric."""
 
     def outer(self, metric: Array, scale: Array) -> Array:
         """Sum over samples of scale * metric, shape (P, C, C)."""
 
-    def room(self, p: Chances, dq: Array) -> Array:
+    def largest_step(self, p: Probabilities, dq: Array) -> Array:
         """Largest t with q + t dq still in the simplex, shape (n, P)."""
 
-    def moved(self, p: Chances, dq: Array, t: Array) -> Chances:
+    def moved(self, p: Probabilities, dq: Array, t: Array) -> Probabilities:
         """Return the point q + t dq."""
 
 
@@ -137,7 +154,7 @@ class Logistic:
     def value(self, Y: Array, F: Array) -> Array:
         return np.asarray(-log_expit((2 * Y - 1) * F)[..., 0])
 
-    def at(self, F: Array) -> Chances:
+    def at(self, F: Array) -> Probabilities:
         size = np.abs(F)
         ratio = np.exp(-size)  # of the smaller to the larger probability
         large = 1.0 / (1.0 + ratio)
@@ -145,26 +162,26 @@ class Logistic:
         log_large = -np.log1p(ratio)
         log_small = log_large - size
         first = F >= 0
-        return Chances(
+        return Probabilities(
             np.where(first, large, small),
             np.where(first, log_large, log_small),
             np.where(first, small, large),
             np.where(first, log_small, log_large),
         )
 
-    def logits(self, p: Chances) -> Array:
+    def logits(self, p: Probabilities) -> Array:
         return p.log_q - p.log_r
 
-    def error(self, Y: Array, p: Chances) -> Array:
+    def error(self, Y: Array, p: Probabilities) -> Array:
         return np.where(Y > 0, p.r, -p.q)
 
-    def entropy(self, p: Chances) -> Array:
+    def entropy(self, p: Probabilities) -> Array:
         return np.asarray((p.q * p.log_q + p.r * p.log_r)[..., 0])
 
-    def gap(self, p: Chances, b: Chances) -> Array:
+    def gap(self, p: Probabilities, b: Probabilities) -> Array:
         return self.logits(p) - self.logits(b)
 
-    def metric(self, p: Chances, b: Chances) -> Array:
+    def metric(self, p: Probabilities, b: Probabilities) -> Array:
         # 1 / (1/L1 + 1/L2) of the two classes' logarithmic means equals
         # (p - b) / (difference of logits); this form never subtracts.
         one = logarithmic_mean(p.q, b.q, p.log_q, b.log_q)
@@ -172,37 +189,25 @@ class Logistic:
         total = one + other
         return np.asarray(one * (other / np.where(total > 0, total, 1.0)))
 
-    def roots(self, metric: Array, scale: Array) -> Array:
-        return np.asarray(np.sqrt(scale[..., None] * metric))
-
-    def root(self, roots: Array, X: Array) -> Array:
-        return roots * X
-
-    def root_t(self, roots: Array, X: Array) -> Array:
-        return roots * X
-
-    def diagonal(self, roots: Array) -> Array:
-        return roots
-
-    def tangent(self, roots: Array, X: Array) -> Array:
-        return X
+    def root(self, metric: Array, scale: Array) -> Root:
+        return Root(np.sqrt(scale[..., None] * metric))
 
     def outer(self, metric: Array, scale: Array) -> Array:
         return np.asarray((scale[..., None] * metric).sum(axis=0)[..., None])
 
-    def room(self, p: Chances, dq: Array) -> Array:
+    def largest_step(self, p: Probabilities, dq: Array) -> Array:
         with np.errstate(divide="ignore", over="ignore"):
             limit = np.where(dq < 0, p.q, p.r) / np.abs(dq)
         return np.asarray(limit[..., 0])
 
-    def moved(self, p: Chances, dq: Array, t: Array) -> Chances:
+    def moved(self, p: Probabilities, dq: Array, t: Array) -> Probabilities:
         step = t[..., None] * dq
         q, r = p.q + step, p.r - step
         still = step == 0
         with np.errstate(divide="ignore", invalid="ignore"):
             log_q = np.where(still, p.log_q, _log(q))
             log_r = np.where(still, p.log_r, _log(r))
-        return Chances(q, log_q, r, log_r)
+        return Probabilities(q, log_q, r, log_r)
 
 
 class Multinomial:
@@ -213,51 +218,38 @@ class Multinomial:
     def value(self, Y: Array, F: Array) -> Array:
         return np.asarray(logsumexp(F, axis=-1) - (Y * F).sum(axis=-1))
 
-    def at(self, F: Array) -> Chances:
+    def at(self, F: Array) -> Probabilities:
         shifted = F - F.max(axis=-1, keepdims=True)
         odds = np.exp(shifted)
         total = odds.sum(axis=-1, keepdims=True)
         return self._only(odds / total, shifted - np.log(total))
 
-    def _only(self, q: Array, log_q: Array) -> Chances:
+    def _only(self, q: Array, log_q: Array) -> Probabilities:
         nothing = q[..., :0]
-        return Chances(q, log_q, nothing, nothing)
+        return Probabilities(q, log_q, nothing, nothing)
 
-    def logits(self, p: Chances) -> Array:
+    def logits(self, p: Probabilities) -> Array:
         return p.log_q
 
-    def error(self, Y: Array, p: Chances) -> Array:
+    def error(self, Y: Array, p: Probabilities) -> Array:
         others = np.where(Y > 0, 0.0, p.q)
         return np.where(Y > 0, others.sum(-1, keepdims=True), -others)
 
-    def entropy(self, p: Chances) -> Array:
+    def entropy(self, p: Probabilities) -> Array:
         return np.asarray((p.q * p.log_q).sum(axis=-1))
 
-    def gap(self, p: Chances, b: Chances) -> Array:
+    def gap(self, p: Probabilities, b: Probabilities) -> Array:
         return p.log_q - b.log_q
 
-    def metric(self, p: Chances, b: Chances) -> Array:
+    def metric(self, p: Probabilities, b: Probabilities) -> Array:
         return logarithmic_mean(p.q, b.q, p.log_q, b.log_q)
 
     # With u = sqrt(L / sum L), T = diag(sqrt L)(I - u u'): then
     # T T' = diag(L) - L L' / sum L, which maps log q - log b to q - b exactly.
-    def roots(self, metric: Array, scale: Array) -> tuple[Array, Array]:
+    def root(self, metric: Array, scale: Array) -> Root:
         r = np.sqrt(metric)
         u = r / np.sqrt(metric.sum(axis=-1, keepdims=True))
-        return np.sqrt(scale)[..., None] * r, u
-
-    def tangent(self, roots: tuple[Array, Array], X: Array) -> Array:
-        u = roots[1]
-        return np.asarray(X - u * np.einsum("npc,npc->np", u, X)[..., None])
-
-    def root(self, roots: tuple[Array, Array], X: Array) -> Array:
-        return np.asarray(roots[0] * self.tangent(roots, X))
-
-    def root_t(self, roots: tuple[Array, Array], X: Array) -> Array:
-        return self.tangent(roots, roots[0] * X)
-
-    def diagonal(self, roots: tuple[Array, Array]) -> Array:
-        return roots[0]
+        return Root(np.sqrt(scale)[..., None] * r, u)
 
     def outer(self, metric: Array, scale: Array) -> Array:
         total = metric.sum(axis=-1, keepdims=True)
@@ -265,12 +257,12 @@ class Multinomial:
         diagonal = np.einsum("npc,cd->pcd", scaled, np.eye(metric.shape[-1]))
         return np.asarray(diagonal - np.einsum("npc,npd->pcd", scaled / total, metric))
 
-    def room(self, p: Chances, dq: Array) -> Array:
+    def largest_step(self, p: Probabilities, dq: Array) -> Array:
         with np.errstate(divide="ignore", over="ignore"):
             limit = np.where(dq < 0, p.q / np.abs(dq), np.inf)
         return np.asarray(limit.min(axis=-1))
 
-    def moved(self, p: Chances, dq: Array, t: Array) -> Chances:
+    def moved(self, p: Probabilities, dq: Array, t: Array) -> Probabilities:
         step = t[..., None] * dq
         q = p.q + step
         with np.errstate(divide="ignore", invalid="ignore"):

@@ -11,9 +11,9 @@ from kreinlearn.kernels import gram, multiply
 
 __all__ = ["Blocked", "Dense", "Symmetric", "gemm"]
 
-ROWS = 64
+WIDENED_ROWS = 64
 """Rows of a single precision matrix that are widened at once."""
-FEW_COLUMNS = 4
+SYMV_COLUMNS = 4
 """Up to this many columns are multiplied one by one: faster at all n from 1000."""
 DIAGONAL = 64
 """Samples whose matrix is computed at once for the sake of its diagonal."""
@@ -33,8 +33,8 @@ class Symmetric(Protocol):
     def matmat(self, B: Array) -> Array:
         """Product with a block of columns, (n, k) to (n, k), in double precision."""
 
-    def rough(self, B: Array) -> Array:
-        """Return the same in the precision of the matrix, if that is faster."""
+    def matmat_native(self, B: Array) -> Array:
+        """Return the same product, in the matrix's own precision if that is faster."""
 
     def columns(self, idx: Array) -> Array:
         """Columns of the matrix, shape (n, len(idx))."""
@@ -98,16 +98,18 @@ class Dense:
 
     def matmat(self, B: Array) -> Array:
         if self.K.dtype == np.float64:
-            return self.rough(B)
+            return self.matmat_native(B)
         product = np.empty(B.shape)
-        for i in range(0, len(product), ROWS):
-            product[i : i + ROWS] = gemm(self.K[i : i + ROWS].astype(float), B)
+        for i in range(0, len(product), WIDENED_ROWS):
+            product[i : i + WIDENED_ROWS] = gemm(
+                self.K[i : i + WIDENED_ROWS].astype(float), B
+            )
         return product
 
-    def rough(self, B: Array) -> Array:
+    def matmat_native(self, B: Array) -> Array:
         B = B.astype(self.K.dtype, copy=False)
         stored = self.K.T  # in the order of columns, as BLAS has it
-        if B.shape[1] <= FEW_COLUMNS:
+        if B.shape[1] <= SYMV_COLUMNS:
             # symv reads half of K, at the speed of memory; gemm repacks all of it.
             product = np.empty(B.shape)
             for j in range(B.shape[1]):
@@ -166,7 +168,7 @@ class Blocked:
     def matmat(self, B: Array) -> Array:
         return multiply(self.X, None, B, self.kernel, **self.params)
 
-    def rough(self, B: Array) -> Array:
+    def matmat_native(self, B: Array) -> Array:
         return self.matmat(B)  # already in the precision of the matrix but for sums
 
     def columns(self, idx: Array) -> Array:

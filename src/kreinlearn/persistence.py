@@ -23,7 +23,7 @@ from sklearn.exceptions import InconsistentVersionWarning
 from sklearn.utils.validation import check_is_fitted
 
 from kreinlearn._files import check_free, replace
-from kreinlearn._validation import available_bytes
+from kreinlearn._memory import available_bytes
 
 __all__ = ["load", "save", "stamp"]
 
@@ -265,7 +265,7 @@ def _trusted() -> list[str]:
 
     ours = [getattr(estimators, name) for name in estimators.__all__]
     ours += [solvers.CCCP, solvers.DualNewton, solvers.GradientDescent, solvers.SGD]
-    ours += [RegionCovariance, *KERNELS.values()]
+    ours += [RegionCovariance, *(kernel.function for kernel in KERNELS.values())]
     ours += [getattr(sklearn.model_selection, name) for name in SPLITTERS]
     # Functions of two arrays of numbers, which scorers name.
     ours += [

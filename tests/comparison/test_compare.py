@@ -282,8 +282,8 @@ def test_an_asymmetric_matrix_is_named(rings):
         ({"y": [0, 1]}, "a label for each of 60 rows"),
         ({"X": np.diag([np.nan, *np.ones(59)])}, "must be finite, got nan in row 0"),
         ({"X": np.zeros((60, 2, 2))}, "matrix of similarities"),
-        ({"X": np.zeros((60, 2)), "is_gram": True}, r"square matrix.*\(60, 2\)"),
-        ({"X": np.full((60, 60), np.inf), "is_gram": True}, r"inf at \(0, 0\)"),
+        ({"X": np.zeros((60, 2)), "is_gram": True}, r"must be square.*\(60, 2\)"),
+        ({"X": np.full((60, 60), np.inf), "is_gram": True}, r"inf in row 0, column 0"),
         ({"X": np.eye(60), "is_gram": True, "methods": ["KreinCV"]}, "needs samples"),
     ],
 )

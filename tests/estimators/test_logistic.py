@@ -446,7 +446,7 @@ def test_bad_samples(moons, monkeypatch):
     model.fit(X, y)
     with pytest.raises(ValueError, match="X has 3 features, but .* expecting 2 feat"):
         model.predict(np.zeros((4, 3)))
-    monkeypatch.setattr("kreinlearn._validation.available_bytes", lambda: 100_000)
+    monkeypatch.setattr("kreinlearn._memory.available_bytes", lambda: 100_000)
     with pytest.raises(MemoryError, match=r"\(120, 120\).* needs 115,200 bytes"):
         model.fit(X, y)
 
@@ -454,7 +454,7 @@ def test_bad_samples(moons, monkeypatch):
 def test_bad_gram_matrices(indefinite):
     K, y = indefinite
     model = KreinLogisticRegression(kernel="precomputed")
-    with pytest.raises(ValueError, match=r"must be square, .* got shape \(40, 39\)"):
+    with pytest.raises(ValueError, match=r"must be square, .* of shape \(40, 39\)"):
         model.fit(K[:, 1:], y)
     skewed = K.copy()
     skewed[0, 1] += 0.5
@@ -465,7 +465,7 @@ def test_bad_gram_matrices(indefinite):
     with pytest.warns(IndefiniteKernelWarning, match=r"changed it by up to 5\.0e-08"):
         model.fit(nearly, y)
     model.fit(K, y)
-    with pytest.raises(ValueError, match="X has 39 features.*one column a training"):
+    with pytest.raises(ValueError, match="X has 39 features.*one column per training"):
         model.predict(K[:, 1:])
 
 
@@ -497,7 +497,7 @@ def test_the_operator_is_chosen_by_the_bytes_available(moons, monkeypatch, capsy
     X, y = moons
     for limit, operator in ((len(y), "dense"), (len(y) - 1, "blocked")):
         monkeypatch.setattr(
-            "kreinlearn.estimators.base.fits",
+            "kreinlearn.estimators._inputs.fits",
             lambda n, k, dtype, limit=limit: dtype == np.float64 and n == k <= limit,
         )
         model = KreinLogisticRegression(verbose=1).fit(X, y)

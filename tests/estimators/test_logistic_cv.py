@@ -14,10 +14,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from kreinlearn import KreinLogisticRegression, KreinLogisticRegressionCV
 from kreinlearn.crossval import held_out
-from kreinlearn.estimators.judge import pooling_weights
+from kreinlearn.estimators._search import pooling_weights
 from kreinlearn.exceptions import ConvergenceWarning
 from kreinlearn.kernels import gram
-from kreinlearn.kernels.grids import default_grid, median_distance
 from tests.conftest import scaled
 
 EXPECTED = {
@@ -296,11 +295,3 @@ def test_bad_parameters(moons, params, words):
     X, y = moons
     with pytest.raises(ValueError, match=words):
         KreinLogisticRegressionCV(**params).fit(X, y)
-
-
-def test_default_grids(rng):
-    X = rng.uniform(size=(700, 3))
-    middle = median_distance(X, "euclidean")
-    assert default_grid("rbf", X)["sigma"][2] == pytest.approx(middle)
-    assert default_grid("linear", X) == {} == default_grid(np.dot, X)
-    assert median_distance(np.zeros((5, 2)), "euclidean") == 1.0

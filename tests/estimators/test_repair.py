@@ -116,7 +116,7 @@ def test_messages():
         ValueError, match="'out_of_sample' must be one of 'exact', 'none', got 'all'"
     ):
         SpectrumRepair(out_of_sample="all").fit(K)
-    with pytest.raises(ValueError, match=r"must be square.*got shape \(3, 5\)"):
+    with pytest.raises(ValueError, match=r"must be square.*of shape \(3, 5\)"):
         SpectrumRepair().fit(K[:3])
     skewed = K.copy()
     skewed[0, 1] += 1

@@ -9,7 +9,8 @@ from kreinlearn import (
     KreinLogisticRegressionCV,
     KreinSVC,
 )
-from kreinlearn.estimators.support import learn_support, share_support
+from kreinlearn.estimators._inputs import learn_support
+from kreinlearn.estimators._outputs import share_support
 from kreinlearn.kernels import gram
 from tests.conftest import scaled
 
@@ -135,7 +136,9 @@ def test_other_numbers_of_columns_are_refused(moons):
         fitted_by_part(model, K, y)
         n = len(model.support_)
         for wrong in (n - 1, n + 1, 79, 81):
-            words = rf"X has {wrong} features, but .* expecting 80 .*one column a train"
+            words = (
+                rf"X has {wrong} features, but .* expecting 80 .*one column per train"
+            )
             with pytest.raises(ValueError, match=words):
                 model.predict(np.ones((2, wrong)))
 

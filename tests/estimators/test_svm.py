@@ -12,7 +12,7 @@ from sklearn.utils.estimator_checks import (
 )
 
 from kreinlearn import DCASVC, KreinSVC
-from kreinlearn.estimators.margin import (
+from kreinlearn.estimators._libsvm import (
     dual_violation,
     solve_dca,
     solve_margin,
@@ -372,7 +372,7 @@ def test_messages(Machine, params, words, moons):
 def test_matrices_that_are_refused(Machine, indefinite):
     K, y = indefinite
     machine = Machine(kernel="precomputed")
-    with pytest.raises(ValueError, match=r"must be square.*got shape \(40, 39\)"):
+    with pytest.raises(ValueError, match=r"must be square.*of shape \(40, 39\)"):
         machine.fit(K[:, :39], y)
     skewed = K.copy()
     skewed[0, 1] += 1

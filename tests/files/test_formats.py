@@ -154,7 +154,7 @@ def test_npy_with_labels_beside_it(tmp_path):
 
 def test_rectangular_only_where_it_is_asked_for(tmp_path):
     np.savez(tmp_path / "g.npz", K=K[:2])
-    with pytest.raises(ValueError, match=r"square Gram matrix.*got shape \(2, 3\)"):
+    with pytest.raises(ValueError, match=r"\'K\' must be square.*shape \(2, 3\)"):
         files.read(tmp_path / "g.npz", labels=False)
     assert files.read(tmp_path / "g.npz", labels=False, square=False).K.shape == (2, 3)
 
@@ -173,8 +173,8 @@ def test_rectangular_only_where_it_is_asked_for(tmp_path):
         ({"K": np.where(K < 0, np.nan, K), "y": [1, 0, 1]}, ["nan in row 2, column 2"]),
         ({"K": np.where(K < 0, np.inf, K), "y": [1, 0, 1]}, ["inf in row 2, column 2"]),
         ({"K": K + 1j, "y": [1, 0, 1]}, ["real numbers", "complex128"]),
-        ({"K": K[0], "y": [1, 0, 1]}, ["must hold a matrix", "(3,)"]),
-        ({"K": K[:0, :0], "y": []}, ["must hold a matrix", "(0, 0)"]),
+        ({"K": K[0], "y": [1, 0, 1]}, ["must be square", "(3,)"]),
+        ({"K": K[:0, :0], "y": []}, ["must be square", "(0, 0)"]),
         ({"K": K, "y": np.array([Trap()] * 3)}, ["Python objects", "y.astype(str)"]),
         ({"K": np.array([[Trap()]]), "y": [1]}, ["Python objects"]),
     ],

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from kreinlearn import files
-from kreinlearn._validation import available_bytes
+from kreinlearn._memory import available_bytes
 from kreinlearn.files import text
 
 

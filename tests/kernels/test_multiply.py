@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from kreinlearn.kernels import KERNELS, _blocks, _forms, gram, multiply, vector
+from kreinlearn.kernels import KERNELS, _blocks, gram, multiply, vector
 from kreinlearn.kernels._blocks import in_order
 from tests.kernels import naive
 from tests.kernels.test_vector import CASES, IDS, VECTOR, samples
@@ -53,7 +53,7 @@ def small_blocks(monkeypatch):
     monkeypatch.setattr(_blocks, "COLUMNS", 4)
     monkeypatch.setattr(_blocks, "VALUES_BYTES", 8 * 30**2)
     monkeypatch.setattr(_blocks, "THREAD_TERMS", 1000)
-    monkeypatch.setattr("kreinlearn.kernels._tiles.n_threads", lambda: 3)
+    monkeypatch.setattr("kreinlearn.kernels._compiled.tiles.n_threads", lambda: 3)
 
 
 # -- values ----------------------------------------------------------------------------
@@ -149,7 +149,7 @@ def test_functions_need_not_be_symmetric():
 
 
 def test_the_kernels_themselves_are_compiled_too(monkeypatch):
-    monkeypatch.delattr("kreinlearn.kernels.multiply_values")
+    monkeypatch.delattr("kreinlearn.kernels._multiply.multiply_values")
     X, B = samples(20, 4), columns(20, 2)
     for name in VECTOR:
         product = multiply(X, None, B, KERNELS[name])
@@ -158,7 +158,7 @@ def test_the_kernels_themselves_are_compiled_too(monkeypatch):
 
 
 def test_every_kernel_has_a_form_with_its_parameters():
-    assert sorted(_forms.FORMS) == VECTOR
+    assert sorted(each.name for each in KERNELS.values() if each.measure.sums) == VECTOR
     for name in VECTOR:
         with pytest.raises(TypeError, match=r"takes .*, got 'unknown'\."):
             multiply([[1.0]], None, [1.0], name, unknown=1)
@@ -176,7 +176,7 @@ def test_bits_do_not_depend_on_threads(monkeypatch, name, k):
     first, cross = multiply(X, None, B, name), multiply(Y, X, B, name)
     for n_threads in (1, 2, 2, 2, 5):
         monkeypatch.setattr(
-            "kreinlearn.kernels._tiles.n_threads", lambda n=n_threads: n
+            "kreinlearn.kernels._compiled.tiles.n_threads", lambda n=n_threads: n
         )
         np.testing.assert_array_equal(multiply(X, None, B, name), first)
         np.testing.assert_array_equal(multiply(Y, X, B, name), cross)
@@ -393,7 +393,7 @@ def test_rooms_share_a_budget(monkeypatch):
         return taken[-1]
 
     monkeypatch.setattr(_blocks, "_make_room", record)
-    monkeypatch.setattr("kreinlearn.kernels._tiles.n_threads", lambda: 64)
+    monkeypatch.setattr("kreinlearn.kernels._compiled.tiles.n_threads", lambda: 64)
     for n, m, k in [(3000, 3, 1), (2000, 3, 256), (500, 10_000, 1), (80, 90_000, 1)]:
         taken.clear()
         multiply(np.zeros((n, m)), None, np.zeros((n, k)))
@@ -402,4 +402,5 @@ def test_rooms_share_a_budget(monkeypatch):
 
 
 def test_vector_kernels_are_those_that_are_compiled():
-    assert all(getattr(vector, name) is KERNELS[name] for name in _forms.FORMS)
+    for name in VECTOR:
+        assert KERNELS[name].function is getattr(vector, name)

@@ -9,11 +9,11 @@ from sklearn.pipeline import make_pipeline
 
 from kreinlearn import KreinLogisticRegression, KreinLogisticRegressionCV
 from kreinlearn.exceptions import IndefiniteKernelWarning
-from kreinlearn.kernels import KERNELS, _spd_compiled, gram, spd_distances
-from kreinlearn.kernels.grids import default_grid, spd_widths
-from kreinlearn.kernels.spd import METRICS
+from kreinlearn.kernels import KERNELS, Similarities, gram, spd_distances, spd_widths
+from kreinlearn.kernels._compiled import spd as compiled
+from kreinlearn.kernels.spd import SPD_METRICS
 
-KERNEL_OF = {metric: KERNELS[f"spd_{metric}"] for metric in METRICS}
+KERNEL_OF = {metric: KERNELS[f"spd_{metric}"] for metric in SPD_METRICS}
 
 
 def wishart(n, d, dtype=np.float64, seed=0):
@@ -70,7 +70,7 @@ def naive(metric, X, Y):
 
 
 @pytest.mark.parametrize("d", [1, 2, 5, 12])
-@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("metric", SPD_METRICS)
 def test_distances_are_the_double_loop(metric, d):
     X, Y = wishart(3, d), wishart(5, d, seed=1)
     D = spd_distances(X, Y, metric=metric)
@@ -79,7 +79,7 @@ def test_distances_are_the_double_loop(metric, d):
     np.testing.assert_allclose(D, naive(metric, X, X), rtol=1e-9, atol=1e-9)
 
 
-@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("metric", SPD_METRICS)
 def test_kernels_are_gaussians_of_the_distance(metric):
     X, Y = wishart(3, 4), wishart(5, 4, seed=1)
     kernel, name = KERNEL_OF[metric], f"spd_{metric}"
@@ -97,7 +97,7 @@ def test_kernels_are_gaussians_of_the_distance(metric):
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("n", [1, 2, 17, 64, 65, 150, 600])  # bands and panels
-@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("metric", SPD_METRICS)
 def test_symmetric_case(metric, n, dtype):
     X = wishart(n, 3, dtype)
     D = spd_distances(X, metric=metric)
@@ -115,14 +115,14 @@ def test_symmetric_case(metric, n, dtype):
     np.testing.assert_array_equal(np.diag(K), 1)
 
 
-@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("metric", SPD_METRICS)
 def test_a_matrix_is_at_no_distance_from_itself(metric):
     X = wishart(70, 9)
     D = spd_distances(X[:5], X.copy(), metric=metric)
     np.testing.assert_array_equal(np.diag(D[:, :5]), 0)
 
 
-@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("metric", SPD_METRICS)
 def test_several_bands_and_threads(metric):
     X, Y = wishart(600, 4), wishart(270, 4, seed=1)
     D, cross = spd_distances(X, metric=metric), spd_distances(X, Y, metric=metric)
@@ -144,7 +144,7 @@ def test_large_matrices(metric):
 
 def test_float32_is_computed_in_float64():
     X = wishart(3, 5, np.float32)
-    for metric in METRICS:
+    for metric in SPD_METRICS:
         D = spd_distances(X, metric=metric)
         expected = naive(metric, X.astype(float), X.astype(float))
         np.testing.assert_allclose(D, expected, rtol=2e-6, atol=1e-6)
@@ -152,7 +152,7 @@ def test_float32_is_computed_in_float64():
         assert mixed.dtype == np.float64
 
 
-@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("metric", SPD_METRICS)
 def test_layout_does_not_matter_and_input_is_left_alone(metric):
     X = wishart(9, 4)
     expected = spd_distances(X, X[:3], metric=metric)
@@ -264,7 +264,7 @@ def test_log_euclid_is_invariant_under_rotation_inversion_and_scaling(rng):
         np.testing.assert_allclose(moved, D, rtol=1e-9)
 
 
-@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("metric", SPD_METRICS)
 def test_roots_of_distances_satisfy_the_triangle_inequality(metric):
     distances = np.sqrt(spd_distances(wishart(40, 3), metric=metric))
     detours = (distances[:, :, None] + distances[None]).min(axis=1)
@@ -283,7 +283,7 @@ def test_all_but_the_euclidean_agree_where_matrices_commute():
 SIGMAS = [0.1, 0.3, 1.0, 3.0, 10.0, 100.0]
 
 
-@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("metric", SPD_METRICS)
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_regions_add_up(metric, dtype):
     X = np.stack([wishart(7, 3, dtype, seed) for seed in range(4)], axis=1)
@@ -364,7 +364,7 @@ def test_stein_is_definite_where_theory_says(d, beta, is_definite):
 # -- mistakes --------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("metric", SPD_METRICS)
 def test_not_positive_definite(metric):
     X = wishart(6, 3)
     X[4] = np.diag([2.0, -0.25, 1.0])
@@ -378,7 +378,7 @@ def test_not_positive_definite(metric):
         KERNEL_OF[metric](wishart(2, 3), X)
 
 
-@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("metric", SPD_METRICS)
 def test_singular_up_to_rounding(metric):
     A = np.random.default_rng(0).standard_normal((30, 5, 4))
     X = A @ A.transpose(0, 2, 1)  # rank 4, with smallest eigenvalues of any sign
@@ -391,7 +391,7 @@ def test_singular_up_to_rounding(metric):
     assert (KERNEL_OF[metric](X, ridge=1e-3) <= 1).all()
 
 
-@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("metric", SPD_METRICS)
 def test_a_matrix_of_zeros(metric):
     with pytest.raises(ValueError, match=r"eigenvalue of X\[0\] is 0 \(the largest is"):
         spd_distances(np.zeros((2, 3, 3)), metric=metric, ridge=0.1)
@@ -425,7 +425,7 @@ def test_asymmetry_from_rounding_is_averaged_away(dtype, size):
     skewed = X.copy()
     skewed[2, 0, 1] += size
     expected = (skewed + skewed.transpose(0, 2, 1)) / 2
-    for metric in METRICS:
+    for metric in SPD_METRICS:
         np.testing.assert_allclose(
             spd_distances(skewed, metric=metric),
             spd_distances(expected, metric=metric),
@@ -528,11 +528,11 @@ def test_a_shift_that_is_too_large_is_taken_back(monkeypatch):
     B[:, range(2), range(1, 3)] = np.sqrt(links.T[:, :2])
     expected = np.linalg.svd(B, compute_uv=False) ** 2
     for name in ("_bound", "_step", "_largest"):
-        plain = getattr(_spd_compiled, name).py_func
-        monkeypatch.setattr(_spd_compiled, name, plain)
-    monkeypatch.setattr(_spd_compiled, "SAFETY", 1.1)
+        plain = getattr(compiled, name).py_func
+        monkeypatch.setattr(compiled, name, plain)
+    monkeypatch.setattr(compiled, "SAFETY", 1.1)
     values, new = np.empty((3, 2)), (np.empty((3, 2)), np.empty((3, 2)))
-    found = _spd_compiled._eigenvalues.py_func(
+    found = compiled._eigenvalues.py_func(
         squares, links, *new, values, np.empty((9, 2))
     )
     assert found
@@ -554,7 +554,7 @@ def two_classes(n, seed=0):
     return A @ A.transpose(0, 2, 1) / 40, y
 
 
-@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("metric", SPD_METRICS)
 def test_logistic_regression_takes_stacks(metric):
     X, y = two_classes(120)
     sigma = float(np.sqrt(np.median(spd_distances(X, metric=metric))))
@@ -595,9 +595,9 @@ def test_default_grid_is_wide_and_knows_the_ridge():
     some = X[np.linspace(0, 299, 200).astype(int)]
     D = spd_distances(some, metric="stein")
     middle = np.sqrt(np.median(D[np.triu_indices(200, 1)]))
-    widths = default_grid("spd_stein", X)["sigma"]
+    widths = Similarities(X).grid("spd_stein", {})["sigma"]
     np.testing.assert_allclose(widths, middle * np.array([1, 2, 4, 8, 16]))
-    ridged = default_grid("spd_stein", X, {"ridge": 1.0})["sigma"]
+    ridged = Similarities(X).grid("spd_stein", {"ridge": 1.0})["sigma"]
     assert ridged[0] < widths[0]
     assert spd_widths(np.zeros((4, 4)))[0] == 1.0
 

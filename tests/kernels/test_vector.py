@@ -130,7 +130,7 @@ def test_defaults_are_as_documented(name, m):
 
 def test_every_kernel_has_a_twin_and_a_case():
     assert set(VECTOR) == set(DEFAULTS) == {name for name, _ in CASES}
-    assert all(KERNELS[name] is getattr(vector, name) for name in VECTOR)
+    assert all(KERNELS[name].function is getattr(vector, name) for name in VECTOR)
 
 
 def test_ratio_is_a_share_of_the_features():
@@ -433,7 +433,7 @@ def test_gram_refuses_what_has_no_length():
     ("dtype", "n_bytes"), [(np.float64, "800,000"), (np.float32, "400,000")]
 )
 def test_gram_refuses_what_does_not_fit(monkeypatch, kernel, dtype, n_bytes):
-    monkeypatch.setattr("kreinlearn._validation.available_bytes", lambda: 1000)
+    monkeypatch.setattr("kreinlearn._memory.available_bytes", lambda: 1000)
     # No column: if it got as far as the kernel, the message would be another.
     X, Y = np.empty((1000, 0), dtype), np.empty((100, 0), dtype)
     with pytest.raises(MemoryError, match=rf"shape \(1000, 100\) .* {n_bytes} bytes"):

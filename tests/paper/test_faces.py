@@ -6,8 +6,7 @@ import pytest
 
 from kreinlearn import KreinLogisticRegressionCV
 from kreinlearn.features import RegionCovariance
-from kreinlearn.kernels import spd_distances
-from kreinlearn.kernels.grids import default_grid
+from kreinlearn.kernels import Similarities, spd_distances
 from kreinlearn.paper import faces
 from kreinlearn.paper.catalog import EXPERIMENTS
 from kreinlearn.paper.faces import Stored, distances, images
@@ -55,7 +54,7 @@ def test_stored_distances_are_the_kernels(three_digits):
     train, test = half_rows(len(y), 0)
     stacks = RegionCovariance((2, 2)).transform(X)
     kernel = Stored("stein", distances("digits", "stein", (2, 2)))
-    grid = default_grid("spd_stein", stacks[train])
+    grid = Similarities(stacks[train]).grid("spd_stein", {})
     widths = faces.spd_widths(kernel.D[np.ix_(train, train)])
     np.testing.assert_allclose(widths, grid["sigma"])
     settings = {"lams": [1e-3], "cv": 3}

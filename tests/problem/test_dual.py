@@ -82,9 +82,9 @@ def test_slope_and_curvature_match_finite_differences(loss, columns, rng):
 def test_advance_agrees_with_a_fresh_point(loss, columns, intercept, rng):
     dual, K = make(loss, columns, intercept=intercept)
     point = dual.point(dual.start())
-    model = dual.model(point)
+    model = dual.model(point, np.zeros(dual.n_problems))
     D, KD = model.apply(model.rhs)
-    t = 0.5 * np.minimum(1.0, dual.room(point, D).min(axis=0))
+    t = 0.5 * np.minimum(1.0, dual.largest_step(point, D).min(axis=0))
     moved = dual.advance(point, D, KD, t)
     fresh = dual.point(dual.variables(moved))
     np.testing.assert_allclose(moved.A, fresh.A, atol=1e-12)
@@ -103,10 +103,10 @@ def test_restored_steps_meet_the_constraint_inside_the_box(loss, columns, rng):
     D = 1e3 * rng.standard_normal(point.A.shape) * (dual.weights[..., None] > 0)
     if columns > 1:
         D -= D.mean(axis=-1, keepdims=True)
-    scale = np.minimum(1.0, 0.9 * dual.room(point, D))
+    scale = np.minimum(1.0, 0.9 * dual.largest_step(point, D))
     D = dual.restored(point, D, scale)
     np.testing.assert_allclose((point.A + D).sum(axis=0), 0, atol=1e-10)
-    assert dual.room(point, D).min() > 1.0
+    assert dual.largest_step(point, D).min() > 1.0
 
 
 def test_residual_vanishes_exactly_at_stationary_points():
@@ -154,15 +154,15 @@ def test_threshold_of_uniqueness():
 
 @pytest.mark.parametrize(("loss", "columns"), LOSSES)
 @pytest.mark.parametrize("intercept", [False, True])
-def test_preconditioner_is_symmetric_positive_definite_and_near(
+def test_preconditioner_is_symmetric_positive_definite_and_keeps_the_space(
     loss, columns, intercept, rng
 ):
     dual, K = make(loss, columns, intercept=intercept)
     point = dual.point(dual.start())
-    model = dual.model(point, dual.outline())
+    model = dual.preconditioned().model(point, np.zeros(dual.n_problems))
 
     def random():  # in the space where the model lives
-        X = loss.tangent(model.roots, rng.standard_normal(dual.Y.shape))
+        X = model.root.tangent(rng.standard_normal(dual.Y.shape))
         return model.project(X)
 
     def dot(U, V):
@@ -175,7 +175,7 @@ def test_preconditioner_is_symmetric_positive_definite_and_near(
     assert np.all(dot(U, model.precondition(U)) > 0)
     # stays where the model lives
     Z = model.precondition(U)
-    np.testing.assert_allclose(model.project(loss.tangent(model.roots, Z)), Z)
+    np.testing.assert_allclose(model.project(model.root.tangent(Z)), Z)
 
 
 def test_preconditioner_of_a_matrix_of_low_rank_is_the_inverse(rng):
@@ -186,7 +186,7 @@ def test_preconditioner_of_a_matrix_of_low_rank_is_the_inverse(rng):
     lam = np.array([0.1, 0.02])
     dual = KreinDual(K, Y, np.full((n, 2), 1 / n), lam, Logistic(), False)
     shift = np.array([0.0, 0.7])
-    model = dual.model(dual.point(dual.start()), dual.outline()).shifted(shift)
+    model = dual.preconditioned().model(dual.point(dual.start()), shift)
     X = rng.standard_normal(Y.shape)
     H = model.pull(*model.apply(X), X)
     np.testing.assert_allclose(model.precondition(H), X, atol=1e-8)

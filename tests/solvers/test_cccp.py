@@ -8,7 +8,7 @@ from scipy.special import expit
 from kreinlearn.operators import Dense
 from kreinlearn.problem import KreinRisk
 from kreinlearn.solvers import CCCP, PUBLISHED, SGD, GradientDescent, Status
-from kreinlearn.solvers.monitor import Printer, watcher
+from kreinlearn.solvers.monitor import Printer, callback_for
 from kreinlearn.spectrum import split
 from tests.conftest import gram_of_signature
 
@@ -221,4 +221,4 @@ def test_printer_writes_fixed_width_lines():
     assert len(lines) == 4 and len({len(line) for line in lines}) == 1
     assert lines[0].split()[:3] == ["iter", "inner", "value"]
     assert lines[2].split()[0] == "1" and lines[2].split()[-1] == "False"
-    assert watcher(0) is None and isinstance(watcher(1), Printer)
+    assert callback_for(0) is None and isinstance(callback_for(1), Printer)

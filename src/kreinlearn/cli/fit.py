@@ -154,10 +154,12 @@ def _model(
 
 def _announce(n: int, model: Any) -> None:
     """Say what a long search will take, and what would be shorter."""
-    from kreinlearn.estimators.settings import kernel_settings, kernels_of
+    from kreinlearn.estimators.logistic_cv import kernel_settings, kernels_of
+    from kreinlearn.kernels import Similarities
 
     kernels = kernels_of(model.kernel)
-    count = len(kernel_settings(kernels, [[0.0], [1.0]], model.kernel_params))
+    rows = Similarities([[0.0], [1.0]])
+    count = len(kernel_settings(kernels, rows, model.kernel_params))
     first, power = BOTH_NORMS if "hilbert" in model.norms else KREIN_NORM
     seconds = count * first * (n / 1000) ** power
     if seconds < LONG:

@@ -173,17 +173,19 @@ def _filled(
     kernel: str, params: dict[str, Any], X: "Array"
 ) -> tuple[dict[str, Any], str]:
     """Return parameters with those that depend on the data, and a sentence on it."""
-    from kreinlearn.kernels.grids import METRICS, median_distance
+    from kreinlearn.kernels import KERNELS
 
-    if kernel == "tl1" and not params:
-        return {"ratio": 0.7}, ""  # its default, so that it is said
-    if kernel in METRICS and "sigma" not in params:
-        sigma = median_distance(X, METRICS[kernel])
-        return {**params, "sigma": sigma}, (
-            f"The width sigma of the kernel {kernel} was set to {sigma:.4g}, the "
-            "median distance between samples; --param sigma=... sets another."
-        )
-    return params, ""
+    grid = KERNELS[kernel].grid
+    if grid is None or {grid.parameter, *grid.rivals} & set(params):
+        return params, ""
+    params = {**params, **KERNELS[kernel].default_params(X)}
+    if not grid.of_median or grid.parameter not in params:
+        return params, ""  # its default, so that it is said
+    return params, (
+        f"The width {grid.parameter} of the kernel {kernel} was set to "
+        f"{params[grid.parameter]:.4g}, the median distance between samples; "
+        f"--param {grid.parameter}=... sets another."
+    )
 
 
 def _show(found: dict[str, Any]) -> None:

@@ -6,8 +6,26 @@ import click
 
 from kreinlearn.kernels import KERNELS
 
-VECTOR_KERNELS = [name for name in KERNELS if not name.startswith("spd_")]
-"""Kernels between rows of a table."""
+
+def row_kernels() -> tuple[str, ...]:
+    """Return the names of the kernels between rows of a table.
+
+    Returns
+    -------
+    tuple of str
+        Those known now.
+    """
+    return tuple(each.name for each in KERNELS.values() if each.samples == "rows")
+
+
+class KernelName(click.Choice):
+    """A kernel between rows of a table, of those known when the command runs."""
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> str:
+        """Return the name, or fail."""
+        self.choices = row_kernels()
+        return str(super().convert(value, param, ctx))
+
 
 FOLDER = click.option(
     "--data",
@@ -44,9 +62,9 @@ ONE_HOT = click.option(
 )
 KERNEL = click.option(
     "--kernel",
-    type=click.Choice(VECTOR_KERNELS),
+    type=KernelName(row_kernels()),
     metavar="NAME",
-    help=f"The kernel: {', '.join(VECTOR_KERNELS)}.",
+    help=f"The kernel: {', '.join(row_kernels())}.",
 )
 
 

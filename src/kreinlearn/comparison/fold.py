@@ -14,8 +14,7 @@ from sklearn.model_selection import RepeatedStratifiedKFold
 from sklearn.preprocessing import MinMaxScaler
 
 from kreinlearn._typing import Array
-from kreinlearn.kernels import gram
-from kreinlearn.kernels.grids import METRICS, median_distance
+from kreinlearn.kernels import KERNELS, gram
 from kreinlearn.methods.judging import judged, timed
 from kreinlearn.methods.table import METHODS, fit_method
 from kreinlearn.methods.tuning import WORST_LOG_LOSS
@@ -25,9 +24,6 @@ PRECOMPUTED = "precomputed"
 """The kernel of data that are a Gram matrix."""
 OWN = "own"
 """The kernel, in a cell, of a method that brings its own."""
-
-RATIO = 0.7
-"""The paper's range of "tl1", relative to the number of features."""
 
 Splits = Mapping[tuple[int, int], tuple[Array, Array]]
 """Rows for training and rows held out, by repetition and fold."""
@@ -101,7 +97,7 @@ class Job:
             train, test = self.splits[run, fold]
             return self.X[np.ix_(train, train)], self.X[np.ix_(test, train)]
         X_train, X_test = self.features(run, fold)
-        params = kernel_params(kernel, X_train)
+        params = KERNELS[kernel].default_params(X_train)
         return (
             gram(X_train, None, kernel, **params),
             gram(X_test, X_train, kernel, **params),
@@ -110,35 +106,6 @@ class Job:
 
 def _rows(X: Any, rows: Array) -> Any:
     return X.iloc[rows] if hasattr(X, "iloc") else X[rows]
-
-
-def kernel_params(kernel: str, X: Array) -> dict[str, float]:
-    """Return the fixed parameters of a kernel.
-
-    Parameters
-    ----------
-    kernel : str
-        Its name.
-    X : ndarray of shape (n, m)
-        Training samples.
-
-    Returns
-    -------
-    dict
-        For "tl1" the paper's ratio, for Gaussians and their like the median distance
-        as width; otherwise nothing, which means the defaults of the kernel.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> kernel_params("tl1", np.eye(3)), kernel_params("laplacian", np.eye(3))
-    ({'ratio': 0.7}, {'sigma': 2.0})
-    """
-    if kernel == "tl1":
-        return {"ratio": RATIO}
-    if kernel in METRICS:
-        return {"sigma": median_distance(X, METRICS[kernel])}
-    return {}
 
 
 def label(kernel: str) -> str | None:
@@ -161,9 +128,7 @@ def label(kernel: str) -> str | None:
     """
     if kernel == OWN:
         return None
-    if kernel == "tl1":
-        return f"tl1 (ratio {RATIO:g})"
-    return f"{kernel} (median width)" if kernel in METRICS else kernel
+    return KERNELS[kernel].label if kernel in KERNELS else kernel
 
 
 def stratified(y: Array, folds: int, repeats: int, seed: int) -> Splits:

@@ -10,21 +10,15 @@ from sklearn.base import clone
 from sklearn.preprocessing import MinMaxScaler
 from sklearn.utils.multiclass import type_of_target
 
+from kreinlearn._memory import BYTES_RESERVED, available_bytes
 from kreinlearn._typing import Array
-from kreinlearn._validation import (
-    BYTES_RESERVED,
-    available_bytes,
-    check_choice,
-    check_count,
-)
+from kreinlearn._validation import check_choice, check_count, check_matrix
 from kreinlearn.comparison.fold import OWN, PRECOMPUTED, Job, stratified
 from kreinlearn.kernels import KERNELS
 from kreinlearn.methods.table import METHODS
 from kreinlearn.runs.cells import Cell
 from kreinlearn.runs.runner import processors
 
-KERNEL_NAMES = tuple(name for name in KERNELS if not name.startswith("spd_"))
-"""Kernels between rows of a table."""
 MATRICES = 11
 """Matrices of all training rows that a process keeps at once, measured with 2000 rows:
 the similarities, a fold of them, eigenvectors, the repaired ones."""
@@ -117,12 +111,11 @@ def plan(
     if check_count("folds", folds) < 2:
         raise ValueError(f"'folds' must be 2 or more, got {folds!r}.")
     check_count("repeats", repeats)
+    known = [each.name for each in KERNELS.values() if each.samples == "rows"]
     kernels = (
         (PRECOMPUTED,)
         if is_gram
-        else _distinct(
-            "kernels", [check_choice("kernels", k, KERNEL_NAMES) for k in kernels]
-        )
+        else _distinct("kernels", [check_choice("kernels", k, known) for k in kernels])
     )
     notes: tuple[str, ...] = ()
     if is_gram:
@@ -192,21 +185,12 @@ def _distinct(what: str, names: list[str]) -> tuple[str, ...]:
 
 def _check_matrix(K: Any) -> tuple[Array, tuple[str, ...]]:
     """Return the symmetric part, and what there is to say about it."""
-    K = np.asarray(K, dtype=float)
-    if K.ndim != 2 or K.shape[0] != K.shape[1]:
-        raise ValueError(
-            f"Similarities must be a square matrix, got an array of shape {K.shape}."
-        )
-    if not np.isfinite(K).all():
-        row, column = np.argwhere(~np.isfinite(K))[0]
-        raise ValueError(
-            f"Similarities must be finite, got {K[row, column]} at ({row}, {column})."
-        )
-    apart = float(np.abs(K - K.T).max())
-    if apart <= ROUNDING * float(np.abs(K).max()):
-        return (K + K.T) / 2, ()
-    share = apart / float(np.abs(K).max())
-    return (K + K.T) / 2, (
+    K, share = check_matrix(
+        K, "A matrix of similarities", symmetric="average", dtype=float
+    )
+    if share <= ROUNDING:
+        return K, ()
+    return K, (
         f"The matrix is not symmetric (largest |K - K'| is {share:.2g} of the largest "
         "|K|): all methods see (K + K') / 2.",
     )

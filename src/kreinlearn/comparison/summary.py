@@ -250,7 +250,7 @@ def _traced(job: Job, kernel: str, place: tuple[int, int]) -> list[dict[str, Any
             warnings.simplefilter("ignore")  # what the curve shows
             model.fit(K, y)
         field = "residual" if solver == "newton" else "gradient"
-        worst: dict[int, float] = {}
+        worst: dict[float, float] = {}
         for row in model.history_:  # several problems, one for each class
             worst[row["iter"]] = max(worst.get(row["iter"], 0.0), float(row[field]))
         traces.append(

@@ -1,41 +1,44 @@
 """Indefinite kernel logistic regression as a scikit-learn classifier."""
 
-import warnings
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
+from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
 from kreinlearn._threads import few_threads
 from kreinlearn._typing import Array
 from kreinlearn._validation import check_choice, check_count, check_positive
-from kreinlearn.estimators.base import (
-    check_kernel,
-    check_samples,
-    takes_matrices,
-    training_operator,
-)
-from kreinlearn.estimators.fitting import fit_dual, fit_published, regime
-from kreinlearn.estimators.predicting import Probable
-from kreinlearn.estimators.support import (
-    is_precomputed,
+from kreinlearn.estimators._inputs import (
+    Samples,
+    check_classes,
+    check_weights,
     learn_support,
-    prediction,
+    normalized,
+    one_per_class,
+    training_operator,
+    warn_if_uninformative,
 )
-from kreinlearn.estimators.targets import check_classes, check_weights, normalized
-from kreinlearn.exceptions import ConvergenceWarning, DivergenceWarning
+from kreinlearn.estimators._outputs import Probable
+from kreinlearn.estimators._solve import Fit, fit_dc, fit_dual, regime
+from kreinlearn.exceptions import (
+    ConvergenceWarning,
+    DivergenceWarning,
+    warn_caller,
+)
 from kreinlearn.losses import link_of
-from kreinlearn.operators import Dense, dense_bytes, stored
-from kreinlearn.solvers.base import Status
-from kreinlearn.solvers.cccp import CCCP, PUBLISHED
-from kreinlearn.solvers.monitor import watcher
+from kreinlearn.operators import Blocked, Dense, dense_bytes, stored
+from kreinlearn.solvers.base import DCSolver, DualSolver, Status
+from kreinlearn.solvers.cccp import PUBLISHED
+from kreinlearn.solvers.monitor import callback_for
 from kreinlearn.solvers.newton import DualNewton
 from kreinlearn.spectrum.modulus import absolute
 
+NEEDS = ("dual", "dc")
+"""What a solver may ask for: the dual problem, or a difference of convex functions."""
 
-class KreinLogisticRegression(Probable, ClassifierMixin, BaseEstimator):
+
+class KreinLogisticRegression(Probable):
     r"""Kernel logistic regression with a similarity that need not be a kernel.
 
     Finds a stationary point of
@@ -66,12 +69,13 @@ class KreinLogisticRegression(Probable, ClassifierMixin, BaseEstimator):
         "newton" finds the stationary point, with a certificate. "cccp-gd",
         "ccicp-gd" and "ccicp-sgd" are the published procedures with the paper's
         constants, which stop early by design. Objects of ``kreinlearn.solvers`` give
-        full control.
+        full control, and so does any object with a method ``solve`` and an attribute
+        ``needs``, "dual" or "dc", as in ``kreinlearn.solvers.base``.
     fit_intercept : bool, default=True
         Whether to add c.
     multi_class : {"auto", "ovr", "multinomial"}, default="auto"
-        For more than two classes; auto is multinomial for "newton" and
-        one-versus-rest for the published procedures.
+        For more than two classes; auto is multinomial for "newton" and other solvers
+        of the dual, and one-versus-rest for the published procedures.
     class_weight : None, "balanced" or dict, default=None
         Weights of the classes, as in scikit-learn.
     tol : float, default=1e-6
@@ -88,7 +92,7 @@ class KreinLogisticRegression(Probable, ClassifierMixin, BaseEstimator):
     random_state : int, RandomState or None, default=None
         For "ccicp-sgd" and random starts.
     verbose : int or callable, default=0
-        Prints the operator and one line an iteration if positive; a callable gets
+        Prints the operator and one line per iteration if positive; a callable gets
         these rows instead, and stops the fit if it returns true.
 
     Attributes
@@ -96,7 +100,7 @@ class KreinLogisticRegression(Probable, ClassifierMixin, BaseEstimator):
     classes_ : ndarray of shape (n_classes,)
         Labels.
     dual_coef_ : ndarray of shape (n_columns, n_samples)
-        Coefficients a, one row a column solved (one if there are two classes).
+        Coefficients a, one row per class, or a single row if there are two.
     support_ : ndarray of shape (n_support,)
         Positions of the training samples that predictions need: those with a nonzero
         coefficient in any row of ``dual_coef_``. Only they are kept.
@@ -187,13 +191,9 @@ class KreinLogisticRegression(Probable, ClassifierMixin, BaseEstimator):
         self.random_state = random_state
         self.verbose = verbose
 
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = is_precomputed(self.kernel)
-        tags.input_tags.three_d_array = takes_matrices(self.kernel)
-        return tags
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> Self:
         """Find the coefficients.
 
         Parameters
@@ -211,51 +211,47 @@ class KreinLogisticRegression(Probable, ClassifierMixin, BaseEstimator):
         self : KreinLogisticRegression
             The fitted estimator.
         """
-        lam, solver = self._check_parameters()
-        X, y = check_samples(self, X, y, reset=True, dtype=self.dtype)
-        weights = check_weights(sample_weight, len(y))
-        self.classes_, index = check_classes(y, weights)
+        self._check_parameters()
+        samples, labels = self._check_training(X, y)
+        weights = check_weights(sample_weight, len(labels))
+        self.classes_, index = check_classes(labels, weights)
         weights = normalized(weights, self.class_weight, self.classes_, index)
-        check_classes(y, weights)  # those of a class may be zero
-
-        with few_threads(len(y)):
-            self._fit(solver, lam, X, index, weights)
+        check_classes(labels, weights)  # those of a class may be zero
+        params = self.kernel_params or {}
+        with few_threads(len(labels)):
+            K = training_operator(samples, self.kernel, params, self.operator)
+            self._fit(K, samples, index, weights)
         return self
 
     def _fit(
-        self,
-        solver: DualNewton | CCCP,
-        lam: float,
-        X: Any,
-        index: Array,
-        weights: Array,
+        self, K: Dense | Blocked, X: Samples, index: Array, weights: Array
     ) -> None:
-        K = training_operator(self, X)
+        """Learn from similarities of samples whose classes are known and checked."""
+        warn_if_uninformative(K.K if isinstance(K, Dense) else K, self.kernel)
+        solver = self._solver()
+        multinomial = self._is_multinomial(solver)
+        self._link = link_of(len(self.classes_), multinomial)
         self.operator_ = "dense" if isinstance(K, Dense) else "blocked"
-        watch = watcher(self.verbose)
+        watch = callback_for(self.verbose) if self.verbose else None
         if watch is not None:
             watch({"operator": self.operator_, "GiB if dense": dense_bytes(K) / 2**30})
-        multinomial = self._is_multinomial(solver)
-        two = len(self.classes_) == 2
-        self._link = link_of(len(self.classes_), multinomial)
+        lam = float(self.lam)
         self.regime_, self.mu_min_ = regime(K, lam, weights.max(), multinomial)
         back = None
         if self.norm == "hilbert":
             self.regime_ = "unique"
             modulus, back = absolute(stored(K, "norm='hilbert'"), weights)
             K = Dense(modulus)
-
-        onehot = (index[:, None] == np.arange(len(self.classes_))).astype(float)
-        columns = onehot[:, 1:] if two else onehot
+        columns = one_per_class(index, len(self.classes_))
         settings = {
             "fit_intercept": bool(self.fit_intercept),
             "tol": self.tol,
             "callback": watch,
         }
-        if isinstance(solver, CCCP):
+        if solver.needs == "dc":
             seed = check_random_state(self.random_state).randint(2**31, size=4)
-            rng = np.random.default_rng(seed)
-            fit = fit_published(solver, K, columns, weights, lam, rng=rng, **settings)
+            settings["rng"] = np.random.default_rng(seed)
+            fit = fit_dc(solver, K, columns, weights, lam, **settings)
         else:
             settings["multinomial"] = multinomial
             fit = fit_dual(solver, K, columns, weights, lam, **settings)
@@ -264,69 +260,63 @@ class KreinLogisticRegression(Probable, ClassifierMixin, BaseEstimator):
         learn_support(self, X)
         self.status_, self.n_iter_ = fit.status, fit.n_iter
         self.residual_, self.history_ = fit.residual, fit.history
-        self._warn(fit.crit, isinstance(solver, DualNewton))
+        self._warn(fit, solver.needs)
 
-    def _check_parameters(self) -> tuple[float, DualNewton | CCCP]:
-        check_kernel(self.kernel)
-        lam = check_positive("lam", self.lam)
+    def _check_parameters(self) -> None:
+        self._check_kernel()
+        check_positive("lam", self.lam)
         check_positive("tol", self.tol)
         check_choice("norm", self.norm, ["krein", "hilbert"])
         check_choice("multi_class", self.multi_class, ["auto", "ovr", "multinomial"])
-        max_iter = check_count("max_iter", self.max_iter)
-        if self.dtype is not None and np.dtype(self.dtype).name not in (
-            "float32",
-            "float64",
-        ):
-            raise ValueError(
-                f"'dtype' must be None, 'float32' or 'float64', got {self.dtype!r}."
-            )
-        solver = self.solver
-        if isinstance(solver, DualNewton | CCCP):
-            return lam, solver
-        check_choice("solver", solver, ["newton", *PUBLISHED])
-        return lam, PUBLISHED.get(solver, DualNewton(max_iter=max_iter))
+        check_count("max_iter", self.max_iter)
+        self._solver()
 
-    def _is_multinomial(self, solver: DualNewton | CCCP) -> bool:
+    def _solver(self) -> DualSolver | DCSolver:
+        """Return the solver that ``solver`` stands for, or raise."""
+        solver = self.solver
+        if isinstance(solver, str):
+            check_choice("solver", solver, ["newton", *PUBLISHED])
+            return PUBLISHED.get(solver) or DualNewton(int(self.max_iter))
+        if not hasattr(solver, "solve") or getattr(solver, "needs", None) not in NEEDS:
+            raise TypeError(
+                "'solver' must be a name, or an object with a method 'solve' and an "
+                "attribute 'needs' that is 'dual' or 'dc', as kreinlearn.solvers has "
+                f"them, got {solver!r}."
+            )
+        return solver
+
+    def _is_multinomial(self, solver: DualSolver | DCSolver) -> bool:
         if len(self.classes_) == 2:
             return False
-        if isinstance(solver, CCCP):
-            if self.multi_class == "multinomial":
-                raise ValueError(
-                    "'multi_class' must be 'auto' or 'ovr' for the published "
-                    "solvers, which are binary, got 'multinomial'. Use "
-                    "solver='newton' for a multinomial fit."
-                )
-            return False
-        return self.multi_class != "ovr"
+        if solver.needs == "dc" and self.multi_class == "multinomial":
+            raise ValueError(
+                "'multi_class' must be 'auto' or 'ovr' for the published solvers and "
+                "others that need 'dc', which are binary, got 'multinomial'. Use "
+                "solver='newton' for a multinomial fit."
+            )
+        return solver.needs == "dual" and self.multi_class != "ovr"
 
-    def _warn(self, crit: float, newton: bool) -> None:
-        if self.status_ == Status.CONVERGED:
+    def _warn(self, fit: Fit, needs: str) -> None:
+        if fit.status == Status.CONVERGED:
             return
         name = self.solver if isinstance(self.solver, str) else repr(self.solver)
-        measure = "residual" if newton else "max |gradient|"
+        measure = "residual" if needs == "dual" else "max |gradient|"
         text = (
-            f"{name} stopped with status {self.status_!r} after {self.n_iter_} "
-            f"iterations ({measure} {crit:.1e}, tol {self.tol:.1e})."
+            f"{name} stopped with status {fit.status!r} after {fit.n_iter} "
+            f"iterations ({measure} {fit.crit:.1e}, tol {self.tol:.1e})."
         )
-        if self.status_ in (Status.DIVERGED, Status.NONFINITE):
-            warnings.warn(
+        if fit.status in (Status.DIVERGED, Status.NONFINITE):
+            warn_caller(
                 f"{text} The objective is unbounded below if K is indefinite, and "
                 "steps too long overshoot it; the best iterate before that was kept. "
                 "Use solver='newton', which finds the stationary point.",
                 DivergenceWarning,
-                stacklevel=4,
             )
         else:
             remedy = (
                 "Raise max_iter or lam, or use a looser tol."
-                if newton
+                if needs == "dual"
                 else "The published procedure stops early by design; use "
                 "solver='newton' for a stationary point."
             )
-            warnings.warn(f"{text} {remedy}", ConvergenceWarning, stacklevel=4)
-
-    def _scores(self, X: Any) -> Array:
-        """Scores of new samples, shape (n_new, n_columns)."""
-        check_is_fitted(self)
-        X, _ = check_samples(self, X, reset=False, dtype=self.dtype)
-        return prediction(self, X)
+            warn_caller(f"{text} {remedy}", ConvergenceWarning)

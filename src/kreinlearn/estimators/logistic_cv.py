@@ -1,38 +1,43 @@
 """Indefinite kernel logistic regression that chooses its own settings."""
 
-import warnings
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
+from numpy.typing import ArrayLike
 from sklearn.model_selection import StratifiedKFold, check_cv
 from sklearn.utils.validation import check_is_fitted
 
 from kreinlearn._threads import few_threads
 from kreinlearn._typing import Array
-from kreinlearn._validation import check_choice, check_positive
+from kreinlearn._validation import check_choice, check_count, check_positive
 from kreinlearn.crossval import N_LAMS, SEARCH_TOL, Fold, Held, held_out, where_held_out
-from kreinlearn.estimators.base import (
-    check_kernel,
-    check_samples,
-    takes_matrices,
+from kreinlearn.estimators._inputs import (
+    AnyKernel,
+    Params,
+    check_classes,
+    check_weights,
+    is_precomputed,
+    kernel_name,
+    kernels_of,
+    normalized,
+    one_per_class,
     training_operator,
 )
-from kreinlearn.estimators.fitting import positive_definite
-from kreinlearn.estimators.judge import Judge, pick, pooling_weights
+from kreinlearn.estimators._outputs import Probable, prediction, share_support
+from kreinlearn.estimators._search import Judge, kernel_settings, pick, pooling_weights
+from kreinlearn.estimators._solve import positive_definite
 from kreinlearn.estimators.logistic import KreinLogisticRegression
-from kreinlearn.estimators.predicting import Probable
-from kreinlearn.estimators.settings import kernel_settings, kernels_of
-from kreinlearn.estimators.support import is_precomputed, prediction, share_support
-from kreinlearn.estimators.targets import check_classes, check_weights, normalized
-from kreinlearn.exceptions import ConvergenceWarning
+from kreinlearn.exceptions import ConvergenceWarning, warn_caller
+from kreinlearn.kernels import Similarities
 from kreinlearn.losses import link_of, log_probabilities
-from kreinlearn.operators import stored
-from kreinlearn.solvers.monitor import watcher
+from kreinlearn.operators import Blocked, Dense, stored
+from kreinlearn.solvers.monitor import callback_for
 from kreinlearn.solvers.newton import DualNewton
 
-ROUNDING = 1e-10
-"""Negative eigenvalues this small beside the diagonal leave both norms the same."""
+Chosen = tuple[AnyKernel, Params, str, float]
+"""A kernel, its parameters, a norm and a lam."""
+SAME_NORMS = 1e-10
+"""Negative eigenvalues this small relative to the diagonal make both norms the same."""
 SHARED = (
     "fit_intercept",
     "multi_class",
@@ -45,7 +50,7 @@ SHARED = (
 """Parameters handed on to the estimator of one setting."""
 
 
-class KreinLogisticRegressionCV(Probable, ClassifierMixin, BaseEstimator):
+class KreinLogisticRegressionCV(Probable):
     """Logistic regression with any similarity, its settings by cross-validation.
 
     For each setting of the kernel, lam and the norm are chosen on held-out samples.
@@ -114,8 +119,10 @@ class KreinLogisticRegressionCV(Probable, ClassifierMixin, BaseEstimator):
     -----
     Ties go to the larger lam, then to the setting that comes first. The folds with
     the norm a'Ka are solved as one block with the grid of lam, see
-    ``kreinlearn.estimators.cross``; the weights are those of
-    ``kreinlearn.estimators.judge.pooling_weights``.
+    ``kreinlearn.crossval``. What the kernels measure between samples, such as their
+    distances, is computed once for all settings and kept while it fits in memory,
+    unless it takes less time to compute than to look up. Settings are weighted by
+    pseudo Bayesian model averaging with the Bayesian bootstrap.
 
     Examples
     --------
@@ -169,16 +176,13 @@ class KreinLogisticRegressionCV(Probable, ClassifierMixin, BaseEstimator):
         self.random_state = random_state
         self.verbose = verbose
 
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = is_precomputed(self.kernel)
-        tags.input_tags.three_d_array = any(
-            map(takes_matrices, kernels_of(self.kernel))
-        )
-        return tags
-
     def fit(
-        self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        groups: ArrayLike | None = None,
     ) -> Self:
         """Choose the settings and fit them.
 
@@ -199,48 +203,36 @@ class KreinLogisticRegressionCV(Probable, ClassifierMixin, BaseEstimator):
             The fitted estimator.
         """
         lams = self._check_parameters()
-        X, y = self._check_samples(X, y, reset=True)
-        given = check_weights(sample_weight, len(y))
-        self.classes_, index = check_classes(y, given)
-        self.lams_ = np.array(N_LAMS) / len(y) if lams is None else lams
+        samples, labels = self._check_training(X, y)
+        given = check_weights(sample_weight, len(labels))
+        self.classes_, index = check_classes(labels, given)
+        weights = normalized(given, self.class_weight, self.classes_, index)
+        check_classes(labels, weights)  # those of a class may be zero
+        self.lams_ = np.array(N_LAMS) / len(labels) if lams is None else lams
+        shared = Similarities(samples)
         self.kernel_settings_ = kernel_settings(
-            self.kernel, X, self.kernel_params, self.kernel_grid
+            self.kernel, shared, self.kernel_params, self.kernel_grid
         )
-        folds = self._folds(y, groups)
-        two = len(self.classes_) == 2
-        multinomial = not two and self.multi_class != "ovr"
-        self._link = link_of(len(self.classes_), multinomial)
-        judge = Judge(self, y, None if sample_weight is None else given, self._link)
-        with few_threads(len(y)):
-            held = self._search(X, index, given, folds, judge, multinomial)
-        settings, weights = self._choose(held, folds, judge, given)
-        if self.refit:
-            self.weights_ = weights[weights > 0]
-            self.estimators_ = [
-                self._with(kernel, params, lam=lam, norm=norm).fit(
-                    X, y, sample_weight=sample_weight
-                )
-                for (kernel, params, norm, lam), weight in zip(
-                    settings, weights, strict=True
-                )
-                if weight > 0
-            ]
-            self.support_ = share_support(self.estimators_)
-            self.n_iter_ = max(model.n_iter_ for model in self.estimators_)
+        folds = self._folds(labels, groups)
+        self._link = link_of(len(self.classes_), self.multi_class != "ovr")
+        judged = None if sample_weight is None else given
+        judge = Judge(self, self.scoring, labels, judged)
+        with few_threads(len(labels)):
+            held = self._search(shared, index, given, folds, judge)
+            chosen, counts = self._choose(held, folds, judge, given)
+            if self.refit:
+                self._refit(shared, index, weights, chosen, counts)
         return self
 
     def _search(
         self,
-        X: Any,
+        shared: Similarities,
         index: Array,
         given: Array,
         folds: list[Fold],
         judge: Judge,
-        multinomial: bool,
-    ) -> dict[tuple[int, int], Held]:
-        """Fit every setting to every fold; learn ``scores_``."""
-        onehot = (index[:, None] == np.arange(len(self.classes_))).astype(float)
-        columns = onehot[:, 1:] if len(self.classes_) == 2 else onehot
+    ) -> list[list[Held]]:
+        """Fit every setting and norm to every fold; learn ``scores_``."""
         weights = np.zeros((len(given), len(folds)))  # zero if held out
         for f, (train, _) in enumerate(folds):
             weights[train, f] = normalized(
@@ -248,60 +240,65 @@ class KreinLogisticRegressionCV(Probable, ClassifierMixin, BaseEstimator):
             )
         shape = (len(self.kernel_settings_), len(self.norms), len(self.lams_))
         self.scores_ = np.empty((*shape, len(folds)))
-        held: dict[tuple[int, int], Held] = {}
-        watch = watcher(self.verbose)
+        watch = callback_for(self.verbose)
+        held: list[list[Held]] = []
         for i, (kernel, params) in enumerate(self.kernel_settings_):
-            K = training_operator(self._with(kernel, params), X, warn=False)
-            same = len(self.norms) > 1 and positive_definite(
-                stored(K, "norms=('krein', 'hilbert')"),
-                ROUNDING * float(np.abs(K.diagonal()).mean()),
-            )
-            norms = self.norms[:1] if same else self.norms
-            found = held_out(
-                norms,
-                K,
-                columns,
-                weights,
-                self.lams_,
-                folds,
-                solver=DualNewton(self.max_iter),
-                multinomial=multinomial,
-                fit_intercept=bool(self.fit_intercept),
-                tol=max(SEARCH_TOL, self.tol),
-            )
-            for j, norm in enumerate(self.norms):
-                if j >= len(found):
-                    held[i, j], self.scores_[i, j] = held[i, 0], self.scores_[i, 0]
-                    continue
-                held[i, j] = found[j]
+            K = training_operator(shared, kernel, params, self.operator)
+            found = self._held_out(K, index, weights, folds)
+            for j, (norm, one) in enumerate(zip(self.norms, found, strict=False)):
                 for f, (_, rows) in enumerate(folds):
-                    for k, scores in enumerate(held[i, j].scores[f]):
-                        self.scores_[i, j, k, f] = judge(scores, rows)
+                    self.scores_[i, j, :, f] = [judge(s, rows) for s in one.scores[f]]
                 if watch is not None:
-                    best = self.scores_[i, j].mean(axis=1)
-                    row = {"kernel": _name(kernel), **params, "norm": norm}
-                    row |= {"lam": self.lams_[best.argmax()], "score": best.max()}
+                    mean = self.scores_[i, j].mean(axis=1)
+                    row = {"kernel": kernel_name(kernel), **params, "norm": norm}
+                    row |= {"lam": self.lams_[mean.argmax()], "score": mean.max()}
                     watch(row)
+            same = len(self.norms) - len(found)
+            self.scores_[i, len(found) :] = self.scores_[i, 0]
+            held.append(found + found[:1] * same)
         return held
+
+    def _held_out(
+        self, K: Dense | Blocked, index: Array, weights: Array, folds: list[Fold]
+    ) -> list[Held]:
+        """Return what each norm says of held-out samples; one if all are the same."""
+        norms = self.norms
+        if len(norms) > 1 and positive_definite(
+            stored(K, "norms=('krein', 'hilbert')"),
+            SAME_NORMS * float(np.abs(K.diagonal()).mean()),
+        ):
+            norms = norms[:1]
+        return held_out(
+            norms,
+            K,
+            one_per_class(index, len(self.classes_)),
+            weights,
+            self.lams_,
+            folds,
+            solver=DualNewton(self.max_iter),
+            multinomial=self._link == "multinomial",
+            fit_intercept=bool(self.fit_intercept),
+            tol=max(SEARCH_TOL, self.tol),
+        )
 
     def _choose(
         self,
-        held: dict[tuple[int, int], Held],
+        held: list[list[Held]],
         folds: list[Fold],
         judge: Judge,
         given: Array,
-    ) -> tuple[list[tuple[Any, dict[str, Any], str, float]], Array]:
-        """Learn the best setting; return one setting a kernel setting, and weights."""
+    ) -> tuple[list[Chosen], Array]:
+        """Learn the best setting; return the best of each kernel setting, and weights."""
         picks, best = pick(self.scores_)
-        settings = [
+        chosen = [
             (*self.kernel_settings_[i], self.norms[j], float(self.lams_[k]))
             for i, (j, k) in enumerate(picks)
         ]
-        self.kernel_, self.kernel_params_, self.norm_, self.lam_ = settings[best]
+        self.kernel_, self.kernel_params_, self.norm_, self.lam_ = chosen[best]
         self.best_score_ = float(self.scores_[best, *picks[best]].mean())
-        chosen = [held[i, j] for i, (j, _) in enumerate(picks)]
+        mine = [held[i][j] for i, (j, _) in enumerate(picks)]
         lams = [k for _, k in picks]
-        seen, pooled = where_held_out(chosen, lams, folds, len(given))
+        seen, pooled = where_held_out(mine, lams, folds, len(given))
         weights = (np.arange(len(picks)) == best).astype(float)
         if self.average and len(picks) > 1:
             logs = np.stack([judge.logs(scores, seen) for scores in pooled])
@@ -310,32 +307,59 @@ class KreinLogisticRegressionCV(Probable, ClassifierMixin, BaseEstimator):
         self.held_out_proba_ = np.full((len(given), len(self.classes_)), np.nan)
         self.held_out_proba_[seen] = np.exp(log_probabilities(scores, self._link))
         used = np.flatnonzero(weights)
-        self._warn(np.array([chosen[g].converged[:, lams[g]] for g in used]))
-        return settings, weights
+        self._warn(np.array([mine[g].converged[:, lams[g]] for g in used]))
+        return chosen, weights
+
+    def _refit(
+        self,
+        shared: Similarities,
+        index: Array,
+        weights: Array,
+        chosen: list[Chosen],
+        counts: Array,
+    ) -> None:
+        """Fit the settings that count to all samples."""
+        parameters = {name: getattr(self, name) for name in SHARED}
+        self.estimators_ = []
+        for g in np.flatnonzero(counts):
+            kernel, params, norm, lam = chosen[g]
+            model = KreinLogisticRegression(
+                kernel, params, lam=lam, norm=norm, **parameters
+            )
+            model.classes_ = self.classes_
+            if hasattr(self, "n_features_in_"):
+                model.n_features_in_ = self.n_features_in_
+            K = training_operator(shared, kernel, params, self.operator)
+            model._fit(K, shared.X, index, weights)
+            self.estimators_.append(model)
+        self.weights_ = counts[counts > 0]
+        self.support_ = share_support(self.estimators_)
+        self.n_iter_ = max(model.n_iter_ for model in self.estimators_)
 
     def _warn(self, converged: Array) -> None:
         if not converged.all():
             tol = max(SEARCH_TOL, self.tol)
-            warnings.warn(
+            warn_caller(
                 f"{(~converged).sum()} of {converged.size} fits of the chosen settings "
                 f"did not reach residual {tol:.0e} within max_iter={self.max_iter} in "
                 "cross-validation; their scores were used as they are. Raise max_iter, "
                 "or try larger lams.",
                 ConvergenceWarning,
-                stacklevel=4,
             )
 
     def _check_parameters(self) -> Array | None:
-        for kernel in kernels_of(self.kernel):
-            check_kernel(kernel)
-        if len(kernels_of(self.kernel)) > 1 and (
-            self.kernel_params or any(map(is_precomputed, kernels_of(self.kernel)))
+        self._check_kernel()
+        kernels = kernels_of(self.kernel)
+        if len(kernels) > 1 and (
+            self.kernel_params or any(map(is_precomputed, kernels))
         ):
             raise ValueError(
                 "Several kernels go with neither 'kernel_params' nor 'precomputed', "
                 f"got kernel={self.kernel!r} and kernel_params={self.kernel_params!r}."
             )
         check_choice("multi_class", self.multi_class, ["auto", "ovr", "multinomial"])
+        check_positive("tol", self.tol)
+        check_count("max_iter", self.max_iter)
         if isinstance(self.norms, str) or len(self.norms) == 0:
             raise ValueError(
                 "'norms' must be a sequence of 'krein' and 'hilbert', got "
@@ -351,19 +375,7 @@ class KreinLogisticRegressionCV(Probable, ClassifierMixin, BaseEstimator):
             )
         return np.sort([check_positive("lams", lam) for lam in self.lams])[::-1]
 
-    def _check_samples(self, X: Any, y: Any = None, *, reset: bool) -> tuple[Any, Any]:
-        return check_samples(
-            self, X, y, reset=reset, dtype=self.dtype, kernel=kernels_of(self.kernel)[0]
-        )
-
-    def _with(
-        self, kernel: Any, params: dict[str, Any], **chosen: Any
-    ) -> KreinLogisticRegression:
-        """Return the estimator of one setting."""
-        shared = {name: getattr(self, name) for name in SHARED}
-        return KreinLogisticRegression(kernel, params, **shared, **chosen)
-
-    def _folds(self, y: Array, groups: Any) -> list[Fold]:
+    def _folds(self, y: Array, groups: ArrayLike | None) -> list[Fold]:
         cv = self.cv
         if isinstance(cv, int):
             seed = 0 if self.random_state is None else self.random_state
@@ -371,7 +383,7 @@ class KreinLogisticRegressionCV(Probable, ClassifierMixin, BaseEstimator):
         splitter = check_cv(cv, y, classifier=True)
         return list(splitter.split(np.zeros((len(y), 1)), y, groups))
 
-    def _scores(self, X: Any) -> Array:
+    def _scores(self, X: ArrayLike) -> Array:
         """Averaged scores of new samples, shape (n_new, n_columns)."""
         check_is_fitted(self)
         if not hasattr(self, "estimators_"):
@@ -379,15 +391,11 @@ class KreinLogisticRegressionCV(Probable, ClassifierMixin, BaseEstimator):
                 "KreinLogisticRegressionCV was fitted with refit=False and has no "
                 "model to predict with: set refit=True and fit again."
             )
-        X, _ = self._check_samples(X, reset=False)
-        parts = [X] * len(self.estimators_)
-        if is_precomputed(self.kernel) and X.shape[1] < self.n_features_in_:
+        new = self._check_new(X)
+        parts = [new] * len(self.estimators_)
+        if is_precomputed(self.kernel) and new.shape[1] < self.n_features_in_:
             # Columns of support_, of which each estimator has its own.
             own = [np.searchsorted(self.support_, e.support_) for e in self.estimators_]
-            parts = [X[:, places] for places in own]
+            parts = [new[:, places] for places in own]
         each = [prediction(e, K) for e, K in zip(self.estimators_, parts, strict=True)]
         return np.asarray(np.tensordot(self.weights_, np.stack(each), 1))
-
-
-def _name(kernel: Any) -> str:
-    return kernel if isinstance(kernel, str) else getattr(kernel, "__name__", "kernel")

@@ -1,20 +1,17 @@
 """Spectrum modification as a scikit-learn transformer of Gram matrices."""
 
-from typing import Any, Self
+from typing import Self
 
-import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kreinlearn._threads import few_threads
 from kreinlearn._typing import Array
-from kreinlearn._validation import check_choice
-from kreinlearn.estimators.base import symmetric
+from kreinlearn._validation import check_choice, check_matrix
+from kreinlearn.estimators._inputs import PRECISIONS
 from kreinlearn.spectrum.decompose import decompose
 from kreinlearn.spectrum.repair import REPAIRS, Repaired, repaired
-
-PRECISIONS = [np.float64, np.float32]
-"""Kept as they come; anything else becomes the first."""
 
 
 class SpectrumRepair(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
@@ -106,7 +103,7 @@ class SpectrumRepair(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
-    def fit(self, K: Any, y: Any = None) -> Self:
+    def fit(self, K: ArrayLike, y: ArrayLike | None = None) -> Self:
         """Find the eigenvalues and what replaces them.
 
         Parameters
@@ -124,7 +121,7 @@ class SpectrumRepair(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         self._fit(K)
         return self
 
-    def fit_transform(self, K: Any, y: Any = None) -> Array:
+    def fit_transform(self, K: ArrayLike, y: ArrayLike | None = None) -> Array:
         """Return the repaired training matrix.
 
         Parameters
@@ -141,7 +138,7 @@ class SpectrumRepair(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         """
         return self._fit(K).matrix(on_range=self.out_of_sample == "exact")
 
-    def transform(self, K: Any) -> Array:
+    def transform(self, K: ArrayLike) -> Array:
         """Return the repaired similarities of new samples.
 
         Parameters
@@ -160,10 +157,10 @@ class SpectrumRepair(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             return K
         return K @ self.extension_.astype(K.dtype, copy=False)
 
-    def _fit(self, K: Any) -> Repaired:
+    def _fit(self, K: ArrayLike) -> Repaired:
         check_choice("mode", self.mode, REPAIRS)
         check_choice("out_of_sample", self.out_of_sample, ["exact", "none"])
-        K = symmetric(validate_data(self, K, dtype=PRECISIONS))
+        K, _ = check_matrix(validate_data(self, K, dtype=PRECISIONS))
         is_exact = self.out_of_sample == "exact"
         with few_threads(len(K)):
             change = repaired(decompose(K), self.mode)

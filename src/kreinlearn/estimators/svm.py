@@ -1,61 +1,51 @@
 """Support vector machines with a similarity that need not be a kernel."""
 
-import warnings
 from abc import abstractmethod
 from numbers import Integral
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import check_is_fitted
+from numpy.typing import ArrayLike
 
 from kreinlearn._threads import few_threads
 from kreinlearn._typing import Array
 from kreinlearn._validation import check_count, check_positive
-from kreinlearn.estimators.base import (
-    check_kernel,
-    check_samples,
-    takes_matrices,
+from kreinlearn.estimators._inputs import (
+    ClassWeight,
+    check_classes,
+    check_weights,
+    class_weighted,
+    learn_support,
+    one_per_class,
     training_gram,
+    warn_if_uninformative,
 )
-from kreinlearn.estimators.margin import (
+from kreinlearn.estimators._libsvm import (
     Column,
     dual_violation,
     solve_dca,
     solve_margin,
 )
-from kreinlearn.estimators.predicting import Scored
-from kreinlearn.estimators.support import (
-    is_precomputed,
-    learn_support,
-    prediction,
-)
-from kreinlearn.estimators.targets import check_classes, check_weights, class_weighted
-from kreinlearn.exceptions import ConvergenceWarning
+from kreinlearn.estimators._outputs import Scored
+from kreinlearn.exceptions import ConvergenceWarning, warn_caller
 from kreinlearn.spectrum.modulus import negative_part
 
 
-class _KernelMachine(Scored, ClassifierMixin, BaseEstimator):
+class _KernelMachine(Scored):
     """What both machines share: one-versus-rest columns over one Gram matrix."""
 
-    C: Any
-    kernel: Any
-    class_weight: Any
-    tol: Any
-    max_iter: Any
-    dtype: Any
+    C: float
+    class_weight: ClassWeight
+    tol: float
+    max_iter: int
 
     @abstractmethod
     def _solve(self, K: Array, labels: Array, bounds: Array) -> list[Column]:
         """Return one column for each column of labels, none of them constant."""
 
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = is_precomputed(self.kernel)
-        tags.input_tags.three_d_array = takes_matrices(self.kernel)
-        return tags
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> Self:
         """Find the coefficients.
 
         Parameters
@@ -74,56 +64,46 @@ class _KernelMachine(Scored, ClassifierMixin, BaseEstimator):
             The fitted estimator.
         """
         C = self._check_parameters()
-        X, y = check_samples(self, X, y, reset=True, dtype=self.dtype)
-        weights = check_weights(sample_weight, len(y))
-        self.classes_, index = check_classes(y, weights)
+        samples, given = self._check_training(X, y)
+        n = len(given)
+        weights = check_weights(sample_weight, n)
+        self.classes_, index = check_classes(given, weights)
         weights = weights * class_weighted(self.class_weight, self.classes_, index)
-        check_classes(y, weights)
+        check_classes(given, weights)
 
-        K = training_gram(self, X).astype(float, copy=False)
+        K = training_gram(samples, self.kernel, self.kernel_params or {})
+        warn_if_uninformative(K, self.kernel)
+        K = K.astype(float, copy=False)
         kept = np.flatnonzero(weights)
-        if len(kept) < len(y):
+        if len(kept) < n:
             K = K[np.ix_(kept, kept)]
-        onehot = index[kept, None] == np.arange(len(self.classes_))
-        labels = np.where(onehot if len(self.classes_) > 2 else onehot[:, 1:], 1.0, -1)
+        labels = 2 * one_per_class(index[kept], len(self.classes_)) - 1
 
         # A class without weight: f = -1 has no loss and no norm.
-        self.dual_coef_ = np.zeros((labels.shape[1], len(y)))
+        self.dual_coef_ = np.zeros((labels.shape[1], n))
         self.intercept_ = np.full(labels.shape[1], -1.0)
         varied = np.flatnonzero(np.ptp(labels, axis=0))
-        with few_threads(len(y)):
+        with few_threads(n):
             columns = self._solve(K, labels[:, varied], C * weights[kept])
         for j, column in zip(varied, columns, strict=True):
             self.dual_coef_[j, kept], self.intercept_[j] = column.a, column.b
-        learn_support(self, X)
+        learn_support(self, samples)
         self.n_iter_ = max(column.n_iter for column in columns)
         converged = all(column.converged for column in columns)
         self.status_ = "converged" if converged else "max_iter"
         if not converged:
-            warnings.warn(self._complaint(), ConvergenceWarning, stacklevel=2)
+            warn_caller(
+                f"{type(self).__name__} stopped with status {self.status_!r} after "
+                f"{self.n_iter_} iterations (max_iter {self.max_iter}, tol "
+                f"{self.tol:.1e}). Raise max_iter, use a looser tol, or a smaller C.",
+                ConvergenceWarning,
+            )
         return self
 
     def _check_parameters(self) -> float:
-        check_kernel(self.kernel)
+        self._check_kernel()
         check_positive("tol", self.tol)
-        if self.dtype is not None and np.dtype(self.dtype).char not in "fd":
-            raise ValueError(
-                f"'dtype' must be None, 'float32' or 'float64', got {self.dtype!r}."
-            )
         return check_positive("C", self.C)
-
-    def _complaint(self) -> str:
-        return (
-            f"{type(self).__name__} stopped with status {self.status_!r} after "
-            f"{self.n_iter_} iterations (max_iter {self.max_iter}, tol {self.tol:.1e})."
-            " Raise max_iter, use a looser tol, or a smaller C."
-        )
-
-    def _scores(self, X: Any) -> Array:
-        """Scores of new samples, shape (n_new, n_columns)."""
-        check_is_fitted(self)
-        X, _ = check_samples(self, X, reset=False, dtype=self.dtype)
-        return prediction(self, X)
 
 
 class KreinSVC(_KernelMachine):
@@ -164,7 +144,7 @@ class KreinSVC(_KernelMachine):
     classes_ : ndarray of shape (n_classes,)
         Labels.
     dual_coef_ : ndarray of shape (n_columns, n_samples)
-        Coefficients a, one row a class, or a single row if there are two. Not sparse.
+        Coefficients a, one row per class, or a single row if there are two. Not sparse.
     support_ : ndarray of shape (n_support,)
         Positions of the training samples that predictions need: those with a nonzero
         coefficient in any row of ``dual_coef_``. Only they are kept.
@@ -284,7 +264,7 @@ class DCASVC(_KernelMachine):
     classes_ : ndarray of shape (n_classes,)
         Labels.
     dual_coef_ : ndarray of shape (n_columns, n_samples)
-        Coefficients a, one row a class, or a single row if there are two.
+        Coefficients a, one row per class, or a single row if there are two.
     support_ : ndarray of shape (n_support,)
         Positions of the training samples that predictions need: those with a nonzero
         coefficient in any row of ``dual_coef_``. Only they are kept.
@@ -318,7 +298,7 @@ class DCASVC(_KernelMachine):
 
     LIBSVM's classifier has no free linear term t, but its epsilon-insensitive
     regression has one: with targets t + eps y and an eps above a known bound, both
-    have the same minimizer, exactly (``kreinlearn.estimators.margin.solve_tilted``).
+    have the same minimizer, exactly (``kreinlearn.estimators._libsvm.solve_tilted``).
 
     Reference [1]_ puts (truncated) DC steps inside a decomposition method, on a few
     variables at a time. Here the DC loop is outside and the decomposition method is

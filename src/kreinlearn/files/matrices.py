@@ -10,8 +10,9 @@ from typing import IO, Any
 
 import numpy as np
 
+from kreinlearn._memory import check_fits
 from kreinlearn._typing import Array
-from kreinlearn._validation import check_fits
+from kreinlearn._validation import check_matrix
 from kreinlearn.files.table import Table, as_labels
 from kreinlearn.files.text import lines_of
 
@@ -49,11 +50,10 @@ def read_gram(path: Path, *, target: str | None, labels: bool, square: bool) -> 
                 "numpy.savez(path, K=K, y=y)."
             )
         with open(path, "rb") as stream:
-            K = _matrix(path, "the array", stream)
+            K = _matrix(path, "the array", stream, square)
         found = None if target is None else _other_labels(Path(target))
     else:
-        K, found = _from_npz(path, target, labels)
-    _check(path, K, square)
+        K, found = _from_npz(path, target, labels, square)
     name = (target or LABELS) if found is not None else None
     if found is not None:
         found = found.reshape(-1) if 1 in found.shape[1:] else found
@@ -69,7 +69,7 @@ def read_gram(path: Path, *, target: str | None, labels: bool, square: bool) -> 
 
 
 def _from_npz(
-    path: Path, target: str | None, labels: bool
+    path: Path, target: str | None, labels: bool, square: bool
 ) -> tuple[Array, Array | None]:
     with open(path, "rb") as file:
         with _damaged(path):
@@ -84,7 +84,8 @@ def _from_npz(
                 for name, member in members.items()
             }
         chosen = _chosen(path, shapes)
-        K = _matrix(path, repr(chosen), _member(path, archive, members[chosen]))
+        stream = _member(path, archive, members[chosen])
+        K = _matrix(path, repr(chosen), stream, square)
         name = target or LABELS
         if name in shapes:
             stream = _member(path, archive, members[name])
@@ -164,13 +165,12 @@ def _array(path: Path, name: str, stream: IO[bytes]) -> Array:
         return array.astype(str) if array.dtype.kind == "S" else array
 
 
-def _matrix(path: Path, name: str, stream: IO[bytes]) -> Array:
+def _matrix(path: Path, name: str, stream: IO[bytes], square: bool) -> Array:
     K = _array(path, name, stream)
-    if K.dtype.kind not in "fiub":
-        raise ValueError(
-            f"{path}: {name} must hold real numbers, got an array of type {K.dtype}."
-        )
-    return K if K.dtype in (np.float32, np.float64) else K.astype(float)
+    # Rows are counted from one in files.
+    return check_matrix(K, f"{path}: {name}", symmetric="any", square=square, first=1)[
+        0
+    ]
 
 
 def _other_labels(path: Path) -> Array:
@@ -184,20 +184,3 @@ def _other_labels(path: Path) -> Array:
         with open(path, "rb") as stream:
             return _array(path, "the array", stream)
     return np.array([line.strip() for line in lines_of(path) if line.strip()])
-
-
-def _check(path: Path, K: Array, square: bool) -> None:
-    if K.ndim != 2 or 0 in K.shape:
-        raise ValueError(f"{path} must hold a matrix, got an array of shape {K.shape}.")
-    if square and K.shape[0] != K.shape[1]:
-        raise ValueError(
-            f"{path} must hold a square Gram matrix, one row and one column a training "
-            f"sample, got shape {K.shape}."
-        )
-    if not (np.isfinite(K.min()) and np.isfinite(K.max())):
-        row = next(i for i, values in enumerate(K) if not np.isfinite(values).all())
-        column = int(np.isfinite(K[row]).argmin())
-        raise ValueError(
-            f"{path} must hold finite similarities, got {K[row, column]} in row "
-            f"{row + 1}, column {column + 1}."
-        )

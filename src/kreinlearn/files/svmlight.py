@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from kreinlearn._validation import check_fits
+from kreinlearn._memory import check_fits
 from kreinlearn.files.table import Table, build, number
 from kreinlearn.files.text import lines_of
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
 
-from kreinlearn._validation import BYTES_RESERVED, available_bytes
+from kreinlearn._memory import BYTES_RESERVED, available_bytes
 from kreinlearn.files.table import MISSING, number
 
 CELL_BYTES = 70
@@ -146,7 +146,11 @@ def cells_of(
         lines.append(at)
         cells.append(row)
         needed = CELL_BYTES * len(lines) * len(row)
-        if free and len(lines) % LOOK_EVERY == 0 and needed > BYTES_RESERVED * free:
+        if (
+            free is not None
+            and len(lines) % LOOK_EVERY == 0
+            and needed > BYTES_RESERVED * free
+        ):
             raise MemoryError(
                 f"{path} does not fit in memory: its first {len(lines):,} rows of "
                 f"{len(row):,} cells take {needed / 2**30:.1f} GiB of the "

@@ -13,8 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kreinlearn._typing import Array
-from kreinlearn.kernels._forms import Form
-from kreinlearn.kernels._pairs import THREAD_TERMS
+from kreinlearn.kernels._pairs import THREAD_TERMS, Compiled
 
 TOTAL_BYTES = 2**26
 """What all blocks may take together at a time, whatever the number of samples."""
@@ -47,7 +46,9 @@ class Room(NamedTuple):
     wide: Array
 
 
-def multiply_rows(X: Array, Y: Array | None, B: Array, form: Form) -> Array:
+def multiply_rows(
+    X: Array, Y: Array | None, sums: str, finish: Compiled, B: Array
+) -> Array:
     """Return the product of the matrix of a kernel between rows with columns.
 
     Blocks are handed to threads as these become free, and their products added up in
@@ -60,10 +61,12 @@ def multiply_rows(X: Array, Y: Array | None, B: Array, form: Form) -> Array:
         Samples, as `check_pair` gives them.
     Y : ndarray of shape (k, m) or None
         Other samples, or None for the same.
+    sums : {"absolute", "square", "product"}
+        What is summed over the features.
+    finish : Compiled
+        The function of the sum.
     B : ndarray of shape (k, p)
         The columns, float64 in C order.
-    form : Form
-        The kernel.
 
     Returns
     -------
@@ -71,14 +74,14 @@ def multiply_rows(X: Array, Y: Array | None, B: Array, form: Form) -> Array:
         The product, in double precision.
     """
     others = X if Y is None else Y
-    is_linear = form.sums == "product" and form.finish == "identity"
+    is_linear = sums == "product" and finish.name == "identity"
     out = np.zeros((len(X), B.shape[1]))
     for first in range(0, B.shape[1], COLUMNS):
         part = slice(first, first + COLUMNS)
         if is_linear:
             _add_linear(out[:, part], X, others, B[:, part])
         else:
-            _add_product(out[:, part], X, others, B, first, form, Y is None)
+            _add_product(out[:, part], X, others, B, first, sums, finish, Y is None)
     return out
 
 
@@ -140,14 +143,14 @@ def _add_product(
     Y: Array,
     B: Array,
     first: int,
-    form: Form,
+    sums: str,
+    finish: Compiled,
     is_symmetric: bool,
 ) -> None:
     """Add the product with some columns of B, from the first on, to out (n, p)."""
-    from kreinlearn.kernels import _tile_products, _tiles
+    from kreinlearn.kernels._compiled import products, tiles
 
     (n, m), k, p = X.shape, len(Y), out.shape[1]
-    sums, finish = _tiles.SUMS[form.sums], _tiles.FINISHES[form.finish]
     height = _block_rows(n, m, p, X.itemsize)
     width = _block_rows(k, m, p, X.itemsize)
     blocks = (
@@ -158,17 +161,17 @@ def _add_product(
 
     def work(block: tuple[int, int, int, int], room: Room) -> None:
         i0, i1, j0, j1 = block
-        _tile_products.multiply(
+        products.multiply(
             *room,
             X,
             Y,
             B,
             first,
-            sums,
-            finish,
-            float(form.a),
-            float(form.b),
-            float(form.c),
+            tiles.SUMS[sums],
+            tiles.FINISHES[finish.name],
+            float(finish.a),
+            float(finish.b),
+            float(finish.c),
             i0,
             i1,
             j0,
@@ -187,7 +190,7 @@ def _add_product(
     n_terms = n * k * (m + 10 + 2 * p) // (2 if is_symmetric else 1)
     n_threads = min(
         1 + n_terms // THREAD_TERMS,
-        _tiles.n_threads(),
+        tiles.n_threads(),
         max(1, TOTAL_BYTES // size),
         -(-n // height) * -(-k // width),
     )
@@ -207,7 +210,7 @@ def _block_rows(n: int, m: int, p: int, itemsize: int) -> int:
 
 def _make_room(height: int, width: int, m: int, p: int, dtype: Any) -> Room:
     """Return memory for blocks of up to that height and width."""
-    from kreinlearn.kernels import _tile_products as products
+    from kreinlearn.kernels._compiled import products
 
     lanes = products.VECTOR_BYTES // dtype.itemsize
     return Room(

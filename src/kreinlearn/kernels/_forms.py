@@ -1,131 +1,117 @@
-"""What each kernel between rows computes: a sum over features, and a function of it.
+"""Forms: functions of the values of a measure, and the checks of their parameters.
 
-The one place where the parameters of a kernel are checked and become numbers. The
-kernels themselves and products with their matrices both start from here.
+The one place where parameters of forms are checked and become numbers. Each function
+takes the size of the samples, which defaults grow with, and parameters of a kernel; the
+first line of its docstring has the formula, with s for a value of the measure. If the
+measure is a sum over features, compiled code applies the form while it sums.
 """
 
 import math
-from collections.abc import Callable
 from numbers import Real
-from typing import NamedTuple
 
+import numpy as np
+
+from kreinlearn._typing import Array
 from kreinlearn._validation import check_count, check_positive
-from kreinlearn.kernels._pairs import positive_or
+from kreinlearn.kernels._pairs import Compiled
+from kreinlearn.kernels._records import Finish
 
 TRUNCATION = 0.7
 """Where truncated kernels end, as a share of the largest distance in [0, 1]^m."""
 
 
-class Form(NamedTuple):
-    """A kernel as `_pairs.compare` takes it.
-
-    Parameters
-    ----------
-    sums : {"absolute", "square", "product"}
-        What is summed over the features: |x - z|, (x - z)^2 or x z.
-    finish : str
-        The function of the sum, one of the names in ``_tiles.FINISHES``.
-    a, b, c : float
-        Its parameters.
-    """
-
-    sums: str
-    finish: str
-    a: float = 0.0
-    b: float = 0.0
-    c: float = 0.0
+def identity_form(m: int) -> Compiled:
+    """Just s."""
+    return Compiled("identity")
 
 
-def linear(m: int) -> Form:
-    """Return the form of `linear` for m features."""
-    return Form("product", "identity")
-
-
-def polynomial(m: int, degree: int, gamma: float | None, coef0: float) -> Form:
-    """Return the form of `polynomial` for m features."""
+def polynomial_form(m: int, degree: int, gamma: float | None, coef0: float) -> Compiled:
+    """(gamma s + coef0)^degree."""
     degree = check_count("degree", degree)
-    gamma = positive_or("gamma", gamma, 1.0 / m)
-    return Form("product", "polynomial", gamma, _number("coef0", coef0), degree)
+    gamma = _positive_or("gamma", gamma, 1.0 / m)
+    return Compiled("polynomial", gamma, _finite("coef0", coef0), degree)
 
 
-def tanh(m: int, gamma: float | None, coef0: float) -> Form:
-    """Return the form of `tanh` for m features."""
-    gamma = positive_or("gamma", gamma, 1.0 / m)
-    return Form("product", "tanh", gamma, _number("coef0", coef0))
+def tanh_form(m: int, gamma: float | None, coef0: float) -> Compiled:
+    """tanh(gamma s + coef0)."""
+    gamma = _positive_or("gamma", gamma, 1.0 / m)
+    return Compiled("tanh", gamma, _finite("coef0", coef0))
 
 
-def rbf(m: int, sigma: float | None) -> Form:
-    """Return the form of `rbf` for m features."""
-    sigma = positive_or("sigma", sigma, math.sqrt(m))
-    return Form("square", "exponential", sigma**-2)
+def gaussian_form(m: int, sigma: float | None) -> Compiled:
+    """exp(-s / sigma^2)."""
+    return Compiled("exponential", _positive_or("sigma", sigma, math.sqrt(m)) ** -2)
 
 
-def laplacian(m: int, sigma: float | None) -> Form:
-    """Return the form of `laplacian` for m features."""
-    return Form("absolute", "exponential", 1.0 / positive_or("sigma", sigma, m))
+def exponential_form(m: int, sigma: float | None) -> Compiled:
+    """exp(-s / sigma)."""
+    return Compiled("exponential", 1.0 / _positive_or("sigma", sigma, m))
 
 
-def tl1(m: int, tau: float | None, ratio: float | None) -> Form:
-    """Return the form of `tl1` for m features."""
+def truncated_form(m: int, tau: float | None, ratio: float | None) -> Compiled:
+    """max(tau - s, 0)."""
     if tau is not None and ratio is not None:
         raise ValueError(
             f"Give 'tau' or 'ratio', not both, got tau={tau!r} and ratio={ratio!r}."
         )
     if tau is None:
-        tau = positive_or("ratio", ratio, TRUNCATION) * m
-    return Form("absolute", "hinge", check_positive("tau", tau), 1.0)
+        tau = _positive_or("ratio", ratio, TRUNCATION) * m
+    return Compiled("hinge", check_positive("tau", tau), 1.0)
 
 
-def gaussian_difference(
+def difference_form(
     m: int, sigma_narrow: float | None, sigma_wide: float | None, weight: float
-) -> Form:
-    """Return the form of `gaussian_difference` for m features."""
-    wide = positive_or("sigma_wide", sigma_wide, math.sqrt(m))
-    narrow = positive_or("sigma_narrow", sigma_narrow, wide / 2)
+) -> Compiled:
+    """exp(-s / sigma_narrow^2) - weight exp(-s / sigma_wide^2)."""
+    wide = _positive_or("sigma_wide", sigma_wide, math.sqrt(m))
+    narrow = _positive_or("sigma_narrow", sigma_narrow, wide / 2)
     if narrow >= wide:
         raise ValueError(
             "'sigma_narrow' must be smaller than 'sigma_wide', got "
             f"{narrow:g} and {wide:g}."
         )
-    weight = check_positive("weight", weight)
-    return Form("square", "difference", narrow**-2, wide**-2, weight)
-
-
-def epanechnikov(m: int, sigma: float | None) -> Form:
-    """Return the form of `epanechnikov` for m features."""
-    sigma = positive_or("sigma", sigma, TRUNCATION * math.sqrt(m))
-    return Form("square", "hinge", 1.0, sigma**-2)
-
-
-def log(m: int, degree: float) -> Form:
-    """Return the form of `log` for m features."""
-    return Form("square", "log", check_positive("degree", degree) / 2)
-
-
-def power(m: int, degree: float) -> Form:
-    """Return the form of `power` for m features."""
-    return Form("square", "power", check_positive("degree", degree) / 2)
-
-
-FORMS: dict[str, Callable[..., Form]] = {
-    function.__name__: function
-    for function in (
-        epanechnikov,
-        gaussian_difference,
-        laplacian,
-        linear,
-        log,
-        polynomial,
-        power,
-        rbf,
-        tanh,
-        tl1,
+    return Compiled(
+        "difference", narrow**-2, wide**-2, check_positive("weight", weight)
     )
-}
-"""Forms by the name of the kernel; each takes m and all parameters of the kernel."""
 
 
-def _number(name: str, value: float) -> float:
+def epanechnikov_form(m: int, sigma: float | None) -> Compiled:
+    """max(1 - s / sigma^2, 0)."""
+    sigma = _positive_or("sigma", sigma, TRUNCATION * math.sqrt(m))
+    return Compiled("hinge", 1.0, sigma**-2)
+
+
+def log_form(m: int, degree: float) -> Compiled:
+    """-log(1 + s^(degree / 2))."""
+    return Compiled("log", check_positive("degree", degree) / 2)
+
+
+def power_form(m: int, degree: float) -> Compiled:
+    """-s^(degree / 2)."""
+    return Compiled("power", check_positive("degree", degree) / 2)
+
+
+def wide_gaussian_form(size: int, sigma: float | None) -> Finish:
+    """exp(-s / sigma^2)."""
+    # Not `gaussian_form`: widths of any size are allowed, and NumPy's exponential has
+    # always been taken here, so that numbers stay the same to the last bit.
+    width = _positive_or("sigma", sigma, math.sqrt(size))
+
+    def finish(D: Array, is_symmetric: bool = False, out: Array | None = None) -> Array:
+        with np.errstate(over="ignore"):  # exp(-inf) is 0, which is meant
+            K: Array = np.divide(D, width, out=out)
+            K /= -width
+            return np.exp(K, out=K)
+
+    return finish
+
+
+def _positive_or(name: str, value: float | None, default: float) -> float:
+    """Return a finite number above zero, the default in place of None, or raise."""
+    return float(default) if value is None else check_positive(name, value)
+
+
+def _finite(name: str, value: float) -> float:
     """Return a finite number, or raise."""
     if not isinstance(value, Real) or isinstance(value, bool):
         raise TypeError(f"{name!r} must be a finite number, got {value!r}.")

@@ -4,13 +4,12 @@ from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from kreinlearn._typing import Array
-from kreinlearn._validation import check_positive
 
 BLAS_FEATURES = 128
 """With more features than this, squares and products come from a matrix product.
@@ -113,48 +112,54 @@ def check_pair(X: ArrayLike, Y: ArrayLike | None) -> tuple[Array, Array | None]:
     return rows, others
 
 
-def positive_or(name: str, value: float | None, default: float) -> float:
-    """Return a finite number above zero, the default in place of None, or raise.
+class Compiled(NamedTuple):
+    """A function of sums over features that compiled code applies, with its numbers.
 
     Parameters
     ----------
     name : str
-        Name of the parameter, for the message.
-    value : float or None
-        What the caller gave.
-    default : float
-        What None stands for.
-
-    Returns
-    -------
-    float
-        The value.
+        One of the names in ``tiles.FINISHES``.
+    a, b, c : float
+        Its parameters.
     """
-    return float(default) if value is None else check_positive(name, value)
+
+    name: str
+    a: float = 0.0
+    b: float = 0.0
+    c: float = 0.0
+
+    def __call__(
+        self, D: Array, is_symmetric: bool = False, out: Array | None = None
+    ) -> Array:
+        """Return the function of stored sums, with the same bits as `fill_matrix`."""
+        stored = np.require(D, requirements=["C", "A", "W"])
+        K = np.empty_like(stored) if out is None else out
+        mirror = is_symmetric and self.name not in SAME_BOTH_WAYS
+        _fill(K, "stored", self, mirror, 0, stored)
+        return K
 
 
-def compare(
-    X: Array,
-    Y: Array | None,
+def between_rows(
+    X: ArrayLike,
+    Y: ArrayLike | None = None,
+    *,
     sums: str,
-    finish: str,
-    a: float = 0.0,
-    b: float = 0.0,
-    c: float = 0.0,
+    form: Callable[..., Compiled],
+    **params: float | None,
 ) -> Array:
-    """Return a function of a sum over features, for all pairs of rows.
+    """Return a form of a sum over features, for all pairs of rows.
 
     Parameters
     ----------
-    X : ndarray of shape (n, m)
-        Samples, as `check_pair` gives them.
-    Y : ndarray of shape (k, m) or None
-        Other samples, or None for the same.
+    X : array-like of shape (n, m)
+        Samples.
+    Y : array-like of shape (k, m), default=None
+        Other samples; None means X.
     sums : {"absolute", "square", "product"}
         What is summed: |x - y|, (x - y)^2 or x y.
-    finish : str
-        The function of the sum, one of the names in ``_tiles.FINISHES``.
-    a, b, c : float
+    form : callable
+        A function of `_forms`, which takes m and the parameters.
+    **params : dict
         Its parameters.
 
     Returns
@@ -162,52 +167,77 @@ def compare(
     ndarray of shape (n, k)
         The values; exactly symmetric if Y is None.
     """
+    rows, others = check_pair(X, Y)
+    return fill_matrix(rows, others, sums, form(rows.shape[1], **params))
+
+
+def fill_matrix(X: Array, Y: Array | None, sums: str, finish: Compiled) -> Array:
+    """Return a function of a sum over features, for rows as `check_pair` gives them."""
     is_symmetric = Y is None
     others = X if Y is None else Y
-    if finish == "identity" and sums == "product" and not is_symmetric:
+    if finish.name == "identity" and sums == "product" and not is_symmetric:
         return X @ others.T
+    m = X.shape[1]
+    mirror = is_symmetric and (
+        m >= MIRROR_FEATURES or finish.name not in SAME_BOTH_WAYS
+    )
+    if sums == "absolute" or m <= BLAS_FEATURES:
+        out = np.empty((len(X), len(others)), X.dtype)
+        _fill(out, sums, finish, mirror, m, out, X, others)
+        return out
+    xx = yy = None
+    if sums == "square":
+        # Distances do not change, and less is lost in |x|^2 + |y|^2 - 2 <x, y>.
+        center = others.mean(axis=0)
+        X = X - center
+        others = X if is_symmetric else others - center
+        xx = np.einsum("ij,ij->i", X, X)
+        yy = xx if is_symmetric else np.einsum("ij,ij->i", others, others)
+    out = X @ others.T
+    stored = "stored square" if sums == "square" else "stored"
+    _fill(out, stored, finish, mirror, m, out, xx=xx, yy=yy)
+    return out
 
-    from kreinlearn.kernels import _tiles
 
-    n, m = X.shape
-    nothing = np.empty(0, X.dtype)
-    panels = np.empty((0, 0, 0), X.dtype)
-    xx = yy = nothing
-    if sums != "absolute" and m > BLAS_FEATURES:
-        if sums == "square":
-            # Distances do not change, and less is lost in |x|^2 + |y|^2 - 2 <x, y>.
-            center = others.mean(axis=0)
-            X = X - center
-            others = X if is_symmetric else others - center
-            xx = np.einsum("ij,ij->i", X, X)
-            yy = xx if is_symmetric else np.einsum("ij,ij->i", others, others)
-        out = X @ others.T
-        sums = f"stored {sums}"
-    else:
-        panels = _pack(others, _tiles.VECTOR_BYTES // X.itemsize)
-        out = np.empty((n, len(others)), X.dtype)
+def _fill(
+    out: Array,
+    sums: str,
+    finish: Compiled,
+    mirror: bool,
+    m: int,
+    stored: Array,
+    X: Array | None = None,
+    Y: Array | None = None,
+    xx: Array | None = None,
+    yy: Array | None = None,
+) -> None:
+    """Fill the output, in threads, from rows or from what is stored."""
+    from kreinlearn.kernels._compiled import tiles
 
-    mirror = is_symmetric and (m >= MIRROR_FEATURES or finish not in SAME_BOTH_WAYS)
+    nothing = np.empty(0, out.dtype)
+    panels = np.empty((0, 0, 0), out.dtype)
+    if Y is not None:
+        panels = _pack(Y, tiles.VECTOR_BYTES // out.itemsize)
     tile_rows, tile_cols = SQUARE_TILE if mirror else LONG_TILE
     fill = partial(
-        _tiles.fill,
+        tiles.fill,
         out,
-        X,
+        stored,
+        np.empty((0, 0), out.dtype) if X is None else X,
         panels,
-        xx,
-        yy,
-        _tiles.SUMS[sums],
-        _tiles.FINISHES[finish],
-        float(a),
-        float(b),
-        float(c),
+        nothing if xx is None else xx,
+        nothing if yy is None else yy,
+        tiles.SUMS[sums],
+        tiles.FINISHES[finish.name],
+        float(finish.a),
+        float(finish.b),
+        float(finish.c),
         mirror,
         tile_rows,
         tile_cols,
     )
-    n_threads = min(1 + out.size * (m + 10) // THREAD_TERMS, _tiles.n_threads())
-    share_out(fill, -(-n // tile_rows), n_threads)
-    return out
+    n_threads = min(1 + out.size * (m + 10) // THREAD_TERMS, tiles.n_threads())
+    share_out(fill, -(-len(out) // tile_rows), n_threads)
 
 
 def share_out(work: Callable[[int, int], None], n_items: int, n_threads: int) -> None:
@@ -251,7 +281,7 @@ def share_out(work: Callable[[int, int], None], n_items: int, n_threads: int) ->
         other.result()
 
 
-def _pack(Y: Array, width: int) -> Any:
+def _pack(Y: Array, width: int) -> Array:
     """Return rows in groups of width, feature by feature, the last filled with 0.
 
     The result has shape (ceil(k / width), m, width), and entry [p, f, q] is

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from kreinlearn._typing import Array
 from kreinlearn.kernels import _forms
-from kreinlearn.kernels._pairs import check_pair, compare
+from kreinlearn.kernels._pairs import between_rows
 
 
 def linear(X: ArrayLike, Y: ArrayLike | None = None) -> Array:
@@ -32,8 +32,7 @@ def linear(X: ArrayLike, Y: ArrayLike | None = None) -> Array:
     array([[ 5., 11.],
            [11., 25.]])
     """
-    X, Y = check_pair(X, Y)
-    return compare(X, Y, *_forms.linear(X.shape[1]))
+    return between_rows(X, Y, sums="product", form=_forms.identity_form)
 
 
 def polynomial(
@@ -73,8 +72,15 @@ def polynomial(
     array([[ 4.,  9.],
            [ 9., 25.]])
     """
-    X, Y = check_pair(X, Y)
-    return compare(X, Y, *_forms.polynomial(X.shape[1], degree, gamma, coef0))
+    return between_rows(
+        X,
+        Y,
+        sums="product",
+        form=_forms.polynomial_form,
+        degree=degree,
+        gamma=gamma,
+        coef0=coef0,
+    )
 
 
 def tanh(
@@ -116,5 +122,6 @@ def tanh(
     array([[0.    , 0.    ],
            [0.    , 0.7616]])
     """
-    X, Y = check_pair(X, Y)
-    return compare(X, Y, *_forms.tanh(X.shape[1], gamma, coef0))
+    return between_rows(
+        X, Y, sums="product", form=_forms.tanh_form, gamma=gamma, coef0=coef0
+    )

@@ -40,14 +40,14 @@ def affine_invariant(S: Array, T: Array | None, dtype: Any) -> Array:
     ndarray of shape (n, k)
         Squared distances.
     """
-    from kreinlearn.kernels import _spd_compiled
+    from kreinlearn.kernels._compiled import spd
 
     L = stacks.factors("X", S)
     R = L if T is None else stacks.factors("Y", T)
     panels = stacks.pack(stacks.lower(R), _lanes(*R.shape[:2]))
 
     def fill(band: Array, i: slice, first: int) -> None:
-        _spd_compiled.affine_invariant(band, L[i], panels[first:])
+        spd.affine_invariant(band, L[i], panels[first:])
 
     D = _in_bands(fill, len(L), len(R), S.shape[1], T is None, dtype)
     if np.isnan(D.max()):  # the maximum passes on NaN
@@ -84,7 +84,7 @@ def stein(S: Array, T: Array | None, dtype: Any) -> Array:
     ndarray of shape (n, k)
         Squared distances.
     """
-    from kreinlearn.kernels import _spd_compiled
+    from kreinlearn.kernels._compiled import spd
 
     d = S.shape[1]
     diagonal = [r * (r + 1) // 2 + r for r in range(d)]
@@ -94,7 +94,7 @@ def stein(S: Array, T: Array | None, dtype: Any) -> Array:
         rows = stacks.lower(stack)
         panels = stacks.pack(rows, _lanes(*stack.shape[:2]))
         eliminated = panels.copy()
-        _spd_compiled.eliminate(eliminated, d)
+        spd.eliminate(eliminated, d)
         panel_pivots = np.ascontiguousarray(eliminated[:, diagonal])
         pivots = panel_pivots.transpose(0, 2, 1).reshape(-1, d)[: len(rows)]
         return rows, np.ascontiguousarray(pivots), panels, panel_pivots
@@ -105,9 +105,7 @@ def stein(S: Array, T: Array | None, dtype: Any) -> Array:
     panels, panel_pivots = others[2:]
 
     def fill(band: Array, i: slice, first: int) -> None:
-        _spd_compiled.stein(
-            band, rows[i], pivots[i], panels[first:], panel_pivots[first:]
-        )
+        spd.stein(band, rows[i], pivots[i], panels[first:], panel_pivots[first:])
 
     return _in_bands(fill, len(rows), len(others[0]), d, T is None, dtype)
 
@@ -125,12 +123,12 @@ def _in_bands(
     ``fill(band, i, first)`` sets band to the values for the rows i, a slice, against
     all panels from the first on.
     """
-    from kreinlearn.kernels import _spd_compiled
+    from kreinlearn.kernels._compiled import spd
 
     out = np.empty((n, k), dtype)
     lanes = _lanes(k, d)
     is_small = n * k * d**3 < SERIAL_WORK
-    n_threads = 1 if is_small else _spd_compiled.n_threads()
+    n_threads = 1 if is_small else spd.n_threads()
     height = min(BAND, -(-n // n_threads))
 
     def work(first_band: int, last_band: int) -> None:

@@ -31,6 +31,7 @@ that is not positive definite to working precision. A ``ridge`` makes it so, by 
 """
 
 import math
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -39,7 +40,9 @@ from numpy.typing import ArrayLike
 from kreinlearn._typing import Array
 from kreinlearn._validation import check_choice
 from kreinlearn.kernels import _spd_stacks as stacks
-from kreinlearn.kernels._pairs import compare, positive_or
+from kreinlearn.kernels._forms import identity_form, wide_gaussian_form
+from kreinlearn.kernels._pairs import between_rows
+from kreinlearn.kernels._records import Grid, Kernel, Measure
 from kreinlearn.kernels._spd_pairs import affine_invariant, stein
 
 __all__ = [
@@ -48,9 +51,10 @@ __all__ = [
     "spd_euclid",
     "spd_log_euclid",
     "spd_stein",
+    "spd_widths",
 ]
 
-METRICS = ("affine_invariant", "log_euclid", "euclid", "stein")
+SPD_METRICS = ("affine_invariant", "log_euclid", "euclid", "stein")
 
 
 def spd_distances(
@@ -116,7 +120,7 @@ def spd_distances(
     >>> [float(np.exp(-D / sigma**2)[0, 1].round(3)) for sigma in (1, 2, 4)]
     [0.135, 0.607, 0.882]
     """
-    check_choice("metric", metric, METRICS)
+    check_choice("metric", metric, SPD_METRICS)
     if _has_regions(X):
         return _over_regions(X, Y, metric, ridge)
     S, T, dtype = stacks.check_stacks(X, Y, stacks.check_ridge(ridge))
@@ -124,7 +128,7 @@ def spd_distances(
         flat = _flat_logarithms if metric == "log_euclid" else _flat
         rows = flat("X", S, dtype)
         others = None if T is None else flat("Y", T, dtype)
-        return compare(rows, others, "square", "identity")
+        return between_rows(rows, others, sums="square", form=identity_form)
     if metric == "stein":
         return stein(S, T, dtype)
     return affine_invariant(S, T, dtype)
@@ -176,14 +180,17 @@ def _gaussian(
     X: ArrayLike, Y: ArrayLike | None, metric: str, sigma: float | None, ridge: float
 ) -> Array:
     """Return exp(-D / sigma^2), made in the place of D."""
-    width = None if sigma is None else positive_or("sigma", sigma, 1.0)
-    K = spd_distances(X, Y, metric=metric, ridge=ridge)
-    if width is None:
-        width = math.sqrt(math.prod(np.shape(X)[1:-1]))
-    with np.errstate(over="ignore"):  # exp(-inf) is 0, which is meant
-        K /= width
-        K /= -width
-        return np.exp(K, out=K)
+    finish = wide_gaussian_form(_rows_in(X), sigma)
+    D = spd_distances(X, Y, metric=metric, ridge=ridge)
+    return finish(D, out=D)
+
+
+def _rows_in(X: ArrayLike) -> int:
+    """Return the number of rows of all matrices of one sample."""
+    try:
+        return math.prod(np.shape(X)[1:-1])
+    except ValueError:  # of different lengths, which is told elsewhere
+        return 1
 
 
 def spd_euclid(
@@ -374,3 +381,63 @@ def spd_stein(
            [0.64, 1.  ]])
     """
     return _gaussian(X, Y, "stein", sigma, ridge)
+
+
+def spd_widths(D: Array) -> list[float]:
+    """Return the widths that are tried for a Gaussian of squared distances.
+
+    Parameters
+    ----------
+    D : ndarray of shape (n_samples, n_samples)
+        Squared distances between training samples, symmetric; at most 200 evenly
+        spaced samples are used.
+
+    Returns
+    -------
+    list of float
+        Multiples of the root of the median.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kreinlearn.kernels import spd_widths
+    >>> spd_widths(np.array([[0.0, 4.0], [4.0, 0.0]]))
+    [2.0, 4.0, 8.0, 16.0, 32.0]
+    """
+    middle = EUCLID.median_of(D)
+    return [width * middle for width in SPD_GRID.values]
+
+
+def _spd_measure(name: str, metric: str) -> Measure:
+    """Return the squared distances of one metric as a measure."""
+    function = partial(spd_distances, metric=metric)
+    return Measure(name, function, _rows_in, params=("ridge",), is_squared=True)
+
+
+EUCLID = _spd_measure("squared Euclidean distance of matrices", "euclid")
+LOG_EUCLID = _spd_measure("squared log-Euclidean distance", "log_euclid")
+AFFINE = _spd_measure("squared affine-invariant distance", "affine_invariant")
+STEIN = _spd_measure("S-divergence", "stein")
+
+# Wider than between rows: on a training half of faces, the held-out log-loss at two
+# and four times the median is below that at the median.
+SPD_GRID = Grid("sigma", (1.0, 2.0, 4.0, 8.0, 16.0))
+
+SPD_KERNELS = tuple(
+    Kernel(
+        function.__name__,
+        function,
+        measure,
+        wide_gaussian_form,
+        samples="matrices",
+        grid=SPD_GRID,
+        is_definite=measure in (EUCLID, LOG_EUCLID),
+    )
+    for function, measure in (
+        (spd_affine_invariant, AFFINE),
+        (spd_euclid, EUCLID),
+        (spd_log_euclid, LOG_EUCLID),
+        (spd_stein, STEIN),
+    )
+)
+"""All kernels between positive definite matrices."""

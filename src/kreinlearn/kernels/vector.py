@@ -14,12 +14,16 @@ cancel: the error is some 1e-15 (|x|^2 + |z|^2) in float64 and 1e-6 (|x|^2 + |z|
 float32, with norms taken from the mean sample.
 """
 
+from functools import partial
+from typing import Any
+
 from numpy.typing import ArrayLike
 
 from kreinlearn._typing import Array
 from kreinlearn.kernels import _forms
-from kreinlearn.kernels._pairs import check_pair, check_rows, compare
+from kreinlearn.kernels._pairs import between_rows, check_rows
 from kreinlearn.kernels._products import linear, polynomial, tanh
+from kreinlearn.kernels._records import Grid, Kernel, Measure
 
 __all__ = [
     "check_rows",
@@ -64,8 +68,7 @@ def rbf(
     array([[1.    , 0.7788],
            [0.7788, 1.    ]])
     """
-    X, Y = check_pair(X, Y)
-    return compare(X, Y, *_forms.rbf(X.shape[1], sigma))
+    return between_rows(X, Y, sums="square", form=_forms.gaussian_form, sigma=sigma)
 
 
 def laplacian(
@@ -96,8 +99,9 @@ def laplacian(
     array([[1.    , 0.6065],
            [0.6065, 1.    ]])
     """
-    X, Y = check_pair(X, Y)
-    return compare(X, Y, *_forms.laplacian(X.shape[1], sigma))
+    return between_rows(
+        X, Y, sums="absolute", form=_forms.exponential_form, sigma=sigma
+    )
 
 
 def tl1(
@@ -142,8 +146,9 @@ def tl1(
            [0.75, 1.5 , 0.25],
            [0.  , 0.25, 1.5 ]])
     """
-    X, Y = check_pair(X, Y)
-    return compare(X, Y, *_forms.tl1(X.shape[1], tau, ratio))
+    return between_rows(
+        X, Y, sums="absolute", form=_forms.truncated_form, tau=tau, ratio=ratio
+    )
 
 
 def gaussian_difference(
@@ -190,9 +195,15 @@ def gaussian_difference(
     array([[ 0.5   , -0.1656],
            [-0.1656,  0.5   ]])
     """
-    X, Y = check_pair(X, Y)
-    form = _forms.gaussian_difference(X.shape[1], sigma_narrow, sigma_wide, weight)
-    return compare(X, Y, *form)
+    return between_rows(
+        X,
+        Y,
+        sums="square",
+        form=_forms.difference_form,
+        sigma_narrow=sigma_narrow,
+        sigma_wide=sigma_wide,
+        weight=weight,
+    )
 
 
 def epanechnikov(
@@ -229,8 +240,7 @@ def epanechnikov(
            [0.75, 1.  , 0.  ],
            [0.  , 0.  , 1.  ]])
     """
-    X, Y = check_pair(X, Y)
-    return compare(X, Y, *_forms.epanechnikov(X.shape[1], sigma))
+    return between_rows(X, Y, sums="square", form=_forms.epanechnikov_form, sigma=sigma)
 
 
 def log(X: ArrayLike, Y: ArrayLike | None = None, *, degree: float = 2.0) -> Array:
@@ -266,8 +276,7 @@ def log(X: ArrayLike, Y: ArrayLike | None = None, *, degree: float = 2.0) -> Arr
     array([[ 0.    ],
            [-1.0986]])
     """
-    X, Y = check_pair(X, Y)
-    return compare(X, Y, *_forms.log(X.shape[1], degree))
+    return between_rows(X, Y, sums="square", form=_forms.log_form, degree=degree)
 
 
 def power(X: ArrayLike, Y: ArrayLike | None = None, *, degree: float = 1.0) -> Array:
@@ -302,5 +311,80 @@ def power(X: ArrayLike, Y: ArrayLike | None = None, *, degree: float = 1.0) -> A
     array([[-5.],
            [-3.]])
     """
-    X, Y = check_pair(X, Y)
-    return compare(X, Y, *_forms.power(X.shape[1], degree))
+    return between_rows(X, Y, sums="square", form=_forms.power_form, degree=degree)
+
+
+def _features(X: ArrayLike) -> int:
+    return check_rows("X", X).shape[1]
+
+
+def _row_measure(name: str, sums: str, **about: Any) -> Measure:
+    """Return a measure that is a sum over the features of two rows."""
+    function = partial(between_rows, sums=sums, form=_forms.identity_form)
+    return Measure(
+        name, function, _features, sums=sums, stored_from=STORED_FEATURES, **about
+    )
+
+
+STORED_FEATURES = 32
+"""With fewer features, measure and form together are as fast as the form alone.
+
+Summing 16 features takes as long as reading a stored sum from memory. At 60 features a
+stored measure takes half the time for `tl1`, at 200 a fifth.
+"""
+
+L1 = _row_measure("L1 distance", "absolute", metric="cityblock")
+SQUARED_EUCLIDEAN = _row_measure(
+    "squared Euclidean distance", "square", metric="euclidean", is_squared=True
+)
+INNER_PRODUCT = _row_measure("inner product", "product")
+
+RATIOS = Grid(
+    "ratio",
+    # On training halves of sixteen small data sets, cross-validation chose values
+    # below 0.3 in one case of six.
+    (0.1, 0.2, 0.3, 0.5, 0.7, 0.9),
+    of_median=False,
+    default=0.7,
+    rivals=("tau",),
+)
+ROW_WIDTHS = Grid("sigma", (0.25, 0.5, 1.0, 2.0, 4.0), default=1.0)
+
+ROW_KERNELS = (
+    Kernel(
+        "epanechnikov",
+        epanechnikov,
+        SQUARED_EUCLIDEAN,
+        _forms.epanechnikov_form,
+        grid=ROW_WIDTHS,
+    ),
+    Kernel(
+        "gaussian_difference",
+        gaussian_difference,
+        SQUARED_EUCLIDEAN,
+        _forms.difference_form,
+    ),
+    Kernel(
+        "laplacian",
+        laplacian,
+        L1,
+        _forms.exponential_form,
+        grid=ROW_WIDTHS,
+        is_definite=True,
+    ),
+    Kernel("linear", linear, INNER_PRODUCT, _forms.identity_form, is_definite=True),
+    Kernel("log", log, SQUARED_EUCLIDEAN, _forms.log_form),
+    Kernel("polynomial", polynomial, INNER_PRODUCT, _forms.polynomial_form),
+    Kernel("power", power, SQUARED_EUCLIDEAN, _forms.power_form),
+    Kernel(
+        "rbf",
+        rbf,
+        SQUARED_EUCLIDEAN,
+        _forms.gaussian_form,
+        grid=ROW_WIDTHS,
+        is_definite=True,
+    ),
+    Kernel("tanh", tanh, INNER_PRODUCT, _forms.tanh_form),
+    Kernel("tl1", tl1, L1, _forms.truncated_form, grid=RATIOS),
+)
+"""All kernels between rows."""

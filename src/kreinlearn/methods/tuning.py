@@ -57,12 +57,14 @@ def held_out_scores(
         One list per fold; empty if there was one class, hence nothing to learn.
     """
     classes = np.unique(y)
-    scores = np.full((len(values), len(y), len(classes)), -np.inf)
+    is_binary = len(classes) == 2
+    scores = np.full((len(values), len(y), 1 if is_binary else len(classes)), -np.inf)
     statuses: list[list[str]] = []
     for k, (train, test) in enumerate(folds):
         own = np.searchsorted(classes, np.unique(y[train]))
         if len(own) == 1:
-            scores[:, test, own[0]] = 0.0
+            if not is_binary or own[0] == 1:
+                scores[:, test, 0 if is_binary else own[0]] = np.inf
             statuses.append([])
             continue
         # The same stream in all folds would tie their errors together.
@@ -70,13 +72,12 @@ def held_out_scores(
         fits = path_of(method)(
             K[np.ix_(train, train)], y[train], K[np.ix_(test, train)], values, fold_seed
         )
+        columns = own[:1] if is_binary else own
         for j, (found, _) in enumerate(fits):
-            if found.shape[1] == 1:
+            if found.shape[1] < len(columns):  # two classes of several
                 found = np.hstack([np.zeros_like(found), found])
-            scores[j][np.ix_(test, own)] = found
+            scores[j][np.ix_(test, columns)] = found
         statuses.append([status for _, status in fits])
-    if len(classes) == 2:
-        scores = scores[..., 1:] - scores[..., :1]
     return scores, statuses
 
 

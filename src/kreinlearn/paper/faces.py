@@ -17,8 +17,7 @@ from kreinlearn._typing import Array
 from kreinlearn.datasets.local import folder
 from kreinlearn.estimators import KreinLogisticRegressionCV
 from kreinlearn.features import RegionCovariance
-from kreinlearn.kernels import spd_distances
-from kreinlearn.kernels.grids import spd_widths
+from kreinlearn.kernels import spd_distances, spd_widths
 from kreinlearn.paper.methods import KernelSettings
 from kreinlearn.runs.cells import Cell
 from kreinlearn.runs.records import Record

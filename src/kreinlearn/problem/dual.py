@@ -1,9 +1,9 @@
 """The bounded dual J of indefinite kernel logistic regression, in blocks.
 
-Letters: n samples, P problems in a block, C columns a problem; ``K`` (n, n) symmetric;
-``A`` (n, P, C) coefficients (the paper's alpha); ``F = K A`` (n, P, C) scores; ``c``
-(P, C) intercepts; ``Y`` (n, P, C) targets, 0 or 1; ``weights`` (n, P), nonnegative,
-each column summing to one, in place of 1/n; ``lam`` (P,).
+Letters: n samples, P problems in a block, C columns per problem; ``K`` (n, n)
+symmetric; ``A`` (n, P, C) coefficients (the paper's alpha); ``F = K A`` (n, P, C)
+scores; ``c`` (P, C) intercepts; ``Y`` (n, P, C) targets, 0 or 1; ``weights`` (n, P),
+nonnegative, each column summing to one, in place of 1/n; ``lam`` (P,).
 
 The stationarity condition of indefinite kernel logistic regression is
 
@@ -21,15 +21,14 @@ while the primal F of the paper is unbounded below for every indefinite one.
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from kreinlearn._typing import Array
-from kreinlearn.losses import LOG_FLOOR, Chances, Loss
+from kreinlearn.losses import LOG_FLOOR, Loss, Probabilities, Root
 from kreinlearn.operators import Symmetric, gemm
 from kreinlearn.problem.intercepts import intercepts, pseudo_inverse
-from kreinlearn.problem.near import Near, Outline
+from kreinlearn.problem.preconditioner import NystroemSketch, Preconditioner
 
 UNSEEN = 1e-3
 """Error of the intercepts, as a share of the residual of the iterate before."""
@@ -91,8 +90,8 @@ class DualPoint:
     agree at a stationary point.
     """
 
-    Q: Chances
-    B: Chances
+    Q: Probabilities
+    B: Probabilities
     A: Array
     F: Array
     c: Array
@@ -115,11 +114,11 @@ class DualPoint:
             self.lam[which],
         )
 
-    def joined(self, other: "DualPoint") -> "DualPoint":
+    def concat(self, other: "DualPoint") -> "DualPoint":
         """Return these iterates and those of other problems, one after another."""
         return DualPoint(
-            self.Q.joined(other.Q),
-            self.B.joined(other.B),
+            self.Q.concat(other.Q),
+            self.B.concat(other.B),
             np.concatenate([self.A, other.A], axis=1),
             np.concatenate([self.F, other.F], axis=1),
             np.concatenate([self.c, other.c]),
@@ -139,60 +138,57 @@ class DualModel:
 
     K: Symmetric
     plus: Plus | None
-    loss: Loss
-    roots: Any
+    root: Root
     inverse: Array | None
     rhs: Array
     shift: Array
-    outline: Outline | None
-    near: Near | None
+    sketch: NystroemSketch | None
+    preconditioner: Preconditioner | None = None
 
     def take(self, which: Sequence[int] | Array) -> "DualModel":
-        roots = self.roots
+        mine = self.preconditioner
         return replace(
             self,
             plus=None if self.plus is None else self.plus.take(which),
-            roots=(
-                tuple(each[:, which] for each in roots)
-                if isinstance(roots, tuple)
-                else roots[:, which]
-            ),
+            root=self.root.take(which),
             inverse=None if self.inverse is None else self.inverse[which],
             rhs=self.rhs[:, which],
             shift=self.shift[which],
-            near=None if self.near is None else self.near.take(which),
+            preconditioner=None if mine is None else mine.take(which),
         )
 
     def project(self, X: Array) -> Array:
         """Return the part of X whose step keeps the columns of A summing to zero."""
         if self.inverse is None:
             return X
-        excess = self.loss.root(self.roots, X).sum(axis=0)
+        excess = self.root.apply(X).sum(axis=0)
         shift = np.einsum("pcd,pd->pc", self.inverse, excess)
-        return X - self.loss.root_t(self.roots, np.broadcast_to(shift, X.shape))
+        return X - self.root.apply_t(np.broadcast_to(shift, X.shape))
 
     def apply(self, X: Array) -> tuple[Array, Array]:
-        D = self.loss.root(self.roots, X)
+        D = self.root.apply(X)
         return D, product(self.K, self.plus, D)
 
-    def plain(self, which: Array) -> "DualModel":
-        return self if self.near is None else replace(self, near=self.near.off(which))
+    def unpreconditioned(self, which: Array) -> "DualModel":
+        if self.preconditioner is None:
+            return self
+        return replace(self, preconditioner=self.preconditioner.off(which))
 
     def shifted(self, shift: Array) -> "DualModel":
-        near = None
-        if self.outline is not None:
-            near = Near.of(self.outline, self.loss.diagonal(self.roots), shift)
-        return replace(self, shift=shift, near=near)
+        found = None
+        if self.sketch is not None:
+            found = Preconditioner.of(self.sketch, self.root.scale, shift)
+        return replace(self, shift=shift, preconditioner=found)
 
     def pull(self, D: Array, KD: Array, X: Array) -> Array:
         if self.shift.any():
             KD = KD + self.shift[:, None] * D
-        return X + self.project(self.loss.root_t(self.roots, KD))
+        return X + self.project(self.root.apply_t(KD))
 
     def precondition(self, R: Array) -> Array:
-        if self.near is None:
+        if self.preconditioner is None:
             return R
-        return self.project(self.loss.tangent(self.roots, self.near.solve(R)))
+        return self.project(self.root.tangent(self.preconditioner.solve(R)))
 
 
 def product(K: Symmetric, plus: Plus | None, B: Array) -> Array:
@@ -201,7 +197,7 @@ def product(K: Symmetric, plus: Plus | None, B: Array) -> Array:
     In the precision of K, which will do for steps: where the iteration seems to end,
     products are computed again in double precision.
     """
-    KB = K.rough(B.reshape(B.shape[0], -1)).reshape(B.shape)
+    KB = K.matmat_native(B.reshape(B.shape[0], -1)).reshape(B.shape)
     return KB if plus is None else KB + plus.product(B)
 
 
@@ -225,6 +221,8 @@ class KreinDual:
         Whether c is free, and the columns of A sum to zero.
     plus : Plus, optional
         What the matrices of single problems have beyond K.
+    sketch : NystroemSketch, optional
+        What preconditions the models; see ``preconditioned``.
     """
 
     K: Symmetric
@@ -234,6 +232,7 @@ class KreinDual:
     loss: Loss
     fit_intercept: bool = True
     plus: Plus | None = None
+    sketch: NystroemSketch | None = None
 
     @property
     def n_problems(self) -> int:
@@ -251,8 +250,8 @@ class KreinDual:
     def relaxed(self, factor: Array) -> "KreinDual":
         return replace(self, lam=self.lam * factor)
 
-    def outline(self) -> Outline:
-        return Outline.of(self.K)
+    def preconditioned(self) -> "KreinDual":
+        return replace(self, sketch=NystroemSketch.of(self.K))
 
     def start(self) -> Array:
         return self.feasible(np.zeros(self.Y.shape))
@@ -280,7 +279,7 @@ class KreinDual:
         safe = np.where(weighs, self.weights, 1.0)
         return np.asarray(np.where(weighs, -self.lam / safe, 0.0)[..., None])
 
-    def coefficients(self, Q: Chances) -> Array:
+    def coefficients(self, Q: Probabilities) -> Array:
         """Return the A that belongs to dual probabilities."""
         return np.asarray(self._rate[..., None] * self.loss.error(self.Y, Q))
 
@@ -299,7 +298,7 @@ class KreinDual:
         return self._complete(Q, A, F)
 
     def _complete(
-        self, Q: Chances, A: Array, F: Array, last: DualPoint | None = None
+        self, Q: Probabilities, A: Array, F: Array, last: DualPoint | None = None
     ) -> DualPoint:
         c = self._intercepts(F, last)
         B = self.loss.at(F + c)
@@ -312,27 +311,24 @@ class KreinDual:
     def _mass(self, entropy: Array) -> Array:
         return np.asarray(np.einsum("np,np->p", self._rate, entropy))
 
-    def residual(self, Q: Chances, B: Chances) -> Array:
+    def residual(self, Q: Probabilities, B: Probabilities) -> Array:
         """Return the certificate: the largest ``|Q - B|`` that has weight."""
         gap = np.abs(self.loss.error(self.Y, Q) - self.loss.error(self.Y, B))
         gap[self.weights == 0] = 0.0
         return np.asarray(gap.max(axis=(0, 2)))
 
-    def model(self, point: DualPoint, outline: Outline | None = None) -> DualModel:
+    def model(self, point: DualPoint, shift: Array) -> DualModel:
         metric = self.loss.metric(point.Q, point.B)
-        roots = self.loss.roots(metric, self._rate)
+        root = self.loss.root(metric, self._rate)
         inverse = None
         if self.fit_intercept:
             inverse = pseudo_inverse(self.loss.outer(metric, self._rate))
-        none = np.zeros(self.n_problems)
-        bare = DualModel(
-            self.K, self.plus, self.loss, roots, inverse, metric, none, outline, None
-        ).shifted(none)
-        gap = self.loss.gap(point.Q, point.B)
-        return replace(bare, rhs=bare.project(self.loss.root_t(roots, gap)))
+        gap = root.apply_t(self.loss.gap(point.Q, point.B))
+        bare = DualModel(self.K, self.plus, root, inverse, gap, shift, self.sketch)
+        return replace(bare.shifted(shift), rhs=bare.project(gap))
 
-    def room(self, point: DualPoint, D: Array) -> Array:
-        return self.loss.room(point.Q, self._speed * D)
+    def largest_step(self, point: DualPoint, D: Array) -> Array:
+        return self.loss.largest_step(point.Q, self._speed * D)
 
     def restored(self, point: DualPoint, D: Array, scale: Array) -> Array:
         Q = self.loss.moved(point.Q, self._speed * D, scale)
@@ -346,7 +342,7 @@ class KreinDual:
         gap = self.loss.gap(point.Q, point.B)
         return np.asarray(-np.einsum("npc,npc->p", gap, D))
 
-    def _moved(self, point: DualPoint, D: Array, t: Array) -> Chances:
+    def _moved(self, point: DualPoint, D: Array, t: Array) -> Probabilities:
         return self.loss.moved(
             point.Q, self._speed * D, np.broadcast_to(t, D.shape[:2])
         )

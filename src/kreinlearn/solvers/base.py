@@ -3,15 +3,20 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Protocol, Self
+from typing import ClassVar, Literal, Protocol, Self, TypeVar
+
+import numpy as np
 
 from kreinlearn._typing import Array
 
-Row = Mapping[str, Any]
+Row = Mapping[str, float]
 """One line of history: iteration, objective, residual and the like."""
 
-Callback = Callable[[Row], object]
+Callback = Callable[[Row], bool | None]
 """Called with each row; a true return stops the solver."""
+
+Indices = Sequence[int] | Array
+"""Positions of problems in a block."""
 
 
 class Status(StrEnum):
@@ -26,7 +31,7 @@ class Status(StrEnum):
 
 @dataclass(frozen=True)
 class Result:
-    """What a solver hands back, one entry a problem of the block.
+    """What a solver hands back, one entry per problem of the block.
 
     Attributes
     ----------
@@ -103,7 +108,7 @@ class DC(Protocol):
 
 
 class Point(Protocol):
-    """An iterate of a block of dual problems; problem and point know each other."""
+    """An iterate of a block of dual problems, made and read by these."""
 
     @property
     def residual(self) -> Array:
@@ -117,11 +122,19 @@ class Point(Protocol):
     def lam(self) -> Array:
         """Regularization of each problem, shape (P,)."""
 
-    def take(self, which: Sequence[int] | Array) -> Self:
+    @property
+    def F(self) -> Array:
+        """Products of K with the coefficients, shape (n, P, C)."""
+
+    def take(self, which: Indices) -> Self:
         """Return the iterates of the chosen problems."""
 
-    def joined(self, other: Self) -> Self:
+    def concat(self, other: Self) -> Self:
         """Return these iterates and those of other problems, one after another."""
+
+
+PointT = TypeVar("PointT", bound=Point)
+"""The iterate of one kind of dual problem."""
 
 
 class Model(Protocol):
@@ -131,13 +144,13 @@ class Model(Protocol):
     def rhs(self) -> Array:
         """Minus the scaled gradient, projected: the right-hand side of the system."""
 
-    def take(self, which: Sequence[int] | Array) -> Self:
+    def take(self, which: Indices) -> Self:
         """Return the model of the chosen problems."""
 
     def apply(self, X: Array) -> tuple[Array, Array]:
         """Return T X, the step in the coefficients, and K T X: one product with K."""
 
-    def plain(self, which: Array) -> Self:
+    def unpreconditioned(self, which: Array) -> Self:
         """Return the model without preconditioner where ``which`` (P,) is true."""
 
     def shifted(self, shift: Array) -> Self:
@@ -147,10 +160,10 @@ class Model(Protocol):
         """Return the projection of X + T'(K D + shift D), for D = T X."""
 
     def precondition(self, R: Array) -> Array:
-        """Return what a matrix near the model's inverse makes of a residual."""
+        """Return the product of an approximate inverse of the model with a residual."""
 
 
-class Dual(Protocol):
+class Dual(Protocol[PointT]):
     """A block of bounded dual problems that share K (see ``problem.KreinDual``)."""
 
     @property
@@ -161,7 +174,7 @@ class Dual(Protocol):
     def lam(self) -> Array:
         """Regularization of each problem, shape (P,)."""
 
-    def take(self, which: Sequence[int] | Array) -> Self:
+    def take(self, which: Indices) -> Self:
         """Return the block of the chosen problems."""
 
     def relaxed(self, factor: Array) -> Self:
@@ -170,35 +183,67 @@ class Dual(Protocol):
     def start(self) -> Array:
         """Return the dual variables of the solution for infinite lam."""
 
-    def outline(self) -> Any:
-        """Return what ``model`` needs to precondition, the same for all problems."""
+    def preconditioned(self) -> Self:
+        """Return the block whose models are preconditioned, by one sketch of K."""
 
     def product(self, D: Array) -> Array:
         """Return K D, shape (n, P, C)."""
 
-    def point(self, w: Array, F: Array | None = None) -> Any:
+    def point(self, w: Array, F: Array | None = None) -> PointT:
         """Return the iterate with these variables; one product unless F is given."""
 
     def feasible(self, w: Array) -> Array:
         """Return dual variables near to these that meet the constraints."""
 
-    def variables(self, point: Any) -> Array:
+    def variables(self, point: PointT) -> Array:
         """Return the dual variables of an iterate, to be handed to ``point``."""
 
-    def model(self, point: Any, outline: Any = None) -> Model:
-        """Return the Newton model at a point, preconditioned if it can be."""
+    def model(self, point: PointT, shift: Array) -> Model:
+        """Return the Newton model at a point, with K + shift, shift of shape (P,)."""
 
-    def room(self, point: Any, D: Array) -> Array:
+    def largest_step(self, point: PointT, D: Array) -> Array:
         """Largest step along D inside the box, shape (n, P)."""
 
-    def restored(self, point: Any, D: Array, scale: Array) -> Array:
+    def restored(self, point: PointT, D: Array, scale: Array) -> Array:
         """Return D with each sample's part scaled, brought back to the constraints."""
 
-    def slope(self, point: Any, D: Array) -> Array:
+    def slope(self, point: PointT, D: Array) -> Array:
         """Directional derivative of the objective, shape (P,)."""
 
-    def advance(self, point: Any, D: Array, KD: Array, t: Array) -> Any:
+    def advance(self, point: PointT, D: Array, KD: Array, t: Array) -> PointT:
         """Return the iterate after steps of length t along D: no product with K."""
 
-    def change(self, point: Any, D: Array, KD: Array, t: Array) -> Array:
+    def change(self, point: PointT, D: Array, KD: Array, t: Array) -> Array:
         """Return the change of objective after such steps, shape (P,)."""
+
+
+class DualSolver(Protocol):
+    """A solver of the bounded dual, as an estimator calls it."""
+
+    needs: ClassVar[Literal["dual"]]
+
+    def solve(
+        self, problem: Dual[PointT], *, tol: float, callback: Callback | None = None
+    ) -> Result:
+        """Return dual variables ``w``, with residuals of at most ``tol`` at best."""
+
+
+class DCSolver(Protocol):
+    """A solver of the objective as a difference of convex functions.
+
+    Two more attributes are looked at if a solver has them: ``split``, the mode of
+    `kreinlearn.spectrum.split` (without it "paper"), and ``loss_scale``, "mean" or
+    "sum" (without it "mean").
+    """
+
+    needs: ClassVar[Literal["dc"]]
+
+    def solve(
+        self,
+        problem: DC,
+        *,
+        tol: float,
+        callback: Callback | None = None,
+        rng: np.random.Generator | None = None,
+    ) -> Result:
+        """Return ``w``: coefficients, then the intercept if there is one."""

@@ -1,7 +1,7 @@
 """The published procedure: concave-convex, with exact or inexact inner solves."""
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -49,6 +49,8 @@ class CCCP:
     Algorithm 1 shrinks the rate after every inner step and never sets it back.
     """
 
+    needs: ClassVar[Literal["dc"]] = "dc"
+
     inner: Inner = field(default_factory=GradientDescent)
     eps: float = 1.0
     outer_iter: int = 20
@@ -76,7 +78,7 @@ class CCCP:
             a = np.array(self.init, dtype=float)
             if a.shape != (n,):
                 raise ValueError(
-                    f"'init' must have one coefficient a sample, shape ({n},), "
+                    f"'init' must have one coefficient per sample, shape ({n},), "
                     f"got shape {a.shape}."
                 )
         elif self.init == "uniform":
@@ -124,19 +126,14 @@ class CCCP:
         """
         rng = np.random.default_rng() if rng is None else rng
         w = self.start(problem, rng) if w0 is None else np.array(w0, dtype=float)
-        value = problem.value(w)
+        value, crit = problem.value(w), _largest(problem.grad(w))
         limit, floor = OVERSHOT * max(1.0, abs(value)), -SUNK * max(1.0, abs(value))
         best = (value if value >= 0 else np.inf, w)
         rows: list[Row] = []
-        crit = float(np.abs(problem.grad(w)).max())
-        stop = _report(rows, callback, _row(0, 0, value, crit, np.nan, False))
+        stop = _report(rows, callback, 0, value, crit, np.nan, False)
         rate: float | None = None
         status = Status.MAX_ITER
-        k = 0
-        while not stop and k < self.outer_iter:
-            if crit <= tol:
-                status = Status.CONVERGED
-                break
+        while not stop and not crit <= tol and len(rows) <= self.outer_iter:
             # Step 5: linearize the concave part at the current point.
             surrogate = problem.surrogate(w)
             if rate is None or self.inner.reset_each_outer:
@@ -145,32 +142,27 @@ class CCCP:
             done = self.inner.run(
                 surrogate, w, eps=self.eps, rate=rate, limit=limit, rng=rng
             )
-            k += 1
-            rate = done.rate
-            previous, new = w, problem.value(done.w)
+            rate, before = done.rate, w
+            new = problem.value(done.w)
             increased = new > value
             if done.status in (Status.DIVERGED, Status.NONFINITE) or new < floor:
                 nonfinite = done.status is Status.NONFINITE
                 status = Status.NONFINITE if nonfinite else Status.DIVERGED
-                w, value = best[1], best[0]
-                _report(
-                    rows, callback, _row(k, done.n_iter, new, crit, rate, increased)
-                )
+                _report(rows, callback, done.n_iter, new, crit, rate, increased)
+                w = best[1]
+                crit = _largest(problem.grad(w))
                 break
             # Step 15: accept.
-            w, value = done.w, new
+            w, value, crit = done.w, new, _largest(problem.grad(done.w))
             if 0 <= value < best[0]:
                 best = (value, w)
-            crit = float(np.abs(problem.grad(w)).max())
-            row = _row(k, done.n_iter, value, crit, rate, increased)
-            stop = _report(rows, callback, row)
-            if np.array_equal(w, previous):
-                status = Status.CONVERGED if crit <= tol else Status.STALLED
+            stop = _report(rows, callback, done.n_iter, value, crit, rate, increased)
+            if np.array_equal(w, before):
+                status = Status.STALLED
                 break
-        crit = float(np.abs(problem.grad(w)).max())
-        if status is Status.MAX_ITER and crit <= tol:
+        if status in (Status.MAX_ITER, Status.STALLED) and crit <= tol:
             status = Status.CONVERGED
-        return Result(w, (status,), (k,), (crit,), tuple(rows))
+        return Result(w, (status,), (len(rows) - 1,), (crit,), tuple(rows))
 
 
 PUBLISHED = {
@@ -181,19 +173,27 @@ PUBLISHED = {
 """The three procedures of the paper's tables; SGD-I is ``CCCP(inner=SGD())``."""
 
 
-def _row(
-    k: int, inner: int, value: float, crit: float, rate: float, increased: bool
-) -> Row:
-    return {
-        "iter": k,
+def _largest(gradient: Array) -> float:
+    return float(np.abs(gradient).max())
+
+
+def _report(
+    rows: list[Row],
+    callback: Callback | None,
+    inner: int,
+    value: float,
+    gradient: float,
+    rate: float,
+    increased: bool,
+) -> bool:
+    """Add a row of history, and tell whether the callback wants to stop."""
+    row: Row = {
+        "iter": len(rows),
         "inner": inner,
         "value": value,
-        "gradient": crit,
+        "gradient": gradient,
         "rate": rate,
         "increased": increased,
     }
-
-
-def _report(rows: list[Row], callback: Callback | None, row: Row) -> bool:
     rows.append(row)
     return callback is not None and bool(callback(row))

@@ -55,8 +55,53 @@ class Inner(Protocol):
         """
 
 
+class _Descent:
+    """The inner loop of Algorithm 1, whatever its gradient is."""
+
+    step: Literal["paper", "lipschitz"]
+    eta: float
+    decay: float
+
+    def first_rate(self, surrogate: FiniteSum) -> float:
+        return self.eta if self.step == "paper" else 1.0 / surrogate.lipschitz
+
+    def _gradient(
+        self, surrogate: FiniteSum, w: Array, rng: np.random.Generator
+    ) -> Array:
+        return surrogate.grad(w)
+
+    def run(
+        self,
+        surrogate: FiniteSum,
+        w: Array,
+        *,
+        eps: float,
+        rate: float,
+        limit: float,
+        rng: np.random.Generator,
+    ) -> InnerResult:
+        """Run steps 7 to 13 of Algorithm 1."""
+        factor = self.decay if self.step == "paper" else 1.0
+        value = surrogate.value(w)
+        for n_iter in range(1, INNER_ITER + 1):
+            gradient = self._gradient(surrogate, w, rng)
+            with np.errstate(over="ignore", invalid="ignore"):
+                moved = w - rate * gradient
+                new = surrogate.value(moved)
+            rate *= factor
+            if not np.isfinite(new):
+                return InnerResult(w, value, rate, n_iter, Status.NONFINITE)
+            change = abs(new - value)
+            w, value = moved, new
+            if abs(value) > limit:
+                return InnerResult(w, value, rate, n_iter, Status.DIVERGED)
+            if change <= eps:
+                return InnerResult(w, value, rate, n_iter, Status.CONVERGED)
+        return InnerResult(w, value, rate, n_iter, Status.MAX_ITER)
+
+
 @dataclass(frozen=True)
-class GradientDescent:
+class GradientDescent(_Descent):
     """Gradient descent with a shrinking or a safe constant rate.
 
     Parameters
@@ -75,25 +120,9 @@ class GradientDescent:
     decay: float = 0.8
     reset_each_outer: bool = False
 
-    def first_rate(self, surrogate: FiniteSum) -> float:
-        return self.eta if self.step == "paper" else 1.0 / surrogate.lipschitz
-
-    def run(
-        self,
-        surrogate: FiniteSum,
-        w: Array,
-        *,
-        eps: float,
-        rate: float,
-        limit: float,
-        rng: np.random.Generator,
-    ) -> InnerResult:
-        factor = self.decay if self.step == "paper" else 1.0
-        return _descend(surrogate, w, None, factor, eps, rate, limit, rng)
-
 
 @dataclass(frozen=True)
-class SGD:
+class SGD(_Descent):
     """Stochastic gradient descent: the gradient estimated from a few samples.
 
     Parameters
@@ -114,51 +143,8 @@ class SGD:
     decay: float = 0.8
     reset_each_outer: bool = False
 
-    def first_rate(self, surrogate: FiniteSum) -> float:
-        return self.eta if self.step == "paper" else 1.0 / surrogate.lipschitz
-
-    def run(
-        self,
-        surrogate: FiniteSum,
-        w: Array,
-        *,
-        eps: float,
-        rate: float,
-        limit: float,
-        rng: np.random.Generator,
-    ) -> InnerResult:
-        factor = self.decay if self.step == "paper" else 1.0
-        return _descend(surrogate, w, self.batch_size, factor, eps, rate, limit, rng)
-
-
-def _descend(
-    surrogate: FiniteSum,
-    w: Array,
-    batch_size: int | None,
-    factor: float,
-    eps: float,
-    rate: float,
-    limit: float,
-    rng: np.random.Generator,
-) -> InnerResult:
-    """Run the inner loop of Algorithm 1, steps 7 to 13."""
-    value = surrogate.value(w)
-    for n_iter in range(1, INNER_ITER + 1):
-        if batch_size is None:
-            gradient = surrogate.grad(w)
-        else:
-            idx = rng.integers(surrogate.n_terms, size=batch_size)
-            gradient = surrogate.grad_batch(w, idx)
-        with np.errstate(over="ignore", invalid="ignore"):
-            moved = w - rate * gradient
-            new = surrogate.value(moved)
-        rate *= factor
-        if not np.isfinite(new):
-            return InnerResult(w, value, rate, n_iter, Status.NONFINITE)
-        change = abs(new - value)
-        w, value = moved, new
-        if abs(value) > limit:
-            return InnerResult(w, value, rate, n_iter, Status.DIVERGED)
-        if change <= eps:
-            return InnerResult(w, value, rate, n_iter, Status.CONVERGED)
-    return InnerResult(w, value, rate, n_iter, Status.MAX_ITER)
+    def _gradient(
+        self, surrogate: FiniteSum, w: Array, rng: np.random.Generator
+    ) -> Array:
+        idx = rng.integers(surrogate.n_terms, size=self.batch_size)
+        return surrogate.grad_batch(w, idx)

@@ -1,11 +1,13 @@
 """What watches a solve: the only place in the library that prints."""
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from numbers import Real
 from typing import TextIO
 
-from kreinlearn.solvers.base import Row
+Cells = Mapping[str, float | str]
+"""A row of history, or another line to print."""
+Watch = Callable[[Cells], bool]
 
 
 class Printer:
@@ -21,7 +23,7 @@ class Printer:
         self.stream = stream
         self._head: tuple[str, ...] = ()
 
-    def __call__(self, row: Row) -> bool:
+    def __call__(self, row: Cells) -> bool:
         """Print a row, under a header whenever the columns change."""
         out = sys.stdout if self.stream is None else self.stream
         if tuple(row) != self._head:
@@ -31,7 +33,7 @@ class Printer:
         return False
 
 
-def _cell(value: object) -> str:
+def _cell(value: float | str) -> str:
     if isinstance(value, float):
         return f"{value:12.4e}"
     if isinstance(value, Real) and not isinstance(value, bool):
@@ -39,10 +41,8 @@ def _cell(value: object) -> str:
     return f"{value!s:>12}"
 
 
-def watcher(
-    verbose: int | Callable[[Row], bool],
-) -> Callable[[Row], bool] | None:
-    """Return what an estimator's ``verbose`` asks for.
+def callback_for(verbose: int | Watch) -> Watch | None:
+    """Return the callback for a solver that an estimator's ``verbose`` asks for.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ def watcher(
     Returns
     -------
     callable or None
-        A callback for a solver.
+        The callback.
     """
     if callable(verbose):
         return verbose

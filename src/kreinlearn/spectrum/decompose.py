@@ -11,7 +11,7 @@ import numpy as np
 from scipy.linalg import eigh
 
 from kreinlearn._typing import Array
-from kreinlearn._validation import check_choice
+from kreinlearn._validation import check_choice, check_matrix
 from kreinlearn.operators import Dense, Symmetric
 from kreinlearn.spectrum.lanczos import extreme
 
@@ -105,13 +105,14 @@ def decompose(K: Array, part: Literal["all", "negative"] = "all") -> Spectrum:
     (1, 1, 1)
     """
     check_choice("part", part, ("all", "negative"))
+    K, _ = check_matrix(K, "K", symmetric="any")
     if part == "all":
-        values, vectors = eigh(K)
+        values, vectors = eigh(K, check_finite=False)
         return Spectrum(values, vectors)
     # The largest row sum bounds every eigenvalue: below its rounding, zero.
     scale = float(np.abs(K).sum(axis=1).max(initial=0.0))
     zero = max(scale * np.finfo(K.dtype).eps, np.finfo(K.dtype).tiny)
-    values, vectors = eigh(K, subset_by_value=(-np.inf, -zero))
+    values, vectors = eigh(K, subset_by_value=(-np.inf, -zero), check_finite=False)
     # LAPACK returns every pair of a zero matrix, whatever the interval.
     return Spectrum(values, vectors)._where(values < -zero)
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from kreinlearn._typing import Array
-from kreinlearn._validation import check_positive
+from kreinlearn._validation import check_matrix, check_positive
 from kreinlearn.spectrum.decompose import Spectrum
 
 
@@ -64,16 +64,9 @@ def describe(K: Array, lam: float | None = None) -> dict[str, object]:
     >>> report["signature"], report["negative_share"], report["lam_unique"]
     ((1, 1, 0), 0.25, 0.125)
     """
-    K = np.asarray(K, dtype=float)
-    if K.ndim != 2 or K.shape[0] != K.shape[1] or K.shape[0] == 0:
-        raise ValueError(f"K must be a square matrix, got an array of shape {K.shape}.")
-    if not np.isfinite(K).all():
-        row, col = np.argwhere(~np.isfinite(K))[0]
-        raise ValueError(f"K must be finite, got {K[row, col]} at ({row}, {col}).")
+    K, asymmetry = check_matrix(K, "K", symmetric="average", dtype=float)
     n = K.shape[0]
-    size = float(np.abs(K).max())
-    asymmetry = float(np.abs(K - K.T).max()) / size if size > 0 else 0.0
-    values = np.linalg.eigvalsh((K + K.T) / 2)
+    values = np.linalg.eigvalsh(K)
     spectrum = Spectrum(values, np.empty((n, n)))
     mass = float(np.abs(values).sum())
     negative = float(np.abs(np.minimum(values, 0.0)).sum())

@@ -14,7 +14,6 @@ from scipy.linalg import blas, eigh_tridiagonal, eigvalsh_tridiagonal
 from kreinlearn._validation import check_choice
 from kreinlearn.operators import Symmetric
 
-LANCZOS_STEPS = 100
 DOUBT = 1e-6
 """Probability with which `floor` may call a level proven that is not."""
 PATIENCE = 8
@@ -38,7 +37,7 @@ def _lanczos(K: Symmetric, sign: float, max_steps: int, seed: int) -> Iterator[S
     Q = np.empty((min(n, max_steps) + 1, n))
     Q[0] = x / np.linalg.norm(x)
     for k in range(min(n, max_steps)):
-        r = sign * K.rough(Q[k][:, None])[:, 0]
+        r = sign * K.matmat_native(Q[k][:, None])[:, 0]
         alpha = float(blas.ddot(Q[k], r))
         known = Q[: k + 1].T
         beta = float(blas.dnrm2(r))
@@ -76,7 +75,7 @@ def extreme(
     K: Symmetric,
     end: Literal["smallest", "largest"],
     *,
-    max_steps: int = LANCZOS_STEPS,
+    max_steps: int = 100,
     rtol: float = 1e-6,
     enough: Callable[[float, float], bool] | None = None,
     seed: int = 0,

@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from kreinlearn._memory import check_fits
 from kreinlearn._typing import Array
-from kreinlearn._validation import check_fits
 from kreinlearn.operators import gemm
 from kreinlearn.spectrum.decompose import decompose
 

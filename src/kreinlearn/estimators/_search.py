@@ -1,23 +1,79 @@
-"""Judging held-out scores, and weighing models by what they said of held-out samples.
+"""Searching settings by cross-validation: what is tried, how it is judged and weighed.
 
 Letters: ``scores`` (n_held, k) of one setting on one fold; G models; ``logs`` (G, n)
 log-probability that a model gave each sample's own class while it was held out.
 """
 
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import check_scoring
+from sklearn.model_selection import ParameterGrid
 
 from kreinlearn._typing import Array
-from kreinlearn.estimators.scores import decision, labels
+from kreinlearn.estimators._inputs import (
+    AnyKernel,
+    Params,
+    kernels_of,
+)
+from kreinlearn.estimators._outputs import Probable, decision, labels_of
+from kreinlearn.kernels import Similarities
 from kreinlearn.losses import Link, log_probabilities
 
+Setting = tuple[AnyKernel, Params]
+"""A kernel and its parameters."""
 DRAWS = 500
 """Bootstrap draws; weights change in the third digit between seeds."""
-NEGLIGIBLE = 0.01
+NEGLIGIBLE_WEIGHT = 0.01
 """Models with a smaller weight are left out."""
+
+
+def kernel_settings(
+    kernel: AnyKernel | Sequence[AnyKernel],
+    similarities: Similarities | None,
+    fixed: Params | None = None,
+    grid: Mapping[str, Params] | None = None,
+) -> list[Setting]:
+    """Return every kernel with every combination of its parameters.
+
+    Parameters
+    ----------
+    kernel : str, callable or sequence of these
+        What to try.
+    similarities : Similarities
+        Those of the training samples, for the scale of their distances.
+    fixed : mapping, optional
+        Parameters that are not tried.
+    grid : mapping, optional
+        Values by parameter; for several kernels such mappings by kernel. By default,
+        and for kernels left out, `kreinlearn.kernels.Similarities.grid`.
+
+    Returns
+    -------
+    list of (kernel, dict)
+        In the order of the kernels.
+
+    Examples
+    --------
+    >>> from kreinlearn.kernels import Similarities
+    >>> rows = Similarities([[0.0], [1.0]])
+    >>> kernel_settings("tl1", rows, grid={"ratio": [0.3, 0.7]})
+    [('tl1', {'ratio': 0.3}), ('tl1', {'ratio': 0.7})]
+    >>> kernel_settings(("precomputed",), None)
+    [('precomputed', {})]
+    """
+    kernels, fixed = kernels_of(kernel), dict(fixed or {})
+    settings: list[Setting] = []
+    for each in kernels:
+        tried = grid
+        if grid is not None and len(kernels) > 1:
+            tried = grid.get(each)
+        if tried is None:
+            own = {} if similarities is None else similarities.grid(each, fixed)
+            tried = {name: own[name] for name in own if name not in fixed}
+        settings += [(each, {**fixed, **one}) for one in ParameterGrid(tried)]
+    return settings
 
 
 class Judge:
@@ -25,27 +81,27 @@ class Judge:
 
     Parameters
     ----------
-    estimator : estimator
-        With parameter ``scoring``, and fitted ``classes_``.
+    estimator : Probable
+        Knows its ``classes_``, and how scores become probabilities.
+    scoring : str or callable
+        The scorer.
     y : ndarray of shape (n,)
         Labels.
     weights : ndarray of shape (n,) or None
         Weights of the samples in the scores.
-    link : {"logistic", "multinomial", "ovr"}
-        How scores become probabilities.
     """
 
     def __init__(
-        self, estimator: Any, y: Array, weights: Array | None, link: Link
+        self,
+        estimator: Probable,
+        scoring: str | Callable[..., float],
+        y: Array,
+        weights: Array | None,
     ) -> None:
-        self.classes, self.link, self.y, self.weights = (
-            estimator.classes_,
-            link,
-            y,
-            weights,
-        )
-        self.by_log_loss = estimator.scoring == "neg_log_loss"
-        self.scorer = check_scoring(estimator, scoring=estimator.scoring)
+        self.classes, self.link = estimator.classes_, estimator._link
+        self.y, self.weights = y, weights
+        self.by_log_loss = scoring == "neg_log_loss"
+        self.scorer = check_scoring(estimator, scoring=scoring)
 
     def logs(self, scores: Array, rows: Array) -> Array:
         """Return the log-probability of each sample's own class, shape (n_held,)."""
@@ -77,7 +133,7 @@ class _HeldOut(ClassifierMixin, BaseEstimator):
 
     def predict(self, X: Array) -> Array:
         """Return the labels."""
-        return labels(self.scores[X[:, 0]], self.classes)
+        return labels_of(self.scores[X[:, 0]], self.classes)
 
     def predict_proba(self, X: Array) -> Array:
         """Return the probabilities."""
@@ -97,7 +153,7 @@ def pick(scores: Array) -> tuple[list[tuple[int, int]], int]:
     Returns
     -------
     picks : list of (int, int)
-        Positions of norm and lam, one pair a setting.
+        Positions of norm and lam, one pair per setting.
     best : int
         Position of the best setting.
     """
@@ -147,5 +203,5 @@ def pooling_weights(logs: Array, weights: Array, seed: int = 0) -> Array:
     total = np.maximum(logs, floor) @ bootstrap.T
     each = np.exp(total - total.max(axis=0))
     pooled = (each / each.sum(axis=0)).mean(axis=1)
-    pooled[pooled < min(NEGLIGIBLE, pooled.max())] = 0.0
+    pooled[pooled < min(NEGLIGIBLE_WEIGHT, pooled.max())] = 0.0
     return np.asarray(pooled / pooled.sum())

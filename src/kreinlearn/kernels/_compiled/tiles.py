@@ -8,8 +8,8 @@ matrix to their mirror image too. The output is touched once.
 Letters: ``X`` (n, m) holds the rows; ``panels`` (p, m, width) holds the other rows,
 one vector of ``width`` of them after another, feature by feature; ``out`` (n, k).
 
-Only ``_pairs`` imports this module, when a kernel is first called, because importing
-numba takes longer than the rest of the package.
+Imported when a kernel is first called, because importing numba takes longer than the
+rest of the package.
 """
 
 import math
@@ -33,12 +33,12 @@ A panel of 128 x 64 bytes stays in the first-level cache, and rounding errors gr
 128 + m / 128 instead of m.
 """
 
-ABSOLUTE, SQUARE, PRODUCT, STORED_PRODUCT, STORED_SQUARE = range(5)
+ABSOLUTE, SQUARE, PRODUCT, STORED, STORED_SQUARE = range(5)
 SUMS = {
     "absolute": ABSOLUTE,
     "square": SQUARE,
     "product": PRODUCT,
-    "stored product": STORED_PRODUCT,
+    "stored": STORED,
     "stored square": STORED_SQUARE,
 }
 
@@ -195,13 +195,13 @@ def _sum_tile(tile, X, panels, sums, i0, i1, j0, j1):
 
 
 @njit
-def _load_tile(tile, out, xx, yy, sums, i0, i1, j0, j1, is_symmetric):
-    """Take stored products; |x - y|^2 = |x|^2 + |y|^2 - 2 <x, y> if asked."""
-    zero = out.dtype.type(0)
-    two = out.dtype.type(2)
+def _load_tile(tile, stored, xx, yy, sums, i0, i1, j0, j1, is_symmetric):
+    """Take what is stored; |x - y|^2 = |x|^2 + |y|^2 - 2 <x, y> if asked."""
+    zero = stored.dtype.type(0)
+    two = stored.dtype.type(2)
     for i in range(i0, i1):
         for j in range(j0, j1):
-            tile[i - i0, j - j0] = out[i, j]
+            tile[i - i0, j - j0] = stored[i, j]
         if sums == STORED_SQUARE:
             for j in range(j0, j1):
                 square = xx[i] + yy[j] - two * tile[i - i0, j - j0]
@@ -315,6 +315,7 @@ def _finish(values, finish, a, b, c):
 @njit(cache=True, nogil=True)
 def fill(
     out,
+    stored,
     X,
     panels,
     xx,
@@ -335,7 +336,9 @@ def fill(
     Parameters
     ----------
     out : ndarray of shape (n, k)
-        The output; for the stored sums, the inner products on entry.
+        The output.
+    stored : ndarray of shape (n, k)
+        For the stored sums, the sums or inner products; may be the output itself.
     X : ndarray of shape (n, m)
         The rows, in C order.
     panels : ndarray of shape (p, m, width)
@@ -360,8 +363,8 @@ def fill(
         i1 = min(i0 + tile_rows, n)
         for j0 in range(i0 if mirror else 0, k, tile_cols):
             j1 = min(j0 + tile_cols, k)
-            if sums == STORED_PRODUCT or sums == STORED_SQUARE:
-                _load_tile(tile, out, xx, yy, sums, i0, i1, j0, j1, mirror)
+            if sums == STORED or sums == STORED_SQUARE:
+                _load_tile(tile, stored, xx, yy, sums, i0, i1, j0, j1, mirror)
             else:
                 _sum_tile(tile, X, panels, sums, i0, i1, j0, j1)
             for i in range(i0, i1):

@@ -1,7 +1,7 @@
 """From similarities to coefficients: the steps that estimators share.
 
-Letters: ``K`` (n, n) the similarities; ``columns`` (n, k) targets, 0 or 1, one column a
-score; ``weights`` (n,) summing to one; ``a`` (n, k) and ``c`` (k,) coefficients and
+Letters: ``K`` (n, n) the similarities; ``columns`` (n, k) targets, 0 or 1, one column
+per score; ``weights`` (n,) summing to one; ``a`` (n, k) and ``c`` (k,) coefficients and
 intercepts.
 """
 
@@ -15,25 +15,23 @@ from kreinlearn._typing import Array
 from kreinlearn.losses import loss_for
 from kreinlearn.operators import Dense, Symmetric
 from kreinlearn.problem import KreinDual, KreinRisk
-from kreinlearn.solvers.base import Callback, Row, Status
-from kreinlearn.solvers.cccp import CCCP
-from kreinlearn.solvers.newton import DualNewton
+from kreinlearn.solvers.base import Callback, DCSolver, DualSolver, Row, Status
 from kreinlearn.spectrum.decompose import SMALL, split
 from kreinlearn.spectrum.lanczos import floor
 
-LANCZOS_STEPS = 50
-"""Enough to estimate mu_min; more would cost as much as the fit."""
+REGIME_STEPS = 50
+"""Lanczos steps, enough to estimate mu_min; more would cost as much as the fit."""
 FEW_STEPS = 20
 """The same where K is not stored, and each step computes it anew."""
 CERTIFIED = 10_000
 """Most samples for which definiteness is tried: a Cholesky factor takes n^3 / 3."""
-SEVERITY = list(Status)
-"""From the best ending to the worst."""
+WORST = list(Status).index
+"""Orders endings, from the best to the worst."""
 
 
 @dataclass(frozen=True)
 class Fit:
-    """Coefficients and how they were come by; the worst of all columns."""
+    """Coefficients, and how the solve that gave them ended: the worst of all columns."""
 
     a: Array
     c: Array
@@ -51,14 +49,10 @@ def regime(
 
     Parameters
     ----------
-    K : Symmetric
-        Similarities.
-    lam : float
-        Regularization.
+    K, lam, multinomial
+        The model.
     max_weight : float
         Largest weight of a sample.
-    multinomial : bool
-        Which loss.
 
     Returns
     -------
@@ -78,26 +72,13 @@ def regime(
         matrix = K.K.astype(float, copy=False)
         mu_min = float(eigvalsh(matrix, subset_by_index=(0, 0))[0])
         return ("unique" if mu_min > -limit else "nonconvex"), mu_min
-    steps = LANCZOS_STEPS if isinstance(K, Dense) else FEW_STEPS
+    steps = REGIME_STEPS if isinstance(K, Dense) else FEW_STEPS
     found = floor(K, -limit, max_steps=steps)
     return ("unique" if found.verdict else "nonconvex"), found.value
 
 
 def positive_definite(K: Array, shift: float) -> bool:
-    """Tell whether K + shift I has a Cholesky factor, if one can be afforded.
-
-    Parameters
-    ----------
-    K : ndarray of shape (n, n)
-        Symmetric matrix.
-    shift : float
-        Added to its diagonal.
-
-    Returns
-    -------
-    bool
-        False too if n is too large to try.
-    """
+    """Tell whether K + shift I has a Cholesky factor; False too if n is too large."""
     if len(K) > CERTIFIED:
         return False
     shifted = K.astype(float)
@@ -110,7 +91,7 @@ def positive_definite(K: Array, shift: float) -> bool:
 
 
 def fit_dual(
-    solver: DualNewton,
+    solver: DualSolver,
     K: Symmetric,
     columns: Array,
     weights: Array,
@@ -121,17 +102,15 @@ def fit_dual(
     tol: float,
     callback: Callback | None = None,
 ) -> Fit:
-    """Return a stationary point of each column, or of all together.
+    """Return a stationary point of each column, or of all together if multinomial.
 
     Parameters
     ----------
-    solver : DualNewton
-        The exact solver.
+    solver : DualSolver
+        Solves the dual problems.
     K, columns, weights
         See the module docstring.
-    lam : float
-        Regularization.
-    multinomial, fit_intercept : bool
+    lam, multinomial, fit_intercept
         The model.
     tol : float
         Largest accepted residual.
@@ -158,7 +137,7 @@ def fit_dual(
     return Fit(
         point.A.reshape(n, k),
         point.c.reshape(k),
-        str(max(result.status, key=SEVERITY.index)),
+        str(max(result.status, key=WORST)),
         max(result.n_iter),
         max(result.crit),
         float(point.residual.max()),
@@ -166,8 +145,8 @@ def fit_dual(
     )
 
 
-def fit_published(
-    solver: CCCP,
+def fit_dc(
+    solver: DCSolver,
     K: Symmetric,
     columns: Array,
     weights: Array,
@@ -178,18 +157,17 @@ def fit_published(
     rng: np.random.Generator,
     callback: Callback | None = None,
 ) -> Fit:
-    """Run the published procedure on each column in turn.
+    """Run a DC procedure, such as the published one, on each column in turn.
 
     Parameters
     ----------
-    solver : CCCP
-        The procedure.
+    solver : DCSolver
+        The procedure; what it says of the objective is in its attributes ``split``
+        and ``loss_scale``, if any.
     K, columns, weights
         See the module docstring.
-    lam : float
-        Regularization.
-    fit_intercept : bool
-        Whether c is a variable.
+    lam, fit_intercept
+        The model.
     tol : float
         Largest entry of the gradient that counts as converged.
     rng : numpy.random.Generator
@@ -203,8 +181,8 @@ def fit_published(
         Its last iterate, or the best one before it diverged.
     """
     n, k = columns.shape
-    parts = split(K, solver.split)
-    scale = float(n) if solver.loss_scale == "sum" else 1.0
+    parts = split(K, getattr(solver, "split", "paper"))
+    scale = float(n) if getattr(solver, "loss_scale", "mean") == "sum" else 1.0
     a, c = np.zeros((n, k)), np.zeros(k)
     results, residuals = [], []
     for j in range(k):
@@ -224,7 +202,7 @@ def fit_published(
     return Fit(
         a,
         c,
-        str(max((r.status[0] for r in results), key=SEVERITY.index)),
+        str(max((r.status[0] for r in results), key=WORST)),
         max(r.n_iter[0] for r in results),
         max(r.crit[0] for r in results),
         max(residuals),

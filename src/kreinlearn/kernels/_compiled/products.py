@@ -17,7 +17,7 @@ from numba import njit, types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from kreinlearn.kernels._tiles import ROWS, VECTOR_BYTES, _finish, _sum_tile
+from kreinlearn.kernels._compiled.tiles import ROWS, VECTOR_BYTES, _finish, _sum_tile
 
 LANES = VECTOR_BYTES // 8
 """Double precision numbers in a vector; ROWS of them are summed up by `_row_sums`."""

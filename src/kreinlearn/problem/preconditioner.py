@@ -1,4 +1,4 @@
-"""A matrix near the Newton model that is inverted by small solves: a preconditioner.
+"""A preconditioner: a matrix close to the Newton model, inverted by small solves.
 
 K is about ``rest I + V V'``, with V from the columns of K that belong to a few samples
 (the landmarks) and the mean of what that leaves of the diagonal. With s the diagonal of
@@ -18,7 +18,7 @@ directions overlook it, and may end at a wall.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.linalg import blas, eigh, lapack  # not NumPy's, see `Dense`
@@ -27,21 +27,21 @@ from kreinlearn._typing import Array
 from kreinlearn.operators import Symmetric, gemm
 
 SHARE, FEWEST, MOST = 30, 30, 150
-"""One landmark for so many samples: more save products, but cost time in each step."""
+"""One landmark per 30 samples: more save products, but cost time in each step."""
 SMALLEST = 1e-6
 """Eigenvalues among the landmarks below this share of the largest are left out."""
 
 
 @dataclass(frozen=True)
-class Outline:
-    """What is kept of K, about ``rest I + V V'``; V has shape (n, k)."""
+class NystroemSketch:
+    """K from a few of its columns: about ``rest I + V V'``; V has shape (n, k)."""
 
     V: Array
     rest: float
 
     @classmethod
-    def of(cls, K: Symmetric) -> "Outline":
-        """Find it from a few columns of K.
+    def of(cls, K: Symmetric) -> "NystroemSketch":
+        """Sketch K from the columns of random landmarks.
 
         Parameters
         ----------
@@ -51,7 +51,7 @@ class Outline:
 
         Returns
         -------
-        Outline
+        NystroemSketch
             The same for all problems that share K.
         """
         n = K.shape[0]
@@ -78,7 +78,7 @@ def _inverse(Y: Array) -> Array:
 
 
 @dataclass(frozen=True)
-class Near:
+class Preconditioner:
     """The matrices M of a block of P problems with C columns.
 
     Attributes
@@ -97,12 +97,12 @@ class Near:
     small: Array
 
     @classmethod
-    def of(cls, outline: Outline, s: Array, shift: Array) -> "Near":
+    def of(cls, sketch: NystroemSketch, s: Array, shift: Array) -> "Preconditioner":
         """Prepare for these diagonals.
 
         Parameters
         ----------
-        outline : Outline
+        sketch : NystroemSketch
             Of K.
         s : ndarray of shape (n, P, C)
             The diagonals of T.
@@ -111,25 +111,27 @@ class Near:
 
         Returns
         -------
-        Near
+        Preconditioner
             Ready to solve.
         """
-        e = 1.0 / np.sqrt(1.0 + (outline.rest + shift[:, None]) * s**2)
+        e = 1.0 / np.sqrt(1.0 + (sketch.rest + shift[:, None]) * s**2)
         s = e * s
-        k = outline.V.shape[1]
+        k = sketch.V.shape[1]
         small = np.empty((*s.shape[1:], k, k))
         for place in np.ndindex(*s.shape[1:]):
-            small[place] = _inverse(s[:, *place, None] * outline.V)
-        return cls(outline.V, e, s, small)
+            small[place] = _inverse(s[:, *place, None] * sketch.V)
+        return cls(sketch.V, e, s, small)
 
-    def take(self, which: Sequence[int] | Array) -> "Near":
+    def take(self, which: Sequence[int] | Array) -> "Preconditioner":
         """Return those of the chosen problems."""
-        return Near(self.V, self.e[:, which], self.s[:, which], self.small[which])
+        e, s = self.e[:, which], self.s[:, which]
+        return replace(self, e=e, s=s, small=self.small[which])
 
-    def off(self, which: Array) -> "Near":
+    def off(self, which: Array) -> "Preconditioner":
         """Return the same with M = I for problems where ``which`` (P,) is true."""
         e = np.where(which[:, None], 1.0, self.e)
-        return Near(self.V, e, np.where(which[:, None], 0.0, self.s), self.small)
+        s = np.where(which[:, None], 0.0, self.s)
+        return replace(self, e=e, s=s)
 
     def solve(self, R: Array) -> Array:
         """Return M^-1 R for a block R of shape (n, P, C)."""

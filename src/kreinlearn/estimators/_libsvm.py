@@ -23,7 +23,7 @@ INNER_STEPS = 10_000_000
 
 
 class Column(NamedTuple):
-    """One binary machine: coefficients, and how they were come by."""
+    """One binary machine: coefficients, and how the solve that gave them ended."""
 
     a: Array
     b: float
@@ -33,7 +33,7 @@ class Column(NamedTuple):
 
 
 def _fit_libsvm(model: SVC | SVR, K: Array, target: Array, bounds: Array) -> Column:
-    """Run LIBSVM with its C = 1 and one bound a sample; never warn."""
+    """Run LIBSVM with its C = 1 and one bound per sample; never warn."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         model.fit(K, target, sample_weight=bounds)

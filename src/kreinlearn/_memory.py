@@ -1,0 +1,131 @@
+"""How much memory is left, and whether a matrix fits in it.
+
+What is left is the least of what three sources grant: the machine, the control group
+of a container, and the limit on the process's own address space. A source that says
+nothing does not count.
+"""
+
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+BYTES_RESERVED = 0.8
+"""Share of the available memory that one matrix may take."""
+ROOT = Path("/")
+"""Where the files of the system are."""
+GROUPS = {
+    "": ("memory.max", "memory.current", "inactive_file"),
+    "memory": (
+        "memory.limit_in_bytes",
+        "memory.usage_in_bytes",
+        "total_inactive_file",
+    ),
+}
+"""By controller, as /proc/self/cgroup names it (version 2 has none): the files with
+the limit and the use, and the entry of memory.stat that counts cached files, which are
+part of the use but given up on demand."""
+STAT = "memory.stat"
+NO_LIMIT = 2**60
+"""Version 1 writes a number above this where there is no limit, version 2 "max"."""
+
+
+def available_bytes() -> int | None:
+    """Return the bytes that this process can still have, or None if nobody says."""
+    found = [_of_machine(), *_of_groups(), _of_process()]
+    known = [free for free in found if free is not None]
+    return max(0, min(known)) if known else None
+
+
+def fits(n_rows: int, n_cols: int, dtype: DTypeLike) -> bool:
+    """Tell whether a dense matrix fits in memory; if nobody says, it does."""
+    free = available_bytes()
+    return free is None or _bytes_of(n_rows, n_cols, dtype) <= BYTES_RESERVED * free
+
+
+def check_fits(n_rows: int, n_cols: int, dtype: DTypeLike, what: str) -> None:
+    """Raise MemoryError if a dense matrix, which ``what`` names, would not fit."""
+    needed, free = _bytes_of(n_rows, n_cols, dtype), available_bytes()
+    if free is not None and needed > BYTES_RESERVED * free:
+        raise MemoryError(
+            f"{what} of shape ({n_rows}, {n_cols}) in {np.dtype(dtype).name} needs "
+            f"{needed:,} bytes ({needed / 2**30:.1f} GiB), but only {free:,} bytes "
+            f"({free / 2**30:.1f} GiB) are available. Use fewer samples or "
+            "dtype='float32'."
+        )
+
+
+def _bytes_of(n_rows: int, n_cols: int, dtype: DTypeLike) -> int:
+    return n_rows * n_cols * np.dtype(dtype).itemsize
+
+
+def _of_machine() -> int | None:
+    """Return what is free or can be freed, by Linux itself or else by psutil."""
+    kibibytes = _entry(ROOT / "proc/meminfo", "MemAvailable:")
+    if kibibytes is not None:
+        return kibibytes * 1024
+    try:
+        import psutil
+    except ImportError:
+        return None
+    return int(psutil.virtual_memory().available)
+
+
+def _of_groups() -> list[int]:
+    """Return what is left of each limit on the process's control groups."""
+    return [
+        limit - int(_contents(use) or 0) + (_entry(use.parent / STAT, cached) or 0)
+        for limit, use, cached in _limited_groups(ROOT)
+    ]
+
+
+@cache  # looked for once: a gram matrix of few samples takes less time than this
+def _limited_groups(root: Path) -> list[tuple[int, Path, str]]:
+    """Return limit, file with the use, and entry for cached files of each group."""
+    found = []
+    for line in _contents(root / "proc/self/cgroup").splitlines():
+        _, controllers, path = line.split(":", 2)
+        for controller in GROUPS.keys() & controllers.split(","):
+            limit, use, cached = GROUPS[controller]
+            top = root / "sys/fs/cgroup" / controller
+            group = top / path.lstrip("/")
+            # A limit on any group above holds as well. In a container the path may
+            # be that of the host, and only the top may exist.
+            for folder in (group, *group.parents):
+                most = _contents(folder / limit).strip()
+                if most.isdigit() and int(most) < NO_LIMIT:
+                    found.append((int(most), folder / use, cached))
+                if folder == top:
+                    break
+    return found
+
+
+def _of_process() -> int | None:
+    """Return what the process may still add to its address space."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return None
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if limit == resource.RLIM_INFINITY:
+        return None
+    pages = _contents(ROOT / "proc/self/statm").split() or ["0"]
+    return limit - int(pages[0]) * resource.getpagesize()
+
+
+def _entry(path: Path, name: str) -> int | None:
+    """Return the number that follows a name at the start of a line."""
+    for line in _contents(path).splitlines():
+        words = line.split()
+        if words[:1] == [name]:
+            return int(words[1])
+    return None
+
+
+def _contents(path: Path) -> str:
+    """Return the text of a file, empty if it cannot be read."""
+    try:
+        return path.read_text(encoding="ascii")
+    except (OSError, ValueError):
+        return ""

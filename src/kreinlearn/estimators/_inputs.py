@@ -1,0 +1,320 @@
+"""What estimators take, checked: samples, labels, weights, and similarities of samples.
+
+Only the training samples with a nonzero coefficient are kept: the others play no part
+in predictions.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from copy import copy
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike
+from sklearn.base import BaseEstimator
+from sklearn.utils import Tags
+from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import (
+    check_array,
+    check_consistent_length,
+    column_or_1d,
+    validate_data,
+)
+
+from kreinlearn._memory import fits
+from kreinlearn._typing import Array
+from kreinlearn._validation import ALMOST, STRIP, check_choice, check_matrix
+from kreinlearn.exceptions import IndefiniteKernelWarning, warn_caller
+from kreinlearn.kernels import KERNELS, Similarities, gram, resolve
+from kreinlearn.operators import Blocked, Dense
+
+PRECISIONS = [np.float64, np.float32]
+"""Kept as they come; anything else becomes the first."""
+AnyKernel = str | Callable[..., Array]
+"""What ``kernel=`` takes: a name or a function of two sets of samples."""
+Params = Mapping[str, Any]
+"""Keyword arguments of a kernel."""
+Samples = Array | list[Any]
+"""Validated samples: rows, a stack of matrices, or a list of anything."""
+ClassWeight = Mapping[Any, float] | str | None
+"""What ``class_weight=`` takes."""
+
+
+def is_precomputed(kernel: AnyKernel | Sequence[AnyKernel]) -> bool:
+    """Tell whether samples are rows of a Gram matrix."""
+    return isinstance(kernel, str) and kernel == "precomputed"
+
+
+def takes_matrices(kernel: AnyKernel) -> bool:
+    """Tell whether samples are covariance matrices, so that X has three dimensions."""
+    record = KERNELS.get(kernel) if isinstance(kernel, str) else None
+    return record is not None and record.samples == "matrices"
+
+
+def kernels_of(kernel: AnyKernel | Sequence[AnyKernel]) -> list[AnyKernel]:
+    """Return the kernels that an estimator is to try, one or more."""
+    return [kernel] if isinstance(kernel, str) or callable(kernel) else list(kernel)
+
+
+def kernel_name(kernel: AnyKernel) -> str:
+    """Return what to call a kernel."""
+    return kernel if isinstance(kernel, str) else getattr(kernel, "__name__", "kernel")
+
+
+class KernelEstimator(BaseEstimator):
+    """An estimator with the parameters ``kernel``, ``kernel_params`` and ``dtype``."""
+
+    kernel: AnyKernel | Sequence[AnyKernel]
+    kernel_params: Params | None
+    dtype: DTypeLike | None
+    n_features_in_: int
+    dual_coef_: Array
+    support_: Array
+    X_fit_: Samples | None
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        kernels = kernels_of(self.kernel)
+        tags.input_tags.pairwise = is_precomputed(self.kernel)
+        tags.input_tags.three_d_array = any(map(takes_matrices, kernels))
+        return tags
+
+    def _check_kernel(self) -> None:
+        """Raise if there is no such kernel, or if there is no such precision."""
+        for kernel in kernels_of(self.kernel):
+            if not is_precomputed(kernel):
+                resolve(kernel)
+        if self.dtype is not None and np.dtype(self.dtype).char not in "fd":
+            raise ValueError(
+                f"'dtype' must be None, 'float32' or 'float64', got {self.dtype!r}."
+            )
+
+    def _check_training(self, X: ArrayLike, y: ArrayLike) -> tuple[Samples, Array]:
+        """Return validated training samples and labels; learn ``n_features_in_``."""
+        X, y = self._check_samples(X, y, reset=True)
+        labels = column_or_1d(y, warn=True)
+        check_consistent_length(X, labels)
+        check_classification_targets(labels)
+        return X, labels
+
+    def _check_new(self, X: ArrayLike) -> Samples:
+        """Return validated new samples."""
+        try:
+            return self._with_columns_of(X)._check_samples(X, reset=False)
+        except ValueError as error:
+            if is_precomputed(self.kernel) and "features" in str(error):
+                raise ValueError(
+                    f"{error} With kernel='precomputed', pass the similarities of the "
+                    "new samples with the training samples, one column per training "
+                    "sample."
+                ) from None
+            raise
+
+    def _check_samples(self, X: ArrayLike, *y: ArrayLike, reset: bool) -> Any:
+        """Return samples, and labels if given, whatever the kernel takes."""
+        kernel = kernels_of(self.kernel)[0]
+        is_name = isinstance(kernel, str)
+        samples = X if is_name else _as_array_if_numbers(X)
+        if is_name or isinstance(samples, np.ndarray):
+            return validate_data(
+                self,
+                samples,
+                *y,
+                dtype=PRECISIONS if self.dtype is None else np.dtype(self.dtype),
+                allow_nd=not is_name or takes_matrices(kernel),
+                reset=reset,
+            )
+        if len(samples) == 0:
+            raise ValueError("'X' must hold at least one sample, got none.")
+        return (samples, *y) if y else samples
+
+    def _with_columns_of(self, X: ArrayLike) -> "KernelEstimator":
+        """Return an estimator that expects the columns that X has, if they suffice.
+
+        With "precomputed", these are all training samples or those of ``support_``.
+        """
+        support = getattr(self, "support_", None)
+        if support is None or not is_precomputed(self.kernel):
+            return self
+        shape = getattr(X, "shape", None) or np.asarray(X, dtype=object).shape
+        if shape[1:] != (len(support),) or len(support) == self.n_features_in_:
+            return self
+        narrow = copy(self)
+        narrow.n_features_in_ = len(support)
+        if hasattr(self, "feature_names_in_"):
+            narrow.feature_names_in_ = self.feature_names_in_[support]
+        return narrow
+
+
+def _as_array_if_numbers(X: Any) -> Any:
+    """Turn tables of numbers into arrays; leave lists of anything else alone."""
+    if isinstance(X, np.ndarray) and X.dtype.kind in "biuf":
+        return X
+    if hasattr(X, "to_numpy"):
+        return X.to_numpy()
+    if isinstance(X, list | tuple):
+        try:
+            array = np.asarray(X)
+        except ValueError:  # ragged: a list of sequences
+            return list(X)
+        return array if array.dtype.kind in "biuf" and array.ndim > 1 else list(X)
+    return X
+
+
+def learn_support(estimator: KernelEstimator, X: Samples) -> None:
+    """Learn ``support_`` from ``dual_coef_``, and ``X_fit_``, the samples it names.
+
+    The samples are not copied if all of them are needed.
+    """
+    needed = (estimator.dual_coef_ != 0).any(axis=0)
+    estimator.support_ = np.flatnonzero(needed)
+    if is_precomputed(estimator.kernel):
+        estimator.X_fit_ = None
+    elif needed.all():
+        estimator.X_fit_ = X
+    elif isinstance(X, np.ndarray):
+        estimator.X_fit_ = X[estimator.support_]
+    else:
+        estimator.X_fit_ = [X[i] for i in estimator.support_]
+
+
+def check_classes(y: Array, weights: Array) -> tuple[Array, Array]:
+    """Return the sorted classes, and each sample's index among them."""
+    classes, index = np.unique(y, return_inverse=True)
+    present = np.bincount(index, weights=weights, minlength=len(classes)) > 0
+    if present.sum() < 2:
+        held = ", ".join(repr(label) for label in classes[present].tolist())
+        raise ValueError(
+            "'y' must hold at least two classes with positive weight, got "
+            f"{int(present.sum())} class: {held}."
+        )
+    return classes, index
+
+
+def check_weights(sample_weight: ArrayLike | None, n_samples: int) -> Array:
+    """Return one nonnegative weight per sample, not yet normalized."""
+    if sample_weight is None or isinstance(sample_weight, Real):
+        weights = np.full(n_samples, 1.0 if sample_weight is None else sample_weight)
+    else:
+        weights = check_array(
+            sample_weight, ensure_2d=False, dtype=np.float64, input_name="sample_weight"
+        )
+    if weights.shape != (n_samples,):
+        raise ValueError(
+            f"'sample_weight' must have shape ({n_samples},), one number per sample, "
+            f"got shape {weights.shape}."
+        )
+    if weights.min() < 0:
+        raise ValueError(
+            f"'sample_weight' must not be negative, got {weights.min()!r}."
+        )
+    if weights.sum() == 0:
+        raise ValueError("'sample_weight' must not be zero for every sample.")
+    return weights
+
+
+def normalized(
+    weights: Array, class_weight: ClassWeight, classes: Array, index: Array
+) -> Array:
+    """Return the weights of the samples times those of their classes, summing to 1."""
+    present, place = np.unique(index, return_inverse=True)
+    product = weights * class_weighted(class_weight, classes[present], place)
+    return np.asarray(product / product.sum())
+
+
+def class_weighted(class_weight: ClassWeight, classes: Array, index: Array) -> Array:
+    """Return the factor that ``class_weight`` gives each sample."""
+    if isinstance(class_weight, str):
+        check_choice("class_weight", class_weight, ["balanced"])
+    factors = compute_class_weight(class_weight, classes=classes, y=classes[index])
+    return np.asarray(factors, dtype=float)[index]
+
+
+def one_per_class(index: Array, n_classes: int) -> Array:
+    """Return targets, 0 or 1: one column per class, or one in all for two classes."""
+    onehot = (index[:, None] == np.arange(n_classes)).astype(float)
+    return onehot[:, 1:] if n_classes == 2 else onehot
+
+
+def training_gram(
+    X: Samples | Similarities, kernel: AnyKernel, params: Params
+) -> Array:
+    """Return the similarities among training samples, exactly symmetric."""
+    if isinstance(X, Similarities):
+        K = X.X if is_precomputed(kernel) else X.matrix(kernel, params)
+    else:
+        K = X if is_precomputed(kernel) else gram(X, None, kernel, **params)
+    is_known = isinstance(kernel, str) and not is_precomputed(kernel)
+    return K if is_known else check_matrix(K)[0]
+
+
+def training_operator(
+    X: Samples | Similarities, kernel: AnyKernel, params: Params, operator: str
+) -> Dense | Blocked:
+    """Return the similarities among training samples as something to multiply by.
+
+    Blocked if asked for, or if the matrix would not fit in memory.
+    """
+    samples = X.X if isinstance(X, Similarities) else X
+    check_choice("operator", operator, ["auto", "dense", "blocked"])
+    blocked = operator == "blocked"
+    if is_precomputed(kernel):
+        if blocked:
+            raise ValueError(
+                "'operator' must be 'auto' or 'dense' with kernel='precomputed', whose "
+                "matrix is stored already, got 'blocked'."
+            )
+    elif operator == "auto":
+        dtype = getattr(samples, "dtype", np.dtype(float))
+        blocked = not fits(len(samples), len(samples), dtype)
+    if blocked:
+        return Blocked(samples, kernel, **params)
+    return Dense(training_gram(X, kernel, params))
+
+
+def warn_if_uninformative(K: Array | Blocked, kernel: AnyKernel) -> None:
+    """Warn if similarities are almost diagonal or almost constant; a part will tell."""
+    if is_precomputed(kernel) or K.shape[0] < 3:
+        return
+    step = max(1, K.shape[0] // STRIP)
+    if isinstance(K, Blocked):
+        K = gram(K.X[::step], None, K.kernel, **K.params)
+    else:
+        K = K[::step, ::step]
+    what = _uninformative(K)
+    if what is None:
+        return
+    if takes_matrices(kernel):
+        advice = (
+            f"a sigma far {'below' if what == 'diagonal' else 'above'} the distances "
+            "between samples is the usual reason. Set sigma in kernel_params, e.g. to "
+            "the root of the median of what kreinlearn.kernels.spd_distances gives."
+        )
+    else:
+        advice = (
+            f"features of a {'wide' if what == 'diagonal' else 'narrow'} range are the "
+            "usual reason. Scale them first, e.g. with "
+            "sklearn.preprocessing.MinMaxScaler, or set kernel_params."
+        )
+    warn_caller(
+        f"The Gram matrix of kernel {kernel_name(kernel)!r} is almost {what}, so that "
+        f"it hardly tells samples apart; {advice}",
+        IndefiniteKernelWarning,
+    )
+
+
+def _uninformative(K: Array) -> str | None:
+    """Return "diagonal" or "constant" if K is almost that."""
+    n = len(K)
+    diagonal = np.abs(K.diagonal())
+    row_sums = np.zeros(n)
+    low, high = np.inf, -np.inf
+    for i in range(0, n, STRIP):
+        rows = K[i : i + STRIP]
+        row_sums[i : i + STRIP] = np.abs(rows).sum(axis=1)
+        low, high = min(low, float(rows.min())), max(high, float(rows.max()))
+    off = float((row_sums - diagonal).sum()) / (n * (n - 1))
+    if off < ALMOST * float(diagonal.mean()):
+        return "diagonal"
+    return "constant" if high - low < ALMOST * max(abs(high), abs(low)) else None

@@ -1,0 +1,120 @@
+"""Many kernels on the same samples: what they share is computed once."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from kreinlearn._memory import fits
+from kreinlearn._typing import Array
+from kreinlearn.kernels._records import SAMPLED_PAIRS, Measure, Samples
+from kreinlearn.kernels._table import KERNELS, gram
+
+
+class Similarities:
+    """Kernel matrices of one set of samples, for a search over kernels and parameters.
+
+    A measure is computed once and kept, as long as it fits in memory, and all kernels
+    and widths that are forms of it take it from there.
+
+    Parameters
+    ----------
+    X : sequence of n samples
+        Whatever the kernels take.
+
+    Examples
+    --------
+    >>> from kreinlearn.kernels import Similarities
+    >>> similarities = Similarities([[0.0], [1.0], [3.0]])
+    >>> similarities.matrix("tl1", {"tau": 2.0})
+    array([[2., 1., 0.],
+           [1., 2., 0.],
+           [0., 0., 2.]])
+    >>> similarities.grid("laplacian", {})
+    {'sigma': [0.5, 1.0, 2.0, 4.0, 8.0]}
+    """
+
+    def __init__(self, X: Samples) -> None:
+        self.X: Any = X
+        self._kept: dict[tuple[str, str], Array] = {}
+
+    def matrix(
+        self, kernel: str | Callable[..., Any], params: Mapping[str, Any]
+    ) -> Array:
+        """Return ``gram(X, None, kernel, **params)``, the same to the last bit.
+
+        Parameters
+        ----------
+        kernel : str or callable
+            A name in KERNELS, or a function, which is called.
+        params : mapping
+            Its parameters.
+
+        Returns
+        -------
+        ndarray of shape (n, n)
+            The matrix; it is the caller's own.
+        """
+        record = KERNELS.get(kernel) if isinstance(kernel, str) else None
+        if record is None or record.measure is None or record.form is None:
+            return gram(self.X, None, kernel, **params)
+        record.check_params(params)
+        finish = record.finish(self.X, params)
+        D = self._values(record.measure, params)
+        if D is None:
+            return gram(self.X, None, kernel, **params)
+        return finish(D, is_symmetric=True)
+
+    def grid(
+        self, kernel: str | Callable[..., Any], fixed: Mapping[str, Any]
+    ) -> dict[str, list[float]]:
+        """Return the values of a kernel's parameters that are tried by default.
+
+        Parameters
+        ----------
+        kernel : str or callable
+            A name in KERNELS, or anything else, for which nothing is known.
+        fixed : mapping
+            Parameters that are not tried, such as the ridge of a distance.
+
+        Returns
+        -------
+        dict of str to list of float
+            Values by parameter; empty if there is nothing to choose.
+        """
+        record = KERNELS.get(kernel) if isinstance(kernel, str) else None
+        if record is None or record.grid is None:
+            return {}
+        grid, scale = record.grid, 1.0
+        if any(name in fixed for name in (grid.parameter, *grid.rivals)):
+            return {}
+        if record.measure is not None and grid.of_median:
+            scale = self._median(record.measure, fixed)
+        return {grid.parameter: [value * scale for value in grid.values]}
+
+    def _median(self, measure: Measure, params: Mapping[str, Any]) -> float:
+        """Return the median distance, of values that are kept if it is of all."""
+        if measure.metric is None and len(self.X) <= SAMPLED_PAIRS:
+            D = self._values(measure, params)
+            if D is not None:
+                return measure.median_of(D)
+        return measure.median(self.X, **_params_of(measure, params))
+
+    def _values(self, measure: Measure, params: Mapping[str, Any]) -> Array | None:
+        """Return the values of a measure, or None if they should not be kept."""
+        own = _params_of(measure, params)
+        key = measure.name, repr(sorted(own.items()))
+        if key not in self._kept:
+            n, dtype = len(self.X), getattr(self.X, "dtype", None)
+            single = dtype == np.float32
+            # The values, and one matrix that is made of them.
+            if measure.size(self.X) < measure.stored_from or not fits(
+                2 * n, n, np.float32 if single else np.float64
+            ):
+                return None
+            self._kept[key] = measure.function(self.X, **own)
+        return self._kept[key]
+
+
+def _params_of(measure: Measure, params: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: params[name] for name in measure.params if name in params}

@@ -1,0 +1,163 @@
+"""Kernels by name, and the matrix of any kernel."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from kreinlearn._memory import check_fits
+from kreinlearn._typing import Array
+from kreinlearn.kernels._records import Function, Kernel
+from kreinlearn.kernels.spd import SPD_KERNELS
+from kreinlearn.kernels.vector import ROW_KERNELS
+
+
+class Kernels(dict[str, Kernel]):
+    """Kernels by name; a function becomes a `Kernel` of which nothing else is known."""
+
+    def __setitem__(self, name: str, kernel: Kernel | Function) -> None:
+        record = kernel if isinstance(kernel, Kernel) else Kernel(name, kernel)
+        super().__setitem__(name, record)
+
+
+KERNELS = Kernels({each.name: each for each in (*ROW_KERNELS, *SPD_KERNELS)})
+"""Kernels by name."""
+
+
+def resolve(kernel: str | Callable[..., Any]) -> Callable[..., Any]:
+    """Return the function that a kernel stands for, or raise.
+
+    Parameters
+    ----------
+    kernel : str or callable
+        A name in KERNELS, or a function, which is returned as it is.
+
+    Returns
+    -------
+    callable
+        The function.
+
+    Examples
+    --------
+    >>> from kreinlearn.kernels import resolve
+    >>> resolve("tl1").__name__
+    'tl1'
+    """
+    if isinstance(kernel, Kernel):
+        return kernel.function
+    if callable(kernel):
+        return kernel
+    if isinstance(kernel, str) and kernel in KERNELS:
+        return KERNELS[kernel].function
+    if isinstance(kernel, str) and kernel == "precomputed":
+        raise ValueError(
+            "'kernel' is 'precomputed', which names no function: pass the matrix "
+            "itself where the samples go."
+        )
+    names = ", ".join(repr(name) for name in sorted(KERNELS))
+    error = ValueError if isinstance(kernel, str) else TypeError
+    raise error(
+        f"'kernel' must be one of {names}, a callable or 'precomputed', got {kernel!r}."
+    )
+
+
+def gram(
+    X: Any,
+    Y: Any = None,
+    kernel: str | Callable[..., Any] = "tl1",
+    **params: Any,
+) -> Array:
+    """Matrix of a kernel between two sets of samples.
+
+    Parameters
+    ----------
+    X : sequence of n samples
+        Whatever the kernel takes: a matrix with one sample a row, a stack of
+        matrices, a list of strings.
+    Y : sequence of k samples, default=None
+        Other samples; None means X.
+    kernel : str or callable, default="tl1"
+        A name in KERNELS, or a function f(X, Y) of two whole sets of samples.
+    **params : dict
+        Parameters of the kernel.
+
+    Returns
+    -------
+    ndarray of shape (n, k)
+        The matrix, float32 if the kernel gives that, float64 otherwise.
+
+    Raises
+    ------
+    MemoryError
+        If the matrix would not fit in memory; raised before it is made.
+
+    Examples
+    --------
+    >>> from kreinlearn.kernels import gram
+    >>> gram([[0.0, 0.0], [1.0, 0.5]], kernel="tl1", tau=2)
+    array([[2. , 0.5],
+           [0.5, 2. ]])
+
+    A function of one's own, on samples that are not numbers:
+
+    >>> import numpy as np
+    >>> def common(X, Y):
+    ...     return np.array([[len(set(x) & set(z)) for z in Y] for x in X])
+    >>> gram(["kernel", "trick"], ["krein"], kernel=common)
+    array([[4.],
+           [3.]])
+    """
+    function = resolve(kernel)
+    if isinstance(kernel, str):
+        KERNELS[kernel].check_params(params)
+    others = X if Y is None else Y
+    n_rows, n_cols = length_of("X", X), length_of("Y", others)
+    is_single = all(
+        getattr(samples, "dtype", None) == np.float32 for samples in (X, others)
+    )
+    dtype = np.float32 if is_single else np.float64
+    check_fits(n_rows, n_cols, dtype, "The kernel matrix")
+    if isinstance(kernel, str):
+        return function(X, Y, **params)
+    # A function of the user's need not know that None means X.
+    return check_result(function(X, others, **params), (n_rows, n_cols))
+
+
+def length_of(name: str, samples: Any) -> int:
+    """Return the number of samples, or raise."""
+    try:
+        return len(samples)
+    except TypeError:
+        raise TypeError(
+            f"{name!r} must be an array or a sequence of samples, got an object of "
+            f"type {type(samples).__name__}."
+        ) from None
+
+
+def check_result(
+    result: Any, shape: tuple[int, int], start: tuple[int, int] = (0, 0)
+) -> Array:
+    """Return what a user's kernel gave as a matrix of finite numbers, or raise.
+
+    The start says which entry of the whole matrix is the first of this one.
+    """
+    given = np.asarray(result)
+    if given.dtype.kind not in "fiub":
+        raise TypeError(
+            f"The kernel must give real numbers, got an array of dtype {given.dtype}."
+        )
+    if given.shape != shape:
+        raise ValueError(
+            f"The kernel must give a matrix of shape {shape}, one row for each sample "
+            f"of 'X' and one column for each of 'Y', got shape {given.shape}."
+        )
+    K: Array = given if given.dtype == np.float32 else given.astype(float, copy=False)
+    # Both ends pass on NaN, and need no second matrix as np.isfinite(K) does.
+    if K.size and not (np.isfinite(K.min()) and np.isfinite(K.max())):
+        i = next(i for i, row in enumerate(K) if not np.isfinite(row).all())
+        j = int(np.argmin(np.isfinite(K[i])))
+        raise ValueError(
+            f"The kernel must give finite numbers, got {K[i, j]} in row "
+            f"{start[0] + i}, column {start[1] + j}."
+        )
+    return K

@@ -1,0 +1,177 @@
+"""One Newton step of a block of dual problems: direction, walls, step length.
+
+Letters: n samples, P problems in the block, C columns per problem; ``D`` (n, P, C) a
+step in the coefficients, ``KD`` its product with K, ``t`` (P,) step lengths.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from kreinlearn._typing import Array
+from kreinlearn.solvers import cg
+from kreinlearn.solvers.base import Dual, Indices, Model, PointT
+
+FORCING = (0.25, 0.75)
+"""CG stops at min(first, residual ** second) of its first residual."""
+LAST = 0.1
+"""Accuracy of the last step, as a share of what would just do."""
+SHIFTED_FORCING = 1e-2
+"""The same where K was shifted: there the steps are few and long."""
+SHIFT_GROWTH = 1.5
+"""A shift exceeds the negative curvature that was met by this factor."""
+WALL = 0.995
+"""Share of the distance to the wall that a whole step may go."""
+SAMPLE_WALL = 0.9
+"""Share of that distance for one sample, if its neighbors are to go further."""
+CROWDED = 0.5
+"""Below this share of a full step, samples are scaled one by one (one product)."""
+ARMIJO = 1e-4
+HALVINGS = 40
+SHORT = 0.1
+"""Step length below which the next step is made with K shifted."""
+
+
+class State(NamedTuple):
+    """What is remembered about each problem of a block, arrays of shape (P,).
+
+    Attributes
+    ----------
+    shift : ndarray
+        Added to the diagonal of K in the next step.
+    curvature : ndarray
+        Modulus of the most negative curvature met; zero for none.
+    best : ndarray
+        Smallest residual so far.
+    flat : ndarray of int
+        Steps in a row without gain, in objective or residual.
+    """
+
+    shift: Array
+    curvature: Array
+    best: Array
+    flat: Array
+
+    @classmethod
+    def new(cls, curvature: Array) -> "State":
+        """Return the state of problems that have made no step yet."""
+        n = len(curvature)
+        return cls(np.zeros(n), curvature, np.full(n, np.inf), np.zeros(n, dtype=int))
+
+    def take(self, which: Indices) -> "State":
+        """Return the state of the chosen problems."""
+        return State(*(array[which] for array in self))
+
+    def concat(self, other: "State") -> "State":
+        """Return the state of these problems and of others, one after another."""
+        return State(*map(np.concatenate, zip(self, other, strict=True)))
+
+
+@dataclass
+class NewtonStep:
+    """Makes steps, to a final residual of ``tol``, and counts what they cost.
+
+    ``products`` are those with K; ``columns`` counts the columns multiplied by CG.
+    """
+
+    tol: float
+    cg_iter: int
+    products: int = 0
+    columns: int = 0
+
+    def step(
+        self, block: Dual[PointT], point: PointT, state: State
+    ) -> tuple[PointT, State]:
+        """Return the next iterate of each problem, and what to remember."""
+        model = block.model(point, state.shift)
+        if state.curvature.any():
+            model = model.unpreconditioned(state.curvature > 0)
+        D, KD, met = self._direction(model, point.residual, state.shift)
+        curvature = np.maximum(state.curvature, met)
+        point, t, gained = self._move(block, point, D, KD)
+        # A step that is cut to nearly nothing was made for another landscape than
+        # the one around the point: the next one is more cautious.
+        size = np.sqrt(cg.dot(KD, KD) / np.maximum(cg.dot(D, D), 1e-300))
+        size = np.where(curvature > 0, curvature, size)
+        grown = np.maximum(2 * state.shift, SHIFT_GROWTH * size)
+        less = np.where(state.shift > 1e-3 * size, state.shift / 4, 0.0)
+        gained |= point.residual < 0.5 * state.best
+        return point, State(
+            np.where(t < SHORT, grown, less),
+            curvature,
+            np.minimum(state.best, point.residual),
+            np.where(gained, 0, state.flat + 1),
+        )
+
+    def _direction(
+        self, model: Model, residual: Array, shift: Array
+    ) -> tuple[Array, Array, Array]:
+        """Return the step, its product, and the negative curvature met, if any."""
+        first, power = FORCING
+        enough = LAST * self.tol / residual  # the step that ends need not be better
+        rtol = np.minimum(first, np.maximum(residual**power, enough))
+        found = self._cg(model, rtol)
+        D, KD, negative, shift = found.D, found.KD, found.negative, shift.copy()
+        bent = np.flatnonzero(negative > 0)
+        met = negative.copy()
+        while bent.size:
+            # Proximal term shift/2 |A - A_k|^2 added to the dual: convex if the shift
+            # exceeds |mu_n|, and the step still lowers the dual itself. Following the
+            # direction of negative curvature to the wall instead was tried and took
+            # several times as many steps, for it pins one sample at a time.
+            shift[bent] = np.maximum(2 * shift[bent], SHIFT_GROWTH * negative[bent])
+            rtol = np.full(bent.size, SHIFTED_FORCING)
+            part = self._cg(model.take(bent).shifted(shift[bent]), rtol)
+            D[:, bent], KD[:, bent] = part.D, part.KD
+            negative[bent] = part.negative
+            bent = bent[part.negative > 0]
+        return D, KD, met
+
+    def _cg(self, model: Model, rtol: Array) -> cg.Steps:
+        found = cg.solve(model, rtol, self.cg_iter)
+        self.products += found.products
+        self.columns += found.columns
+        return found
+
+    def _move(
+        self, block: Dual[PointT], point: PointT, D: Array, KD: Array
+    ) -> tuple[PointT, Array, Array]:
+        """Return the next iterates, the step lengths, and whether they gain."""
+        largest = block.largest_step(point, D)
+        crowded = np.flatnonzero(largest.min(axis=0) < CROWDED)
+        scaled, K_scaled = D, KD
+        if crowded.size:
+            scale = np.minimum(1.0, SAMPLE_WALL * largest)
+            scaled, K_scaled = D.copy(), KD.copy()
+            part, inner = block.take(crowded), point.take(crowded)
+            scaled[:, crowded] = part.restored(inner, D[:, crowded], scale[:, crowded])
+            K_scaled[:, crowded] = part.product(scaled[:, crowded])
+            self.products += 1
+        t, accepted, gained = line_search(block, point, scaled, K_scaled)
+        good = accepted & (t >= SHORT)
+        if crowded.size and not good.all():
+            # Scaling samples one by one may spoil the descent, or stop a sample that
+            # is on the wall: then the whole step is shortened.
+            scaled = np.where(good[:, None], scaled, D)
+            K_scaled = np.where(good[:, None], K_scaled, KD)
+            t, accepted, gained = line_search(block, point, scaled, K_scaled)
+        return block.advance(point, scaled, K_scaled, t), t, gained
+
+
+def line_search(
+    block: Dual[PointT], point: PointT, D: Array, KD: Array
+) -> tuple[Array, Array, Array]:
+    """Return step lengths (P,), whether each is accepted, and whether it gains."""
+    slope = block.slope(point, D)
+    downhill = slope < 0
+    t = np.minimum(1.0, WALL * block.largest_step(point, D).min(axis=0))
+    noise = 1e-14 * np.abs(point.value)
+    for _ in range(HALVINGS):
+        change = block.change(point, D, KD, t)
+        fine = downhill & (change <= ARMIJO * t * slope + noise)
+        if np.all(fine | ~downhill):
+            break
+        t = np.where(fine, t, t / 2)
+    t = np.where(fine, t, 0.0)
+    return t, fine, fine & (change < -noise)
