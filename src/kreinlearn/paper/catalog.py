@@ -54,7 +54,7 @@ EXPERIMENTS: dict[str, Experiment] = {
             "table1",
             "Metrics on covariance matrices",
             tuple(metrics.SIZES),
-            tuple(metrics.SPD_METRICS),
+            tuple(metrics.SEARCHED_METRICS),
         ),
         Experiment(
             "table2",

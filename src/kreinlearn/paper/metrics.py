@@ -11,7 +11,7 @@ from kreinlearn.kernels import spd_distances
 from kreinlearn.runs.cells import Cell
 from kreinlearn.runs.records import Record
 
-SPD_METRICS = {
+SEARCHED_METRICS = {
     "Euclidean": "euclid",
     "Log-Euclidean": "log_euclid",
     "Affine-invariant": "affine_invariant",
@@ -56,7 +56,7 @@ def search(cell: Cell) -> Record:
     for spread in SPREADS:
         for _ in range(STACKS):
             X = random_stack(SAMPLES, SIZES[cell.dataset], spread, rng)
-            D = spd_distances(X, metric=SPD_METRICS[cell.method])
+            D = spd_distances(X, metric=SEARCHED_METRICS[cell.method])
             middle = np.median(D[np.triu_indices(len(D), 1)])
             for width in WIDTH_FACTORS:
                 mu = np.linalg.eigvalsh(np.exp(-D / (width**2 * middle)))
