@@ -29,7 +29,7 @@ def quick(monkeypatch, tmp_path):
     """Shorten the demo to one small data set and two methods, in an empty folder."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(demo, "DATA", {"wine": demo.DATA["wine"]})
-    monkeypatch.setattr(demo, "METHODS", ("IKLR", "SVC raw"))
+    monkeypatch.setattr(demo, "SHOWN", ("IKLR", "SVC raw"))
 
 
 def test_demo_prints_a_table_and_writes_a_page(capsys, quick, tmp_path):

@@ -98,9 +98,9 @@ def test_progress_goes_to_stderr(capsys, flowers, monkeypatch):
 
 
 def test_help_names_every_method(capsys):
-    from kreinlearn.methods import CONTENDERS
+    from kreinlearn.methods.table import METHODS
 
     code, out, _ = run(capsys, "compare", "--help")
     text = "".join(out.split())
     assert code == 0 and "Example:  krein compare" in out
-    assert all(name.replace(" ", "") in text for name in CONTENDERS)
+    assert all(name.replace(" ", "") in text for name in METHODS)

@@ -1,7 +1,10 @@
+from collections import Counter
+
 import numpy as np
 import pytest
 from sklearn.datasets import load_iris
-from sklearn.metrics import get_scorer
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import get_scorer, log_loss
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import minmax_scale
@@ -12,19 +15,23 @@ from kreinlearn import (
     KreinLogisticRegressionCV,
     SpectrumRepair,
 )
-from kreinlearn import methods as contenders
 from kreinlearn.kernels import gram
-from kreinlearn.methods import (
-    CONTENDERS,
+from kreinlearn.methods import table
+from kreinlearn.methods.judging import iterations_of, judged, status_of, worst
+from kreinlearn.methods.records import (
     STRENGTHS,
-    Tuned,
-    fit,
-    inner_folds,
-    outcome_fields,
+    Method,
+    exact,
+    one_vs_rest,
+    published,
 )
+from kreinlearn.methods.table import METHODS, fit_method, inner_folds
+from kreinlearn.methods.tuning import WORST_LOG_LOSS, held_out_scores, tune
+from kreinlearn.solvers import PUBLISHED
 from tests.conftest import gram_of_signature
 
-MATRIX = [name for name, each in CONTENDERS.items() if not each.on_samples]
+MATRIX = [name for name, each in METHODS.items() if not each.on_samples]
+PATHS = [name for name, each in METHODS.items() if each.path is not None]
 
 
 @pytest.fixture(scope="module")
@@ -33,34 +40,42 @@ def flowers():
     return gram(minmax_scale(X[::3]), kernel="tl1"), y[::3]
 
 
+@pytest.fixture
+def task(rings):
+    X, y = rings
+    return gram(X[:40]), y[:40], gram(X[40:], X[:40])
+
+
 @pytest.mark.parametrize("name", MATRIX)
 def test_every_method_learns_two_and_three_classes(name, flowers):
     K, y = flowers
     for rows in (y < 2, y >= 0):
         K_some, y_some = K[np.ix_(rows, rows)], y[rows]
-        model = fit(name, K_some, y_some, fold_seed=0, seed=1)
+        fitted = fit_method(name, K_some, y_some, fold_seed=0, seed=1)
+        model = fitted.model
         n_classes = len(np.unique(y_some))
         least = 0.6 if name.endswith("SGD") else 0.8
         assert (model.predict(K_some) == y_some).mean() > least
         has_proba = hasattr(model, "predict_proba")
         assert has_proba != ("SVC" in name or "SVM" in name)
+        assert has_proba == METHODS[name].has_proba
         if has_proba:
             proba = model.predict_proba(K_some)
             assert proba.shape == (len(y_some), n_classes)
             np.testing.assert_allclose(proba.sum(axis=1), 1)
         scores = np.asarray(model.decision_function(K_some))
         assert scores.shape == ((len(y_some),) + (n_classes,) * (n_classes > 2))
-        fields = outcome_fields(model)
+        fields = fitted.fields()
         assert fields["status"] in ("converged", "max_iter", "diverged")
         assert {"lam", "C"} & set(fields["chosen"])
 
 
 def test_the_recommended_one_brings_its_kernels(rings):
     X, y = rings
-    model = fit("KreinCV", X, y, fold_seed=3, seed=0)
+    fitted = fit_method("KreinCV", X, y, fold_seed=3, seed=0)
     alone = KreinLogisticRegressionCV(cv=inner_folds(y, 3)).fit(X, y)
-    np.testing.assert_array_equal(model.predict_proba(X), alone.predict_proba(X))
-    assert outcome_fields(model)["chosen"]["kernel"] == alone.kernel_
+    np.testing.assert_array_equal(fitted.model.predict_proba(X), alone.predict_proba(X))
+    assert fitted.fields()["chosen"]["kernel"] == alone.kernel_
 
 
 @pytest.mark.parametrize(
@@ -79,26 +94,27 @@ def test_tuning_is_that_of_a_grid_search(indefinite, name, last, parameter, scor
     oracle = GridSearchCV(
         pipeline, {step: values}, cv=inner_folds(y, 5), scoring=get_scorer(scoring)
     ).fit(K, y)
-    model = fit(name, K, y, fold_seed=5, seed=0)
-    np.testing.assert_allclose(model.scores_, oracle.cv_results_["mean_test_score"])
-    assert getattr(model.model_, parameter) == oracle.best_params_[step]
+    fitted = fit_method(name, K, y, fold_seed=5, seed=0)
+    expected = oracle.cv_results_["mean_test_score"]
+    np.testing.assert_allclose(fitted.choice.scores[0], expected)
+    assert fitted.choice.value == oracle.best_params_[step]
     new = K[:7]
     np.testing.assert_allclose(
-        model.decision_function(new), oracle.decision_function(new), rtol=1e-6
+        fitted.model.decision_function(new), oracle.decision_function(new), rtol=1e-6
     )
 
 
 def test_all_are_tuned_on_the_same_folds(monkeypatch, indefinite):
     seen = []
-    original = contenders.inner_folds
+    original = table.inner_folds
     monkeypatch.setattr(
-        contenders,
+        table,
         "inner_folds",
         lambda y, seed: seen.append(original(y, seed)) or seen[-1],
     )
     K, y = indefinite
     for name in ("IKLR", "SVC raw", "CCICP-GD"):
-        fit(name, K, y, fold_seed=11, seed=0)
+        fit_method(name, K, y, fold_seed=11, seed=0)
     for folds in seen[1:]:
         for one, other in zip(folds, seen[0], strict=True):
             np.testing.assert_array_equal(one[1], other[1])
@@ -112,15 +128,185 @@ def test_rare_classes_get_fewer_inner_folds():
 def test_divergence_is_recorded_and_never_preferred():
     K = gram_of_signature(30, 10, scale=50.0)
     y = np.where(K[0] > np.median(K[0]), 1, 0)
-    model = fit("CCICP-GD", K, y, fold_seed=0, seed=0)  # warnings are errors here
-    ended = outcome_fields(model)["cv"]
+    fitted = fit_method("CCICP-GD", K, y, fold_seed=0, seed=0)  # warnings are errors
+    ended = fitted.fields()["cv"]
     assert ended["diverged"] > 0 and sum(ended.values()) == 5 * len(STRENGTHS)
-    lost = np.isclose(model.scores_, -contenders.WORST_LOG_LOSS)
-    assert lost.any() and (lost.all() or not lost[model.scores_.argmax()])
+    scores = fitted.choice.scores[0]
+    lost = np.isclose(scores, -WORST_LOG_LOSS)
+    assert lost.any() and (lost.all() or not lost[scores.argmax()])
 
 
-def test_ties_go_to_the_strongest():
+def test_a_method_is_added_as_one_record(monkeypatch, flowers):
+    """Similarities as features: what a matrix is good for without any theory."""
+    K, y = flowers
+    method = Method(
+        "rows as features",
+        lambda value, seed: LogisticRegression(C=value),
+        "C",
+        "multinomial",
+    )
+    monkeypatch.setitem(METHODS, method.name, method)
+    fitted = fit_method(method.name, K, y, fold_seed=0, seed=0)
+    folds, values = inner_folds(y, 0), method.values(len(y))
+    choice = tune(method, [K], y, folds, values, seed=0)
+    expected = [
+        -log_loss(
+            y[test], LogisticRegression(C=C).fit(A, y[train]).predict_proba(B)
+        )
+        for C in values
+        for train, test in folds
+        for A, B in [(K[np.ix_(train, train)], K[np.ix_(test, train)])]
+    ]
+    expected = np.reshape(expected, (len(values), len(folds))).mean(axis=1)
+    np.testing.assert_allclose(choice.scores[0], expected)
+    assert fitted.fields()["chosen"] == {"C": values[expected.argmax()]}
+    assert judged(fitted.model, K, y)["acc"] > 0.9
+
+
+@pytest.mark.parametrize("name", [name for name in PATHS if "SGD" not in name])
+@pytest.mark.filterwarnings("ignore::kreinlearn.exceptions.ConvergenceWarning")
+def test_path_and_estimators_end_at_the_same_solution(task, name):
+    method, values = METHODS[name], [0.01, 0.1, 1.0]
+    K, y, K_new = task
+    fits = method.path(K, y, K_new, values, 0)
+    for value, (scores, status) in zip(values, fits, strict=True):
+        model = method.build(value, 0).fit(K, y)
+        assert status == status_of(model)
+        # Both stop at a residual of 1e-6; scores are of order one.
+        expected = model.decision_function(K_new)
+        np.testing.assert_allclose(scores[:, 0], expected, atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    "method",
+    [
+        METHODS["IKLR krein"],
+        METHODS["clip + KLR"],
+        one_vs_rest(METHODS["IKLR krein"]),
+        one_vs_rest(METHODS["flip + KLR"]),
+        one_vs_rest(METHODS["SVC raw"]),
+    ],
+    ids=lambda method: method.name,
+)
+def test_path_and_estimators_agree_on_three_classes(flowers, method):
+    K, y = flowers
+    train, test = np.arange(50) % 3 > 0, np.arange(50) % 3 == 0
+    K, K_new = K[np.ix_(train, train)], K[np.ix_(test, train)]
+    fits = method.path(K, y[train] + 4, K_new, [0.1, 1.0], 0)
+    for value, (scores, status) in zip([0.1, 1.0], fits, strict=True):
+        model = method.build(value, 0).fit(K, y[train] + 4)
+        assert scores.shape == (17, 3)
+        assert status == status_of(model) == "converged"
+        predicted = np.unique(y + 4)[scores.argmax(axis=1)]
+        np.testing.assert_array_equal(predicted, model.predict(K_new))
+
+
+def test_stochastic_paths_repeat_with_their_seed_and_do_not_depend_on_the_grid(task):
+    method, values = METHODS["CCICP-SGD"], [0.01, 0.1, 1.0]
+    first = method.path(*task, values, 3)
+    again = method.path(*task, values[1:], 3)
+    other = method.path(*task, values, 4)
+    np.testing.assert_array_equal(first[1][0], again[0][0])
+    assert not np.array_equal(first[1][0], other[1][0])
+
+
+def test_a_search_solves_the_same_problems_more_loosely(task):
+    one = exact("one").path(*task, [1.0, 0.1, 0.01], 0)
+    two = exact("two", searching=True).path(*task, [1.0, 0.1, 0.01], 0)
+    for (scores, _), (others, _) in zip(one, two, strict=True):
+        np.testing.assert_allclose(others, scores, atol=1e-2)
+        assert not np.array_equal(others, scores)
+
+
+def scripted(parameter, shares):
+    """Return a method that is right on a prescribed share of the new samples."""
+
+    def path(K, y, K_new, values, seed):
+        truth = K_new[:, 0]  # the test hides the labels there
+        found = []
+        for value in values:
+            share, status = shares[value], "converged"
+            if isinstance(share, str):
+                share, status = 1.0, share
+            wrong = np.arange(len(truth)) >= round(share * len(truth))
+            found.append((np.where(wrong, -truth, truth)[:, None], status))
+        return found
+
+    return Method("scripted", None, parameter, path=path)
+
+
+def chosen(parameter, shares, matrices=1):
+    y = np.tile([1, -1], 25)
+    K = np.repeat(y[:, None], len(y), axis=1).astype(float)
+    method, values = scripted(parameter, shares), sorted(shares)
+    return tune(method, [K] * matrices, y, inner_folds(y, 0), values, seed=1)
+
+
+def test_the_best_value_wins():
+    choice = chosen("lam", {0.1: 0.6, 1.0: 0.8, 10.0: 0.4})
+    assert choice.value == 1.0
+    assert choice.scores == pytest.approx(np.array([[0.6, 0.8, 0.4]]))
+    assert choice.statuses == Counter(converged=15) and choice.rows == 50
+
+
+@pytest.mark.parametrize(("parameter", "value"), [("lam", 10.0), ("C", 0.1)])
+def test_ties_go_to_more_regularization_and_the_first_matrix(parameter, value):
+    choice = chosen(parameter, {0.1: 0.8, 1.0: 0.8, 10.0: 0.8}, matrices=2)
+    assert (choice.value, choice.setting) == (value, 0)
+
+
+def test_diverged_fits_count_as_wrong():
+    choice = chosen("lam", {0.1: 0.2, 1.0: "diverged", 10.0: "nonfinite"})
+    assert choice.value == 0.1
+    assert choice.statuses == Counter(converged=5, diverged=5, nonfinite=5)
+
+
+def test_ties_of_estimators_go_to_the_strongest():
     K, y = np.eye(20), np.arange(20) % 2
-    values = [1 / s for s in STRENGTHS]
-    model = Tuned(SVC(kernel="precomputed"), "C", values, inner_folds(y, 0)).fit(K, y)
-    assert model.model_.C == 0.01
+    assert fit_method("SVC raw", K, y, fold_seed=0, seed=0).choice.value == 0.01
+
+
+def test_folds_that_miss_a_class():
+    y = np.array([1] + [-1] * 14)
+    X = np.linspace(0, 1, 15)
+    K = np.maximum(1 - np.abs(X[:, None] - X), 0)
+    folds = [(np.arange(3 * k), np.arange(3 * k, 3 * k + 3)) for k in (1, 2, 3, 4)]
+    folds.append((np.arange(3, 15), np.arange(3)))
+    method = METHODS["IKLR krein"]
+    scores, statuses = held_out_scores(method, K, y, folds, [0.1, 1.0], 0)
+    assert [len(each) for each in statuses] == [2, 2, 2, 2, 0]
+    assert (scores[:, :3] == -np.inf).all() and np.isfinite(scores[:, 3:]).all()
+    choice = tune(method, [K], y, folds, [0.1, 1.0], seed=0, score="accuracy")
+    assert sum(choice.statuses.values()) == 4 * 2
+    assert 0.9 <= choice.scores.max() <= 1
+    three = np.repeat([0, 1, 2], 5)
+    fold = [(np.arange(10), np.arange(10, 15)), (np.arange(5, 15), np.arange(5))]
+    scores, _ = held_out_scores(method, K, three, fold, [1.0], 0)
+    assert (scores[0, 10:, 2] == -np.inf).all() and (scores[0, :5, 0] == -np.inf).all()
+
+
+def test_cross_validation_of_several_matrices(flowers):
+    K, y = flowers
+    method, folds = METHODS["IKLR krein"], inner_folds(y, 0)
+    values = [0.001, 0.01, 0.1]
+    choice = tune(method, [K, np.eye(50)], y, folds, values, seed=0, score="accuracy")
+    assert choice.setting == 0
+    assert choice.scores[0].max() > 0.8 and choice.scores[1].max() < 0.5
+
+
+def test_the_worst_ending_counts(flowers):
+    assert worst(["converged", "diverged", "max_iter"]) == "diverged"
+    K, y = flowers
+    method = published("gd", PUBLISHED["ccicp-gd"])
+    [(_, status)] = method.path(100 * K, y, K, [10.0], 0)
+    assert status == "diverged"
+
+
+def test_status_and_iterations_of_pipelines_and_of_scikit_learn(task):
+    K, y, _ = task
+    pipeline = METHODS["clip + KLR"].build(0.1, 0).fit(K, y)
+    assert status_of(pipeline) == "converged"
+    assert iterations_of(pipeline) == pipeline[-1].n_iter_
+    svc = METHODS["SVC raw"].build(1.0, 0).fit(K, y)
+    assert status_of(svc) == "converged"
+    assert iterations_of(svc) > 0

@@ -1,8 +1,9 @@
 import pytest
 
-from kreinlearn import paper as experiments
-from kreinlearn.paper import EXPERIMENTS, read, run_experiment
-from kreinlearn.paper.catalog import cost
+from kreinlearn.paper import EXPERIMENTS, run_experiment
+from kreinlearn.paper import run as module
+from kreinlearn.paper.run import cost
+from kreinlearn.runs.records import read
 
 
 def test_sizes_of_the_grids():
@@ -81,19 +82,20 @@ def test_retry_runs_failures_again(tmp_path, monkeypatch):
             status = "timeout" if number == 1 else "converged"
             store.append(record_of(cell, {"status": status}))
     asked = []
-    monkeypatch.setattr(experiments, "_check_data", lambda *args: None)
+    monkeypatch.setattr(module, "_check_data", lambda *args: None)
 
     def stand_in(cells, path, work, **settings):
         done = {record["key"] for record in read(path)}
         asked.append([cell.key for cell in cells if cell.key not in done])
         assert settings["jobs"] == 1  # seconds matter: one at a time
 
-    monkeypatch.setattr(experiments, "run", stand_in)
+    monkeypatch.setattr(module, "run", stand_in)
     run_experiment("fig3", out=tmp_path, runs=1)
     run_experiment("fig3", out=tmp_path, runs=1, retry=True)
     assert asked == [[], [cells[1].key]]
 
 
+@pytest.mark.slow
 def test_real_data(data_home, tmp_path, monkeypatch):
     from dataclasses import replace
 

@@ -15,10 +15,10 @@ def test_shapes():
     assert all(
         tuple(row) == published.TABLE3_METHODS for row in published.TABLE3.values()
     )
-    assert {stored_name(name) for name in published.SMALL} | set(
-        published.LARGE
+    assert {stored_name(name) for name in published.TABLE3_DATA} | set(
+        published.TABLE4_DATA
     ) == set(published.TABLE2)
-    assert tuple(published.TABLE4) == tuple(published.TABLE7) == published.LARGE
+    assert tuple(published.TABLE4) == tuple(published.TABLE7) == published.TABLE4_DATA
 
 
 def test_spot_checks():
@@ -41,7 +41,7 @@ def test_means_without_parkinsons(method, mean):
 
 
 def test_table7_repeats_table4_but_for_one_number():
-    for name in published.LARGE:
+    for name in published.TABLE4_DATA:
         four, seven = (
             published.TABLE4[name]["CCICP-SGD"],
             published.TABLE7[name]["CCICP-SGD"],
@@ -59,7 +59,7 @@ def test_table7_repeats_table4_but_for_one_number():
 
 def test_notes_point_at_something():
     names = {f"table{number}" for number in range(1, 8)} | {"fig1", "fig2", "fig3"}
-    rows = set(published.TABLE2) | set(published.SMALL) | {"Stein"}
+    rows = set(published.TABLE2) | set(published.TABLE3_DATA) | {"Stein"}
     rows |= {*published.TABLE5, *published.TABLE5_OURS}
     columns = {*published.TABLE3_METHODS, *published.OURS, *published.TABLE7_METHODS}
     for note in NOTES:

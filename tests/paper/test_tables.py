@@ -90,7 +90,7 @@ def test_table3_means_with_and_without_the_doubtful_row(stored):
     ]
     per_set = [
         np.mean([r["acc"] for r in records if (r["data"], r["method"]) == (d, "KSVM")])
-        for d in published.SMALL
+        for d in published.TABLE3_DATA
         if d != "parkinsons"
     ]
     column = [c.text for c in theirs.columns].index("KSVM")
@@ -187,7 +187,7 @@ def test_markdown_marks_best_and_notes():
     rows = [[Entry("parkinsons", marks=mark), Entry("0.9", 0.9, "1.0, −0.1", True)]]
     text = markdown(Table("T", "C.", (Entry("data"), Entry("m")), rows), notes)
     assert f"| parkinsons<sup>{mark[0]}</sup> | **0.9**<br>1.0, −0.1 |" in text
-    assert f"<sup>{mark[0]}</sup> The printed 1.000 is out of reach" in text
+    assert f"<sup>{mark[0]}</sup> No method here reaches the printed 1.000" in text
 
 
 def test_marks_belong_to_exactly_one_place():

@@ -29,7 +29,7 @@ def demo(out: str, force: bool, as_json: bool) -> None:
     table and writes report.html with spectra, convergence and curves.
     """
     from kreinlearn._files import check_free, replace
-    from kreinlearn.comparison.demo import DATA, METHODS, findings, line, outcomes
+    from kreinlearn.comparison.demo import DATA, SHOWN, findings, line, outcomes
     from kreinlearn.comparison.page import comparison_page
     from kreinlearn.runs.progress import counter
 
@@ -51,7 +51,7 @@ def demo(out: str, force: bool, as_json: bool) -> None:
                 click.echo(json.dumps(shown))
             text = f"{shown['data']}: {shown['method']} {shown['accuracy']:.3f}"
             done = f"{text} in {shown['seconds']:.1f} s"
-            tell(len(records), len(DATA) * len(METHODS), done, share)
+            tell(len(records), len(DATA) * len(SHOWN), done, share)
     replace(page, comparison_page(findings(records)).encode())
     if as_json:
         return

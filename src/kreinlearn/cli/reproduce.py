@@ -3,6 +3,7 @@
 import csv
 import json
 import sys
+from importlib.util import find_spec
 
 import click
 
@@ -35,8 +36,11 @@ def reproduce(
     Each result is written as it is found: the same command again continues where this
     one stopped, or, if nothing is missing, only writes the pages again.
     """
+    if find_spec("kreinlearn.paper") is None:
+        raise click.ClickException(
+            "The reproduction of the paper is not part of this build."
+        )
     from kreinlearn import paper
-    from kreinlearn.paper.page import write
     from kreinlearn.runs.progress import watcher
 
     for each in paper.EXPERIMENTS if name == "all" else [name]:
@@ -52,7 +56,7 @@ def reproduce(
                 retry=retry,
                 progress=progress,
             )
-        written = write(each, records, out)
+        written = paper.write(each, records, out)
         by_kind = {path.suffix: path for path in written}
         if as_json:
             with by_kind[".csv"].open(encoding="utf-8", newline="") as numbers:

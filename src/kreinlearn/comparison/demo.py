@@ -12,7 +12,7 @@ from kreinlearn._typing import Array
 from kreinlearn.comparison.fold import OWN, Job, outcome
 from kreinlearn.comparison.summary import summarize
 from kreinlearn.datasets import make_monks
-from kreinlearn.methods import CONTENDERS
+from kreinlearn.methods.table import METHODS
 from kreinlearn.runs.cells import Cell
 from kreinlearn.runs.records import Record, record_of
 from kreinlearn.runs.runner import surroundings
@@ -26,7 +26,7 @@ DATA: dict[str, Callable[[], tuple[Array, Array]]] = {
     "cancer": lambda: load_breast_cancer(return_X_y=True),
 }
 """Data that come with this package or with scikit-learn."""
-METHODS: tuple[str, ...] = (
+SHOWN: tuple[str, ...] = (
     "KreinCV",
     "IKLR",
     "SVC raw",
@@ -34,7 +34,7 @@ METHODS: tuple[str, ...] = (
     "SVC flip",
     "KSVM",
 )
-"""Names of contenders."""
+"""Names of the methods that are shown."""
 TITLE = "One similarity, every way to learn with it"
 SENTENCES = (
     "The truncated L1 distance tells how alike two samples are, but it is no kernel: "
@@ -87,7 +87,7 @@ def outcomes() -> Iterator[tuple[Record, float]]:
     share : float
         Of the work that is done, roughly.
     """
-    work = len(DATA) * sum(CONTENDERS[method].weight for method in METHODS)
+    work = len(DATA) * sum(METHODS[method].weight for method in SHOWN)
     done = 0.0
     for data in DATA:
         report = describe(job(data).matrices(0, 0, KERNEL)[0])
@@ -96,11 +96,11 @@ def outcomes() -> Iterator[tuple[Record, float]]:
             "mu": [report["mu_min"], report["mu_max"]],
             "neg": report["negative_share"],
         }
-        for method in METHODS:
-            kernel = OWN if CONTENDERS[method].on_samples else KERNEL
+        for method in SHOWN:
+            kernel = OWN if METHODS[method].on_samples else KERNEL
             cell = Cell("demo", data, method, 0, (("kernel", kernel), ("fold", 0)))
             found = outcome(job(data), cell) | spectrum
-            done += CONTENDERS[method].weight
+            done += METHODS[method].weight
             yield record_of(cell, found, **surroundings()), done / work
 
 

@@ -9,14 +9,15 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.metrics import balanced_accuracy_score, log_loss, roc_auc_score
+from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import RepeatedStratifiedKFold
 from sklearn.preprocessing import MinMaxScaler
 
 from kreinlearn._typing import Array
 from kreinlearn.kernels import KERNELS, gram
-from kreinlearn.methods import CONTENDERS, fit, outcome_fields
-from kreinlearn.paper.methods import timed
+from kreinlearn.methods.judging import judged, timed
+from kreinlearn.methods.table import METHODS, fit_method
+from kreinlearn.methods.tuning import WORST_LOG_LOSS
 from kreinlearn.runs.cells import Cell
 
 PRECOMPUTED = "precomputed"
@@ -172,55 +173,24 @@ def outcome(job: Job, cell: Cell) -> dict[str, Any]:
     """
     fold, kernel = int(cell.setting("fold")), str(cell.setting("kernel"))
     train, test = job.splits[cell.run, fold]
-    if CONTENDERS[cell.method].on_samples:
+    if METHODS[cell.method].on_samples:
         X_train, X_test = job.features(cell.run, fold)
     else:
         X_train, X_test = job.matrices(cell.run, fold, kernel)
-    model, fit_s = timed(
-        fit,
+    fitted, fit_s = timed(
+        fit_method,
         cell.method,
         X_train,
         job.y[train],
         fold_seed=cell.half_seed,
         seed=cell.seed,
     )
-    fields = outcome_fields(model)
-    fields |= {"fit_s": fit_s, "n": len(train)}
-    return fields | judged(model, X_test, job.y[test])
-
-
-def judged(model: Any, X: Array, truth: Array) -> dict[str, Any]:
-    """Judge a fitted model on held-out rows.
-
-    Parameters
-    ----------
-    model : estimator
-        Fitted to classes 0, 1 and so on.
-    X : ndarray
-        Held-out samples as the model takes them.
-    truth : ndarray of shape (k,)
-        Their classes, each of which occurs.
-
-    Returns
-    -------
-    dict
-        Fields of a record, with the predictions: probabilities if there are any, else
-        scores; of the second class alone if there are two.
-    """
-    predicted = model.predict(X)
-    has_proba = hasattr(model, "predict_proba")
-    given = model.predict_proba(X) if has_proba else model.decision_function(X)
-    fields = {
-        "acc": float((predicted == truth).mean()),
-        "bacc": float(balanced_accuracy_score(truth, predicted)),
-        "truth": truth,
-    }
-    if has_proba:
-        fields["ll"] = float(log_loss(truth, given, labels=np.arange(given.shape[1])))
-        given = given[:, 1] if given.shape[1] == 2 else given
-    fields["auc"] = _auc(truth, given)
-    fields["proba" if has_proba else "score"] = given
-    return fields
+    fields = fitted.fields() | {"fit_s": fit_s, "n": len(train)}
+    truth = job.y[test]
+    fields |= judged(fitted.model, X_test, truth, most_loss=WORST_LOG_LOSS)
+    del fields["pred_s"]
+    given = fields["proba"] if "proba" in fields else fields["score"]
+    return fields | {"auc": _auc(truth, given)}
 
 
 def _auc(truth: Array, given: Array) -> float:

@@ -15,7 +15,7 @@ from kreinlearn._typing import Array
 from kreinlearn._validation import check_choice, check_count, check_matrix
 from kreinlearn.comparison.fold import OWN, PRECOMPUTED, Job, stratified
 from kreinlearn.kernels import KERNELS
-from kreinlearn.methods import CONTENDERS
+from kreinlearn.methods.table import METHODS
 from kreinlearn.runs.cells import Cell
 from kreinlearn.runs.runner import processors
 
@@ -87,7 +87,7 @@ def plan(
     kernels : sequence of str
         Names of kernels; without meaning for similarities.
     methods : sequence of str, optional
-        Names in `CONTENDERS`; all that apply by default.
+        Names in `METHODS`; all that apply by default.
     folds, repeats : int
         Folds of a cross-validation, at least two, and how often it is repeated.
     seed : int
@@ -137,7 +137,7 @@ def plan(
         Cell("compare", mark, method, run_, (("kernel", kernel), ("fold", fold)))
         for run_, fold in splits
         for method in wanted
-        for kernel in ([OWN] if CONTENDERS[method].on_samples else kernels)
+        for kernel in ([OWN] if METHODS[method].on_samples else kernels)
     ]
     processes = min(processes, len(cells))
     needed = _bytes(n_train, processes)
@@ -159,17 +159,17 @@ def weight(cell: Cell) -> float:
     float
         In seconds, if there were 1000 training rows.
     """
-    return CONTENDERS[cell.method].weight
+    return METHODS[cell.method].weight
 
 
 def _methods(methods: Sequence[str] | None, is_gram: bool) -> tuple[str, ...]:
     fitting = [
-        name for name, each in CONTENDERS.items() if not (is_gram and each.on_samples)
+        name for name, each in METHODS.items() if not (is_gram and each.on_samples)
     ]
     if methods is None:
         return tuple(fitting)
     for name in methods:
-        if name in CONTENDERS and name not in fitting:
+        if name in METHODS and name not in fitting:
             raise ValueError(
                 f"{name!r} brings kernels of its own and needs samples, got a matrix "
                 "of similarities; use 'IKLR'."

@@ -2,31 +2,48 @@
 
 Logistic regression learns from the matrix as it is, from its repairs, and from its
 negative part alone, on the same folds. The similarities among the training samples of
-a fold are repaired, and extended to the held-out samples as `SpectrumRepair` does.
+a fold are repaired, and the repair is extended to the held-out samples.
 
-Letters: ``K`` (n, n) symmetric; ``columns`` (n, k) targets, 0 or 1; S settings of lam
-and norm; ``logs`` (n, C) log-probabilities of C classes; B permutations.
+Letters: ``K`` (n, n) symmetric; S settings of lam and norm; ``logs`` (n, C)
+log-probabilities of C classes.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from kreinlearn._typing import Array
-from kreinlearn.crossval import N_LAMS, SEARCH_TOL, Fold, held_out
+from kreinlearn.crossval import N_LAMS, Fold
 from kreinlearn.losses import link_of, log_probabilities
-from kreinlearn.operators import Dense, few_threads
-from kreinlearn.solvers.newton import DualNewton
-from kreinlearn.spectrum.decompose import Spectrum, decompose
-
-WAYS = ("as it is", "clip", "flip", "negative part alone")
-"""What is learned from, in the order of the tables."""
-MAX_ITER = 100
-"""Newton steps of a fit, as in the estimators."""
+from kreinlearn.methods.records import Method, exact
+from kreinlearn.methods.tuning import WORST_LOG_LOSS, held_out_scores
+from kreinlearn.spectrum.decompose import decompose
 
 Tell = Callable[[int, int], object]
 """Told how many folds are done, and of how many."""
+
+_AS_IT_IS = exact("as it is", searching=True)
+
+
+def _path_of_negative(
+    K: Array, y: Array, K_new: Array, values: Sequence[float], seed: int
+) -> list[tuple[Array, str]]:
+    """Learn from -K on its negative eigenvectors, extended to new samples."""
+    part = decompose(K).negative()
+    directions = part.vectors / np.sqrt(-part.values)
+    features, new = K @ directions, K_new @ directions
+    assert _AS_IT_IS.path is not None
+    return _AS_IT_IS.path(features @ features.T, y, new @ features.T, values, seed)
+
+
+WAYS: dict[str, Method] = {
+    "as it is": _AS_IT_IS,
+    "clip": exact("clip", repair="clip", searching=True),
+    "flip": exact("flip", repair="flip", searching=True),
+    "negative part alone": replace(_AS_IT_IS, path=_path_of_negative),
+}
+"""What is learned from, in the order of the tables."""
 
 
 @dataclass(frozen=True)
@@ -53,13 +70,8 @@ class HeldOut:
         """Return accuracy and log-loss."""
         right = self.logs.argmax(axis=1) == self.index
         # An impossible event would outweigh everything, as in scikit-learn's log-loss.
-        return {
-            "accuracy": float(right.mean()),
-            "log_loss": float(-np.maximum(self.own, _FLOOR).mean()),
-        }
-
-
-_FLOOR = float(np.log(np.finfo(float).eps))
+        losses = np.minimum(-self.own, WORST_LOG_LOSS)
+        return {"accuracy": float(right.mean()), "log_loss": float(losses.mean())}
 
 
 def predictions(
@@ -90,70 +102,35 @@ def predictions(
     from K is the same as learning from the flipped matrix, extended exactly.
     """
     n, n_classes = len(K), int(index.max()) + 1
-    onehot = (index[:, None] == np.arange(n_classes)).astype(float)
-    columns = onehot[:, 1:] if n_classes == 2 else onehot
     # Values of lam in units of K, which may have any scale.
-    lams = np.array(N_LAMS) * float(np.abs(np.linalg.eigvalsh(K)).mean()) / n
-    found = {way: np.empty((len(lams), n, columns.shape[1])) for way in WAYS}
-    for done, (train, held) in enumerate(folds, start=1):
-        weights = np.zeros((n, 1))
-        weights[train] = 1.0 / len(train)
+    unit = float(np.abs(np.linalg.eigvalsh(K)).mean())
+    lams = [each * unit / n for each in N_LAMS]
+    shape = (len(lams), n, 1 if n_classes == 2 else n_classes)
+    found = {way: np.empty(shape) for way in WAYS}
+    for done, fold in enumerate(folds, start=1):
+        held = fold[1]
         with few_threads(n):
-            for way, matrix in _matrices(K, train).items():
-                block = held_out(
-                    ["krein"],
-                    Dense(matrix),
-                    columns,
-                    weights,
-                    lams,
-                    [(train, held)],
-                    solver=DualNewton(MAX_ITER),
-                    multinomial=n_classes > 2,
-                    fit_intercept=True,
-                    tol=SEARCH_TOL,
-                )
-                found[way][:, held] = block[0].scores[0]
+            for way, method in WAYS.items():
+                scores, _ = held_out_scores(method, K, index, [fold], lams, seed=0)
+                found[way][:, held] = scores[:, held]
         if progress is not None:
             progress(done, len(folds))
     found["as it is"] = np.concatenate([found["as it is"], found["flip"]])
-    link = link_of(n_classes, n_classes > 2)
+    link = link_of(n_classes, multinomial=True)
     return {
-        way: _chosen(
+        way: _best_elsewhere(
             np.stack([log_probabilities(each, link) for each in scores]), index, folds
         )
         for way, scores in found.items()
     }
 
 
-def _matrices(K: Array, train: Array) -> dict[str, Array]:
-    """Return K, and what is made of it with the eigenvectors of training samples.
-
-    A repair that extends exactly is a change of features: the similarities of any
-    sample with the training samples, times an eigenvector, over the root of the
-    modulus of its eigenvalue.
-    """
-    spectrum = decompose(K[np.ix_(train, train)])
-    parts = spectrum.positive(), spectrum.negative()
-    made = [_extended(K[:, train], part) for part in parts]
-    return dict(zip(WAYS, (K, made[0], made[0] + made[1], made[1]), strict=True))
-
-
-def _extended(rows: Array, part: Spectrum) -> Array:
-    features = rows @ (part.vectors / np.sqrt(np.abs(part.values)))
-    return np.asarray(features @ features.T)
-
-
-def _chosen(logs: Array, index: Array, folds: Sequence[Fold]) -> HeldOut:
+def _best_elsewhere(logs: Array, index: Array, folds: Sequence[Fold]) -> HeldOut:
     """Return the predictions of each fold by the setting best on the other folds.
 
-    Parameters
-    ----------
-    logs : ndarray of shape (S, n, C)
-        Log-probabilities of held-out samples by every setting.
-    index, folds
-        See `predictions`.
+    ``logs`` of shape (S, n, C) holds the log-probabilities by every setting.
     """
-    own = np.maximum(logs[:, np.arange(len(index)), index], _FLOOR)
+    own = np.maximum(logs[:, np.arange(len(index)), index], -WORST_LOG_LOSS)
     sums = np.stack([own[:, held].sum(axis=1) for _, held in folds], axis=1)
     best = (sums.sum(axis=1, keepdims=True) - sums).argmax(axis=0)
     picked = np.empty(logs.shape[1:])

@@ -1,9 +1,9 @@
 """How indefinite a similarity is, and whether its negative part is worth keeping."""
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.model_selection import StratifiedKFold
 
 from kreinlearn._typing import Array
@@ -11,10 +11,11 @@ from kreinlearn._validation import ALMOST, check_count, check_matrix
 from kreinlearn.inspection import wording
 from kreinlearn.inspection.evidence import Tell, exchanged, predictions
 from kreinlearn.inspection.permutation import conditional
+from kreinlearn.inspection.wording import LEVEL, MATTERS, ROUNDED, Inspection
 from kreinlearn.runs.runner import surroundings
 from kreinlearn.spectrum import describe
 
-FOLDS = 5
+MOST_FOLDS = 5
 """Folds of the cross-validation, or fewer if a class has fewer samples."""
 RAREST = 3
 """Classes with fewer samples are left out of the comparison."""
@@ -24,26 +25,24 @@ LEARNED = 500
 """Most samples to learn from; more would take minutes and change little."""
 LARGEST = 2000
 """Most samples whose spectrum is computed, which takes n^3 operations."""
-BETTER = "log-likelihood a sample, as it is less clipped"
-BEYOND = "squared error a sample, clipped less as it is"
-WORSE = "log-likelihood a sample, clipped less as it is"
-LEVEL = 0.05
-"""Largest p-value that is called significant."""
+BETTER = "gain in log-likelihood per sample if the negative part is kept"
+BEYOND = "drop in squared error per sample if the negative part is kept"
+WORSE = "gain in log-likelihood per sample if the negative part is clipped"
 
 
 def inspect(
-    K: Any,
-    y: Any = None,
+    K: ArrayLike,
+    y: ArrayLike | None = None,
     *,
     permutations: int = 1000,
     seed: int = 0,
     progress: Tell | None = None,
     source: str | None = None,
     kernel: str = "precomputed",
-    params: Mapping[str, Any] | None = None,
+    params: Mapping[str, float] | None = None,
     n_given: int | None = None,
     command: str | None = None,
-) -> dict[str, Any]:
+) -> Inspection:
     """Tell how indefinite a similarity is, and what to do about it.
 
     Parameters
@@ -106,28 +105,37 @@ def inspect(
     ([3, 2, 35], 'unknown')
     """
     count = check_count("permutations", permutations)
-    K, y = _checked(K, y)
-    n_given = n_given or len(K)
-    rows = sampled(y, len(K), LARGEST, seed)
-    K, y = K[np.ix_(rows, rows)], None if y is None else y[rows]
-    found: dict[str, Any] = {
+    matrix, _ = check_matrix(K, "Similarities", symmetric="any", dtype=float)
+    labels = None if y is None else np.asarray(y)
+    if labels is not None and labels.shape != (len(matrix),):
+        raise ValueError(
+            f"'y' must have shape ({len(matrix)},), one label for each row of K, got "
+            f"shape {labels.shape}."
+        )
+    n_given = n_given or len(matrix)
+    rows = sampled(labels, len(matrix), LARGEST, seed)
+    matrix = matrix[np.ix_(rows, rows)]
+    labels = None if labels is None else labels[rows]
+    found: Inspection = {
         "kind": "inspection",
         "source": source or "K",
         "kernel": kernel,
         "params": dict(params or {}),
-        "n": len(K),
+        "n": len(matrix),
         "n_given": n_given,
-        "classes": None if y is None else np.unique(y).tolist(),
-        **_spectrum(K),
+        "classes": None if labels is None else np.unique(labels).tolist(),
+        **_measured(matrix),
     }
     if len(found["classes"] or ()) > 2:  # the multinomial model needs twice that
         found["unique_lam"] *= 2
-    K = (K + K.T) / 2
-    found["matrix"] = _kind(K, found["negative_share"])
+    matrix = (matrix + matrix.T) / 2
+    found["matrix"] = _kind(matrix, found["negative_share"])
     found["value"], why = None, "no labels were given"
-    if found["matrix"] == "indefinite" and y is not None:
-        found["value"], why = _value(K, y, count, seed, progress)
-    found["recommendation"] = _recommendation(found)
+    if found["matrix"] == "indefinite" and labels is not None:
+        found["value"], why = _value(matrix, labels, count, seed, progress)
+    found["recommendation"] = "either"
+    if found["matrix"] == "indefinite":
+        found["recommendation"] = (found["value"] or {"what": "unknown"})["what"]
     found["sentences"] = wording.sentences(found, why, command)
     found["versions"] = surroundings()["ver"]
     return found
@@ -168,24 +176,9 @@ def sampled(y: Array | None, n: int, most: int, seed: int = 0) -> Array:
     return np.sort(order[:most])
 
 
-def _checked(K: Any, y: Any) -> tuple[Array, Array | None]:
-    """Return a square matrix of finite numbers and its labels, or raise."""
-    K, _ = check_matrix(K, "A matrix of similarities", symmetric="any", dtype=float)
-    if y is None:
-        return K, None
-    y = np.asarray(y)
-    if y.shape != (len(K),):
-        raise ValueError(
-            f"'y' must have shape ({len(K)},), one label for each row of K, got shape "
-            f"{y.shape}."
-        )
-    return K, y
-
-
-def _spectrum(K: Array) -> dict[str, Any]:
+def _measured(K: Array) -> Inspection:
     """Return the numbers about the eigenvalues and the symmetry of a matrix."""
-    report: dict[str, Any] = describe(K)
-    mu = np.linalg.eigvalsh((K + K.T) / 2)[::-1]
+    report: Inspection = describe(K)
     size = float(np.linalg.norm(K))
     return {
         "asymmetry": {
@@ -196,7 +189,7 @@ def _spectrum(K: Array) -> dict[str, Any]:
         "signature": list(report["signature"]),
         "mu_min": report["mu_min"],
         "mu_max": report["mu_max"],
-        "eigenvalues": mu.tolist(),
+        "eigenvalues": np.linalg.eigvalsh((K + K.T) / 2)[::-1].tolist(),
         "negative_share": report["negative_share"],
         "unique_lam": report["lam_unique"],
     }
@@ -213,12 +206,12 @@ def _kind(K: Array, negative_share: float) -> str:
         return "constant"
     if len(K) > 2 and off < ALMOST * diagonal:
         return "diagonal"
-    return "semidefinite" if negative_share < wording.ROUNDING else "indefinite"
+    return "semidefinite" if negative_share < ROUNDED else "indefinite"
 
 
 def _value(
     K: Array, y: Array, count: int, seed: int, progress: Tell | None
-) -> tuple[dict[str, Any] | None, str]:
+) -> tuple[Inspection | None, str]:
     """Return what the negative part is worth, or None and why that is not known."""
     classes, sizes = np.unique(y, return_counts=True)
     frequent = classes[sizes >= RAREST]
@@ -229,59 +222,44 @@ def _value(
         )
     rows = np.flatnonzero(np.isin(y, frequent))
     if len(rows) < FEWEST:
-        return None, (
-            f"at least {FEWEST} samples are needed, and there are {len(rows)}"
-        )
+        return None, f"at least {FEWEST} samples are needed, and there are {len(rows)}"
     rows = rows[sampled(y[rows], len(rows), LEARNED, seed)]
     _, index = np.unique(y[rows], return_inverse=True)
-    n_folds = max(2, min(FOLDS, int(np.bincount(index).min())))
+    n_folds = max(2, min(MOST_FOLDS, int(np.bincount(index).min())))
     splitter = StratifiedKFold(n_folds, shuffle=True, random_state=seed)
     folds = list(splitter.split(index, index))
-    found = predictions(K[np.ix_(rows, rows)], index, folds, progress)
-    first, second = found["as it is"].own, found["clip"].own
-    gain = float((first - second).mean())
-    exchanges = exchanged(first, second, count, seed)
     inside = K[np.ix_(rows, rows)]
+    found = predictions(inside, index, folds, progress)
+    first, second = found["as it is"].own, found["clip"].own
+    gain, exchanges = (first - second).mean(), exchanged(first, second, count, seed)
     extra, chance = conditional(inside, index, found["clip"].logs, folds, count, seed)
-    tests = [
-        (_p_value(gain, exchanges), gain, exchanges, BETTER),
-        (_p_value(extra, chance), extra, chance, BEYOND),
-    ]
-    worse = (_p_value(-gain, -exchanges), -gain, -exchanges, WORSE)
+    better, beyond = _p_value(gain, exchanges), _p_value(extra, chance)
+    worse = _p_value(-gain, -exchanges)
     # For "keep" both tests must find something, so that the larger p-value counts.
-    shown = max(tests, key=lambda test: test[0]) if gain >= 0 else worse
-    p, seen, null, label = shown
-    value = {
+    if gain < 0:
+        p, seen, null, label = worse, -gain, -exchanges, WORSE
+    elif better >= beyond:
+        p, seen, null, label = better, gain, exchanges, BETTER
+    else:
+        p, seen, null, label = beyond, extra, chance, BEYOND
+    is_clear = abs(gain) >= MATTERS and p <= LEVEL
+    return {
+        "what": ("keep" if gain > 0 else "repair") if is_clear else "either",
         "scores": {way: held.scores() for way, held in found.items()},
-        "gain": gain,
-        "p_better": tests[0][0],
-        "p_beyond": tests[1][0],
-        "p_worse": worse[0],
+        "gain": float(gain),
+        "p_better": better,
+        "p_beyond": beyond,
+        "p_worse": worse,
         "p_value": p,
-        "difference": seen,
+        "difference": float(seen),
         "permutations": null.tolist(),
         "label": label,
         "folds": n_folds,
         "repeats": 1,
         "n": len(rows),
         "left_out": classes[sizes < RAREST].tolist(),
-    }
-    return {"what": _verdict(value), **value}, ""
+    }, ""
 
 
 def _p_value(seen: float, null: Array) -> float:
     return float((1 + (null >= seen).sum()) / (1 + len(null)))
-
-
-def _verdict(value: Mapping[str, Any]) -> str:
-    if abs(value["gain"]) < wording.MATTERS:
-        return "either"
-    if value["p_value"] > LEVEL:
-        return "either"
-    return "keep" if value["gain"] > 0 else "repair"
-
-
-def _recommendation(found: Mapping[str, Any]) -> str:
-    if found["matrix"] != "indefinite":
-        return "either"
-    return "unknown" if found["value"] is None else str(found["value"]["what"])

@@ -1,41 +1,47 @@
 """An inspection in plain words."""
 
-from collections.abc import Mapping
 from typing import Any
 
-ROUNDING = 1e-10
+ROUNDED = 1e-10
 """Asymmetry, or share of negative eigenvalues, that is due to rounding."""
 MATTERS = 5e-3
 """Difference in log-loss below which nobody should care."""
+LEVEL = 0.05
+"""Largest p-value that is called significant."""
 PLAIN_SCALE = 100.0
 """Similarities this much larger or smaller than 1 need other values of lam."""
+MOST_NAMES = 5
+"""Classes that are named where some are left out."""
 
-MATRICES = {
+HEADLINES = {
     "zero": "All similarities are zero: nothing can be learned from them.",
     "constant": (
         "All similarities are almost the same: they hardly tell samples apart, with or "
         "without a negative part."
     ),
     "diagonal": (
-        "The matrix is almost diagonal: no sample is like another, and nothing can be "
-        "said of new samples."
+        "The matrix is almost diagonal: no sample is like another, so nothing can be "
+        "said about new samples."
     ),
     "semidefinite": (
         "The matrix is positive semidefinite: any kernel method will do, and there is "
         "nothing to repair."
     ),
 }
-"""Headlines for matrices whose negative part is no question."""
+"""For matrices whose negative part is no question."""
+
+Inspection = dict[str, Any]
+"""As JSON takes it; the keys are those of `kreinlearn.inspection.verdict.inspect`."""
 
 
 def sentences(
-    found: Mapping[str, Any], why: str = "", command: str | None = None
+    found: Inspection, why: str = "", command: str | None = None
 ) -> list[str]:
     """Return what was found in plain words, the headline first.
 
     Parameters
     ----------
-    found : mapping
+    found : dict
         From `kreinlearn.inspection.verdict.inspect`, without sentences.
     why : str
         Why the negative part could not be judged, if so.
@@ -47,13 +53,14 @@ def sentences(
     list of str
         Sentences.
     """
-    said = [_headline(found, why), _spectrum(found)]
+    said = [_headline(found, why), _eigenvalues(found)]
     asymmetry = found["asymmetry"]
-    if asymmetry["relative"] > ROUNDING:
+    if asymmetry["relative"] > ROUNDED:
         said.append(
             "The matrix is not symmetric: it differs from its transpose by up to "
-            f"{asymmetry['largest']:.3g}, {asymmetry['relative']:.2g} of the largest "
-            "entry. Its symmetric part (K + K.T) / 2 was inspected; learn from that."
+            f"{asymmetry['largest']:.3g}, which is {asymmetry['relative']:.2g} of the "
+            "largest entry. Its symmetric part (K + K.T) / 2 was inspected; learn from "
+            "that."
         )
     if found["n"] < found["n_given"]:
         said.append(
@@ -61,105 +68,97 @@ def sentences(
         )
     if found["value"] is not None:
         said += _evidence(found["value"], found["n"])
-    return [*said, *_scale(found), _next(found, command)]
+    return [*said, *_unit(found), _next(found, command)]
 
 
-def _headline(found: Mapping[str, Any], why: str) -> str:
-    if found["matrix"] in MATRICES:
-        return MATRICES[found["matrix"]]
+def _headline(found: Inspection, why: str) -> str:
+    if found["matrix"] in HEADLINES:
+        return HEADLINES[found["matrix"]]
     value = found["value"]
     if value is None:
         return (
-            "The matrix is indefinite, and whether its negative part is worth keeping "
-            f"is not known: {why}."
+            "The matrix is indefinite. Whether its negative part is worth keeping is "
+            f"not known: {why}."
         )
     whole, clipped = value["scores"]["as it is"], value["scores"]["clip"]
-    name, with_it, without = "log-loss", whole["log_loss"], clipped["log_loss"]
-    gain = whole["accuracy"] - clipped["accuracy"]
+    p = f"p = {value['p_value']:.2g}"
+    if value["what"] == "either":
+        both = (
+            f"accuracy {whole['accuracy']:.3g} with it and {clipped['accuracy']:.3g} "
+            f"without, log-loss {whole['log_loss']:.2g} and {clipped['log_loss']:.2g}"
+        )
+        reason = f"the difference could be chance ({both}; {p})"
+        if abs(value["gain"]) < MATTERS:
+            reason = f"it makes no difference that matters ({both})"
+        return f"Keep the negative part or clip it, as you like: {reason}."
     # Accuracy is what people know; but it may be the same, or say the contrary.
-    if gain * value["gain"] > 0 and abs(gain) >= 0.005:
-        name, with_it, without = "accuracy", whole["accuracy"], clipped["accuracy"]
-    moves = "falls" if without < with_it else "rises"
-    digits = 2 if f"{with_it:.2f}" != f"{without:.2f}" else 3
-    numbers = f"{name} {moves} from {with_it:.{digits}f} to {without:.{digits}f}"
-    if value["what"] == "keep":
-        return (
-            f"Keep the negative part: without it held-out {numbers} "
-            f"(p = {value['p_value']:.2g})."
-        )
-    if value["what"] == "repair":
-        return (
-            f"Clip the negative part: without it held-out {numbers} "
-            f"(p = {value['p_value']:.2g})."
-        )
-    both = (
-        f"accuracy {whole['accuracy']:.3g} with it, {clipped['accuracy']:.3g} without, "
-        f"log-loss {whole['log_loss']:.2g} and {clipped['log_loss']:.2g}"
-    )
-    if abs(value["gain"]) < MATTERS:
-        return (
-            "Keep the negative part or clip it, as you like: it makes no difference "
-            f"that matters ({both})."
-        )
-    p = value["p_value"]
+    gain = whole["accuracy"] - clipped["accuracy"]
+    is_clear = gain * value["gain"] > 0 and abs(gain) >= 0.005
+    name, key = ("accuracy", "accuracy") if is_clear else ("log-loss", "log_loss")
+    moves = "falls" if clipped[key] < whole[key] else "rises"
+    digits = 2 if f"{whole[key]:.2f}" != f"{clipped[key]:.2f}" else 3
     return (
-        "Keep the negative part or clip it, as you like: no difference can be told "
-        f"from chance ({both}; p = {p:.2g})."
+        f"{'Keep' if value['what'] == 'keep' else 'Clip'} the negative part: without "
+        f"it, held-out {name} {moves} from {whole[key]:.{digits}f} to "
+        f"{clipped[key]:.{digits}f} ({p})."
     )
 
 
-def _spectrum(found: Mapping[str, Any]) -> str:
-    positive, negative, zero = found["signature"]
-    total = positive + negative + zero
-    if negative == 0:
-        none = f", {zero} of them zero" if zero else ""
-        return (
-            f"None of its {total} eigenvalues is negative{none}; the largest is "
-            f"{found['mu_max']:.3g}."
+def _eigenvalues(found: Inspection) -> str:
+    _, negative, zero = found["signature"]
+    total = sum(found["signature"])
+    more = f" {zero} are zero." if zero and not negative else ""
+    if negative:
+        more = (
+            f" The negative part is {100 * found['negative_share']:.2g} % of the sum "
+            f"of absolute values. The smallest is {found['mu_min']:.3g}."
         )
     return (
-        f"{negative} of its {total} eigenvalues {'is' if negative == 1 else 'are'} "
-        f"negative, {100 * found['negative_share']:.2g} % of the sum of all without "
-        f"their signs: the smallest is {found['mu_min']:.3g}, the largest "
+        f"{negative or 'None'} of its {total} eigenvalues "
+        f"{'is' if negative < 2 else 'are'} negative.{more} The largest is "
         f"{found['mu_max']:.3g}."
     )
 
 
-def _evidence(value: Mapping[str, Any], n: int) -> list[str]:
-    scores = value["scores"]
-    own = {way: f"{each['accuracy']:.3g}" for way, each in scores.items()}
-    losses = {way: f"{each['log_loss']:.2g}" for way, each in scores.items()}
+def _evidence(value: Inspection, n: int) -> list[str]:
     some = f" of {value['n']} samples drawn from them" if value["n"] < n else ""
     if value["left_out"]:
-        rare = ", ".join(str(label) for label in value["left_out"][:5])
-        more = f" and {len(value['left_out']) - 5} more" * (len(value["left_out"]) > 5)
-        some += f" (without the rarest classes: {rare}{more})"
+        rare = ", ".join(str(label) for label in value["left_out"][:MOST_NAMES])
+        more = len(value["left_out"]) - MOST_NAMES
+        some += (
+            f", without the rarest classes ({rare}{f' and {more} more' * (more > 0)})"
+        )
+    accuracy, loss = (
+        [f"{each[key]:.{digits}g}" for each in value["scores"].values()]
+        for key, digits in (("accuracy", 3), ("log_loss", 2))
+    )
+    is_better, count = value["gain"] >= 0, len(value["permutations"])
     said = [
-        f"Logistic regression, {value['folds']}-fold cross-validation{some}: accuracy "
-        f"{own['as it is']} from the matrix as it is, {own['clip']} clipped, "
-        f"{own['flip']} flipped, {own['negative part alone']} from the negative part "
-        f"alone; log-loss {losses['as it is']}, {losses['clip']}, {losses['flip']}, "
-        f"{losses['negative part alone']}.",
-        f"Could it be chance? As it is, held-out samples are predicted "
-        f"{'better' if value['gain'] >= 0 else 'worse'} than clipped, by "
-        f"{abs(value['gain']):.2g} in log-likelihood a sample.",
+        f"Logistic regression in {value['folds']}-fold cross-validation{some}: "
+        f"accuracy {accuracy[0]} with the matrix as it is, {accuracy[1]} clipped, "
+        f"{accuracy[2]} flipped, {accuracy[3]} with the negative part alone; log-loss "
+        f"{loss[0]}, {loss[1]}, {loss[2]} and {loss[3]}.",
+        f"Could it be chance? The matrix as it is predicts held-out samples "
+        f"{'better' if is_better else 'worse'} than the clipped one, by "
+        f"{abs(value['gain']):.2g} in log-likelihood per sample.",
     ]
-    if value["gain"] >= 0:
-        said.append(
-            f"Of {len(value['permutations'])} random exchanges of the two predictions "
-            f"a share of {value['p_better']:.2g} gives as much; of as many "
-            "permutations of the labels that leave alone what the positive part says, "
-            f"a share of {value['p_beyond']:.2g} gains as much from the negative part."
-        )
-    else:
-        said.append(
-            f"Of {len(value['permutations'])} random exchanges of the two predictions "
-            f"a share of {value['p_value']:.2g} gives as much."
-        )
-    return said
+    swaps = f"test swaps the two predictions of random samples, {count} times"
+    share = "the share of random results that are at least as large as the real one"
+    if not is_better:
+        return [*said, f"A {swaps}: p = {value['p_worse']:.2g}, {share}."]
+    return [
+        *said,
+        f"The first {swaps}: p = {value['p_better']:.2g}.",
+        "The second test asks whether the negative part says anything about the labels "
+        f"that the positive part does not. It shuffles labels, {count} times, among "
+        "samples that look alike to the positive part: "
+        f"p = {value['p_beyond']:.2g}.",
+        f"Here p is {share}. The negative part is worth keeping only if both are at "
+        f"most {LEVEL:g}.",
+    ]
 
 
-def _scale(found: Mapping[str, Any]) -> list[str]:
+def _unit(found: Inspection) -> list[str]:
     """Return advice on the unit of similarities from elsewhere, if it is unusual."""
     mu = found["eigenvalues"]
     unit = sum(abs(each) for each in mu) / len(mu)
@@ -168,12 +167,12 @@ def _scale(found: Mapping[str, Any]) -> list[str]:
     if 1 / PLAIN_SCALE <= unit <= PLAIN_SCALE:
         return []
     return [
-        f"The eigenvalues are of size {unit:.2g} in the mean: divide the matrix by "
-        "that before learning, since the default values of lam suit 1."
+        f"The mean size of an eigenvalue is {unit:.2g}: divide the matrix by that "
+        "before learning, since the default values of lam suit a mean of 1."
     ]
 
 
-def _next(found: Mapping[str, Any], command: str | None) -> str:
+def _next(found: Inspection, command: str | None) -> str:
     """Return what to run, or to do, now."""
     own = 'KreinLogisticRegressionCV(kernel="precomputed").fit(K, y)'
     clip = '`make_pipeline(SpectrumRepair("clip"), SVC(kernel="precomputed"))`'
@@ -184,17 +183,16 @@ def _next(found: Mapping[str, Any], command: str | None) -> str:
     if found["matrix"] != "indefinite":
         if is_table:
             return "Next: scale the features, or change the kernel or its parameters."
-        return "Next: look at how the similarities were made."
-    if found["recommendation"] == "unknown":
-        return (
-            "Next: give labels of enough samples, to learn what the negative part is "
-            f"worth; {keep} learns from the matrix as it is."
-        )
-    if found["recommendation"] == "keep":
-        return f"Next: {keep} learns from the matrix as it is."
+        return "Next: check how the similarities were computed."
     if found["recommendation"] == "repair":
         if is_table and command is not None:
             other = command.replace(f"--kernel {found['kernel']}", "--kernel rbf")
             return f"Next: `{other}`, a kernel without a negative part; or {clip}."
         return f"Next: {clip}, or any other kernel method after the repair."
-    return f"Next: {keep} learns from the matrix as it is, {clip} from the clipped one."
+    keeps = f"{keep} learns from the matrix as it is"
+    return {
+        "unknown": "Next: give labels of enough samples, to find out what the negative "
+        f"part is worth; {keeps}.",
+        "keep": f"Next: {keeps}.",
+        "either": f"Next: {keeps}, {clip} from the clipped one.",
+    }[found["recommendation"]]

@@ -1,27 +1,11 @@
-"""The experiments by name: which cells, and what a worker does with one."""
+"""The experiments by name, each a grid of cells."""
 
-import os
-import warnings
 from dataclasses import dataclass, field
-from functools import partial
-from typing import Any
 
 from kreinlearn._validation import check_choice
-from kreinlearn.datasets import info
-from kreinlearn.exceptions import ConvergenceWarning, IndefiniteKernelWarning
 from kreinlearn.paper import faces, metrics, published
-from kreinlearn.paper.methods import METHODS, statistics
-from kreinlearn.paper.splits import (
-    data_home_text,
-    halves,
-    stored_name,
-    table,
-)
+from kreinlearn.paper.protocol import STATISTICS
 from kreinlearn.runs.cells import Cell, Value, grid
-from kreinlearn.runs.workers import Work
-
-STATISTICS = "TL1"
-"""The only "method" of Table 2."""
 
 
 @dataclass(frozen=True)
@@ -30,20 +14,19 @@ class Experiment:
 
     Parameters
     ----------
-    name : str
-        Name on the command line.
-    title : str
-        What it shows.
+    name, title : str
+        Name on the command line, and what it shows.
     datasets, methods : tuple of str
-        Names.
+        Their names.
     settings : dict
         Further settings and the values that they take.
     runs : int
-        Repetitions if nobody says otherwise.
+        Default number of repetitions.
     is_timed : bool
-        Whether seconds matter, or memory: then one cell at a time, with all threads.
+        Whether seconds or memory matter: cells then run one at a time, with all
+        threads.
     stand_ins : tuple of str
-        Data sets that may be asked for in place of those of the paper.
+        Data sets that may take the place of the paper's.
     """
 
     name: str
@@ -56,20 +39,7 @@ class Experiment:
     stand_ins: tuple[str, ...] = ()
 
     def cells(self, runs: int | None = None, dataset: str | None = None) -> list[Cell]:
-        """Return the cells.
-
-        Parameters
-        ----------
-        runs : int, optional
-            Repetitions.
-        dataset : str, optional
-            The only data set, one of the experiment's own or of its stand-ins.
-
-        Returns
-        -------
-        list of Cell
-            All combinations.
-        """
+        """Return all cells, or those of one data set or stand-in."""
         count = self.runs if runs is None else runs
         names = self.datasets
         if dataset is not None:
@@ -84,7 +54,7 @@ EXPERIMENTS: dict[str, Experiment] = {
             "table1",
             "Metrics on covariance matrices",
             tuple(metrics.SIZES),
-            tuple(metrics.METRICS),
+            tuple(metrics.SEARCHED_METRICS),
         ),
         Experiment(
             "table2",
@@ -95,13 +65,13 @@ EXPERIMENTS: dict[str, Experiment] = {
         Experiment(
             "table3",
             "Accuracy on small data sets",
-            published.SMALL,
+            published.TABLE3_DATA,
             published.TABLE3_METHODS + published.OURS,
         ),
         Experiment(
             "table4",
             "Accuracy and time on larger data sets",
-            published.LARGE,
+            published.TABLE4_DATA,
             published.TABLE4_METHODS + published.TABLE4_OURS,
             runs=3,
             is_timed=True,
@@ -111,7 +81,7 @@ EXPERIMENTS: dict[str, Experiment] = {
             "Accuracy on faces",
             (faces.FACES,),
             tuple(published.TABLE5) + published.TABLE5_OURS,
-            stand_ins=(faces.DIGITS,),
+            stand_ins=(faces.STAND_IN,),
         ),
         Experiment(
             "table6",
@@ -123,7 +93,7 @@ EXPERIMENTS: dict[str, Experiment] = {
         Experiment(
             "table7",
             "Inexact stochastic steps",
-            published.LARGE,
+            published.TABLE4_DATA,
             published.TABLE7_METHODS,
             runs=3,
             is_timed=True,
@@ -134,7 +104,7 @@ EXPERIMENTS: dict[str, Experiment] = {
             (faces.FACES,),
             (faces.EXAMPLES,),
             runs=1,
-            stand_ins=(faces.DIGITS,),
+            stand_ins=(faces.STAND_IN,),
         ),
         Experiment(
             "fig2",
@@ -156,82 +126,3 @@ EXPERIMENTS: dict[str, Experiment] = {
     )
 }
 """Every experiment by its name on the command line."""
-
-
-def evaluate(cell: Cell, data_home: str | None = None) -> dict[str, Any]:
-    """Run one cell: what a worker does.
-
-    Parameters
-    ----------
-    cell : Cell
-        What to run.
-    data_home : str, optional
-        The data folder.
-
-    Returns
-    -------
-    dict
-        Fields of a record.
-    """
-    with warnings.catch_warnings():
-        # Statuses are recorded; the published procedures would warn at every fit.
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        warnings.simplefilter("ignore", IndefiniteKernelWarning)
-        if cell.dataset in metrics.SIZES:
-            return metrics.search(cell)
-        if cell.dataset in faces.REGIONS:
-            return faces.METHODS[cell.method](cell, data_home)
-        X, y = table(cell.dataset, data_home)
-        if cell.method == STATISTICS:
-            return statistics(X, cell)
-        return METHODS[cell.method](*halves(X, y, cell.half_seed), cell)
-
-
-def worker_for(data_home: str | os.PathLike[str] | None) -> Work:
-    """Return what a worker does with a cell.
-
-    Parameters
-    ----------
-    data_home : path-like or None
-        The data folder.
-
-    Returns
-    -------
-    callable
-        From a cell to fields of a record.
-    """
-    return partial(evaluate, data_home=data_home_text(data_home))
-
-
-def is_table(dataset: str) -> bool:
-    """Tell whether samples come from a table of `kreinlearn.datasets`.
-
-    Parameters
-    ----------
-    dataset : str
-        Name in an experiment.
-
-    Returns
-    -------
-    bool
-        False for images and for random matrices.
-    """
-    return dataset not in metrics.SIZES and dataset not in faces.REGIONS
-
-
-def cost(cell: Cell) -> float:
-    """Return a rough estimate of the time of a cell, in any unit.
-
-    Parameters
-    ----------
-    cell : Cell
-        What to run.
-
-    Returns
-    -------
-    float
-        Square of the number of samples; 1 where they are not in a table.
-    """
-    if not is_table(cell.dataset):
-        return 1.0
-    return float(info(stored_name(cell.dataset)).table(None).n_samples) ** 2

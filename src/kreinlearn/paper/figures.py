@@ -51,7 +51,7 @@ def accuracy_dots(summaries: Sequence[Summary], is_narrow: bool = False) -> Draw
         for name in names_in(summaries, "method", published.TABLE3_METHODS)
         if name in published.TABLE3_METHODS
     ]
-    datasets = names_in(summaries, "data", published.SMALL)
+    datasets = names_in(summaries, "data", published.TABLE3_DATA)
     index = {(each.data, each.method): each.mean("acc") for each in summaries}
     n_columns = min(2 if is_narrow else 4, max(1, len(methods)))
     n_rows = max(1, -(-len(methods) // n_columns))

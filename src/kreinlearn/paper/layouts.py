@@ -102,7 +102,7 @@ def _costs(
     def layout(summaries: Sequence[Summary], notes: Sequence[Note]) -> list[Table]:
         index = {(each.data, each.method): each for each in summaries}
         rows = []
-        for name in names_in(summaries, "data", published.LARGE):
+        for name in names_in(summaries, "data", published.TABLE4_DATA):
             for method in names_in(summaries, "method", methods):
                 if (name, method) in index:
                     printed = costs[name].get(method)

@@ -131,7 +131,7 @@ def _accuracies(
     notes: Sequence[Note],
 ) -> Table:
     index = {(each.data, each.method): each for each in summaries}
-    datasets = names_in(summaries, "data", published.SMALL)
+    datasets = names_in(summaries, "data", published.TABLE3_DATA)
     rows = []
     for name in datasets:
         everyone = [each.mean("acc") for each in summaries if each.data == name]

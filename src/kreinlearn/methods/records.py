@@ -1,0 +1,328 @@
+"""Methods as records: how each is built, tuned and scored.
+
+Some methods can score all values of a fold at once, with what the values share: a
+repair or a split of K, or one block of problems for the exact solver. Such a `path`
+ends at the same solutions as the estimators.
+
+Letters: ``K`` (n, n) similarities among training samples; ``K_new`` (k, n) those of new
+samples with them; scores (k, c), with c = 1 column for two classes, else one per class.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, Protocol, Self
+
+import numpy as np
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.pipeline import Pipeline, make_pipeline
+
+from kreinlearn._typing import Array
+from kreinlearn.crossval import SEARCH_TOL, Fold
+from kreinlearn.estimators import (
+    KreinLogisticRegression,
+    KreinLogisticRegressionCV,
+    SpectrumRepair,
+)
+from kreinlearn.losses import loss_for
+from kreinlearn.methods.judging import scores_of, status_of, worst
+from kreinlearn.operators import Dense
+from kreinlearn.problem import KreinDual, KreinRisk
+from kreinlearn.solvers import CCCP, DualNewton
+from kreinlearn.spectrum import split
+from kreinlearn.spectrum.modulus import absolute
+
+STRENGTHS = (100.0, 30.0, 10.0, 3.0, 1.0, 0.1, 0.01)
+"""Values of n lam, or of 1 / C, that comparisons try."""
+TOL = 1e-6
+"""Default tolerance of the estimators."""
+
+
+class Classifier(Protocol):
+    """What is asked of an estimator; its scores are optional."""
+
+    def fit(self, X: Array, y: Array) -> Self:
+        """Learn from samples, or from a Gram matrix."""
+
+    def predict(self, X: Array) -> Array:
+        """Return labels."""
+
+
+Build = Callable[[float, int], Classifier]
+"""From a value of the hyper-parameter and a seed to an unfitted estimator."""
+Search = Callable[[Sequence[float], Sequence[Fold]], Classifier]
+"""From values and folds to an unfitted estimator that chooses for itself."""
+Path = Callable[[Array, Array, Array, Sequence[float], int], list[tuple[Array, str]]]
+"""From (K, y, K_new, values, seed) to the scores and the status of each value."""
+
+
+@dataclass(frozen=True)
+class Method:
+    """How to learn from a Gram matrix.
+
+    Parameters
+    ----------
+    name : str
+        What tables call it.
+    build : callable
+        Gives the unfitted estimator on Gram matrices for a value and a seed: a
+        pipeline, if the matrix is repaired first.
+    parameter : {"lam", "C"} or None
+        What is tuned; None if the method chooses for itself, or nothing.
+    link : {"multinomial", "ovr"} or None
+        How the scores of more than two classes become probabilities; None if the
+        method has no probabilities.
+    path : callable, optional
+        Scores all values of a fold at once.
+    search : callable, optional
+        Gives an estimator that chooses among values itself, on given folds.
+    on_samples : bool
+        Whether it takes samples and brings its own kernels.
+    binary_only : bool
+        Whether it is for two classes only.
+    weight : float
+        Seconds that `fit_method` takes with 1000 samples of two classes and one
+        thread, roughly.
+    """
+
+    name: str
+    build: Build
+    parameter: Literal["lam", "C"] | None = None
+    link: Literal["multinomial", "ovr"] | None = None
+    path: Path | None = None
+    search: Search | None = None
+    on_samples: bool = False
+    binary_only: bool = False
+    weight: float = 1.0
+
+    @property
+    def has_proba(self) -> bool:
+        """Whether it has probabilities."""
+        return self.link is not None
+
+    @property
+    def score(self) -> str:
+        """What it is tuned by: "log_loss" if it has probabilities, or "accuracy"."""
+        return "log_loss" if self.has_proba else "accuracy"
+
+    def values(self, n: int) -> list[float]:
+        """Return what to try with n rows, the strongest regularization first."""
+        return [s / n if self.parameter == "lam" else 1 / s for s in STRENGTHS]
+
+
+def exact(
+    name: str,
+    norm: Literal["krein", "hilbert"] = "krein",
+    repair: str | None = None,
+    out_of_sample: Literal["exact", "none"] = "exact",
+    *,
+    searching: bool = False,
+    weight: float = 4.0,
+) -> Method:
+    r"""Return logistic regression by Newton's method, on K or on a repaired K.
+
+    Parameters
+    ----------
+    name : str
+        What tables call it.
+    norm : {"krein", "hilbert"}
+        Penalty a'Ka or a'\|K\|a.
+    repair : str, optional
+        Mode of `SpectrumRepair`, applied first.
+    out_of_sample : {"exact", "none"}
+        Whether new samples are repaired as well.
+    searching : bool
+        Whether paths are solved as in `kreinlearn.crossval`: to its tolerance, and
+        each value from the solution for the one before, which is larger.
+    weight : float
+        See `Method`.
+
+    Returns
+    -------
+    Method
+        Solves for all values of a fold as one block.
+    """
+
+    def build(value: float, seed: int) -> Classifier:
+        model = KreinLogisticRegression("precomputed", lam=value, norm=norm)
+        if repair is None:
+            return model
+        return make_pipeline(SpectrumRepair(repair, out_of_sample), model)
+
+    def path(
+        K: Array, y: Array, K_new: Array, values: Sequence[float], seed: int
+    ) -> list[tuple[Array, str]]:
+        if repair is not None:
+            change = SpectrumRepair(repair, out_of_sample)
+            K, K_new = change.fit_transform(K), change.transform(K_new)
+        n, lams = len(y), np.asarray(values, dtype=float)
+        back = None
+        if norm == "hilbert":
+            K, back = absolute(K, np.full(n, 1 / n))
+        classes = np.unique(y)
+        columns = (y[:, None] == classes).astype(float)
+        columns = columns[:, 1:] if len(classes) == 2 else columns
+        block = KreinDual(
+            Dense(K),
+            np.repeat(columns[:, None], len(lams), axis=1),
+            np.full((n, len(lams)), 1 / n),
+            lams,
+            loss_for(len(classes) > 2),
+        )
+        tol = SEARCH_TOL if searching else TOL
+        after = range(-1, len(lams) - 1) if searching else None
+        result = DualNewton().solve(block, tol=tol, after=after)
+        point = block.point(result.w, result.F)
+        A = point.A.reshape(n, -1)
+        scores = K_new @ (A if back is None else back(A))
+        scores = scores.reshape(len(K_new), *point.A.shape[1:]) + point.c
+        return [(scores[:, j], str(result.status[j])) for j in range(len(lams))]
+
+    search = block_search(norm) if repair is None else None
+    return Method(name, build, "lam", "multinomial", path, search, weight=weight)
+
+
+def block_search(*norms: str) -> Search:
+    """Return logistic regression on K that chooses lam, and the norm, for itself."""
+    return lambda values, folds: KreinLogisticRegressionCV(
+        values, norms=norms, kernel="precomputed", cv=folds
+    )
+
+
+def published(name: str, solver: CCCP) -> Method:
+    """Return the paper's procedure; its path splits K once for all values.
+
+    Parameters
+    ----------
+    name : str
+        What tables call it.
+    solver : CCCP
+        Its settings.
+
+    Returns
+    -------
+    Method
+        More than two classes are learned one against the rest.
+    """
+
+    def build(value: float, seed: int) -> Classifier:
+        return KreinLogisticRegression(
+            "precomputed", lam=value, solver=solver, random_state=seed
+        )
+
+    def path(
+        K: Array, y: Array, K_new: Array, values: Sequence[float], seed: int
+    ) -> list[tuple[Array, str]]:
+        operator, n = Dense(K), len(y)
+        parts = split(operator, solver.split)
+        scale = float(n) if solver.loss_scale == "sum" else 1.0
+        found = []
+        for value in values:
+            # A stream of its own for each value: another grid changes no result.
+            rng = np.random.default_rng([seed, int(1e6 * value)])
+            weights = np.full(n, 1 / n)
+            risk = KreinRisk(operator, parts, y, weights, float(value), scale=scale)
+            result = solver.solve(risk, tol=TOL, rng=rng)
+            scores = K_new @ result.w[:n] + result.w[n]
+            found.append((scores[:, None], str(result.status[0])))
+        return found
+
+    return Method(name, build, "lam", "ovr", _each_class(path), weight=4.0)
+
+
+def machine(
+    name: str, model: type, repair: str | None = None, *, weight: float, **settings: int
+) -> Method:
+    """Return a support vector machine, on K or on a repaired K."""
+
+    def build(value: float, seed: int) -> Classifier:
+        last = model(C=value, kernel="precomputed", **settings)
+        return last if repair is None else make_pipeline(SpectrumRepair(repair), last)
+
+    def path(
+        K: Array, y: Array, K_new: Array, values: Sequence[float], seed: int
+    ) -> list[tuple[Array, str]]:
+        fits = _fits(build, K, y, K_new, values, seed)
+        return [(scores_of(m, rows), status_of(m)) for m, rows in fits]
+
+    return Method(name, build, "C", path=path, weight=weight)
+
+
+def one_vs_rest(method: Method) -> Method:
+    """Return a method for any number of classes, one against the rest.
+
+    Parameters
+    ----------
+    method : Method
+        For two classes.
+
+    Returns
+    -------
+    Method
+        The largest score wins.
+    """
+    return replace(
+        method,
+        build=lambda value, seed: OneVsRestClassifier(method.build(value, seed)),
+        path=_each_class(path_of(method)),
+        link=method.link and "ovr",
+        binary_only=False,
+    )
+
+
+def _each_class(path: Path) -> Path:
+    """Return a path for labels -1 and 1 as one for any labels."""
+
+    def each(
+        K: Array, y: Array, K_new: Array, values: Sequence[float], seed: int
+    ) -> list[tuple[Array, str]]:
+        labels = np.unique(y)
+        found = [
+            path(K, np.where(y == label, 1, -1), K_new, values, seed)
+            for label in (labels[1:] if len(labels) == 2 else labels)
+        ]
+        return [
+            (np.hstack([scores for scores, _ in fits]), worst(s for _, s in fits))
+            for fits in zip(*found, strict=True)
+        ]
+
+    return each
+
+
+def path_of(method: Method) -> Path:
+    """Return how a method scores a fold: its path, or else a fit for each value."""
+
+    def path(
+        K: Array, y: Array, K_new: Array, values: Sequence[float], seed: int
+    ) -> list[tuple[Array, str]]:
+        found = []
+        for model, rows in _fits(method.build, K, y, K_new, values, seed):
+            if method.has_proba:
+                scores = scores_of(model, rows)
+            else:  # estimators have their own ways to decide a tie of votes
+                hits = model.predict(rows)[:, None] == np.unique(y)
+                scores = np.where(hits[:, 1:] if hits.shape[1] == 2 else hits, 1.0, -1)
+            found.append((scores, status_of(model)))
+        return found
+
+    return method.path or path
+
+
+def _fits(
+    build: Build,
+    K: Array,
+    y: Array,
+    K_new: Array,
+    values: Sequence[float],
+    seed: int,
+) -> Iterator[tuple[Classifier, Array]]:
+    """Yield the estimator of each value, and new rows as it takes them.
+
+    All steps of a pipeline but the last are fitted once.
+    """
+    first = build(values[0], seed)
+    if isinstance(first, Pipeline):
+        K, K_new = first[:-1].fit_transform(K, y), first[:-1].transform(K_new)
+    for value in values:
+        model = build(value, seed)
+        last = model[-1] if isinstance(model, Pipeline) else model
+        yield last.fit(K, y), K_new
