@@ -10,13 +10,14 @@ from sklearn.preprocessing import FunctionTransformer, MinMaxScaler
 from sklearn.svm import SVC
 
 from kreinlearn.comparison import run as module
-from kreinlearn.comparison.fold import Job, outcome, stratified
+from kreinlearn.comparison.fold import Job, outcome
 from kreinlearn.comparison.page import comparison_page
-from kreinlearn.comparison.plan import plan
+from kreinlearn.comparison.plan import plan, stratified
 from kreinlearn.comparison.run import compare
 from kreinlearn.comparison.summary import csv_text, facts, reliability, summarize
 from kreinlearn.kernels import gram
-from kreinlearn.methods import CONTENDERS, Contender
+from kreinlearn.methods.records import Method
+from kreinlearn.methods.table import METHODS
 from kreinlearn.runs.cells import Cell
 from kreinlearn.runs.records import Store, read, record_of
 from kreinlearn.runs.workers import _outcome
@@ -73,8 +74,8 @@ def test_processes_change_nothing_and_runs_resume(rings, tmp_path):
 
 def test_numbers_are_those_of_scikit_learn(rings, tmp_path, here, monkeypatch):
     X, y = rings
-    by_hand = Contender(lambda n, folds, seed: _Machine())
-    monkeypatch.setitem(CONTENDERS, "by hand", by_hand)
+    by_hand = Method("by hand", lambda value, seed: SVC(kernel="precomputed"))
+    monkeypatch.setitem(METHODS, "by hand", by_hand)
     planned = plan(X, y, kernels=["linear"], methods=["by hand"], folds=4)
     [row] = compare(planned, out=tmp_path)["rows"]
     K = gram(X, kernel="linear")
@@ -101,19 +102,6 @@ def test_numbers_are_those_of_scikit_learn(rings, tmp_path, here, monkeypatch):
     expected = [(predicted[test] == y[test]).mean() for _, test in parts]
     assert row["scores"] == pytest.approx(expected, abs=1e-6)
     assert row["kernel"] == "precomputed"
-
-
-class _Machine(SVC):
-    """A support vector machine without tuning, as a contender."""
-
-    def __init__(self, C=1.0, kernel="precomputed"):
-        super().__init__(C=C, kernel=kernel)
-
-    kernel_, kernel_params_, lam_, norm_ = "precomputed", None, None, None
-
-    @property
-    def estimators_(self):
-        return [self]
 
 
 def test_all_methods_see_the_same_folds(rings, tmp_path, here):
@@ -266,7 +254,7 @@ def test_an_asymmetric_matrix_is_named(rings):
     np.testing.assert_array_equal(planned.job.X, planned.job.X.T)
     assert plan(gram(X), y, is_gram=True).notes == ()
     names = {cell.method for cell in plan(gram(X), y, is_gram=True).cells}
-    assert names == set(CONTENDERS) - {"KreinCV"}
+    assert names == set(METHODS) - {"KreinCV"}
 
 
 @pytest.mark.parametrize(

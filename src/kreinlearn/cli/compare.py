@@ -147,11 +147,11 @@ def _command(context: click.Context) -> str:
 
 def _announce(planned: "Plan") -> None:
     """Say what a large comparison will cost, before it begins."""
-    from kreinlearn.comparison.plan import LARGE
+    from kreinlearn.comparison.plan import ANNOUNCED
     from kreinlearn.runs.progress import duration
 
     n = len(planned.job.y)
-    if n > LARGE:
+    if n > ANNOUNCED:
         click.echo(
             f"{n} rows: {len(planned.cells)} fits with their tuning take up to "
             f"{planned.bytes_needed:,} bytes and, roughly, "
