@@ -1,14 +1,18 @@
 import csv
 import json
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
+from click.testing import CliRunner
+from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss, roc_auc_score
 from sklearn.model_selection import cross_val_predict
 from sklearn.preprocessing import FunctionTransformer, MinMaxScaler
 from sklearn.svm import SVC
 
+from kreinlearn.cli import main
 from kreinlearn.comparison import run as module
 from kreinlearn.comparison.fold import Job, outcome
 from kreinlearn.comparison.page import comparison_page
@@ -102,6 +106,36 @@ def test_numbers_are_those_of_scikit_learn(rings, tmp_path, here, monkeypatch):
     expected = [(predicted[test] == y[test]).mean() for _, test in parts]
     assert row["scores"] == pytest.approx(expected, abs=1e-6)
     assert row["kernel"] == "precomputed"
+
+
+def test_a_method_added_as_one_record_is_compared(rings, tmp_path, here, monkeypatch):
+    """Similarities as features, under any name, from the command to the page."""
+    X, y = rings
+    rows = Method(
+        "rows as features",
+        lambda value, seed: LogisticRegression(C=value),
+        "C",
+        "multinomial",
+    )
+    monkeypatch.setitem(METHODS, rows.name, rows)
+    assert rows.name in {cell.method for cell in plan(X, y).cells}
+    np.savetxt(tmp_path / "data.csv", np.column_stack([X, y]), "%.6g", ",")
+    call = ["compare", f"{tmp_path}/data.csv", "--methods", "SVC raw,rows as features"]
+    call += ["--kernels", "tl1", "--folds", "3", "--out", f"{tmp_path}/out"]
+    result = CliRunner().invoke(main, call)
+    assert result.exit_code == 0 and rows.name in result.stdout
+    assert rows.name in (tmp_path / "out" / "report.html").read_text()
+    table = (tmp_path / "out" / "compare.csv").read_text()
+    assert [line["method"] for line in csv.DictReader(table.splitlines())] == [
+        "SVC raw",
+        rows.name,
+    ]
+    two = replace(rows, name="two only", binary_only=True)
+    monkeypatch.setitem(METHODS, two.name, two)
+    three = np.arange(len(y)) % 3
+    assert two.name not in {cell.method for cell in plan(X, three).cells}
+    with pytest.raises(ValueError, match="'two only' is for two classes, got 3"):
+        plan(X, three, methods=[two.name])
 
 
 def test_all_methods_see_the_same_folds(rings, tmp_path, here):

@@ -107,9 +107,9 @@ def line(record: Record) -> Record:
     Returns
     -------
     dict
-        Data set, method, sizes of the halves, smallest eigenvalue and share of the
-        negative ones in the sum of absolute eigenvalues of the training matrix, accuracy on the
-        other half, log-loss if there is one, and seconds of the fit with its tuning.
+        Data set, method, sizes of the halves; smallest eigenvalue of the training
+        matrix and share of the negative ones; accuracy and log-loss on the other half;
+        seconds of the fit with its tuning.
     """
     return {
         "data": record["data"],
@@ -167,6 +167,7 @@ def _where(records: Sequence[Record]) -> str:
     some = [f"{data} ({100 * share:.2g} %)" for data, share in shares.items() if share]
     none = [data for data, share in shares.items() if not share]
     return (
-        f"Share of the negative part in the sum of absolute eigenvalues: {', '.join(some) or 'none'}"
+        "Share of the negative part in the sum of absolute eigenvalues: "
+        f"{', '.join(some) or 'none'}"
         f"{'; none on ' * bool(some and none)}{', '.join(none) if some else ''}."
     )

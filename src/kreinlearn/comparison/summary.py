@@ -236,7 +236,7 @@ def _traced(job: Job, kernel: str, place: tuple[int, int]) -> list[Record]:
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")  # what the curve shows
             model.fit(K, y)
-        worst: dict[int, float] = {}
+        worst: dict[float, float] = {}
         for row in model.history_:  # several problems, one for each class
             worst[row["iter"]] = max(worst.get(row["iter"], 0.0), float(row[field]))
         traces.append(
