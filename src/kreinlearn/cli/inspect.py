@@ -94,7 +94,7 @@ def inspect(
         )
     options = _options(target, header, kernel, params, steps)
     with counter(sys.stderr, "inspect") as tell:
-        found = inspection.inspect(
+        found = inspection.inspect_matrix(
             K,
             y,
             permutations=permutations,

@@ -9,7 +9,7 @@ from sklearn.model_selection import train_test_split
 
 from kreinlearn._typing import Array
 from kreinlearn.comparison.fold import OWN, Job, outcome
-from kreinlearn.comparison.summary import Summary, summarize
+from kreinlearn.comparison.summary import Compared, summary_of
 from kreinlearn.datasets import make_monks
 from kreinlearn.methods.table import METHODS
 from kreinlearn.runs.cells import Cell
@@ -96,7 +96,7 @@ def outcomes() -> Iterator[tuple[Record, float]]:
             yield record_of(cell, found, **surroundings()), done / work
 
 
-def line(record: Record) -> Record:
+def printed_fields(record: Record) -> Record:
     """Return what is printed of a record.
 
     Parameters
@@ -124,7 +124,7 @@ def line(record: Record) -> Record:
     }
 
 
-def findings(records: Sequence[Record]) -> Summary:
+def findings(records: Sequence[Record]) -> Compared:
     """Return everything that the page shows.
 
     Parameters
@@ -135,17 +135,17 @@ def findings(records: Sequence[Record]) -> Summary:
     Returns
     -------
     dict
-        See `summarize`.
+        See `summary_of`.
     """
     found = [
         (job(data), [record for record in records if record["data"] == data])
         for data in DATA
     ]
-    sentences = [_headline(records), SENTENCES[0], _where(records), *SENTENCES[1:]]
-    return summarize(found, [SIMILARITY], title=TITLE, sentences=sentences)
+    sentences = [_who_is_best(records), SENTENCES[0], _where(records), *SENTENCES[1:]]
+    return summary_of(found, [SIMILARITY], title=TITLE, sentences=sentences)
 
 
-def _headline(records: Sequence[Record]) -> str:
+def _who_is_best(records: Sequence[Record]) -> str:
     """Return who is best, in words that do not claim more than was seen."""
     accuracies: dict[str, list[float]] = {}
     for record in records:

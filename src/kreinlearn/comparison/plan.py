@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 KEPT = 11
 """Matrices of all training rows that a process keeps at once, measured with 2000 rows:
 the similarities, a fold of them, eigenvectors, the repaired ones."""
-UNSEEN = 1e-10
+NEGLIGIBLE_ASYMMETRY = 1e-10
 """Asymmetry relative to the largest entry that nobody needs to hear of."""
 ANNOUNCED = 3000
 """Samples above which a user is told the cost before it is paid."""
@@ -104,7 +104,7 @@ def plan(
     Returns
     -------
     Plan
-        For `compare`.
+        For `run_comparison`.
 
     Raises
     ------
@@ -194,7 +194,7 @@ def _as_rows(X: "ArrayLike | DataFrame") -> "Array | DataFrame":
 def _symmetric(K: ArrayLike) -> tuple[Array, tuple[str, ...]]:
     """Return the symmetric part, and what there is to say about it."""
     K, share = check_matrix(K, "Similarities", symmetric="average", dtype=float)
-    if share <= UNSEEN:
+    if share <= NEGLIGIBLE_ASYMMETRY:
         return K, ()
     return K, (
         f"The matrix is not symmetric (largest |K - K'| is {share:.2g} of the largest "

@@ -15,7 +15,7 @@ import joblib
 from kreinlearn._files import check_free, replace
 from kreinlearn.comparison.fold import Job, outcome
 from kreinlearn.comparison.plan import Plan, weight
-from kreinlearn.comparison.summary import Summary, csv_text, facts, summarize
+from kreinlearn.comparison.summary import Compared, facts, rows_as_csv, summary_of
 from kreinlearn.runs.cells import Cell
 from kreinlearn.runs.records import Record, read
 from kreinlearn.runs.runner import LIMIT, Progress, run
@@ -24,7 +24,7 @@ RECORDS, CSV, PAGE = "compare.jsonl", "compare.csv", "report.html"
 """Files of the folder; the page is for those who draw it."""
 
 
-def compare(
+def run_comparison(
     planned: Plan,
     *,
     out: str | os.PathLike[str] = "comparison",
@@ -32,7 +32,7 @@ def compare(
     limit: float | None = None,
     force: bool = False,
     progress: Callable[[Progress], object] | None = None,
-) -> Summary:
+) -> Compared:
     """Run what is missing of a comparison, and return what was found.
 
     Parameters
@@ -55,7 +55,7 @@ def compare(
     Returns
     -------
     dict
-        See `summarize`.
+        See `summary_of`.
 
     Raises
     ------
@@ -65,7 +65,7 @@ def compare(
     Examples
     --------
     >>> from kreinlearn.datasets import make_monks
-    >>> from kreinlearn.comparison.run import compare
+    >>> from kreinlearn.comparison.run import run_comparison
     >>> from kreinlearn.comparison.plan import plan
     >>> X, y = make_monks(3)
     >>> planned = plan(X, y, kernels=["tl1"], methods=["IKLR", "SVC clip"], folds=2)
@@ -95,7 +95,7 @@ def compare(
     records = [record for record in read(path) if record["key"] in order]
     records.sort(key=lambda record: order[record["key"]])
     found = _found(planned, records)
-    replace(folder / CSV, csv_text(found).encode())
+    replace(folder / CSV, rows_as_csv(found).encode())
     return found
 
 
@@ -128,7 +128,7 @@ def _stored(path: str) -> Job:
     return job
 
 
-def _found(planned: Plan, records: list[Record]) -> Summary:
+def _found(planned: Plan, records: list[Record]) -> Compared:
     job = planned.job
     runs = 1 + max(run_ for run_, _ in job.splits)
     folds = len(job.splits) // runs
@@ -144,7 +144,7 @@ def _found(planned: Plan, records: list[Record]) -> Summary:
         "The spread is the standard deviation over folds. It is no standard error, for "
         "the folds share training rows.",
     ]
-    found = summarize(
+    found = summary_of(
         [(job, records)],
         planned.kernels,
         title=f"Methods compared on {job.name}",

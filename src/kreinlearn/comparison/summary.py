@@ -43,23 +43,23 @@ MEANS = {
     "fit_s": "fit_seconds",
 }
 """Fields of a record, and names of their means over the folds."""
-COLUMNS = (
+CSV_COLUMNS = (
     *("data", "method", "kernel", "accuracy", "accuracy_std", "balanced_accuracy"),
     *("log_loss", "auc", "fit_seconds", "statuses", "folds", "failed", "error"),
 )
 """Columns of the CSV file."""
 
-Summary = dict[str, Any]
-"""As JSON takes it; the keys are those of `summarize`."""
+Compared = dict[str, Any]
+"""As JSON takes it; the keys are those of `summary_of`."""
 
 
-def summarize(
+def summary_of(
     found: Sequence[tuple[Job, Sequence[Record]]],
     kernels: Sequence[str],
     *,
     title: str,
     sentences: Sequence[str],
-) -> Summary:
+) -> Compared:
     """Return everything that a page shows about a comparison.
 
     Parameters
@@ -84,11 +84,11 @@ def summarize(
     data, convergence, rows, curves = [], [], [], []
     for job, records in found:
         groups: dict[tuple[str, str], list[Record]] = {}
-        for record in sorted(records, key=_place):
+        for record in sorted(records, key=_place_of):
             key = record["method"], record["set"]["kernel"]
             groups.setdefault(key, []).append(record)
         places = {
-            kernel: min(_place(each) for each in done)
+            kernel: min(_place_of(each) for each in done)
             for kernel in kernels
             if (done := [r for r in _done(records) if r["set"]["kernel"] == kernel])
         }
@@ -99,7 +99,7 @@ def summarize(
         for method, kernel in order:
             group = groups[method, kernel]
             head = {"data": job.name, "method": method, "kernel": label_of(kernel)}
-            rows.append(head | _means(group))
+            rows.append(head | _row_of(group))
             if done := _done(group):
                 curves.append(head | _curves(done))
     return {
@@ -115,7 +115,7 @@ def summarize(
     }
 
 
-def _place(record: Record) -> tuple[int, int]:
+def _place_of(record: Record) -> tuple[int, int]:
     """Return the repetition and the fold of a record."""
     return int(record["run"]), int(record["set"]["fold"])
 
@@ -125,7 +125,7 @@ def _done(records: Sequence[Record]) -> list[Record]:
     return [record for record in records if record["status"] not in FAILED]
 
 
-def _means(group: Sequence[Record]) -> Record:
+def _row_of(group: Sequence[Record]) -> Record:
     """Return the scores of a method and a kernel, and how its folds ended."""
     done = _done(group)
     row: Record = {}
@@ -156,14 +156,16 @@ def _curves(done: Sequence[Record]) -> Record:
         onehot = truth[:, None] == np.arange(given.shape[1])
         fpr, tpr, _ = roc_curve(onehot.ravel(), given.ravel())
         predicted, is_right = given.max(axis=1), given.argmax(axis=1) == truth
-    kept = _evenly(len(fpr), MOST_POINTS)
+    kept = _spaced(len(fpr), MOST_POINTS)
     return {
         "roc": {"fpr": fpr[kept], "tpr": tpr[kept]},
-        "reliability": reliability(predicted, is_right) if field == "proba" else None,
+        "reliability": reliability_bins(predicted, is_right)
+        if field == "proba"
+        else None,
     }
 
 
-def reliability(predicted: Array, is_right: Array) -> dict[str, Array]:
+def reliability_bins(predicted: Array, is_right: Array) -> dict[str, Array]:
     """Return how often what was predicted with a probability is so.
 
     Parameters
@@ -182,7 +184,7 @@ def reliability(predicted: Array, is_right: Array) -> dict[str, Array]:
     Examples
     --------
     >>> import numpy as np
-    >>> found = reliability(np.array([0.1, 0.12, 0.9]), np.array([False, True, True]))
+    >>> found = reliability_bins(np.array([0.1, 0.12, 0.9]), np.array([False, True, True]))
     >>> found["observed"], found["count"]
     (array([0.5, 1. ]), array([2, 1]))
     """
@@ -197,7 +199,7 @@ def reliability(predicted: Array, is_right: Array) -> dict[str, Array]:
     }
 
 
-def _evenly(count: int, most: int) -> Array:
+def _spaced(count: int, most: int) -> Array:
     """Return positions, both ends among them."""
     if count <= most:
         return np.arange(count)
@@ -213,7 +215,7 @@ def _described(job: Job, places: dict[str, tuple[int, int]]) -> Record:
         names = ("mu_min", "mu_max", "signature", "negative_share")
         spectra[str(label_of(kernel))] = {
             **{name: report[name] for name in names},
-            "eigenvalues": values[_evenly(len(values), MOST_EIGENVALUES)],
+            "eigenvalues": values[_spaced(len(values), MOST_EIGENVALUES)],
         }
     return {
         "name": job.name,
@@ -253,10 +255,12 @@ def _traced(job: Job, kernel: str, place: tuple[int, int]) -> list[Record]:
     return traces
 
 
-def csv_text(found: Summary) -> str:
+def rows_as_csv(found: Compared) -> str:
     """Return the rows of a comparison as CSV, one line per method and kernel."""
     stream = io.StringIO()
-    writer = csv.DictWriter(stream, COLUMNS, lineterminator="\n", extrasaction="ignore")
+    writer = csv.DictWriter(
+        stream, CSV_COLUMNS, lineterminator="\n", extrasaction="ignore"
+    )
     writer.writeheader()
     for row in found["rows"]:
         flat = {"folds": len(row["scores"]), "statuses": json.dumps(row["statuses"])}
@@ -264,7 +268,7 @@ def csv_text(found: Summary) -> str:
     return stream.getvalue()
 
 
-def facts(found: Summary) -> list[str]:
+def facts(found: Compared) -> list[str]:
     """Return what the numbers show, in words: the best rows, and the matrices."""
     scored = [row for row in found["rows"] if row["accuracy"] is not None]
     sentences = [_best(scored) if scored else "No method gave a result."]
