@@ -29,7 +29,13 @@ def demo(out: str, force: bool, as_json: bool) -> None:
     table and writes report.html with spectra, convergence and curves.
     """
     from kreinlearn._files import check_free, replace
-    from kreinlearn.comparison.demo import DATA, SHOWN, findings, outcomes, printed_fields
+    from kreinlearn.comparison.demo import (
+        DATA,
+        SHOWN,
+        findings,
+        outcomes,
+        printed_fields,
+    )
     from kreinlearn.comparison.page import comparison_page
     from kreinlearn.runs.progress import counter
 

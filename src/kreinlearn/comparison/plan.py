@@ -63,7 +63,7 @@ class Plan(NamedTuple):
 
 def plan(
     X: "ArrayLike | DataFrame",
-    y: ArrayLike,
+    y: ArrayLike | None,
     *,
     is_gram: bool = False,
     name: str = "data",
@@ -220,7 +220,7 @@ def _check_features(
         )
 
 
-def _checked_labels(y: ArrayLike, n: int, folds: int) -> tuple[Array, Array]:
+def _checked_labels(y: ArrayLike | None, n: int, folds: int) -> tuple[Array, Array]:
     y = np.asarray(y)
     if y.shape != (n,):
         raise ValueError(f"There must be a label for each of {n} rows, got {y.shape}.")

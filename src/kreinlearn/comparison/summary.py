@@ -184,7 +184,8 @@ def reliability_bins(predicted: Array, is_right: Array) -> dict[str, Array]:
     Examples
     --------
     >>> import numpy as np
-    >>> found = reliability_bins(np.array([0.1, 0.12, 0.9]), np.array([False, True, True]))
+    >>> predicted, is_right = np.array([0.1, 0.12, 0.9]), np.array([0, 1, 1])
+    >>> found = reliability_bins(predicted, is_right)
     >>> found["observed"], found["count"]
     (array([0.5, 1. ]), array([2, 1]))
     """

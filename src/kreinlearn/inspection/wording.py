@@ -31,7 +31,7 @@ HEADLINES = {
 """For matrices whose negative part is no question."""
 
 Inspection = dict[str, Any]
-"""As JSON takes it; the keys are those of `kreinlearn.inspection.verdict.inspect_matrix`."""
+"""As JSON takes it; see `kreinlearn.inspection.verdict.inspect_matrix`."""
 
 
 def sentences(
