@@ -45,7 +45,7 @@ def test_a_gram_matrix_with_labels(matrix, capsys):
     words = " ".join(out.split())
     assert "eigenvalues 3 positive, 3 negative, 34 zero" in words
     assert "negative share 50 %" in words
-    assert "Keep the negative part: without it held-out accuracy falls" in words
+    assert "Keep the negative part: without it, held-out accuracy falls" in words
     assert f"krein fit {matrix} -o model.krein" in words
     lines = err.splitlines()
     assert lines[0].startswith("inspect 1/5 fold 1 done")

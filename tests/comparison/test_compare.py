@@ -1,22 +1,31 @@
 import csv
 import json
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss, roc_auc_score
 from sklearn.model_selection import cross_val_predict
 from sklearn.preprocessing import FunctionTransformer, MinMaxScaler
 from sklearn.svm import SVC
 
+from kreinlearn.cli import main
 from kreinlearn.comparison import run as module
-from kreinlearn.comparison.fold import Job, outcome, stratified
+from kreinlearn.comparison.fold import Job, outcome
 from kreinlearn.comparison.page import comparison_page
-from kreinlearn.comparison.plan import plan
-from kreinlearn.comparison.run import compare
-from kreinlearn.comparison.summary import csv_text, facts, reliability, summarize
+from kreinlearn.comparison.plan import plan, stratified
+from kreinlearn.comparison.run import run_comparison
+from kreinlearn.comparison.summary import (
+    facts,
+    reliability_bins,
+    rows_as_csv,
+    summary_of,
+)
 from kreinlearn.kernels import gram
-from kreinlearn.methods import CONTENDERS, Contender
+from kreinlearn.methods.records import Method
+from kreinlearn.methods.table import METHODS
 from kreinlearn.runs.cells import Cell
 from kreinlearn.runs.records import Store, read, record_of
 from kreinlearn.runs.workers import _outcome
@@ -56,13 +65,13 @@ def picky(X):
 def test_processes_change_nothing_and_runs_resume(rings, tmp_path):
     X, y = rings
     planned = plan(X, np.where(y > 0, "yes", "no"), **FEW_OPTIONS)
-    two = compare(planned, out=tmp_path / "two", jobs=2)
+    two = run_comparison(planned, out=tmp_path / "two", jobs=2)
     path = tmp_path / "two" / "compare.jsonl"
     whole = path.read_bytes()
     lines = whole.splitlines(keepends=True)
     path.write_bytes(b"".join(lines[:3]) + lines[3][:20])  # killed while writing
     told = []
-    again = compare(planned, out=tmp_path / "two", jobs=1, progress=told.append)
+    again = run_comparison(planned, out=tmp_path / "two", jobs=1, progress=told.append)
     assert told[0].skipped == 3 and told[-1].done == len(planned.cells) == 6
     assert path.read_bytes().startswith(b"".join(lines[:3]))
     assert without_seconds(again) == without_seconds(two)
@@ -73,10 +82,10 @@ def test_processes_change_nothing_and_runs_resume(rings, tmp_path):
 
 def test_numbers_are_those_of_scikit_learn(rings, tmp_path, here, monkeypatch):
     X, y = rings
-    by_hand = Contender(lambda n, folds, seed: _Machine())
-    monkeypatch.setitem(CONTENDERS, "by hand", by_hand)
+    by_hand = Method("by hand", lambda value, seed: SVC(kernel="precomputed"))
+    monkeypatch.setitem(METHODS, "by hand", by_hand)
     planned = plan(X, y, kernels=["linear"], methods=["by hand"], folds=4)
-    [row] = compare(planned, out=tmp_path)["rows"]
+    [row] = run_comparison(planned, out=tmp_path)["rows"]
     K = gram(X, kernel="linear")
     parts = list(planned.job.splits.values())
 
@@ -96,30 +105,50 @@ def test_numbers_are_those_of_scikit_learn(rings, tmp_path, here, monkeypatch):
 
     # The same on a Gram matrix, against cross_val_predict.
     planned = plan(K, y, is_gram=True, methods=["by hand"], folds=4)
-    [row] = compare(planned, out=tmp_path / "gram")["rows"]
+    [row] = run_comparison(planned, out=tmp_path / "gram")["rows"]
     predicted = cross_val_predict(SVC(kernel="precomputed"), K, y, cv=parts)
     expected = [(predicted[test] == y[test]).mean() for _, test in parts]
     assert row["scores"] == pytest.approx(expected, abs=1e-6)
     assert row["kernel"] == "precomputed"
 
 
-class _Machine(SVC):
-    """A support vector machine without tuning, as a contender."""
-
-    def __init__(self, C=1.0, kernel="precomputed"):
-        super().__init__(C=C, kernel=kernel)
-
-    kernel_, kernel_params_, lam_, norm_ = "precomputed", None, None, None
-
-    @property
-    def estimators_(self):
-        return [self]
+def test_a_method_added_as_one_record_is_compared(
+    rings, tmp_path, here, monkeypatch, capsys
+):
+    """Similarities as features, under any name, from the command to the page."""
+    X, y = rings
+    rows = Method(
+        "rows as features",
+        lambda value, seed: LogisticRegression(C=value),
+        "C",
+        "multinomial",
+    )
+    monkeypatch.setitem(METHODS, rows.name, rows)
+    assert rows.name in {cell.method for cell in plan(X, y).cells}
+    np.savetxt(tmp_path / "data.csv", np.column_stack([X, y]), "%.6g", ",")
+    call = ["compare", f"{tmp_path}/data.csv", "--methods", "SVC raw,rows as features"]
+    call += ["--kernels", "tl1", "--folds", "3", "--out", f"{tmp_path}/out"]
+    with pytest.raises(SystemExit, match="0"):
+        main(call)
+    assert rows.name in capsys.readouterr().out
+    assert rows.name in (tmp_path / "out" / "report.html").read_text()
+    table = (tmp_path / "out" / "compare.csv").read_text()
+    assert [line["method"] for line in csv.DictReader(table.splitlines())] == [
+        "SVC raw",
+        rows.name,
+    ]
+    two = replace(rows, name="two only", binary_only=True)
+    monkeypatch.setitem(METHODS, two.name, two)
+    three = np.arange(len(y)) % 3
+    assert two.name not in {cell.method for cell in plan(X, three).cells}
+    with pytest.raises(ValueError, match="'two only' is for two classes, got 3"):
+        plan(X, three, methods=[two.name])
 
 
 def test_all_methods_see_the_same_folds(rings, tmp_path, here):
     X, y = rings
     planned = plan(X, y, **FEW_OPTIONS | {"repeats": 2})
-    compare(planned, out=tmp_path)
+    run_comparison(planned, out=tmp_path)
     truths = {}
     for record in read(tmp_path / "compare.jsonl"):
         place = record["run"], record["set"]["fold"]
@@ -151,7 +180,7 @@ def test_held_out_rows_have_no_say(rings):
 def test_other_data_and_settings_are_refused(rings, tmp_path, here):
     X, y = rings
     options = {"kernels": ["tl1"], "methods": ["SVC raw"], "folds": 3}
-    compare(plan(X, y, **options), out=tmp_path)
+    run_comparison(plan(X, y, **options), out=tmp_path)
     before = (tmp_path / "compare.jsonl").read_bytes()
     shifted = X.copy()
     shifted[0, 0] += 1e-9
@@ -164,13 +193,13 @@ def test_other_data_and_settings_are_refused(rings, tmp_path, here):
     ]
     for other in others:
         with pytest.raises(FileExistsError, match="other data, folds, seed.*--force"):
-            compare(other, out=tmp_path)
+            run_comparison(other, out=tmp_path)
     assert (tmp_path / "compare.jsonl").read_bytes() == before
     # More methods, kernels and repetitions are no other settings: they are added.
     more = options | {"methods": ["SVC raw", "SVC clip"], "repeats": 2}
-    assert len(compare(plan(X, y, **more), out=tmp_path)["rows"]) == 2
+    assert len(run_comparison(plan(X, y, **more), out=tmp_path)["rows"]) == 2
     assert (tmp_path / "compare.jsonl").read_bytes().startswith(before)
-    compare(others[0], out=tmp_path, force=True)
+    run_comparison(others[0], out=tmp_path, force=True)
     assert len(read(tmp_path / "compare.jsonl")) == 3
 
 
@@ -178,9 +207,9 @@ def test_files_of_others_are_not_replaced(rings, tmp_path, here):
     X, y = rings
     (tmp_path / "report.html").write_text("mine")
     with pytest.raises(FileExistsError, match=r"report\.html exists already"):
-        compare(plan(X, y, **FEW_OPTIONS), out=tmp_path)
+        run_comparison(plan(X, y, **FEW_OPTIONS), out=tmp_path)
     with pytest.raises(NotADirectoryError, match="is a file"):
-        compare(plan(X, y, **FEW_OPTIONS), out=tmp_path / "report.html")
+        run_comparison(plan(X, y, **FEW_OPTIONS), out=tmp_path / "report.html")
 
 
 def test_a_failure_is_a_row_with_its_reason(rings, tmp_path, here):
@@ -188,7 +217,7 @@ def test_a_failure_is_a_row_with_its_reason(rings, tmp_path, here):
     X = X * 0.9
     X[0] = 1.0
     planned = plan(X, y, **FEW_OPTIONS, transformer=FunctionTransformer(picky))
-    found = compare(planned, out=tmp_path)
+    found = run_comparison(planned, out=tmp_path)
     for row in found["rows"]:
         assert row["statuses"] == {"converged": 2, "error": 1}
         assert len(row["scores"]) == 2 and row["failed"] == 1
@@ -201,19 +230,19 @@ def test_a_failure_is_a_row_with_its_reason(rings, tmp_path, here):
 
     records = [record_of(c, {"status": "timeout"}) for c in planned.cells]
     job = Job("x", X, planned.job.y, (-1, 1), planned.job.splits)
-    lost = summarize([(job, records)], ["tl1"], title="none", sentences=[])
+    lost = summary_of([(job, records)], ["tl1"], title="none", sentences=[])
     assert [row["accuracy"] for row in lost["rows"]] == [None, None]
     assert lost["rows"][0]["error"] == "timeout" and lost["curves"] == []
     assert lost["data"][0]["kernels"] == {} and lost["convergence"] == []
     assert comparison_page(lost).startswith("<!DOCTYPE html>")
-    assert "timeout" in csv_text(lost) and "without a result" in facts(lost)[-1]
+    assert "timeout" in rows_as_csv(lost) and "without a result" in facts(lost)[-1]
 
 
 def test_three_classes_and_what_the_dict_holds(tmp_path, here, rng):
     X = rng.uniform(size=(75, 2))
     y = np.array(["low", "mid", "top"])[np.digitize(X.sum(axis=1), [0.8, 1.2])]
     planned = plan(X, y, **FEW_OPTIONS)
-    found = compare(planned, out=tmp_path)
+    found = run_comparison(planned, out=tmp_path)
     assert found["kind"] == "comparison" and found["methods"] == list(FEW)
     [data] = found["data"]
     assert (data["n"], data["m"], data["classes"]) == (75, 2, ["low", "mid", "top"])
@@ -248,7 +277,7 @@ def test_three_classes_and_what_the_dict_holds(tmp_path, here, rng):
 def test_a_method_with_its_own_kernels_runs_once(rings, tmp_path, here):
     X, y = rings
     some = {"kernels": ["tl1", "rbf"], "methods": ["KreinCV", "IKLR"], "folds": 2}
-    found = compare(plan(X[::2], y[::2], **some), out=tmp_path)
+    found = run_comparison(plan(X[::2], y[::2], **some), out=tmp_path)
     kernels = [(row["method"], row["kernel"]) for row in found["rows"]]
     assert kernels == [
         ("KreinCV", None),
@@ -266,7 +295,7 @@ def test_an_asymmetric_matrix_is_named(rings):
     np.testing.assert_array_equal(planned.job.X, planned.job.X.T)
     assert plan(gram(X), y, is_gram=True).notes == ()
     names = {cell.method for cell in plan(gram(X), y, is_gram=True).cells}
-    assert names == set(CONTENDERS) - {"KreinCV"}
+    assert names == set(METHODS) - {"KreinCV"}
 
 
 @pytest.mark.parametrize(
@@ -317,7 +346,7 @@ def test_folds_of_more_repetitions_begin_alike():
 
 
 def test_reliability_counts_the_ends():
-    found = reliability(np.array([0.0, 1.0, 1.0]), np.array([False, True, False]))
+    found = reliability_bins(np.array([0.0, 1.0, 1.0]), np.array([False, True, False]))
     assert found["count"].tolist() == [1, 2] and found["observed"].tolist() == [0, 0.5]
 
 

@@ -10,7 +10,7 @@ from kreinlearn import KreinLogisticRegression, SpectrumRepair
 from kreinlearn.datasets import make_gram
 from kreinlearn.inspection import evidence as worth
 from kreinlearn.inspection import permutation
-from kreinlearn.inspection.verdict import inspect, sampled
+from kreinlearn.inspection.verdict import inspect_matrix, sampled
 from kreinlearn.kernels import gram
 from kreinlearn.spectrum import decompose
 from tests.conftest import gram_of_signature
@@ -32,7 +32,7 @@ def halves(n, rng, n_classes=2, *, labels_in_negative=True, noise=0.3):
 @pytest.mark.parametrize("signature", [(3, 2, 0), (20, 5, 7), (4, 0, 3)])
 def test_the_signature_and_the_extreme_eigenvalues_are_found(signature):
     K = gram_of_signature(*signature)
-    found = inspect(K)
+    found = inspect_matrix(K)
     mu = np.linalg.eigvalsh(K)
     assert found["signature"] == list(signature)
     np.testing.assert_allclose(found["eigenvalues"], mu[::-1], atol=1e-10)
@@ -48,13 +48,13 @@ def test_the_signature_and_the_extreme_eigenvalues_are_found(signature):
 def test_with_three_classes_the_answer_is_unique_above_twice_the_lam():
     K = gram_of_signature(4, 3)
     y = np.arange(7) % 3
-    two = inspect(K, np.arange(7) % 2)["unique_lam"]
-    assert inspect(K, y)["unique_lam"] == pytest.approx(2 * two)
+    two = inspect_matrix(K, np.arange(7) % 2)["unique_lam"]
+    assert inspect_matrix(K, y)["unique_lam"] == pytest.approx(2 * two)
 
 
 def test_labels_in_the_negative_part_mean_keep(rng):
     K, y = halves(60, rng)
-    found = inspect(K, y, permutations=200)
+    found = inspect_matrix(K, y, permutations=200)
     value = found["value"]
     scores = value["scores"]
     assert found["recommendation"] == value["what"] == "keep"
@@ -71,7 +71,7 @@ def test_noise_in_the_negative_part_means_repair(rng):
     n = 80
     X, y = halves(n, rng, labels_in_negative=False)
     G = rng.standard_normal((n, 20))
-    found = inspect(X - 3 * G @ G.T, y, permutations=200)
+    found = inspect_matrix(X - 3 * G @ G.T, y, permutations=200)
     assert found["recommendation"] == "repair"
     assert found["value"]["p_worse"] <= 0.05
     assert found["sentences"][0].startswith("Clip the negative part: without it")
@@ -81,7 +81,7 @@ def test_noise_in_the_negative_part_means_repair(rng):
 def test_a_negative_part_that_is_too_small_to_matter(rng):
     K, y = halves(60, rng, labels_in_negative=False)
     tiny = 1e-4 * rng.standard_normal((60, 60))
-    found = inspect(K @ K / 60 + tiny + tiny.T, y, permutations=50)
+    found = inspect_matrix(K @ K / 60 + tiny + tiny.T, y, permutations=50)
     assert found["matrix"] == "indefinite"
     assert found["recommendation"] == "either"
     assert "no difference that matters" in found["sentences"][0]
@@ -91,7 +91,7 @@ def test_three_classes(rng, monkeypatch):
     monkeypatch.setattr(worth, "N_LAMS", FEW_LAMS)
     K, y = halves(45, rng, 3)
     y = np.array(["low", "middle", "high"])[y]
-    found = inspect(K, y, permutations=100)
+    found = inspect_matrix(K, y, permutations=100)
     assert found["classes"] == ["high", "low", "middle"]
     assert found["recommendation"] == "keep"
 
@@ -108,7 +108,7 @@ def test_noise_is_rarely_called_information(monkeypatch):
         if seed % 2:  # nothing to learn at all, and noise of both signs
             y = rng.permutation(np.arange(30) % 2)
             K = X @ X.T + G @ G.T[:, ::-1] + G[::-1] @ G.T
-        p_values.append(inspect(K, y, permutations=99)["value"]["p_value"])
+        p_values.append(inspect_matrix(K, y, permutations=99)["value"]["p_value"])
     assert np.mean(np.array(p_values) <= 0.05) <= 0.1
     assert np.median(p_values) > 0.2
 
@@ -164,7 +164,7 @@ def test_the_smoother_is_ridge_regression_with_an_intercept(rng):
 
 def test_a_positive_semidefinite_matrix_needs_no_test(rng):
     X = rng.standard_normal((30, 4))
-    found = inspect(X @ X.T, X[:, 0] > 0)
+    found = inspect_matrix(X @ X.T, X[:, 0] > 0)
     assert found["recommendation"] == "either"
     assert found["value"] is None
     assert "positive semidefinite: any kernel method will do" in found["sentences"][0]
@@ -179,7 +179,7 @@ def test_a_positive_semidefinite_matrix_needs_no_test(rng):
     ],
 )
 def test_matrices_that_tell_nothing(K, words):
-    found = inspect(K, np.arange(len(K)) % 2)
+    found = inspect_matrix(K, np.arange(len(K)) % 2)
     assert words in found["sentences"][0]
     assert found["recommendation"] == "either"
     assert found["value"] is None
@@ -189,7 +189,7 @@ def test_an_asymmetric_matrix_is_inspected_by_its_symmetric_part():
     K, _ = make_gram((5, 3), n_samples=20, random_state=0)
     skew = np.zeros((20, 20))
     skew[0, 1], skew[1, 0] = 0.25, -0.25
-    found = inspect(K + skew)
+    found = inspect_matrix(K + skew)
     assert found["signature"] == [5, 3, 12]
     assert found["asymmetry"]["largest"] == pytest.approx(0.5)
     assert found["asymmetry"]["relative"] == pytest.approx(0.5 / np.abs(K + skew).max())
@@ -202,7 +202,7 @@ def test_an_asymmetric_matrix_is_inspected_by_its_symmetric_part():
 
 def test_without_labels_nothing_is_advised():
     K, _ = make_gram((5, 3), n_samples=20, random_state=0)
-    found = inspect(K)
+    found = inspect_matrix(K)
     assert found["recommendation"] == "unknown"
     assert "no labels were given" in found["sentences"][0]
     assert found["sentences"][1].startswith("3 of its 20 eigenvalues are negative")
@@ -222,7 +222,7 @@ def test_without_labels_nothing_is_advised():
 )
 def test_too_few_samples_are_said(n, y, words):
     K, _ = make_gram((5, 3), n_samples=n, random_state=0)
-    found = inspect(K, y)
+    found = inspect_matrix(K, y)
     assert found["recommendation"] == "unknown"
     assert words in found["sentences"][0]
 
@@ -231,7 +231,7 @@ def test_rare_classes_are_left_out_and_folds_reduced(rng, monkeypatch):
     monkeypatch.setattr(worth, "N_LAMS", FEW_LAMS)
     K, y = halves(40, rng)
     y[:2], y[2:6] = 7, 8
-    value = inspect(K, y, permutations=20)["value"]
+    value = inspect_matrix(K, y, permutations=20)["value"]
     assert value["left_out"] == [7]
     assert value["n"] == 38
     assert value["folds"] == 4
@@ -245,7 +245,9 @@ def test_large_matrices_are_sampled(rng, monkeypatch):
     monkeypatch.setattr(worth, "N_LAMS", FEW_LAMS)
     K, y = halves(80, rng)
     seen = []
-    found = inspect(K, y, permutations=20, progress=lambda *done: seen.append(done))
+    found = inspect_matrix(
+        K, y, permutations=20, progress=lambda *done: seen.append(done)
+    )
     assert (found["n"], found["n_given"], found["value"]["n"]) == (50, 80, 40)
     assert "These are 50 of 80 samples, drawn at random." in found["sentences"]
     assert any("of 40 samples drawn from them" in said for said in found["sentences"])
@@ -270,7 +272,7 @@ def test_a_sample_keeps_the_classes():
 )
 def test_bad_input_is_refused_in_one_sentence(K, y, words):
     with pytest.raises(ValueError, match=words):
-        inspect(K, y)
+        inspect_matrix(K, y)
 
 
 def test_real_dissimilarities(data_home):
@@ -282,7 +284,7 @@ def test_real_dissimilarities(data_home):
         pytest.skip("needs sim/cat-cortex.npz")
     with np.load(path) as held:
         D, y = held["D"].astype(float), held["y"]
-    found = inspect(-D, y)
+    found = inspect_matrix(-D, y)
     assert found["signature"] == [49, 16, 0]
     assert found["recommendation"] == "either"
     assert found["value"]["scores"]["as it is"]["accuracy"] > 0.85

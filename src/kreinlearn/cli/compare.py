@@ -86,8 +86,7 @@ def compare(
     from kreinlearn._files import replace
     from kreinlearn.comparison.page import comparison_page
     from kreinlearn.comparison.plan import plan
-    from kreinlearn.comparison.run import PAGE, check_folder
-    from kreinlearn.comparison.run import compare as run
+    from kreinlearn.comparison.run import PAGE, check_folder, run_comparison
     from kreinlearn.files import read
     from kreinlearn.pipelines import prepare
     from kreinlearn.runs.progress import watcher
@@ -112,7 +111,9 @@ def compare(
     check_folder(planned, Path(out), force)
     _announce(planned)
     with watcher(sys.stderr, "compare") as progress:
-        found = run(planned, out=out, jobs=jobs, force=force, progress=progress)
+        found = run_comparison(
+            planned, out=out, jobs=jobs, force=force, progress=progress
+        )
     found["command"] = _command(click.get_current_context())
     page = Path(out, PAGE)
     replace(page, comparison_page(found).encode())
@@ -147,11 +148,11 @@ def _command(context: click.Context) -> str:
 
 def _announce(planned: "Plan") -> None:
     """Say what a large comparison will cost, before it begins."""
-    from kreinlearn.comparison.plan import LARGE
+    from kreinlearn.comparison.plan import ANNOUNCED
     from kreinlearn.runs.progress import duration
 
     n = len(planned.job.y)
-    if n > LARGE:
+    if n > ANNOUNCED:
         click.echo(
             f"{n} rows: {len(planned.cells)} fits with their tuning take up to "
             f"{planned.bytes_needed:,} bytes and, roughly, "

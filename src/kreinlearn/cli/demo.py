@@ -29,7 +29,13 @@ def demo(out: str, force: bool, as_json: bool) -> None:
     table and writes report.html with spectra, convergence and curves.
     """
     from kreinlearn._files import check_free, replace
-    from kreinlearn.comparison.demo import DATA, SHOWN, findings, line, outcomes
+    from kreinlearn.comparison.demo import (
+        DATA,
+        SHOWN,
+        findings,
+        outcomes,
+        printed_fields,
+    )
     from kreinlearn.comparison.page import comparison_page
     from kreinlearn.runs.progress import counter
 
@@ -46,7 +52,7 @@ def demo(out: str, force: bool, as_json: bool) -> None:
     with counter(sys.stderr, "demo") as tell:
         for record, share in outcomes():
             records.append(record)
-            shown = line(record)
+            shown = printed_fields(record)
             if as_json:
                 click.echo(json.dumps(shown))
             text = f"{shown['data']}: {shown['method']} {shown['accuracy']:.3f}"
@@ -55,7 +61,7 @@ def demo(out: str, force: bool, as_json: bool) -> None:
     replace(page, comparison_page(findings(records)).encode())
     if as_json:
         return
-    _print_table([line(record) for record in records])
+    _print_table([printed_fields(record) for record in records])
     click.echo(
         "All but KreinCV learn with one TL1 matrix; mu_min is its smallest\n"
         "eigenvalue: below zero no kernel method accepts it as it is. KreinCV tries\n"

@@ -92,9 +92,10 @@ def inspect(
             f"{data} holds a Gram matrix, which takes none of --kernel, --param, "
             "--no-scale, --impute and --one-hot."
         )
+    assert K is not None  # a file holds samples or a matrix
     options = _options(target, header, kernel, params, steps)
     with counter(sys.stderr, "inspect") as tell:
-        found = inspection.inspect(
+        found = inspection.inspect_matrix(
             K,
             y,
             permutations=permutations,

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
-from typing import Any
 
 import numpy as np
 from sklearn.datasets import load_breast_cancer, load_wine
@@ -10,7 +9,7 @@ from sklearn.model_selection import train_test_split
 
 from kreinlearn._typing import Array
 from kreinlearn.comparison.fold import OWN, Job, outcome
-from kreinlearn.comparison.summary import summarize
+from kreinlearn.comparison.summary import Compared, summary_of
 from kreinlearn.datasets import make_monks
 from kreinlearn.methods.table import METHODS
 from kreinlearn.runs.cells import Cell
@@ -18,7 +17,7 @@ from kreinlearn.runs.records import Record, record_of
 from kreinlearn.runs.runner import surroundings
 from kreinlearn.spectrum import describe
 
-KERNEL = "tl1"
+SIMILARITY = "tl1"
 DATA: dict[str, Callable[[], tuple[Array, Array]]] = {
     "monks-1": lambda: make_monks(1),
     "monks-2": lambda: make_monks(2),
@@ -26,14 +25,7 @@ DATA: dict[str, Callable[[], tuple[Array, Array]]] = {
     "cancer": lambda: load_breast_cancer(return_X_y=True),
 }
 """Data that come with this package or with scikit-learn."""
-SHOWN: tuple[str, ...] = (
-    "KreinCV",
-    "IKLR",
-    "SVC raw",
-    "SVC clip",
-    "SVC flip",
-    "KSVM",
-)
+SHOWN = ("KreinCV", "IKLR", "SVC raw", "SVC clip", "SVC flip", "KSVM")
 """Names of the methods that are shown."""
 TITLE = "One similarity, every way to learn with it"
 SENTENCES = (
@@ -90,21 +82,21 @@ def outcomes() -> Iterator[tuple[Record, float]]:
     work = len(DATA) * sum(METHODS[method].weight for method in SHOWN)
     done = 0.0
     for data in DATA:
-        report = describe(job(data).matrices(0, 0, KERNEL)[0])
+        report = describe(job(data).matrices(0, 0, SIMILARITY)[0])
         spectrum = {
             "sig": report["signature"],
             "mu": [report["mu_min"], report["mu_max"]],
             "neg": report["negative_share"],
         }
         for method in SHOWN:
-            kernel = OWN if METHODS[method].on_samples else KERNEL
+            kernel = OWN if METHODS[method].on_samples else SIMILARITY
             cell = Cell("demo", data, method, 0, (("kernel", kernel), ("fold", 0)))
             found = outcome(job(data), cell) | spectrum
             done += METHODS[method].weight
             yield record_of(cell, found, **surroundings()), done / work
 
 
-def line(record: Record) -> dict[str, Any]:
+def printed_fields(record: Record) -> Record:
     """Return what is printed of a record.
 
     Parameters
@@ -115,9 +107,9 @@ def line(record: Record) -> dict[str, Any]:
     Returns
     -------
     dict
-        Data set, method, sizes of the halves, smallest eigenvalue and share of the
-        negative ones in the sum of moduli of the training matrix, accuracy on the
-        other half, log-loss if there is one, and seconds of the fit with its tuning.
+        Data set, method, sizes of the halves; smallest eigenvalue of the training
+        matrix and share of the negative ones; accuracy and log-loss on the other half;
+        seconds of the fit with its tuning.
     """
     return {
         "data": record["data"],
@@ -132,7 +124,7 @@ def line(record: Record) -> dict[str, Any]:
     }
 
 
-def findings(records: Sequence[Record]) -> dict[str, Any]:
+def findings(records: Sequence[Record]) -> Compared:
     """Return everything that the page shows.
 
     Parameters
@@ -143,17 +135,17 @@ def findings(records: Sequence[Record]) -> dict[str, Any]:
     Returns
     -------
     dict
-        See `summarize`.
+        See `summary_of`.
     """
     found = [
         (job(data), [record for record in records if record["data"] == data])
         for data in DATA
     ]
-    sentences = [_headline(records), SENTENCES[0], _where(records), *SENTENCES[1:]]
-    return summarize(found, [KERNEL], title=TITLE, sentences=sentences)
+    sentences = [_who_is_best(records), SENTENCES[0], _where(records), *SENTENCES[1:]]
+    return summary_of(found, [SIMILARITY], title=TITLE, sentences=sentences)
 
 
-def _headline(records: Sequence[Record]) -> str:
+def _who_is_best(records: Sequence[Record]) -> str:
     """Return who is best, in words that do not claim more than was seen."""
     accuracies: dict[str, list[float]] = {}
     for record in records:
@@ -175,6 +167,7 @@ def _where(records: Sequence[Record]) -> str:
     some = [f"{data} ({100 * share:.2g} %)" for data, share in shares.items() if share]
     none = [data for data, share in shares.items() if not share]
     return (
-        f"Share of the negative part in the sum of moduli: {', '.join(some) or 'none'}"
+        "Share of the negative part in the sum of absolute eigenvalues: "
+        f"{', '.join(some) or 'none'}"
         f"{'; none on ' * bool(some and none)}{', '.join(none) if some else ''}."
     )

@@ -5,28 +5,29 @@ Letters: n samples, m features; K similarities among training samples.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from sklearn.base import clone
+from sklearn.base import TransformerMixin, clone
 from sklearn.metrics import roc_auc_score
-from sklearn.model_selection import RepeatedStratifiedKFold
 from sklearn.preprocessing import MinMaxScaler
 
 from kreinlearn._typing import Array
+from kreinlearn.crossval import Fold
 from kreinlearn.kernels import KERNELS, gram
 from kreinlearn.methods.judging import judged, timed
 from kreinlearn.methods.table import METHODS, fit_method
 from kreinlearn.methods.tuning import WORST_LOG_LOSS
 from kreinlearn.runs.cells import Cell
+from kreinlearn.runs.records import Record
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 PRECOMPUTED = "precomputed"
 """The kernel of data that are a Gram matrix."""
 OWN = "own"
 """The kernel, in a cell, of a method that brings its own."""
-
-Splits = Mapping[tuple[int, int], tuple[Array, Array]]
-"""Rows for training and rows held out, by repetition and fold."""
 
 
 @dataclass(frozen=True)
@@ -44,39 +45,33 @@ class Job:
     classes : tuple
         Labels.
     splits : mapping of (int, int) to (ndarray, ndarray)
-        Rows for training and held-out rows, the same for all methods.
+        Rows for training and held-out rows, by repetition and fold; the same for all
+        methods.
     is_gram : bool
         Whether X holds similarities.
-    transformer : estimator
-        Turns samples into features; fitted to training rows only.
+    transformer : estimator, optional
+        Turns samples into features, fitted to training rows only; scales to [0, 1] by
+        default.
     """
 
     name: str
-    X: Any
+    X: "Array | DataFrame"
     y: Array
-    classes: tuple[Any, ...]
-    splits: Splits
+    classes: tuple[str | int | float, ...]
+    splits: Mapping[tuple[int, int], Fold]
     is_gram: bool = False
-    transformer: Any = None
+    transformer: TransformerMixin | None = None
 
     def features(self, run: int, fold: int) -> tuple[Array, Array]:
-        """Return the features of training and of held-out rows.
+        """Return the features of training and of held-out rows of a fold.
 
-        Parameters
-        ----------
-        run, fold : int
-            Repetition and fold.
-
-        Returns
-        -------
-        X_train, X_test : ndarray
-            The held-out rows have no say in either.
+        The held-out rows have no say in either.
         """
-        train, test = self.splits[run, fold]
-        transformer = MinMaxScaler() if self.transformer is None else self.transformer
-        transformer = clone(transformer)
-        X_train = np.asarray(transformer.fit_transform(_rows(self.X, train)), float)
-        return X_train, np.asarray(transformer.transform(_rows(self.X, test)), float)
+        rows = getattr(self.X, "iloc", self.X)
+        train, test = (rows[part] for part in self.splits[run, fold])
+        transformer = clone(self.transformer or MinMaxScaler())
+        fitted = np.asarray(transformer.fit_transform(train), float)
+        return fitted, np.asarray(transformer.transform(test), float)
 
     def matrices(self, run: int, fold: int, kernel: str) -> tuple[Array, Array]:
         """Return the similarities of training and of held-out rows to training rows.
@@ -98,32 +93,16 @@ class Job:
             return self.X[np.ix_(train, train)], self.X[np.ix_(test, train)]
         X_train, X_test = self.features(run, fold)
         params = KERNELS[kernel].default_params(X_train)
-        return (
-            gram(X_train, None, kernel, **params),
-            gram(X_test, X_train, kernel, **params),
-        )
+        K = gram(X_train, None, kernel, **params)
+        return K, gram(X_test, X_train, kernel, **params)
 
 
-def _rows(X: Any, rows: Array) -> Any:
-    return X.iloc[rows] if hasattr(X, "iloc") else X[rows]
-
-
-def label(kernel: str) -> str | None:
-    """Return what tables call a kernel.
-
-    Parameters
-    ----------
-    kernel : str
-        Name of the kernel of a cell.
-
-    Returns
-    -------
-    str or None
-        With how its parameters are set; None if the method brings its own.
+def label_of(kernel: str) -> str | None:
+    """Return what tables call a kernel, or None if the method brings its own.
 
     Examples
     --------
-    >>> label("tl1"), label("rbf"), label("linear")
+    >>> label_of("tl1"), label_of("rbf"), label_of("linear")
     ('tl1 (ratio 0.7)', 'rbf (median width)', 'linear')
     """
     if kernel == OWN:
@@ -131,31 +110,7 @@ def label(kernel: str) -> str | None:
     return KERNELS[kernel].label if kernel in KERNELS else kernel
 
 
-def stratified(y: Array, folds: int, repeats: int, seed: int) -> Splits:
-    """Return the outer folds that all methods share.
-
-    Parameters
-    ----------
-    y : ndarray of shape (n,)
-        Labels.
-    folds, repeats : int
-        Folds of one repetition, and repetitions.
-    seed : int
-        The same seed gives the same folds.
-
-    Returns
-    -------
-    mapping of (int, int) to (ndarray, ndarray)
-        Training and held-out rows by repetition and fold.
-    """
-    splitter = RepeatedStratifiedKFold(
-        n_splits=folds, n_repeats=repeats, random_state=seed
-    )
-    parts = list(splitter.split(np.zeros(len(y)), y))
-    return {divmod(i, folds): part for i, part in enumerate(parts)}
-
-
-def outcome(job: Job, cell: Cell) -> dict[str, Any]:
+def outcome(job: Job, cell: Cell) -> Record:
     """Tune and fit a method on the training rows of a fold, and judge it on the rest.
 
     Parameters
@@ -168,29 +123,23 @@ def outcome(job: Job, cell: Cell) -> dict[str, Any]:
     Returns
     -------
     dict
-        Fields of a record. Seconds are those of the fit with its tuning, but without
-        the kernel matrix if the method is given one.
+        Fields of a record, with the predictions: probabilities if there are any, else
+        scores. Seconds are those of the fit with its tuning, but without the kernel
+        matrix if the method is given one.
     """
-    fold, kernel = int(cell.setting("fold")), str(cell.setting("kernel"))
-    train, test = job.splits[cell.run, fold]
+    place = cell.run, int(cell.setting("fold"))
+    train, test = job.splits[place]
     if METHODS[cell.method].on_samples:
-        X_train, X_test = job.features(cell.run, fold)
+        X_train, X_test = job.features(*place)
     else:
-        X_train, X_test = job.matrices(cell.run, fold, kernel)
-    fitted, fit_s = timed(
-        fit_method,
-        cell.method,
-        X_train,
-        job.y[train],
-        fold_seed=cell.half_seed,
-        seed=cell.seed,
-    )
+        X_train, X_test = job.matrices(*place, str(cell.setting("kernel")))
+    seeds = {"fold_seed": cell.half_seed, "seed": cell.seed}
+    fitted, fit_s = timed(fit_method, cell.method, X_train, job.y[train], **seeds)
     fields = fitted.fields() | {"fit_s": fit_s, "n": len(train)}
-    truth = job.y[test]
-    fields |= judged(fitted.model, X_test, truth, most_loss=WORST_LOG_LOSS)
+    fields |= judged(fitted.model, X_test, job.y[test], most_loss=WORST_LOG_LOSS)
     del fields["pred_s"]
     given = fields["proba"] if "proba" in fields else fields["score"]
-    return fields | {"auc": _auc(truth, given)}
+    return fields | {"auc": _auc(job.y[test], given)}
 
 
 def _auc(truth: Array, given: Array) -> float:

@@ -3,28 +3,34 @@
 import hashlib
 from collections.abc import Sequence
 from importlib.metadata import version
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from sklearn.base import clone
+from numpy.typing import ArrayLike
+from sklearn.base import TransformerMixin, clone
+from sklearn.model_selection import RepeatedStratifiedKFold
 from sklearn.preprocessing import MinMaxScaler
 from sklearn.utils.multiclass import type_of_target
 
 from kreinlearn._memory import BYTES_RESERVED, available_bytes
 from kreinlearn._typing import Array
 from kreinlearn._validation import check_choice, check_count, check_matrix
-from kreinlearn.comparison.fold import OWN, PRECOMPUTED, Job, stratified
+from kreinlearn.comparison.fold import OWN, PRECOMPUTED, Job
+from kreinlearn.crossval import Fold
 from kreinlearn.kernels import KERNELS
 from kreinlearn.methods.table import METHODS
 from kreinlearn.runs.cells import Cell
 from kreinlearn.runs.runner import processors
 
-MATRICES = 11
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+KEPT = 11
 """Matrices of all training rows that a process keeps at once, measured with 2000 rows:
 the similarities, a fold of them, eigenvectors, the repaired ones."""
-ROUNDING = 1e-10
-"""Asymmetry beside the largest entry that is nobody's concern."""
-LARGE = 3000
+NEGLIGIBLE_ASYMMETRY = 1e-10
+"""Asymmetry relative to the largest entry that nobody needs to hear of."""
+ANNOUNCED = 3000
 """Samples above which a user is told the cost before it is paid."""
 
 
@@ -56,12 +62,12 @@ class Plan(NamedTuple):
 
 
 def plan(
-    X: Any,
-    y: Any,
+    X: "ArrayLike | DataFrame",
+    y: ArrayLike | None,
     *,
     is_gram: bool = False,
     name: str = "data",
-    transformer: Any = None,
+    transformer: TransformerMixin | None = None,
     kernels: Sequence[str] = ("tl1", "rbf"),
     methods: Sequence[str] | None = None,
     folds: int = 5,
@@ -98,7 +104,7 @@ def plan(
     Returns
     -------
     Plan
-        For `compare`.
+        For `run_comparison`.
 
     Raises
     ------
@@ -111,84 +117,84 @@ def plan(
     if check_count("folds", folds) < 2:
         raise ValueError(f"'folds' must be 2 or more, got {folds!r}.")
     check_count("repeats", repeats)
-    known = [each.name for each in KERNELS.values() if each.samples == "rows"]
-    kernels = (
-        (PRECOMPUTED,)
-        if is_gram
-        else _distinct("kernels", [check_choice("kernels", k, known) for k in kernels])
-    )
-    notes: tuple[str, ...] = ()
-    if is_gram:
-        X, notes = _check_matrix(X)
-    elif not hasattr(X, "iloc"):
-        X = np.asarray(X)
-    n = len(X)
+    wanted = (PRECOMPUTED,) if is_gram else _checked_kernels(kernels)
+    samples, notes = _symmetric(X) if is_gram else (_as_rows(X), ())
+    n = len(samples)
     n_train = n - n // folds
     processes = jobs or processors()
     _check_memory(n_train, processes)
     if not is_gram:
-        _check_features(X, transformer)
-    classes, index = _check_labels(y, n, folds)
+        _check_features(samples, transformer)
+    classes, index = _checked_labels(y, n, folds)
     splits = stratified(index, folds, repeats, seed)
-    job = Job(name, X, index, tuple(classes.tolist()), splits, is_gram, transformer)
+    job = Job(
+        name, samples, index, tuple(classes.tolist()), splits, is_gram, transformer
+    )
     mark = _mark(job, folds, seed)
-    wanted = _methods(methods, is_gram)
     cells = [
         Cell("compare", mark, method, run_, (("kernel", kernel), ("fold", fold)))
         for run_, fold in splits
-        for method in wanted
-        for kernel in ([OWN] if METHODS[method].on_samples else kernels)
+        for method in _checked_methods(methods, job)
+        for kernel in ([OWN] if METHODS[method].on_samples else wanted)
     ]
     processes = min(processes, len(cells))
-    needed = _bytes(n_train, processes)
     growth = (n_train / 1000) ** 3  # weights are those of 1000 rows
     seconds = growth * sum(map(weight, cells)) / processes
-    return Plan(job, kernels, cells, needed, seconds, notes)
+    return Plan(job, wanted, cells, processes * KEPT * 8 * n_train**2, seconds, notes)
 
 
 def weight(cell: Cell) -> float:
-    """Return the time of a cell beside that of others.
-
-    Parameters
-    ----------
-    cell : Cell
-        One of a plan.
-
-    Returns
-    -------
-    float
-        In seconds, if there were 1000 training rows.
-    """
+    """Return the seconds that a cell would take with 1000 training rows, roughly."""
     return METHODS[cell.method].weight
 
 
-def _methods(methods: Sequence[str] | None, is_gram: bool) -> tuple[str, ...]:
-    fitting = [
-        name for name, each in METHODS.items() if not (is_gram and each.on_samples)
-    ]
-    if methods is None:
-        return tuple(fitting)
-    for name in methods:
-        if name in METHODS and name not in fitting:
-            raise ValueError(
-                f"{name!r} brings kernels of its own and needs samples, got a matrix "
-                "of similarities; use 'IKLR'."
+def stratified(
+    y: Array, folds: int, repeats: int, seed: int
+) -> dict[tuple[int, int], Fold]:
+    """Return training and held-out rows by repetition and fold, for all methods."""
+    splitter = RepeatedStratifiedKFold(
+        n_splits=folds, n_repeats=repeats, random_state=seed
+    )
+    parts = splitter.split(np.zeros(len(y)), y)
+    return {divmod(i, folds): part for i, part in enumerate(parts)}
+
+
+def _checked_kernels(names: Sequence[str]) -> tuple[str, ...]:
+    known = [name for name, each in KERNELS.items() if each.samples == "rows"]
+    return _distinct("kernels", names, known)
+
+
+def _checked_methods(names: Sequence[str] | None, job: Job) -> tuple[str, ...]:
+    unfit = {}
+    for name, method in METHODS.items():
+        if job.is_gram and method.on_samples:
+            unfit[name] = (
+                "brings kernels of its own and needs samples, got a matrix of "
+                "similarities; use 'IKLR'"
             )
-    return _distinct("methods", [check_choice("methods", m, fitting) for m in methods])
+        elif method.binary_only and len(job.classes) > 2:
+            unfit[name] = f"is for two classes, got {len(job.classes)}"
+    fitting = [name for name in METHODS if name not in unfit]
+    for name in names or ():
+        if name in unfit:
+            raise ValueError(f"{name!r} {unfit[name]}.")
+    return _distinct("methods", fitting if names is None else names, fitting)
 
 
-def _distinct(what: str, names: list[str]) -> tuple[str, ...]:
+def _distinct(what: str, names: Sequence[str], known: list[str]) -> tuple[str, ...]:
     if not names:
         raise ValueError(f"{what!r} must hold at least one name, got none.")
-    return tuple(dict.fromkeys(names))
+    return tuple(dict.fromkeys(check_choice(what, name, known) for name in names))
 
 
-def _check_matrix(K: Any) -> tuple[Array, tuple[str, ...]]:
+def _as_rows(X: "ArrayLike | DataFrame") -> "Array | DataFrame":
+    return X if hasattr(X, "iloc") else np.asarray(X)
+
+
+def _symmetric(K: ArrayLike) -> tuple[Array, tuple[str, ...]]:
     """Return the symmetric part, and what there is to say about it."""
-    K, share = check_matrix(
-        K, "A matrix of similarities", symmetric="average", dtype=float
-    )
-    if share <= ROUNDING:
+    K, share = check_matrix(K, "Similarities", symmetric="average", dtype=float)
+    if share <= NEGLIGIBLE_ASYMMETRY:
         return K, ()
     return K, (
         f"The matrix is not symmetric (largest |K - K'| is {share:.2g} of the largest "
@@ -196,14 +202,16 @@ def _check_matrix(K: Any) -> tuple[Array, tuple[str, ...]]:
     )
 
 
-def _check_features(X: Any, transformer: Any) -> None:
+def _check_features(
+    X: "Array | DataFrame", transformer: TransformerMixin | None
+) -> None:
     if len(np.shape(X)) != 2:
         raise ValueError(
             "Samples must be rows of a table, got an array of shape "
             f"{np.shape(X)}; for other samples give their matrix of similarities."
         )
-    transformer = MinMaxScaler() if transformer is None else clone(transformer)
-    features = np.asarray(transformer.fit_transform(X), dtype=float)
+    prepare = clone(transformer or MinMaxScaler())
+    features = np.asarray(prepare.fit_transform(X), dtype=float)
     if not np.isfinite(features).all():
         row, column = np.argwhere(~np.isfinite(features))[0]
         raise ValueError(
@@ -212,7 +220,7 @@ def _check_features(X: Any, transformer: Any) -> None:
         )
 
 
-def _check_labels(y: Any, n: int, folds: int) -> tuple[Array, Array]:
+def _checked_labels(y: ArrayLike | None, n: int, folds: int) -> tuple[Array, Array]:
     y = np.asarray(y)
     if y.shape != (n,):
         raise ValueError(f"There must be a label for each of {n} rows, got {y.shape}.")
@@ -236,15 +244,11 @@ def _check_labels(y: Any, n: int, folds: int) -> tuple[Array, Array]:
     return classes, index
 
 
-def _bytes(n: int, processes: int) -> int:
-    return processes * MATRICES * n * n * np.dtype(float).itemsize
-
-
 def _check_memory(n: int, processes: int) -> None:
-    free, needed = available_bytes(), _bytes(n, processes)
+    free, needed = available_bytes(), processes * KEPT * 8 * n * n
     if free is not None and needed > BYTES_RESERVED * free:
         raise MemoryError(
-            f"A comparison with {n} training rows keeps up to {MATRICES} matrices of "
+            f"A comparison with {n} training rows keeps up to {KEPT} matrices of "
             f"that size in each of {processes} processes, {needed / 2**30:.1f} GiB, "
             f"but only {free / 2**30:.1f} GiB are available. Use fewer samples or "
             "fewer jobs."

@@ -1,4 +1,4 @@
-"""Every method on anybody's data: the same folds for all, one record a fit.
+"""Every method on anybody's data: the same folds for all, one record per fit.
 
 The file of records names the data and the settings by a mark, a hash of both, so that
 results of different data never meet in one table.
@@ -9,23 +9,22 @@ import tempfile
 from collections.abc import Callable
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import Any
 
 import joblib
 
 from kreinlearn._files import check_free, replace
 from kreinlearn.comparison.fold import Job, outcome
 from kreinlearn.comparison.plan import Plan, weight
-from kreinlearn.comparison.summary import csv_text, facts, summarize
+from kreinlearn.comparison.summary import Compared, facts, rows_as_csv, summary_of
 from kreinlearn.runs.cells import Cell
-from kreinlearn.runs.records import read
+from kreinlearn.runs.records import Record, read
 from kreinlearn.runs.runner import LIMIT, Progress, run
 
 RECORDS, CSV, PAGE = "compare.jsonl", "compare.csv", "report.html"
 """Files of the folder; the page is for those who draw it."""
 
 
-def compare(
+def run_comparison(
     planned: Plan,
     *,
     out: str | os.PathLike[str] = "comparison",
@@ -33,7 +32,7 @@ def compare(
     limit: float | None = None,
     force: bool = False,
     progress: Callable[[Progress], object] | None = None,
-) -> dict[str, Any]:
+) -> Compared:
     """Run what is missing of a comparison, and return what was found.
 
     Parameters
@@ -56,7 +55,7 @@ def compare(
     Returns
     -------
     dict
-        See `summarize`.
+        See `summary_of`.
 
     Raises
     ------
@@ -66,7 +65,7 @@ def compare(
     Examples
     --------
     >>> from kreinlearn.datasets import make_monks
-    >>> from kreinlearn.comparison.run import compare
+    >>> from kreinlearn.comparison.run import run_comparison
     >>> from kreinlearn.comparison.plan import plan
     >>> X, y = make_monks(3)
     >>> planned = plan(X, y, kernels=["tl1"], methods=["IKLR", "SVC clip"], folds=2)
@@ -96,22 +95,12 @@ def compare(
     records = [record for record in read(path) if record["key"] in order]
     records.sort(key=lambda record: order[record["key"]])
     found = _found(planned, records)
-    replace(folder / CSV, csv_text(found).encode())
+    replace(folder / CSV, rows_as_csv(found).encode())
     return found
 
 
 def check_folder(planned: Plan, folder: Path, force: bool) -> None:
-    """Raise if a folder holds what this comparison may not add to or replace.
-
-    Parameters
-    ----------
-    planned : Plan
-        From `plan`.
-    folder : Path
-        Where results go.
-    force : bool
-        Whether anything may be replaced.
-    """
+    """Raise if a folder holds what this comparison may not add to or replace."""
     if folder.exists() and not folder.is_dir():
         raise NotADirectoryError(f"{folder} is a file; results need a folder.")
     if force or not folder.exists():
@@ -128,21 +117,8 @@ def check_folder(planned: Plan, folder: Path, force: bool) -> None:
         )
 
 
-def work(path: str, cell: Cell) -> dict[str, Any]:
-    """Run one cell in a process of its own.
-
-    Parameters
-    ----------
-    path : str
-        File of the job.
-    cell : Cell
-        What to run.
-
-    Returns
-    -------
-    dict
-        See `outcome`.
-    """
+def work(path: str, cell: Cell) -> Record:
+    """Run one cell of the job in a file, in a process of its own."""
     return outcome(_stored(path), cell)
 
 
@@ -152,7 +128,7 @@ def _stored(path: str) -> Job:
     return job
 
 
-def _found(planned: Plan, records: list[dict[str, Any]]) -> dict[str, Any]:
+def _found(planned: Plan, records: list[Record]) -> Compared:
     job = planned.job
     runs = 1 + max(run_ for run_, _ in job.splits)
     folds = len(job.splits) // runs
@@ -168,7 +144,7 @@ def _found(planned: Plan, records: list[dict[str, Any]]) -> dict[str, Any]:
         "The spread is the standard deviation over folds. It is no standard error, for "
         "the folds share training rows.",
     ]
-    found = summarize(
+    found = summary_of(
         [(job, records)],
         planned.kernels,
         title=f"Methods compared on {job.name}",

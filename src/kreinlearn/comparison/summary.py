@@ -8,14 +8,14 @@ import io
 import json
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from sklearn.metrics import roc_curve
 
 from kreinlearn._typing import Array
-from kreinlearn.comparison.fold import PRECOMPUTED, Job, label
+from kreinlearn.comparison.fold import PRECOMPUTED, Job, label_of
 from kreinlearn.estimators import KreinLogisticRegression
 from kreinlearn.runs.records import FAILED, Record, rounded
 from kreinlearn.runs.runner import surroundings
@@ -26,8 +26,15 @@ MOST_POINTS = 100
 MOST_EIGENVALUES = 400
 BINS = 10
 """Bins of a reliability curve."""
-TRACED = {"newton": "Newton (exact)", "ccicp-gd": "CCICP-GD (published)"}
-"""Solvers whose convergence is shown, and what they are called."""
+TRACED = {
+    "newton": (
+        "Newton (exact)",
+        "residual",
+        "largest violation of the stationarity condition",
+    ),
+    "ccicp-gd": ("CCICP-GD (published)", "gradient", "largest entry of the gradient"),
+}
+"""Solvers whose convergence is shown: name, field of their history, and its label."""
 MEANS = {
     "acc": "accuracy",
     "bacc": "balanced_accuracy",
@@ -36,30 +43,23 @@ MEANS = {
     "fit_s": "fit_seconds",
 }
 """Fields of a record, and names of their means over the folds."""
-CSV_FIELDS = (
-    "data",
-    "method",
-    "kernel",
-    "accuracy",
-    "accuracy_std",
-    "balanced_accuracy",
-    "log_loss",
-    "auc",
-    "fit_seconds",
-    "statuses",
-    "folds",
-    "failed",
-    "error",
+CSV_COLUMNS = (
+    *("data", "method", "kernel", "accuracy", "accuracy_std", "balanced_accuracy"),
+    *("log_loss", "auc", "fit_seconds", "statuses", "folds", "failed", "error"),
 )
+"""Columns of the CSV file."""
+
+Compared = dict[str, Any]
+"""As JSON takes it; the keys are those of `summary_of`."""
 
 
-def summarize(
+def summary_of(
     found: Sequence[tuple[Job, Sequence[Record]]],
     kernels: Sequence[str],
     *,
     title: str,
     sentences: Sequence[str],
-) -> dict[str, Any]:
+) -> Compared:
     """Return everything that a page shows about a comparison.
 
     Parameters
@@ -82,23 +82,32 @@ def summarize(
         None in their place and the reason in ``error``.
     """
     data, convergence, rows, curves = [], [], [], []
-    methods: dict[str, None] = {}
     for job, records in found:
-        places = _places(records, kernels)
+        groups: dict[tuple[str, str], list[Record]] = {}
+        for record in sorted(records, key=_place_of):
+            key = record["method"], record["set"]["kernel"]
+            groups.setdefault(key, []).append(record)
+        places = {
+            kernel: min(_place_of(each) for each in done)
+            for kernel in kernels
+            if (done := [r for r in _done(records) if r["set"]["kernel"] == kernel])
+        }
         data.append(_described(job, places))
-        for kernel, place in list(places.items())[:1]:
-            convergence += _traced(job, kernel, place)
-        for (method, kernel), group in _grouped(records).items():
-            methods[method] = None
-            head = {"data": job.name, "method": method, "kernel": label(kernel)}
-            rows.append(head | _row(group))
-            curves += [head | each for each in _curves(job, group)]
+        for kernel in list(places)[:1]:
+            convergence += _traced(job, kernel, places[kernel])
+        order = dict.fromkeys((r["method"], r["set"]["kernel"]) for r in records)
+        for method, kernel in order:
+            group = groups[method, kernel]
+            head = {"data": job.name, "method": method, "kernel": label_of(kernel)}
+            rows.append(head | _row_of(group))
+            if done := _done(group):
+                curves.append(head | _curves(done))
     return {
         "kind": "comparison",
         "title": title,
         "sentences": list(sentences),
         "data": rounded(data),
-        "methods": list(methods),
+        "methods": list(dict.fromkeys(row["method"] for row in rows)),
         "rows": rounded(rows),
         "curves": rounded(curves),
         "convergence": rounded(convergence),
@@ -106,40 +115,37 @@ def summarize(
     }
 
 
-def _grouped(records: Iterable[Record]) -> dict[tuple[str, str], list[Record]]:
-    """Return records by method and kernel, each group in the order of the folds."""
-    groups: dict[tuple[str, str], list[Record]] = {}
-    for record in records:
-        groups.setdefault((record["method"], record["set"]["kernel"]), []).append(
-            record
-        )
-    for group in groups.values():
-        group.sort(key=lambda record: (record["run"], record["set"]["fold"]))
-    return groups
+def _place_of(record: Record) -> tuple[int, int]:
+    """Return the repetition and the fold of a record."""
+    return int(record["run"]), int(record["set"]["fold"])
 
 
-def _row(group: Sequence[Record]) -> dict[str, Any]:
-    done = [record for record in group if record["status"] not in FAILED]
-    row: dict[str, Any] = {}
+def _done(records: Sequence[Record]) -> list[Record]:
+    """Return the records with a result."""
+    return [record for record in records if record["status"] not in FAILED]
+
+
+def _row_of(group: Sequence[Record]) -> Record:
+    """Return the scores of a method and a kernel, and how its folds ended."""
+    done = _done(group)
+    row: Record = {}
     for field, name in MEANS.items():
         values = [record[field] for record in done if field in record]
         row[name] = float(np.mean(values)) if values else None
     scores = [record["acc"] for record in done]
-    # Over the folds, as a sample of them: no standard error, for folds share rows.
-    row["accuracy_std"] = float(np.std(scores, ddof=1)) if len(scores) > 1 else None
-    row["statuses"] = dict(sorted(Counter(each["status"] for each in group).items()))
-    row["scores"] = scores
-    row["failed"] = len(group) - len(done)
-    reasons = [each.get("error", each["status"]) for each in group if each not in done]
-    row["error"] = reasons[0] if reasons else None
-    return row
+    lost = [each.get("error", each["status"]) for each in group if each not in done]
+    return row | {
+        # Over the folds, as a sample of them: no standard error, for folds share rows.
+        "accuracy_std": float(np.std(scores, ddof=1)) if len(scores) > 1 else None,
+        "statuses": dict(sorted(Counter(each["status"] for each in group).items())),
+        "scores": scores,
+        "failed": len(lost),
+        "error": lost[0] if lost else None,
+    }
 
 
-def _curves(job: Job, group: Sequence[Record]) -> list[dict[str, Any]]:
-    """Return the curves of all held-out predictions of a method, if there are any."""
-    done = [record for record in group if record["status"] not in FAILED]
-    if not done:
-        return []
+def _curves(done: Sequence[Record]) -> Record:
+    """Return the curves of all held-out predictions of a method."""
     field = "proba" if "proba" in done[0] else "score"
     truth = np.concatenate([record["truth"] for record in done])
     given = np.concatenate([np.asarray(record[field], float) for record in done])
@@ -150,14 +156,16 @@ def _curves(job: Job, group: Sequence[Record]) -> list[dict[str, Any]]:
         onehot = truth[:, None] == np.arange(given.shape[1])
         fpr, tpr, _ = roc_curve(onehot.ravel(), given.ravel())
         predicted, is_right = given.max(axis=1), given.argmax(axis=1) == truth
-    kept = _evenly(len(fpr), MOST_POINTS)
-    curve = {"roc": {"fpr": fpr[kept], "tpr": tpr[kept]}, "reliability": None}
-    if field == "proba":
-        curve["reliability"] = reliability(predicted, is_right)
-    return [curve]
+    kept = _spaced(len(fpr), MOST_POINTS)
+    return {
+        "roc": {"fpr": fpr[kept], "tpr": tpr[kept]},
+        "reliability": reliability_bins(predicted, is_right)
+        if field == "proba"
+        else None,
+    }
 
 
-def reliability(predicted: Array, is_right: Array) -> dict[str, Array]:
+def reliability_bins(predicted: Array, is_right: Array) -> dict[str, Array]:
     """Return how often what was predicted with a probability is so.
 
     Parameters
@@ -176,7 +184,8 @@ def reliability(predicted: Array, is_right: Array) -> dict[str, Array]:
     Examples
     --------
     >>> import numpy as np
-    >>> found = reliability(np.array([0.1, 0.12, 0.9]), np.array([False, True, True]))
+    >>> predicted, is_right = np.array([0.1, 0.12, 0.9]), np.array([0, 1, 1])
+    >>> found = reliability_bins(predicted, is_right)
     >>> found["observed"], found["count"]
     (array([0.5, 1. ]), array([2, 1]))
     """
@@ -191,42 +200,23 @@ def reliability(predicted: Array, is_right: Array) -> dict[str, Array]:
     }
 
 
-def _evenly(count: int, most: int) -> Array:
+def _spaced(count: int, most: int) -> Array:
     """Return positions, both ends among them."""
     if count <= most:
         return np.arange(count)
     return np.unique(np.linspace(0, count - 1, most).round().astype(int))
 
 
-def _places(
-    records: Sequence[Record], kernels: Sequence[str]
-) -> dict[str, tuple[int, int]]:
-    """Return the first repetition and fold in which each kernel led to a result."""
-    places: dict[str, tuple[int, int]] = {}
-    for kernel in kernels:
-        done = [
-            (int(record["run"]), int(record["set"]["fold"]))
-            for record in records
-            if record["set"]["kernel"] == kernel and record["status"] not in FAILED
-        ]
-        if done:
-            places[kernel] = min(done)
-    return places
-
-
-def _described(job: Job, places: Mapping[str, tuple[int, int]]) -> dict[str, Any]:
-    """Return the data and the spectra of the training rows of the first fold."""
+def _described(job: Job, places: dict[str, tuple[int, int]]) -> Record:
+    """Return the data, and the spectra of the training rows of a fold."""
     spectra = {}
     for kernel, place in places.items():
         K, _ = job.matrices(*place, kernel)
-        report = describe(K)
-        values = np.linalg.eigvalsh((K + K.T) / 2)[::-1]
-        spectra[str(label(kernel))] = {
-            "mu_min": report["mu_min"],
-            "mu_max": report["mu_max"],
-            "signature": report["signature"],
-            "negative_share": report["negative_share"],
-            "eigenvalues": values[_evenly(len(values), MOST_EIGENVALUES)],
+        report, values = describe(K), np.linalg.eigvalsh((K + K.T) / 2)[::-1]
+        names = ("mu_min", "mu_max", "signature", "negative_share")
+        spectra[str(label_of(kernel))] = {
+            **{name: report[name] for name in names},
+            "eigenvalues": values[_spaced(len(values), MOST_EIGENVALUES)],
         }
     return {
         "name": job.name,
@@ -237,19 +227,18 @@ def _described(job: Job, places: Mapping[str, tuple[int, int]]) -> dict[str, Any
     }
 
 
-def _traced(job: Job, kernel: str, place: tuple[int, int]) -> list[dict[str, Any]]:
-    """Return how two solvers come on, on the training rows of the first fold."""
+def _traced(job: Job, kernel: str, place: tuple[int, int]) -> list[Record]:
+    """Return how two solvers come on, on the training rows of a fold."""
     K, _ = job.matrices(*place, kernel)
     y = job.y[job.splits[place][0]]
     traces = []
-    for solver, name in TRACED.items():
+    for solver, (name, field, text) in TRACED.items():
         model = KreinLogisticRegression(
             "precomputed", lam=1 / len(y), solver=solver, random_state=0
         )
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")  # what the curve shows
             model.fit(K, y)
-        field = "residual" if solver == "newton" else "gradient"
         worst: dict[float, float] = {}
         for row in model.history_:  # several problems, one for each class
             worst[row["iter"]] = max(worst.get(row["iter"], 0.0), float(row[field]))
@@ -257,10 +246,8 @@ def _traced(job: Job, kernel: str, place: tuple[int, int]) -> list[dict[str, Any
             {
                 "data": job.name,
                 "method": name,
-                "kernel": label(kernel),
-                "label": "largest violation of the stationarity condition"
-                if solver == "newton"
-                else "largest entry of the gradient",
+                "kernel": label_of(kernel),
+                "label": text,
                 "lam": model.lam,
                 "status": model.status_,
                 "values": [worst[i] for i in sorted(worst)],
@@ -269,22 +256,11 @@ def _traced(job: Job, kernel: str, place: tuple[int, int]) -> list[dict[str, Any
     return traces
 
 
-def csv_text(found: Mapping[str, Any]) -> str:
-    """Return the rows of a comparison as CSV.
-
-    Parameters
-    ----------
-    found : mapping
-        From `summarize`.
-
-    Returns
-    -------
-    str
-        One line a method and kernel.
-    """
+def rows_as_csv(found: Compared) -> str:
+    """Return the rows of a comparison as CSV, one line per method and kernel."""
     stream = io.StringIO()
     writer = csv.DictWriter(
-        stream, CSV_FIELDS, lineterminator="\n", extrasaction="ignore"
+        stream, CSV_COLUMNS, lineterminator="\n", extrasaction="ignore"
     )
     writer.writeheader()
     for row in found["rows"]:
@@ -293,33 +269,28 @@ def csv_text(found: Mapping[str, Any]) -> str:
     return stream.getvalue()
 
 
-def facts(found: Mapping[str, Any]) -> list[str]:
-    """Return sentences about the best rows and about the matrices.
-
-    Parameters
-    ----------
-    found : mapping
-        From `summarize`, for one data set.
-
-    Returns
-    -------
-    list of str
-        What the numbers show, in words.
-    """
+def facts(found: Compared) -> list[str]:
+    """Return what the numbers show, in words: the best rows, and the matrices."""
     scored = [row for row in found["rows"] if row["accuracy"] is not None]
     sentences = [_best(scored) if scored else "No method gave a result."]
     for each in found["data"]:
         for kernel, about in each["kernels"].items():
             _, negative, _ = about["signature"]
-            sentences.append(_about_matrix(kernel, negative, about))
-    lost = [row for row in found["rows"] if row["failed"]]
+            text = "no negative eigenvalue; a kernel like any other."
+            if negative:
+                text = (
+                    f"{negative} negative eigenvalue{'s' * (negative > 1)} down to "
+                    f"{about['mu_min']:.3g}, {100 * about['negative_share']:.2g} % of "
+                    "the sum of absolute values."
+                )
+            sentences.append(f"{kernel}: {text}")
+    lost = ", ".join(_named(row) for row in found["rows"] if row["failed"])
     if lost:
-        names = ", ".join(_named(row) for row in lost)
-        sentences.append(f"Folds without a result, which the means leave out: {names}.")
+        sentences.append(f"Folds without a result, which the means leave out: {lost}.")
     return sentences
 
 
-def _best(scored: Sequence[Mapping[str, Any]]) -> str:
+def _best(scored: Sequence[Record]) -> str:
     """Return which of the rows with scores are best."""
     best = max(scored, key=lambda row: row["accuracy"])
     equal = sum(row["accuracy"] == best["accuracy"] for row in scored) - 1
@@ -327,24 +298,14 @@ def _best(scored: Sequence[Mapping[str, Any]]) -> str:
     text += f", as {equal} other row{'s' * (equal > 1)}" if equal else ""
     likely = [row for row in scored if row["log_loss"] is not None]
     if likely:
-        calm = min(likely, key=lambda row: row["log_loss"])
-        text += f"; lowest log-loss: {_named(calm)} with {calm['log_loss']:.3f}"
+        least = min(likely, key=lambda row: row["log_loss"])
+        text += f"; lowest log-loss: {_named(least)} with {least['log_loss']:.3f}"
     return (
         f"{text}. The best of {len(scored)} rows looks better than it is: differences "
         "below the spread of the folds say little."
     )
 
 
-def _named(row: Mapping[str, Any]) -> str:
+def _named(row: Record) -> str:
     on = "" if row["kernel"] in (None, PRECOMPUTED) else f" on {row['kernel']}"
     return f"{row['method']}{on}"
-
-
-def _about_matrix(kernel: str, negative: int, about: Mapping[str, Any]) -> str:
-    if negative == 0:
-        return f"{kernel}: no negative eigenvalue; a kernel like any other."
-    return (
-        f"{kernel}: {negative} negative eigenvalue{'s' * (negative > 1)} down to "
-        f"{about['mu_min']:.3g}, "
-        f"{100 * about['negative_share']:.2g}% of the sum of moduli."
-    )

@@ -30,7 +30,7 @@ BEYOND = "drop in squared error per sample if the negative part is kept"
 WORSE = "gain in log-likelihood per sample if the negative part is clipped"
 
 
-def inspect(
+def inspect_matrix(
     K: ArrayLike,
     y: ArrayLike | None = None,
     *,
@@ -100,7 +100,7 @@ def inspect(
     --------
     >>> from kreinlearn.datasets import make_gram
     >>> K, y = make_gram((3, 2), n_samples=40, random_state=0)
-    >>> found = inspect(K)
+    >>> found = inspect_matrix(K)
     >>> found["signature"], found["recommendation"]
     ([3, 2, 35], 'unknown')
     """
@@ -129,7 +129,7 @@ def inspect(
     if len(found["classes"] or ()) > 2:  # the multinomial model needs twice that
         found["unique_lam"] *= 2
     matrix = (matrix + matrix.T) / 2
-    found["matrix"] = _kind(matrix, found["negative_share"])
+    found["matrix"] = _matrix_kind(matrix, found["negative_share"])
     found["value"], why = None, "no labels were given"
     if found["matrix"] == "indefinite" and labels is not None:
         found["value"], why = _value(matrix, labels, count, seed, progress)
@@ -195,7 +195,7 @@ def _measured(K: Array) -> Inspection:
     }
 
 
-def _kind(K: Array, negative_share: float) -> str:
+def _matrix_kind(K: Array, negative_share: float) -> str:
     """Return what sort of matrix this is, for decisions and words."""
     size = float(np.abs(K).max())
     diagonal = float(np.abs(K.diagonal()).mean())

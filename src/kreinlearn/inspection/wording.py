@@ -31,7 +31,7 @@ HEADLINES = {
 """For matrices whose negative part is no question."""
 
 Inspection = dict[str, Any]
-"""As JSON takes it; the keys are those of `kreinlearn.inspection.verdict.inspect`."""
+"""As JSON takes it; see `kreinlearn.inspection.verdict.inspect_matrix`."""
 
 
 def sentences(
@@ -42,7 +42,7 @@ def sentences(
     Parameters
     ----------
     found : dict
-        From `kreinlearn.inspection.verdict.inspect`, without sentences.
+        From `kreinlearn.inspection.verdict.inspect_matrix`, without sentences.
     why : str
         Why the negative part could not be judged, if so.
     command : str, optional
@@ -53,7 +53,7 @@ def sentences(
     list of str
         Sentences.
     """
-    said = [_headline(found, why), _eigenvalues(found)]
+    said = [_headline(found, why), _about_spectrum(found)]
     asymmetry = found["asymmetry"]
     if asymmetry["relative"] > ROUNDED:
         said.append(
@@ -104,7 +104,7 @@ def _headline(found: Inspection, why: str) -> str:
     )
 
 
-def _eigenvalues(found: Inspection) -> str:
+def _about_spectrum(found: Inspection) -> str:
     _, negative, zero = found["signature"]
     total = sum(found["signature"])
     more = f" {zero} are zero." if zero and not negative else ""

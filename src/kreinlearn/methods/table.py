@@ -92,10 +92,7 @@ def chosen_by(model: Any) -> dict[str, Any]:
     """Return what an estimator chose for itself, as far as it says."""
     found = {"kernel": getattr(model, "kernel_", None)}
     found |= getattr(model, "kernel_params_", None) or {}
-    found |= {
-        "lam": getattr(model, "lam_", None),
-        "norm": getattr(model, "norm_", None),
-    }
+    found |= {name: getattr(model, f"{name}_", None) for name in ("lam", "norm")}
     return {name: value for name, value in found.items() if value is not None}
 
 

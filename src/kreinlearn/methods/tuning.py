@@ -12,7 +12,7 @@ from sklearn.metrics import log_loss
 
 from kreinlearn._typing import Array
 from kreinlearn.crossval import Fold
-from kreinlearn.losses import link_of, log_probabilities
+from kreinlearn.losses import Link, link_of, log_probabilities
 from kreinlearn.methods.records import Method, path_of
 
 LOST = ("diverged", "nonfinite")
@@ -151,8 +151,10 @@ def tune(
         Ties go to the strongest regularization, then to the first matrix. A fit that
         diverged counts as wrong on all rows.
     """
-    judge = _log_loss if (score or method.score) == "log_loss" else _accuracy
-    index = np.unique(y, return_inverse=True)[1]
+    classes, index = np.unique(y, return_inverse=True)
+    link = None
+    if (score or method.score) == "log_loss":
+        link = link_of(len(classes), method.link == "multinomial")
     means = np.zeros((len(matrices), len(values)))
     ended: Counter[str] = Counter()
     for i, K in enumerate(matrices):
@@ -162,7 +164,9 @@ def tune(
             ended.update(statuses[f])
             lost = [s in LOST for s in statuses[f]] or [False] * len(values)
             for j, is_lost in enumerate(lost):
-                each[j, f] = judge(method, scores[j, test], index[test], is_lost)
+                each[j, f] = _score_of(
+                    None if is_lost else scores[j, test], index[test], link
+                )
         means[i] = each.mean(axis=1)
     order = np.argsort(values)[:: -1 if method.parameter == "lam" else 1]
     pairs = [(i, int(j)) for j in order for i in range(len(matrices))]
@@ -178,14 +182,11 @@ def decided(scores: Array) -> Array:
     return np.asarray(scores.argmax(axis=1))
 
 
-def _accuracy(method: Method, scores: Array, index: Array, is_lost: bool) -> float:
-    return 0.0 if is_lost else float((decided(scores) == index).mean())
-
-
-def _log_loss(method: Method, scores: Array, index: Array, is_lost: bool) -> float:
-    if is_lost:
+def _score_of(scores: Array | None, index: Array, link: Link | None) -> float:
+    """Return the accuracy, or with a link minus the log-loss; None for a lost fit."""
+    if link is None:
+        return 0.0 if scores is None else float((decided(scores) == index).mean())
+    if scores is None:
         return -WORST_LOG_LOSS
-    n_classes = max(2, scores.shape[1])
-    link = link_of(n_classes, method.link == "multinomial")
     proba = np.exp(log_probabilities(scores, link))
-    return -float(log_loss(index, proba, labels=np.arange(n_classes)))
+    return -float(log_loss(index, proba, labels=np.arange(proba.shape[1])))
