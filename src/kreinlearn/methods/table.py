@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.model_selection import StratifiedKFold
 from sklearn.svm import SVC
 
-from kreinlearn._threads import few_threads
+from kreinlearn.operators import few_threads
 from kreinlearn._typing import Array
 from kreinlearn.crossval import Fold
 from kreinlearn.estimators import DCASVC, KreinLogisticRegressionCV, KreinSVC
