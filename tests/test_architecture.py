@@ -11,7 +11,16 @@ ROOT = Path(__file__).parents[1] / "src" / "kreinlearn"
 # Every room may import these.
 OPEN = {"_typing", "exceptions", "_validation", "_files", "_threads"}
 # Only inside the function that needs them.
-LAZY = {"matplotlib", "pooch", "dask", "skops", "pandas", "pyarrow"}
+LAZY = {
+    "matplotlib",
+    "jinja2",
+    "markupsafe",
+    "pooch",
+    "dask",
+    "skops",
+    "pandas",
+    "pyarrow",
+}
 BELOW = {
     "kernels",
     "operators",
@@ -85,7 +94,7 @@ MAY_IMPORT = {
     "runs/runner": ({"runs"}, set()),
     "runs/progress": ({"runs.runner"}, {"rich"}),
     "runs/__init__": ({"runs"}, set()),
-    "pages/*": ({"pages"}, {"matplotlib"}),
+    "pages/*": ({"pages"}, {"matplotlib", "jinja2", "markupsafe"}),
     "methods": (BELOW | {"estimators", "paper"}, {"sklearn"}),
     "comparison/*": (
         BELOW

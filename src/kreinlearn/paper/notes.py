@@ -1,6 +1,6 @@
 """What is known to be wrong with the published numbers, and where ours depart."""
 
-from kreinlearn.pages.tables import Note
+from kreinlearn.pages.entries import Note
 
 NOTES: tuple[Note, ...] = (
     Note(
