@@ -1,12 +1,17 @@
 """How Sphinx builds these pages: ``python -m sphinx -W -b html docs docs/_build``."""
 
 import re
+import sys
 from html import escape
 from importlib.metadata import version as installed
+from pathlib import Path
 
 from docutils import nodes
 from docutils.utils.math import MathError, latex2mathml
 from sphinx.util import logging
+
+sys.path.insert(0, str(Path(__file__).parent))
+from draw_results import draw
 
 logger = logging.getLogger(__name__)
 
@@ -40,7 +45,7 @@ default_role = "autolink"
 myst_heading_anchors = 3
 myst_enable_extensions = ["dollarmath"]
 
-# The reference: one page a name, types as the docstrings have them.
+# The reference: one page per name, types as the docstrings have them.
 autosummary_generate = True
 autosummary_filename_map = {  # file systems that do not tell split from Split
     "kreinlearn.spectrum.Split": "kreinlearn.spectrum.Split-class",
@@ -105,7 +110,13 @@ def _id(node):
     return f" id='{node['ids'][0]}'" if node["ids"] else ""
 
 
+def _draw_pages(app):
+    """Draw the pages of the paper's experiments, which reproduce.md links."""
+    draw(Path(app.srcdir) / "results", only_pages=True)
+
+
 def setup(app):
-    """Register the renderer of formulas."""
+    """Register the renderer of formulas, and draw the pages of results."""
+    app.connect("builder-inited", _draw_pages)
     app.add_html_math_renderer("mathml", (_mathml, None), (_mathml, None))
     return {"parallel_read_safe": True, "parallel_write_safe": True}

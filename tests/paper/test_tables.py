@@ -1,7 +1,9 @@
 import csv
+import gzip
 import io
 import re
 from collections import Counter
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,6 +15,9 @@ from kreinlearn.paper.notes import notes_for
 from kreinlearn.paper.summary import numbers, numbers_text, summaries_of
 from kreinlearn.paper.tables import LAYOUTS
 from kreinlearn.runs.records import read
+
+
+RESULTS = Path(__file__).parents[2] / "docs" / "results"
 
 
 def tables_of(stored, name, runs=3):
@@ -212,3 +217,15 @@ def test_a_table_with_gaps_is_still_a_table(stored):
     assert row[column] == Entry("–", None, "0.758")
     assert theirs.totals[0][column].text == "–"  # no mean over fewer sets
     assert Spread(0.5).std is None
+
+
+@pytest.mark.parametrize("packed", RESULTS.glob("*.jsonl.gz"), ids=lambda p: p.name)
+def test_committed_tables_are_those_of_the_records(packed, tmp_path):
+    """If not: ``python docs/draw_results.py``."""
+    name = packed.name.removesuffix(".jsonl.gz")
+    path = tmp_path / f"{name}.jsonl"
+    path.write_bytes(gzip.decompress(packed.read_bytes()))
+    notes = notes_for(name)
+    text = (RESULTS / f"{name}.md").read_text(encoding="utf-8")
+    for table in LAYOUTS[name](summaries_of(read(path)), notes):
+        assert markdown(table, notes) in text

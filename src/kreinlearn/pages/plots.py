@@ -143,7 +143,7 @@ def roc(curves: Curves) -> Drawing:
     def draw(figure: "Canvas") -> None:
         axes = figure.add_subplot()
         _unit_square(
-            axes, "false positive rate", "true positive rate", "on the line: by chance"
+            axes, "false positive rate", "true positive rate", "diagonal: chance"
         )
         styles = colors.looks(len(curves))
         for curve, (color, _, line) in zip(curves.values(), styles, strict=True):
@@ -166,7 +166,7 @@ def reliability_curves(curves: Curves) -> Drawing:
         upper, lower = figure.subplots(
             2, 1, sharex=True, gridspec_kw={"height_ratios": (3, 1)}
         )
-        _unit_square(upper, "", "observed share", "on the line: as promised")
+        _unit_square(upper, "", "observed share", "diagonal: as predicted")
         styles = colors.looks(len(curves))
         for curve, (color, marker, line) in zip(curves.values(), styles, strict=True):
             look = {"color": color, "ls": line, "marker": marker or None, "ms": 4}
