@@ -16,7 +16,6 @@ from kreinlearn.paper.summary import numbers, numbers_text, summaries_of
 from kreinlearn.paper.tables import LAYOUTS
 from kreinlearn.runs.records import read
 
-
 RESULTS = Path(__file__).parents[2] / "docs" / "results"
 
 
@@ -219,10 +218,12 @@ def test_a_table_with_gaps_is_still_a_table(stored):
     assert Spread(0.5).std is None
 
 
-@pytest.mark.parametrize("packed", RESULTS.glob("*.jsonl.gz"), ids=lambda p: p.name)
-def test_committed_tables_are_those_of_the_records(packed, tmp_path):
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_committed_tables_are_those_of_the_records(name, tmp_path):
     """If not: ``python docs/draw_results.py``."""
-    name = packed.name.removesuffix(".jsonl.gz")
+    packed = RESULTS / f"{name}.jsonl.gz"
+    if not packed.exists():
+        pytest.skip(f"there are no records of {name}")
     path = tmp_path / f"{name}.jsonl"
     path.write_bytes(gzip.decompress(packed.read_bytes()))
     notes = notes_for(name)

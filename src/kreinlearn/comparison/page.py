@@ -81,7 +81,7 @@ def _at_a_glance(rows_of: RowsOf) -> PageTable:
     full = (entries.full_mean(column) for column in zip(*columns, strict=True))
     total: TableRow = (
         f"mean of {len(rows)}",
-        *(entries.formatted(mean, ".3f") for mean in full),
+        *(entries.numeral(mean, ".3f") for mean in full),
     )
     text = "Mean accuracy on held-out samples; the best of each row is bold."
     return make_table("Accuracy at a glance", text, ("data", *labels), rows, [total])
@@ -142,10 +142,8 @@ def _spectra(found: Findings) -> Section:
     for each in found["data"]:
         for kernel, about in (each.get("kernels") or {}).items():
             name = kernel if len(found["data"]) == 1 else f"{each['name']}: {kernel}"
-            ends = [
-                entries.formatted(about[key], ".4g") for key in ("mu_min", "mu_max")
-            ]
-            share = entries.formatted(about["negative_share"], ".4f")
+            ends = [entries.numeral(about[key], ".4g") for key in ("mu_min", "mu_max")]
+            share = entries.numeral(about["negative_share"], ".4f")
             sizes = (each["n"], each.get("m"), *about["signature"])
             rows.append((name, *sizes, *ends, share))
             drawn.append(spectrum_figure(about, name))

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from kreinlearn.pages import plots
-from kreinlearn.pages.entries import DASH, Findings, formatted
+from kreinlearn.pages.entries import DASH, Findings, numeral
 from kreinlearn.pages.figures import Figure
 from kreinlearn.pages.plots import Curve, Curves
 from kreinlearn.pages.tables import TableRow
@@ -81,7 +81,7 @@ def accuracy_figure(rows_of: Mapping[str, Mapping[str, Findings]]) -> list[Figur
         for label, each in own.items():
             most = max(most, len(each))
             folds = ", ".join(f"{value:.3f}" for value in each) or DASH
-            rows.append((data, label, formatted(means.get(label), ".3f"), folds))
+            rows.append((data, label, numeral(means.get(label), ".3f"), folds))
     if most == 0:
         return []
     what = "One diamond per method"
@@ -162,7 +162,7 @@ def _roc_figure(curves: Curves, rows: Mapping[str, Findings], several: bool) -> 
         known = rows[label].get("auc")
         named[label if known is None else f"{label}: AUC {known:.3f}"] = curve
         values = (known, *(read_off(curve, rate) for rate in RATES))
-        body.append((label, *(formatted(value, ".3f") for value in values)))
+        body.append((label, *(numeral(value, ".3f") for value in values)))
     whose = "all classes pooled" if several else "of the second class"
     heads = ("method", "AUC", *(f"at {rate:g}" for rate in RATES))
     return Figure(
@@ -181,8 +181,8 @@ def _reliability_figure(curves: Curves, several: bool) -> Figure:
         columns = (curve[key] for key in ("predicted", "observed", "count"))
         bins = list(zip(*columns, strict=True))
         for *shares, count in bins:
-            numbers = [formatted(share, ".3f") for share in shares]
-            rows.append((label, *numbers, formatted(count, ".0f")))
+            numbers = [numeral(share, ".3f") for share in shares]
+            rows.append((label, *numbers, numeral(count, ".0f")))
         given, observed, count = max(bins, key=lambda each: abs(each[0] - each[1]))
         said.append(
             f"{label}: farthest from the diagonal at {given:.2f}, where "
@@ -210,7 +210,7 @@ def _convergence_figure(traces: Sequence[Findings]) -> Figure:
             continue
         method, measure = str(each["method"]), str(each["label"])
         panels.setdefault(measure, {})[method] = values
-        first, last = (formatted(value, ".3g") for value in (values[0], values[-1]))
+        first, last = (numeral(value, ".3g") for value in (values[0], values[-1]))
         steps = len(values) - 1
         rows.append((method, measure, steps, first, last, each.get("status") or DASH))
         ends = f"from {first.text} to {last.text} in {steps} iterations"

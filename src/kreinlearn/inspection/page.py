@@ -67,17 +67,14 @@ def _spectrum_parts(found: Findings) -> list[PageTable | Figure]:
     rows: list[TableRow] = [
         ("samples", found.get("n")),
         *((f"{sign} eigenvalues", count) for sign, count in counts),
-        ("smallest eigenvalue", entries.formatted(found.get("mu_min"), ".6g")),
-        ("largest eigenvalue", entries.formatted(found.get("mu_max"), ".6g")),
+        ("smallest eigenvalue", entries.numeral(found.get("mu_min"), ".6g")),
+        ("largest eigenvalue", entries.numeral(found.get("mu_max"), ".6g")),
         (
             "negative share of the sum of absolute values",
-            entries.formatted(share, ".4f"),
+            entries.numeral(share, ".4f"),
         ),
-        ("lam from which the solution is unique", entries.formatted(lam, ".4g")),
-        *(
-            (f"asymmetry, {x}", entries.formatted(y, ".3g"))
-            for x, y in asymmetry.items()
-        ),
+        ("lam from which the solution is unique", entries.numeral(lam, ".4g")),
+        *((f"asymmetry, {x}", entries.numeral(y, ".3g")) for x, y in asymmetry.items()),
     ]
     text = f"Eigenvalues of {_kernel_text(found)}."
     listed = make_table("The spectrum", text, "quantity, value", rows)
@@ -92,7 +89,7 @@ def _repaired(value: Findings) -> PageTable:
     ]
     folds, repeats = value.get("folds"), value.get("repeats")
     over = f" over {folds} folds" if folds else ""
-    over += f", {repeats} times" if repeats and repeats > 1 else ""
+    over += f", repeated {repeats} times" if repeats and repeats > 1 else ""
     return make_table(
         "The matrix as it is, and repaired",
         f"Mean scores on held-out samples{over}; the best of each column is bold.",

@@ -56,6 +56,7 @@ STYLE: Any = {
     "hatch.linewidth": 0.6,
     "text.parse_math": False,  # a dollar sign in a name is one
     "legend.frameon": False,
+    "savefig.dpi": 160,
     "svg.hashsalt": "kreinlearn",
 }
 

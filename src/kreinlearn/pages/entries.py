@@ -85,10 +85,10 @@ def entry(content: Content) -> Entry:
         return Entry(statuses(content))
     if isinstance(content, Spread):
         return spread(content)
-    return formatted(content, "d")
+    return numeral(content, "d")
 
 
-def formatted(value: float | None, form: str) -> Entry:
+def numeral(value: float | None, form: str) -> Entry:
     """Return a number in a format, or a dash for None."""
     return Entry(DASH) if value is None else Entry(f"{value:{form}}", value)
 
@@ -102,7 +102,7 @@ def seconds(value: float | None) -> Entry:
     >>> seconds(17171.0).text, seconds(0.00208).text
     ('17171', '0.00208')
     """
-    return formatted(value, ".0f" if value is not None and value >= 100 else ".3g")
+    return numeral(value, ".0f" if value is not None and value >= 100 else ".3g")
 
 
 def signed(value: float, form: str = "+.3f") -> str:

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from matplotlib.axis import Axis
     from matplotlib.figure import Figure as Canvas
 
-DPI = 160
 NARROW = 3.7
 """Inches: a phone of 360 pixels shows such a drawing at its size, or nearly."""
 PHONE = "(max-width: 40rem)"
@@ -153,13 +152,8 @@ def _drawn(drawing: Drawing, kinds: dict[str, str]) -> dict[str, bytes]:
             stream = io.BytesIO()
             if letters:
                 matplotlib.rcParams["svg.fonttype"] = letters
-            figure.savefig(
-                stream,
-                format=kind,
-                dpi=DPI,
-                metadata=metadata,
-                transparent=letters == "none",
-            )
+            clear = letters == "none"
+            figure.savefig(stream, format=kind, metadata=metadata, transparent=clear)
             found[kind] = stream.getvalue()
     return found
 

@@ -142,9 +142,8 @@ def roc(curves: Curves) -> Drawing:
 
     def draw(figure: "Canvas") -> None:
         axes = figure.add_subplot()
-        _unit_square(
-            axes, "false positive rate", "true positive rate", "diagonal: chance"
-        )
+        rates = ("false positive rate", "true positive rate")
+        _unit_square(axes, *rates, "diagonal: chance")
         styles = colors.looks(len(curves))
         for curve, (color, _, line) in zip(curves.values(), styles, strict=True):
             axes.plot(curve["fpr"], curve["tpr"], color=color, ls=line, lw=1.5)

@@ -11,7 +11,7 @@ from scipy.stats import friedmanchisquare, rankdata, studentized_range
 
 from kreinlearn._typing import Array
 from kreinlearn.pages import colors
-from kreinlearn.pages.entries import DASH, formatted
+from kreinlearn.pages.entries import DASH, numeral
 from kreinlearn.pages.figures import NARROW, Drawing, Figure, plain
 from kreinlearn.pages.tables import TableRow
 
@@ -171,7 +171,7 @@ def critical_difference_figure(
             for group, (first, last) in enumerate(ranking.cliques, start=1)
             if first <= place <= last
         ]
-        rows.append((name, formatted(rank, ".2f"), ", ".join(own) or DASH))
+        rows.append((name, numeral(rank, ".2f"), ", ".join(own) or DASH))
     listed = (
         "1 is best. Methods in the same group do not differ (Nemenyi's test at 5 %). "
         f"Friedman's test: p = {ranking.pvalue:.2g}."

@@ -3,7 +3,7 @@
 import numpy as np
 
 from kreinlearn.pages import plots
-from kreinlearn.pages.entries import Findings, formatted
+from kreinlearn.pages.entries import Findings, numeral
 from kreinlearn.pages.figures import Figure
 from kreinlearn.pages.tables import TableRow
 
@@ -31,7 +31,7 @@ def spectrum_figure(found: Findings, title: str) -> Figure | None:
     # Of a large matrix only some are kept, evenly from the largest to the smallest.
     places = [round(place) for place in np.linspace(1, p + q + z, len(mu))]
     rows: list[TableRow] = [
-        (place, formatted(value, ".6g"))
+        (place, numeral(value, ".6g"))
         for k, (place, value) in enumerate(zip(places, mu, strict=True))
         if k < LISTED or k >= len(mu) - LISTED
     ]

@@ -12,7 +12,7 @@ from kreinlearn.pages.figures import NARROW, Drawing, Figure, powers_of_ten
 from kreinlearn.pages.plots import name_rows, scale_by_range
 from kreinlearn.pages.ranks import critical_difference_figure
 from kreinlearn.paper import published
-from kreinlearn.paper.summary import Summary, names_in, ordered, printed
+from kreinlearn.paper.summary import Summary, names_in, ordered
 from kreinlearn.paper.table3 import our_ranking, published_ranking
 from kreinlearn.paper.tables import IMAGE_SETS
 
@@ -86,8 +86,11 @@ def _accuracy_dots(summaries: Sequence[Summary], is_narrow: bool = False) -> Dra
     methods = [name for name in published.TABLE3_METHODS if name in present]
     datasets = names_in(summaries, "data", published.SMALL)
     ours = {(each.data, each.method): each.mean("acc") for each in summaries}
-    spreads = {(each.data, each.method): printed("table3", each) for each in summaries}
-    theirs = {place: each and each.mean for place, each in spreads.items()}
+    theirs = {
+        (name, method): spread.mean
+        for name, row in published.TABLE3.items()
+        for method, spread in row.items()
+    }
     n_columns = min(2 if is_narrow else 4, max(1, len(methods)))
     n_rows = max(1, -(-len(methods) // n_columns))
 

@@ -128,10 +128,10 @@ def _methods_table(summaries: Sequence[Summary], notes: Sequence[Note]) -> PageT
         scores = []
         for measure in ("acc", "bacc", "ll"):
             means = [each.mean(measure) for each in own if each.values(measure)]
-            scores.append(entries.formatted(entries.full_mean(means), ".3f"))
+            scores.append(entries.numeral(entries.full_mean(means), ".3f"))
         times = [1000 * value for each in own for value in each.values("fit_s")]
-        took = entries.formatted(statistics.median(times) if times else None, ".3g")
-        rank = entries.formatted(ranks.get(method), ".2f")
+        took = entries.numeral(statistics.median(times) if times else None, ".3g")
+        rank = entries.numeral(ranks.get(method), ".2f")
         statuses = sum((each.statuses for each in own), Counter[str]())
         cv = sum((each.cv for each in own), Counter[str]())
         head = entries.head(notes, column=method)

@@ -79,8 +79,7 @@ def _table2(summaries: Sequence[Summary], notes: Sequence[Note]) -> list[PageTab
         m = f"{theirs.m}" if theirs.m == last["m"] else f"{theirs.m} / {last['m']}"
         head = (entries.head(notes, row=each.data), theirs.n, Entry(m, last["m"]))
         tau, mu_min, mu_max = (
-            entries.formatted(x, "g")
-            for x in (last["tau"], theirs.mu_min, theirs.mu_max)
+            entries.numeral(x, "g") for x in (last["tau"], theirs.mu_min, theirs.mu_max)
         )
         ours = _range_entry(low, "≤ " if "mu_bound" in last else ""), _range_entry(high)
         percent = Entry(f"{entries.signed(change, '+.1f')} %", change)
@@ -147,10 +146,10 @@ def _table5(summaries: Sequence[Summary], notes: Sequence[Note]) -> list[PageTab
             is_best = ours is not None and ours.mean >= best
             scores = (theirs, entries.spread(ours, is_best=is_best))
             change = entries.difference(ours, theirs)
-            loss = entries.formatted(each.mean("ll"), ".3f")
+            loss = entries.numeral(each.mean("ll"), ".3f")
             took = entries.seconds(each.mean("fit_s"))
-            low = entries.formatted(each.mean("mu_min"), ".3g")
-            high = entries.formatted(each.mean("mu_max"), ".4g")
+            low = entries.numeral(each.mean("mu_min"), ".3g")
+            high = entries.numeral(each.mean("mu_max"), ".4g")
             head = entries.head(notes, row=each.method)
             found = (loss, took, low, high, each.statuses, each.cv)
             rows.append((head, *scores, change, *found))
@@ -212,7 +211,7 @@ def _fig2(summaries: Sequence[Summary], _: Sequence[Note]) -> list[PageTable]:
     """Return the numbers behind Figure 2."""
     rows: list[TableRow] = []
     for each in sorted(summaries, key=lambda s: (s.data, s.settings["eps"])):
-        eps = entries.formatted(each.settings["eps"], "g")
+        eps = entries.numeral(each.settings["eps"], "g")
         took = entries.seconds(each.mean("fit_s"))
         rows.append((each.data, eps, each.spread("acc"), took, each.statuses))
     caption = "CCICP-GD: accuracy and seconds of one fit by the inexact parameter eps."
@@ -228,8 +227,8 @@ def _fig3(summaries: Sequence[Summary], notes: Sequence[Note]) -> list[PageTable
             continue
         record = each.records[0]
         curve = [value for value in record["curve"] if value is not None]
-        lam = entries.formatted(record["chosen"]["lam"], "g")
-        ends = [entries.formatted(x, ".4g") for x in (curve[0], min(curve), curve[-1])]
+        lam = entries.numeral(record["chosen"]["lam"], "g")
+        ends = [entries.numeral(x, ".4g") for x in (curve[0], min(curve), curve[-1])]
         place = _data_and_method(each, notes)
         rows.append((*place, lam, *ends, record["n_iter"], each.statuses))
     caption = "First run: the objective before, at its lowest, and after the last step."
