@@ -12,6 +12,7 @@ from sphinx.util import logging
 
 sys.path.insert(0, str(Path(__file__).parent))
 import kernels_table
+from draw_results import draw
 
 logger = logging.getLogger(__name__)
 
@@ -45,7 +46,7 @@ default_role = "autolink"
 myst_heading_anchors = 3
 myst_enable_extensions = ["dollarmath"]
 
-# The reference: one page a name, types as the docstrings have them.
+# The reference: one page per name, types as the docstrings have them.
 autosummary_generate = True
 autosummary_filename_map = {  # file systems that do not tell split from Split
     "kreinlearn.spectrum.Split": "kreinlearn.spectrum.Split-class",
@@ -116,8 +117,14 @@ def _insert_kernels(app, name, source):
         source[0] = source[0].replace(kernels_table.MARK, kernels_table.table())
 
 
+def _draw_pages(app):
+    """Draw the pages of the paper's experiments, which reproduce.md links."""
+    draw(Path(app.srcdir) / "results", only_pages=True)
+
+
 def setup(app):
-    """Register the renderer of formulas and the table of kernels."""
+    """Register the renderer of formulas, the table of kernels, the pages of results."""
     app.connect("source-read", _insert_kernels)
+    app.connect("builder-inited", _draw_pages)
     app.add_html_math_renderer("mathml", (_mathml, None), (_mathml, None))
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,4 +1,4 @@
-"""Pages of findings as text; tests/report/test_browser.py opens them."""
+"""Pages of findings as text; tests/pages/test_browser.py opens them."""
 
 import base64
 import copy
@@ -12,9 +12,10 @@ import pytest
 
 from kreinlearn.comparison import panels
 from kreinlearn.comparison.page import comparison_page
-from kreinlearn.comparison.panels import label
+from kreinlearn.comparison.panels import row_label
 from kreinlearn.inspection.page import inspection_page
-from kreinlearn.pages.figures import DARK, STYLE, clean, plain
+from kreinlearn.pages.colors import DARK, STYLE
+from kreinlearn.pages.figures import clean, plain
 from tests.pages import made
 from tests.pages.test_page import Page
 
@@ -153,7 +154,7 @@ def test_nothing_of_a_user_becomes_markup():
         parsed(text)
         assert "<b>" not in text
         assert "\x07" not in text
-        assert "&lt;b&gt;&amp;&quot;x" in text
+        assert "&lt;b&gt;&amp;&#34;x" in text
         text.encode()
         for drawing in drawings(text):
             ElementTree.fromstring(drawing)
@@ -170,14 +171,14 @@ def test_dollars_are_no_formulas(one):
 
 
 def test_rows_are_named_by_kernel_only_if_that_tells_them_apart(one):
-    assert label(one, one["rows"][0]) == "logistic"
+    assert row_label(one, one["rows"][0]) == "logistic"
     twice = [dict(row, kernel=k) for row in one["rows"] for k in ("tl1", "rbf")]
-    assert label({"rows": twice}, twice[0]) == "logistic, tl1"
-    assert label({"rows": twice}, dict(twice[0], kernel=None)) == "logistic"
+    assert row_label({"rows": twice}, twice[0]) == "logistic, tl1"
+    assert row_label({"rows": twice}, dict(twice[0], kernel=None)) == "logistic"
     twice[0]["kernel"] = "tl1 (ratio 0.7)"
-    assert label({"rows": twice}, twice[0]) == "logistic, tl1 (ratio 0.7)"
+    assert row_label({"rows": twice}, twice[0]) == "logistic, tl1 (ratio 0.7)"
     alike = [dict(row, kernel=f"{row['kernel']} (width 1)") for row in twice[1:3]]
-    assert label({"rows": [*alike, dict(alike[0])]}, alike[0]) == "logistic, rbf"
+    assert row_label({"rows": [*alike, dict(alike[0])]}, alike[0]) == "logistic, rbf"
 
 
 def test_gaps_are_no_trouble(one):

@@ -2,8 +2,8 @@ from html.parser import HTMLParser
 
 import pytest
 
-from kreinlearn.paper.layouts import LAYOUTS
 from kreinlearn.paper.page import write
+from kreinlearn.paper.tables import LAYOUTS
 from kreinlearn.runs.cells import Cell
 from kreinlearn.runs.records import Store, record_of
 

@@ -5,9 +5,9 @@ import pytest
 
 from kreinlearn.pages.ranks import (
     cliques,
-    compare,
     critical_difference,
     mean_ranks,
+    rank_methods,
 )
 
 METHODS = ["C4.5", "C4.5+m", "C4.5+cf", "C4.5+m+cf"]
@@ -41,7 +41,7 @@ def test_friedman_of_the_example():
     # The article gives 9.28, by the formula without a correction for ties.
     plain = 12 * N / (k * (k + 1)) * ((ranks**2).sum() - k * (k + 1) ** 2 / 4)
     assert plain == pytest.approx(9.28, abs=0.01)
-    ranking = compare(AUC, METHODS)
+    ranking = rank_methods(AUC, METHODS)
     assert ranking.statistic >= plain
     assert ranking.statistic == pytest.approx(plain, rel=0.15)
     assert ranking.pvalue < 0.05
@@ -53,7 +53,7 @@ def test_nemenyi_of_the_example():
     assert critical_difference(4, 14, 0.1) == pytest.approx(1.12, abs=0.005)
     q3 = critical_difference(3, 10) / np.sqrt(3 * 4 / 60)
     assert q3 == pytest.approx(2.343, abs=1e-3)
-    ranking = compare(AUC, METHODS)
+    ranking = rank_methods(AUC, METHODS)
     # The article finds no difference between any two methods at 0.05.
     assert ranking.methods == ("C4.5+m+cf", "C4.5+m", "C4.5+cf", "C4.5")
     assert ranking.cliques == ((0, 3),)
@@ -68,5 +68,5 @@ def test_cliques_are_maximal():
 
 @pytest.mark.parametrize("shape", [(5, 2), (1, 4)])
 def test_too_little_to_compare(shape, rng):
-    assert compare(rng.uniform(size=shape), ["m"] * shape[1]) is None
-    assert compare(np.ones((5, 4)), ["m"] * 4) is None
+    assert rank_methods(rng.uniform(size=shape), ["m"] * shape[1]) is None
+    assert rank_methods(np.ones((5, 4)), ["m"] * 4) is None

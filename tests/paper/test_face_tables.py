@@ -1,7 +1,7 @@
-from kreinlearn.paper.layouts import LAYOUTS, numbers
 from kreinlearn.paper.notes import notes_for
 from kreinlearn.paper.page import write
-from kreinlearn.paper.summary import summarize
+from kreinlearn.paper.summary import numbers, summaries_of
+from kreinlearn.paper.tables import LAYOUTS
 from kreinlearn.runs.records import read
 
 
@@ -10,7 +10,7 @@ def rows_of(table):
 
 
 def test_table1(stored):
-    summaries = summarize(read(stored("table1")))
+    summaries = summaries_of(read(stored("table1")))
     (table,) = LAYOUTS["table1"](summaries, notes_for("table1"))
     assert [head.text for head in table.columns[-4:]] == [
         "2 x 2",
@@ -28,7 +28,7 @@ def test_table1(stored):
 
 
 def test_table5_has_published_numbers_beside_faces(stored):
-    summaries = summarize(read(stored("table5")))
+    summaries = summaries_of(read(stored("table5")))
     (table,) = LAYOUTS["table5"](summaries, notes_for("table5"))
     rows = rows_of(table)
     assert len(rows) == 12
@@ -42,11 +42,11 @@ def test_table5_has_published_numbers_beside_faces(stored):
 
 def test_a_stand_in_is_called_one(stored, tmp_path):
     records = [record | {"data": "digits"} for record in read(stored("table5"))]
-    (table,) = LAYOUTS["table5"](summarize(records), notes_for("table5"))
+    (table,) = LAYOUTS["table5"](summaries_of(records), notes_for("table5"))
     assert table.title == "Table 5: digits"
     assert table.caption.startswith("NOT FACES")
     assert rows_of(table)["CCICP-GD"][0] == "–"
-    assert all("published" not in r for r in numbers("table5", summarize(records)))
+    assert all("published" not in r for r in numbers("table5", summaries_of(records)))
 
 
 def test_fig1_is_written(stored, tmp_path):

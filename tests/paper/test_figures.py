@@ -7,7 +7,7 @@ import pytest
 
 from kreinlearn.pages.figures import NARROW, files
 from kreinlearn.paper.figures import figures_for
-from kreinlearn.paper.summary import summarize
+from kreinlearn.paper.summary import summaries_of
 from kreinlearn.runs.records import read
 
 
@@ -22,7 +22,7 @@ from kreinlearn.runs.records import read
     ],
 )
 def test_figures_are_drawn(stored, name, expected):
-    figures = figures_for(name, summarize(read(stored(name))))
+    figures = figures_for(name, summaries_of(read(stored(name))))
     assert list(figures) == expected
     for figure in figures.values():
         drawn = files(figure)
@@ -37,7 +37,7 @@ def test_figures_are_drawn(stored, name, expected):
 def test_diverged_curves_are_drawn(stored):
     records = [dict(record) for record in read(stored("fig3", 1))]
     records[0]["curve"] = [0.69, -2.0, -7e3, -2e7, None]
-    figure = figures_for("fig3", summarize(records))["objective"]
+    figure = figures_for("fig3", summaries_of(records))["objective"]
     assert "from 0.69 to -2e+07 in 3 iterations" in figure.alt
     assert files(figure)["svg"]
 

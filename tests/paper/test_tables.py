@@ -1,36 +1,34 @@
 import csv
+import gzip
 import io
 import re
 from collections import Counter
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from kreinlearn.pages.tables import (
-    Entry,
-    Spread,
-    Table,
-    markdown,
-    marks_for,
-    statuses_text,
-)
+from kreinlearn.pages.entries import Entry, Spread, marks_for, statuses
+from kreinlearn.pages.tables import make_table, markdown
 from kreinlearn.paper import published
-from kreinlearn.paper.layouts import LAYOUTS, numbers
 from kreinlearn.paper.notes import notes_for
-from kreinlearn.paper.summary import csv_text, summarize
+from kreinlearn.paper.summary import numbers, numbers_text, summaries_of
+from kreinlearn.paper.tables import LAYOUTS
 from kreinlearn.runs.records import read
+
+RESULTS = Path(__file__).parents[2] / "docs" / "results"
 
 
 def tables_of(stored, name, runs=3):
     records = read(stored(name, runs))
-    return records, LAYOUTS[name](summarize(records), notes_for(name))
+    return records, LAYOUTS[name](summaries_of(records), notes_for(name))
 
 
 def test_summary_by_hand(stored):
     records = read(stored("table3"))
     own = [r for r in records if (r["data"], r["method"]) == ("heart", "Flip")]
     summary = next(
-        s for s in summarize(records) if (s.data, s.method) == ("heart", "Flip")
+        s for s in summaries_of(records) if (s.data, s.method) == ("heart", "Flip")
     )
     values = [r["acc"] for r in own]
     assert summary.spread("acc").mean == pytest.approx(np.mean(values))
@@ -46,7 +44,7 @@ def test_failures_are_counted_and_left_out(stored):
     own[0] = {k: own[0][k] for k in ("key", "exp", "data", "method", "run")} | {
         "status": "timeout"
     }
-    (summary,) = summarize(own)
+    (summary,) = summaries_of(own)
     assert summary.statuses == Counter(converged=2, timeout=1)
     assert summary.spread("acc").mean == pytest.approx(
         (own[1]["acc"] + own[2]["acc"]) / 2
@@ -146,10 +144,10 @@ def test_table2_table6_and_figures(stored):
 
 @pytest.mark.parametrize("name", LAYOUTS)
 def test_csv_survives_a_round_trip(stored, name):
-    summaries = summarize(read(stored(name, 3)))
-    rows = list(csv.DictReader(io.StringIO(csv_text(numbers(name, summaries)))))
+    summaries = summaries_of(read(stored(name, 3)))
+    rows = list(csv.DictReader(io.StringIO(numbers_text(numbers(name, summaries)))))
     index = {
-        (s.data, s.method, " ".join(f"{k}={v}" for k, v in s.settings)): s
+        (s.data, s.method, " ".join(f"{k}={v}" for k, v in s.settings.items())): s
         for s in summaries
     }
     assert rows
@@ -185,7 +183,7 @@ def test_markdown_marks_best_and_notes():
     mark = marks_for(notes, row="parkinsons")
     assert len(mark) == 1
     rows = [[Entry("parkinsons", marks=mark), Entry("0.9", 0.9, "1.0, −0.1", True)]]
-    text = markdown(Table("T", "C.", (Entry("data"), Entry("m")), rows), notes)
+    text = markdown(make_table("T", "C.", "data, m", rows), notes)
     assert f"| parkinsons<sup>{mark[0]}</sup> | **0.9**<br>1.0, −0.1 |" in text
     assert f"<sup>{mark[0]}</sup> No method here reaches the printed 1.000" in text
 
@@ -203,8 +201,8 @@ def test_marks_belong_to_exactly_one_place():
 
 
 def test_statuses():
-    assert statuses_text(Counter()) == "–"
-    assert statuses_text(Counter(converged=1, error=1, timeout=1)) == (
+    assert statuses(Counter()) == "–"
+    assert statuses(Counter(converged=1, error=1, timeout=1)) == (
         "error in 1 of 3 fits, timeout in 1"
     )
 
@@ -212,9 +210,23 @@ def test_statuses():
 def test_a_table_with_gaps_is_still_a_table(stored):
     records = [r for r in read(stored("table3")) if r["run"] == 0]
     records = [r for r in records if (r["data"], r["method"]) != ("heart", "Flip")]
-    theirs, *_ = LAYOUTS["table3"](summarize(records), notes_for("table3"))
+    theirs, *_ = LAYOUTS["table3"](summaries_of(records), notes_for("table3"))
     column = [c.text for c in theirs.columns].index("Flip")
     row = next(row for row in theirs.rows if row[0].text == "heart")
     assert row[column] == Entry("–", None, "0.758")
     assert theirs.totals[0][column].text == "–"  # no mean over fewer sets
     assert Spread(0.5).std is None
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_committed_tables_are_those_of_the_records(name, tmp_path):
+    """If not: ``python docs/draw_results.py``."""
+    packed = RESULTS / f"{name}.jsonl.gz"
+    if not packed.exists():
+        pytest.skip(f"there are no records of {name}")
+    path = tmp_path / f"{name}.jsonl"
+    path.write_bytes(gzip.decompress(packed.read_bytes()))
+    notes = notes_for(name)
+    text = (RESULTS / f"{name}.md").read_text(encoding="utf-8")
+    for table in LAYOUTS[name](summaries_of(read(path)), notes):
+        assert markdown(table, notes) in text

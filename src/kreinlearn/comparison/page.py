@@ -1,230 +1,160 @@
 """The page of a comparison of methods, on one data set or on several."""
 
-import statistics
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 
-from kreinlearn.comparison.panels import accuracy_figures, curve_figures, label
-from kreinlearn.pages.diagram import critical_difference_figure
+from kreinlearn.comparison.panels import accuracy_figure, curve_figures, labeled
+from kreinlearn.pages import entries
+from kreinlearn.pages.entries import DASH, Entry, Findings
 from kreinlearn.pages.figures import Figure
 from kreinlearn.pages.page import Section, html
-from kreinlearn.pages.ranks import compare
+from kreinlearn.pages.ranks import critical_difference_figure, rank_methods
 from kreinlearn.pages.spectra import spectrum_figure
-from kreinlearn.pages.tables import (
-    Entry,
-    Table,
-    best_entry,
-    number_entry,
-    seconds_text,
-    statuses_text,
-    versions_text,
-)
+from kreinlearn.pages.tables import PageTable, TableRow, make_table, versions_text
 
-Found = Mapping[str, Any]
+SCORES = ("accuracy", "balanced_accuracy", "log_loss", "auc")
+"""Measures, in the order of columns."""
 
-MEASURES = (
-    ("balanced_accuracy", "balanced accuracy"),
-    ("log_loss", "log-loss"),
-    ("auc", "AUC"),
-)
-"""Keys and column heads; log-loss is better if smaller."""
+RowsOf = Mapping[str, Mapping[str, Findings]]
+"""Data set to label to row."""
 
 
-def comparison_page(found: Found) -> str:
-    """Return the page of a comparison.
+def comparison_page(found: Findings) -> str:
+    """Return the page of a comparison, valid without any other file.
 
     Parameters
     ----------
     found : mapping
         What `krein compare --json` prints.
-
-    Returns
-    -------
-    str
-        One HTML page, valid without any other file.
     """
     names = [each["name"] for each in found["data"]]
+    rows_of = {name: labeled(found, "rows", name) for name in names}
+    is_one = len(names) == 1
+    overall = [*accuracy_figure(rows_of), *_ranks(rows_of)]
     sections = []
-    if len(names) > 1:
-        sections.append(Section("Accuracy at a glance", _overview(found, names)))
-    for each in found["data"]:
-        name = each["name"]
-        title = "Scores" if len(names) == 1 else str(name)
-        parts: list[Table | Figure] = [_scores(found, name, title)]
-        if len(names) == 1:
-            parts += accuracy_figures(_fold_scores(found, names))
-            parts += _ranks(found, names)
-        parts += curve_figures(found, name)
-        sections.append(Section(title, parts))
-    sections.append(Section("The similarities", _similarities(found)))
-    title = str(found.get("title", "Comparison"))
-    source = names[0] if len(names) == 1 else ""
-    default = f"krein compare {source}" if source else "krein demo"
+    if not is_one:
+        at_a_glance = _at_a_glance(rows_of)
+        sections.append(Section(at_a_glance.title, [at_a_glance, *overall]))
+    for name, own in rows_of.items():
+        scores = _score_table(own, "Scores" if is_one else str(name))
+        parts = [*(overall if is_one else ()), *curve_figures(found, name, own)]
+        sections.append(Section(scores.title, [scores, *parts]))
+    sections.append(_spectra(found))
+    default = f"krein compare {names[0]}" if is_one else "krein demo"
     return html(
-        title,
+        str(found.get("title", "Comparison")),
         sections,
         sentences=found.get("sentences", ()),
-        facts=_facts(found),
+        facts=_about_data(found),
         command=str(found.get("command", default)),
         versions=versions_text(found),
     )
 
 
-def _facts(found: Found) -> dict[str, str]:
-    folds = max((len(row["scores"]) for row in found["rows"]), default=0)
+def _about_data(found: Findings) -> dict[str, str]:
     facts = {"Methods": ", ".join(str(each) for each in found["methods"])}
     if len(found["data"]) == 1:
         (each,) = found["data"]
         m = "" if each.get("m") is None else f", {each['m']} features"
         classes = ", ".join(str(name) for name in each.get("classes") or ())
         facts = {"Data": f"{each['name']}: {each['n']} samples{m}"} | facts
-        facts["Classes"] = classes or "–"
+        facts["Classes"] = classes or DASH
+    folds = max((len(row["scores"]) for row in found["rows"]), default=0)
     if folds > 1:
         facts["Held-out folds"] = str(folds)
     return facts
 
 
-def _rows_of(found: Found, data: str) -> dict[str, Found]:
-    return {label(found, row): row for row in found["rows"] if row["data"] == data}
+def _at_a_glance(rows_of: RowsOf) -> PageTable:
+    """Return one row per data set, one column per method."""
+    labels = list(dict.fromkeys(label for own in rows_of.values() for label in own))
+    rows: list[TableRow] = []
+    columns = []
+    for name, own in rows_of.items():
+        means = [own.get(label, {}).get("accuracy") for label in labels]
+        columns.append(means)
+        rows.append((name, *(entries.best(mean, means) for mean in means)))
+    # No mean over fewer sets.
+    full = (entries.full_mean(column) for column in zip(*columns, strict=True))
+    total: TableRow = (
+        f"mean of {len(rows)}",
+        *(entries.numeral(mean, ".3f") for mean in full),
+    )
+    text = "Mean accuracy on held-out samples; the best of each row is bold."
+    return make_table("Accuracy at a glance", text, ("data", *labels), rows, [total])
 
 
-def _fold_scores(
-    found: Found, names: Sequence[str]
-) -> dict[str, dict[str, Sequence[float]]]:
-    return {
-        name: {key: row["scores"] for key, row in _rows_of(found, name).items()}
-        for name in names
-    }
-
-
-def _overview(found: Found, names: Sequence[str]) -> list[Table | Figure]:
-    """Return a row for each data set, a column for each method; ranks and dots."""
-    rows_of = {name: _rows_of(found, name) for name in names}
-    columns = list(dict.fromkeys(key for own in rows_of.values() for key in own))
-    rows = []
-    for name in names:
-        means = [rows_of[name].get(key, {}).get("accuracy") for key in columns]
-        rows.append([Entry(name), *(best_entry(mean, means) for mean in means)])
-    total = [Entry(f"mean of {len(names)}")]
-    for key in columns:
-        means = [rows_of[name].get(key, {}).get("accuracy") for name in names]
-        known = [mean for mean in means if mean is not None]
-        is_full = len(known) == len(names)  # no mean over fewer sets
-        total.append(number_entry(statistics.fmean(known) if is_full else None, ".3f"))
-    text = "Mean accuracy on held-out samples; bold is the best of a row."
-    heads = (Entry("data"), *(Entry(key) for key in columns))
-    table = Table("Accuracy at a glance", text, heads, rows, [total])
-    dots = accuracy_figures(_fold_scores(found, names))
-    return [table, *dots, *_ranks(found, names)]
-
-
-def _ranks(found: Found, names: Sequence[str]) -> list[Figure]:
+def _ranks(rows_of: RowsOf) -> list[Figure]:
     """Return the diagram of ranks over data sets, or over the folds of the only one."""
-    rows_of = {name: _rows_of(found, name) for name in names}
-    keys = [
-        key
-        for key in dict.fromkeys(key for own in rows_of.values() for key in own)
-        if all(rows_of[name].get(key, {}).get("scores") for name in names)
+    everyone = list(rows_of.values())
+    labels = [
+        label
+        for label in everyone[0]
+        if all(own.get(label, {}).get("scores") for own in everyone)
     ]
-    if len(names) == 1:
-        own = rows_of[names[0]]
-        most = max((len(own[key]["scores"]) for key in keys), default=0)
-        keys = [key for key in keys if len(own[key]["scores"]) == most]
-        blocks = [own[key]["scores"] for key in keys]
+    if len(everyone) == 1:
+        folds = {label: everyone[0][label]["scores"] for label in labels}
+        most = max(map(len, folds.values()), default=0)
+        labels = [label for label in labels if len(folds[label]) == most]
+        blocks = [folds[label] for label in labels]
         over = "the folds of one data set"
-        caution = "Folds share training data, so that this is a picture, not a proof."
+        caution = "Folds share training data: this is a picture, not a proof."
     else:
-        blocks = [[rows_of[name][key]["accuracy"] for name in names] for key in keys]
+        blocks = [[own[label]["accuracy"] for own in everyone] for label in labels]
         over, caution = "data sets", ""
-    scores = np.array(blocks, dtype=float).T
-    ranking = compare(scores, keys) if scores.ndim == 2 else None
+    ranking = rank_methods(np.array(blocks).T, labels) if labels else None
     if ranking is None:
         return []
     return [critical_difference_figure(ranking, "accuracy", over, caution)]
 
 
-def _scores(found: Found, data: str, title: str) -> Table:
-    own = _rows_of(found, data)
-    everyone = {
-        key: [row.get(key) for row in own.values()]
-        for key in ("accuracy", *(key for key, _ in MEASURES))
-    }
-    rows = []
-    for name, row in own.items():
-        accuracy, std = row.get("accuracy"), row.get("accuracy_std")
-        entry = best_entry(accuracy, everyone["accuracy"])
-        if accuracy is not None and std is not None:
-            text = f"{entry.text} ± {std:.3f}"
-            entry = Entry(text, entry.value, is_best=entry.is_best)
-        seconds = row.get("fit_seconds")
-        statuses = Counter(row.get("statuses") or {})
-        is_one = statuses.total() == 1
-        status = next(iter(statuses)) if is_one else statuses_text(statuses)
-        rows.append(
-            [
-                Entry(name),
-                entry,
-                *(
-                    best_entry(row.get(key), everyone[key], smaller=key == "log_loss")
-                    for key, _ in MEASURES
-                ),
-                Entry(seconds_text(seconds), seconds),
-                Entry(str(row.get("kernel") or "–")),
-                Entry(status, detail=str(row.get("error") or "")),
-            ]
-        )
-    heads = ("method", "accuracy", *(head for _, head in MEASURES))
-    columns = tuple(Entry(head) for head in (*heads, "fit (s)", "kernel", "fits"))
-    is_spread = any(row.get("accuracy_std") is not None for row in own.values())
+def _score_table(rows: Mapping[str, Findings], title: str) -> PageTable:
+    body: list[TableRow] = []
+    for name, (accuracy, *others) in entries.scores(rows, SCORES).items():
+        row = rows[name]
+        std = row.get("accuracy_std")
+        if row.get("accuracy") is not None and std is not None:
+            accuracy = replace(accuracy, text=f"{accuracy.text} ± {std:.3f}")
+        ended = Counter(row.get("statuses") or {})
+        status = entries.statuses(ended) if ended.total() != 1 else next(iter(ended))
+        last = Entry(status, detail=str(row.get("error") or ""))
+        took = entries.seconds(row.get("fit_seconds"))
+        body.append((name, accuracy, *others, took, row.get("kernel") or DASH, last))
     over = "On held-out samples"
-    if is_spread:
+    if any(row.get("accuracy_std") is not None for row in rows.values()):
         over = "Means over held-out folds, accuracy ± standard deviation"
-    text = (
-        f"{over}; bold is the best of a column. Seconds are those of one fit, with all "
-        "it chooses."
+    names = [entries.SCORE_NAMES[key] for key in SCORES]
+    return make_table(
+        title,
+        f"{over}; the best of each column is bold. Seconds are for one fit, with its "
+        "choice of parameters.",
+        ("method", *names, "fit (s)", "kernel", "fits"),
+        body,
     )
-    return Table(title, text, columns, rows)
 
 
-def _similarities(found: Found) -> list[Table | Figure]:
-    rows, drawn = [], []
+def _spectra(found: Findings) -> Section:
+    rows: list[TableRow] = []
+    drawn = []
     for each in found["data"]:
         for kernel, about in (each.get("kernels") or {}).items():
-            p, q, z = about["signature"]
-            title = kernel if len(found["data"]) == 1 else f"{each['name']}: {kernel}"
-            rows.append(
-                [
-                    Entry(title),
-                    number_entry(each["n"], "d"),
-                    number_entry(each.get("m"), "d"),
-                    *(number_entry(count, "d") for count in (p, q, z)),
-                    number_entry(about["mu_min"], ".4g"),
-                    number_entry(about["mu_max"], ".4g"),
-                    number_entry(about["negative_share"], ".4f"),
-                ]
-            )
-            figure = spectrum_figure(about, title)
-            if figure is not None:
-                drawn.append(figure)
-    heads = (
-        "similarity",
-        "samples",
-        "features",
-        "positive",
-        "negative",
-        "zero",
-        "μ min",
-        "μ max",
-        "negative share",
-    )
-    text = (
+            name = kernel if len(found["data"]) == 1 else f"{each['name']}: {kernel}"
+            ends = [entries.numeral(about[key], ".4g") for key in ("mu_min", "mu_max")]
+            share = entries.numeral(about["negative_share"], ".4f")
+            sizes = (each["n"], each.get("m"), *about["signature"])
+            rows.append((name, *sizes, *ends, share))
+            drawn.append(spectrum_figure(about, name))
+    listed = make_table(
+        "The similarities",
         "Number of positive, negative and zero eigenvalues, the smallest and the "
         "largest, and the negative share of the sum of absolute values, on the "
-        "training rows of the first fold."
+        "training rows of the first fold.",
+        "similarity, samples, features, positive, negative, zero, μ min, μ max, "
+        "negative share",
+        rows,
     )
-    columns = tuple(Entry(head) for head in heads)
-    table = Table("The similarities", text, columns, rows)
-    return [table, *drawn] if rows else []
+    figures = [each for each in drawn if each is not None]
+    return Section(listed.title, [listed, *figures] if rows else [])

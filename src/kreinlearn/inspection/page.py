@@ -1,100 +1,55 @@
 """The page of an inspection: whether the negative part is worth keeping."""
 
-from collections.abc import Mapping
-from typing import Any
-
-from kreinlearn.pages import plots
+from kreinlearn.pages import entries, plots
+from kreinlearn.pages.entries import DASH, Entry, Findings
 from kreinlearn.pages.figures import Figure, plain
 from kreinlearn.pages.page import Section, html
 from kreinlearn.pages.spectra import spectrum_figure
-from kreinlearn.pages.tables import (
-    Entry,
-    Table,
-    best_entry,
-    number_entry,
-    versions_text,
-)
-
-SCORES = ("accuracy", "log_loss", "balanced_accuracy", "auc")
-"""Measures in the order of columns; log_loss is better if smaller."""
-NAMES = {
-    "log_loss": "log-loss",
-    "balanced_accuracy": "balanced accuracy",
-    "auc": "AUC",
-}
-
-Found = Mapping[str, Any]
+from kreinlearn.pages.tables import PageTable, TableRow, make_table, versions_text
 
 
-def inspection_page(found: Found) -> str:
-    """Return the page of an inspection.
+def inspection_page(found: Findings) -> str:
+    """Return the page of an inspection, valid without any other file.
 
     Parameters
     ----------
     found : mapping
         What `krein inspect --json` prints.
-
-    Returns
-    -------
-    str
-        One HTML page, valid without any other file.
     """
     value = found.get("value")
-    parts: list[Table | Figure] = []
+    parts: list[PageTable | Figure] = []
     if value is not None:
-        parts.append(_scores(value))
+        parts.append(_repaired(value))
         if value.get("permutations"):
-            parts.append(_permutations(value))
-    sections = [
-        Section("The spectrum", _spectrum(found)),
-        Section("What the negative part is worth", parts),
-    ]
+            parts.append(_chance(value))
     source = str(found.get("source", "a similarity"))
     return html(
         f"Inspection of {source}",
-        sections,
+        [
+            Section("The spectrum", _spectrum_parts(found)),
+            Section("What the negative part is worth", parts),
+        ],
         sentences=found.get("sentences", ()),
-        facts=_facts(found),
+        facts=_facts_of(found),
         command=str(found.get("command", f"krein inspect {source}")),
         versions=versions_text(found),
     )
 
 
-def kernel_text(name: str | None, params: Mapping[str, Any] | None = None) -> str:
-    """Return a kernel and its parameters as text.
-
-    Parameters
-    ----------
-    name : str or None
-        Of the kernel.
-    params : mapping or None
-        Its parameters.
-
-    Returns
-    -------
-    str
-        A dash for None.
-
-    Examples
-    --------
-    >>> from kreinlearn.inspection.page import kernel_text
-    >>> kernel_text("tl1", {"ratio": 0.7})
-    'tl1 (ratio 0.7)'
-    """
-    if name is None:
-        return "–"
+def _kernel_text(found: Findings) -> str:
+    """Return the kernel and its parameters, as in "tl1 (ratio 0.7)", or a dash."""
     pairs = [
         f"{key} {value:.4g}" if isinstance(value, float) else f"{key} {value}"
-        for key, value in (params or {}).items()
+        for key, value in (found.get("params") or {}).items()
     ]
-    return f"{name} ({', '.join(pairs)})" if pairs else name
+    name = found.get("kernel")
+    if name is None:
+        return DASH
+    return f"{name} ({', '.join(pairs)})" if pairs else str(name)
 
 
-def _facts(found: Found) -> dict[str, str]:
-    facts = {
-        "Kernel": kernel_text(found.get("kernel"), found.get("params")),
-        "Samples": str(found.get("n", "–")),
-    }
+def _facts_of(found: Findings) -> dict[str, str]:
+    facts = {"Kernel": _kernel_text(found), "Samples": str(found.get("n", DASH))}
     if found.get("n_given", found.get("n")) != found.get("n"):
         facts["Samples"] += f", a part of {found['n_given']}"
     if found.get("classes"):
@@ -104,89 +59,68 @@ def _facts(found: Found) -> dict[str, str]:
     return facts
 
 
-def _spectrum(found: Found) -> list[Table | Figure]:
-    rows = [
-        [Entry("samples"), number_entry(found.get("n"), "d")],
-        *(
-            [Entry(f"{sign} eigenvalues"), number_entry(count, "d")]
-            for sign, count in zip(
-                ("positive", "negative", "zero"),
-                found.get("signature", ()),
-                strict=False,
-            )
+def _spectrum_parts(found: Findings) -> list[PageTable | Figure]:
+    signs = ("positive", "negative", "zero")
+    counts = zip(signs, found.get("signature", ()), strict=False)
+    share, lam = (found.get(key) for key in ("negative_share", "unique_lam"))
+    asymmetry = found.get("asymmetry") or {}
+    rows: list[TableRow] = [
+        ("samples", found.get("n")),
+        *((f"{sign} eigenvalues", count) for sign, count in counts),
+        ("smallest eigenvalue", entries.numeral(found.get("mu_min"), ".6g")),
+        ("largest eigenvalue", entries.numeral(found.get("mu_max"), ".6g")),
+        (
+            "negative share of the sum of absolute values",
+            entries.numeral(share, ".4f"),
         ),
-        [Entry("smallest eigenvalue"), number_entry(found.get("mu_min"), ".6g")],
-        [Entry("largest eigenvalue"), number_entry(found.get("mu_max"), ".6g")],
-        [
-            Entry("negative share of the sum of absolute eigenvalues"),
-            number_entry(found.get("negative_share"), ".4f"),
-        ],
-        [
-            Entry("lam from which the solution is unique"),
-            number_entry(found.get("unique_lam"), ".4g"),
-        ],
-        *(
-            [Entry(f"asymmetry, {word}"), number_entry(value, ".3g")]
-            for word, value in (found.get("asymmetry") or {}).items()
-        ),
+        ("lam from which the solution is unique", entries.numeral(lam, ".4g")),
+        *((f"asymmetry, {x}", entries.numeral(y, ".3g")) for x, y in asymmetry.items()),
     ]
-    text = f"Eigenvalues of {kernel_text(found.get('kernel'), found.get('params'))}."
+    text = f"Eigenvalues of {_kernel_text(found)}."
+    listed = make_table("The spectrum", text, "quantity, value", rows)
     drawn = spectrum_figure(found, "Eigenvalues")
-    table = Table("The spectrum", text, _columns(), rows)
-    return [table] if drawn is None else [drawn, table]
+    return [listed] if drawn is None else [drawn, listed]
 
 
-def _scores(value: Found) -> Table:
-    scores: Mapping[str, Mapping[str, float | None]] = value["scores"]
-    keys = [key for key in SCORES if any(key in own for own in scores.values())]
-    rows = []
-    for name, own in scores.items():
-        row = [Entry(name)]
-        for key in keys:
-            everyone = [each.get(key) for each in scores.values()]
-            row.append(best_entry(own.get(key), everyone, smaller=key == "log_loss"))
-        rows.append(row)
+def _repaired(value: Findings) -> PageTable:
+    scores = value["scores"]
+    keys = [
+        key for key in entries.SCORE_NAMES if any(key in own for own in scores.values())
+    ]
     folds, repeats = value.get("folds"), value.get("repeats")
     over = f" over {folds} folds" if folds else ""
-    over += f", {repeats} times" if repeats and repeats > 1 else ""
-    columns = (Entry("matrix"), *(Entry(NAMES.get(key, key)) for key in keys))
-    text = f"Scores on held-out samples, mean{over}; bold is the best of a column."
-    return Table("The matrix as it is, and repaired", text, columns, rows)
-
-
-def _permutations(value: Found) -> Figure:
-    null, seen, p = value["permutations"], value["difference"], value["p_value"]
-    beyond = sum(each >= seen for each in null)
-    low, high = min(null), max(null)
-    label = str(value.get("label", "difference of scores"))
-    numbers = {
-        "observed difference": _signed(seen),
-        "p-value": f"{p:.3g}",
-        "permutations": str(len(null)),
-        "permutations with at least the observed difference": str(beyond),
-        "smallest difference by chance": _signed(low),
-        "largest difference by chance": _signed(high),
-    }
-    title = "Could it be chance?"
-    rows = [
-        [Entry(name), Entry(text, float(text.replace("−", "-")))]
-        for name, text in numbers.items()
-    ]
-    return Figure(
-        title,
-        f"The difference that was observed, {_signed(seen)} (dashed), beside those of "
-        f"{len(null)} random permutations; p = {p:.3g}.",
-        f"Histogram of {len(null)} differences by chance, {_signed(low)} to "
-        f"{_signed(high)}; the observed {_signed(seen)} is reached by {beyond} of "
-        f"them, p = {p:.3g}.",
-        plots.permutations(null, seen, plain(label, 90)),
-        table=Table(title, "What the histogram shows.", _columns(), rows),
+    over += f", repeated {repeats} times" if repeats and repeats > 1 else ""
+    return make_table(
+        "The matrix as it is, and repaired",
+        f"Mean scores on held-out samples{over}; the best of each column is bold.",
+        ("matrix", *(entries.SCORE_NAMES[key] for key in keys)),
+        [(name, *entries) for name, entries in entries.scores(scores, keys).items()],
     )
 
 
-def _signed(value: float) -> str:
-    return f"{value:+.3g}".replace("-", "−")
-
-
-def _columns() -> tuple[Entry, Entry]:
-    return Entry("quantity"), Entry("value")
+def _chance(value: Findings) -> Figure:
+    null, seen, p = value["permutations"], value["difference"], value["p_value"]
+    beyond = sum(each >= seen for each in null)
+    observed, low, high = (
+        entries.signed(x, "+.3g") for x in (seen, min(null), max(null))
+    )
+    shown = {
+        "observed difference": observed,
+        "p-value": f"{p:.3g}",
+        "permutations": str(len(null)),
+        "permutations with at least the observed difference": str(beyond),
+        "smallest difference by chance": low,
+        "largest difference by chance": high,
+    }
+    # Sorted by what is read, to its last digit.
+    rows = [(name, Entry(x, float(x.replace("−", "-")))) for name, x in shown.items()]
+    label = plain(str(value.get("label", "difference of scores")), 90)
+    return Figure(
+        "Could it be chance?",
+        f"The observed difference, {observed} (dashed), among those of {len(null)} "
+        f"random permutations; p = {p:.3g}.",
+        f"Histogram of {len(null)} differences by chance, {low} to {high}; the "
+        f"observed {observed} is reached by {beyond} of them, p = {p:.3g}.",
+        plots.permutations(null, seen, label),
+        numbers=("What the histogram shows.", "quantity, value", rows),
+    )

@@ -1,4 +1,4 @@
-"""Colors, and drawings as files and as pictures that suit screen and light.
+"""Figures: drawings as files, and as pictures for each kind of screen.
 
 Matplotlib is loaded only when something is drawn.
 """
@@ -9,70 +9,21 @@ import unicodedata
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
-from kreinlearn.pages.tables import Table
+from kreinlearn.pages.colors import DARK, INK, STYLE
+from kreinlearn.pages.tables import PageTable, TableRow, make_table
 
-BLUE, ORANGE, GREEN, GREY = "#0072b2", "#d55e00", "#00805c", "#777777"
-"""After the palette of Okabe and Ito, which color-blind people can tell apart."""
-PURPLE, GOLD = "#aa4499", "#8a6100"
-INK, PAPER, GRID, FAINT = "#222222", "#ffffff", "#e5e5e5", "#bbbbbb"
-DARK = {
-    BLUE: "#5ab4ee",
-    ORANGE: "#ff8f4a",
-    GREEN: "#35c79b",
-    GREY: "#9b9b9b",
-    PURPLE: "#e39ad0",
-    GOLD: "#e0b243",
-    INK: "#e6e6e6",
-    PAPER: "#16181b",
-    GRID: "#34383d",
-    FAINT: "#656a71",
-    "#000000": "#e6e6e6",
-}
-"""Each color on a dark page. Drawings use no other colors."""
-LOOKS = (
-    (BLUE, "o", "-"),
-    (ORANGE, "s", "--"),
-    (GREEN, "^", "-."),
-    (PURPLE, "D", (0, (1, 1))),
-    (GOLD, "v", (0, (5, 1, 1, 1, 1, 1))),
-    (INK, "P", (0, (7, 2))),
-)
-"""Color, marker and line of the first, second, ... curve."""
-STYLE: Any = {
-    "font.size": 9,
-    "font.family": "sans-serif",
-    # The first is drawn and measured with; a browser without it takes the next, which
-    # is no wider.
-    "font.sans-serif": ["DejaVu Sans", "Verdana", "Arial"],
-    "text.color": INK,
-    "axes.labelcolor": INK,
-    "xtick.color": INK,
-    "ytick.color": INK,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.edgecolor": INK,
-    "axes.linewidth": 0.6,
-    "axes.titlesize": 9,
-    "axes.titleweight": "bold",
-    "axes.titlelocation": "left",
-    "xtick.major.width": 0.6,
-    "ytick.major.width": 0.6,
-    "hatch.linewidth": 0.6,
-    "text.parse_math": False,  # a dollar sign in a name is one
-    "legend.frameon": False,
-    "svg.hashsalt": "kreinlearn",
-}
-DPI = 160
+if TYPE_CHECKING:
+    from matplotlib.axis import Axis
+    from matplotlib.figure import Figure as Canvas
+
 NARROW = 3.7
-"""Inches: on a phone of 360 pixels such a drawing is shown at its size, or nearly."""
+"""Inches: a phone of 360 pixels shows such a drawing at its size, or nearly."""
 PHONE = "(max-width: 40rem)"
 NIGHT = "(prefers-color-scheme: dark)"
 
-Canvas = Any
-"""A matplotlib figure."""
-Drawing = tuple[Callable[[Canvas], None], tuple[float, float]]
+Drawing = tuple[Callable[["Canvas"], None], tuple[float, float]]
 """A function that draws on an empty figure, and width and height in inches."""
 
 
@@ -87,13 +38,13 @@ class Figure:
     caption : str
         How to read it.
     alt : str
-        What is to be seen, with numbers.
+        What there is to see, with numbers.
     wide : Drawing
         What is drawn.
     narrow : Drawing or None
         The same for a phone; None if the first is narrow enough.
-    table : Table or None
-        The numbers that are drawn; None if a table of the page has them.
+    numbers : (caption, heads, rows) or None
+        What is drawn, as for `make_table`; None if a table of the page has it.
     """
 
     title: str
@@ -101,21 +52,18 @@ class Figure:
     alt: str
     wide: Drawing
     narrow: Drawing | None = None
-    table: Table | None = None
+    numbers: tuple[str, str | TableRow, Sequence[TableRow]] | None = None
+
+    @property
+    def table(self) -> PageTable | None:
+        """The numbers behind the drawing."""
+        return None if self.numbers is None else make_table(self.title, *self.numbers)
 
 
 def clean(text: str) -> str:
-    """Return a text without what neither HTML nor SVG may contain.
+    """Return a text with blanks for what neither HTML nor SVG may contain.
 
-    Parameters
-    ----------
-    text : str
-        Any text of a user.
-
-    Returns
-    -------
-    str
-        With blanks in place of control characters and halves of letters.
+    That is control characters and lone surrogates.
 
     Examples
     --------
@@ -129,19 +77,7 @@ def clean(text: str) -> str:
 
 
 def plain(text: str, length: int = 34) -> str:
-    """Return a name as a drawing can show it.
-
-    Parameters
-    ----------
-    text : str
-        Any text of a user.
-    length : int
-        Longer texts lose their middle.
-
-    Returns
-    -------
-    str
-        Without control characters.
+    """Return a name as a drawing can show it; a longer one loses its middle.
 
     Examples
     --------
@@ -154,17 +90,14 @@ def plain(text: str, length: int = 34) -> str:
     return kept if len(kept) <= length else f"{kept[:half]}…{kept[-half:]}"
 
 
-def powers_of_ten(axis: Any) -> None:
-    """Write the ticks of a log scale as powers, in letters that every font has.
+def powers_of_ten(axis: "Axis") -> None:
+    """Label the ticks of a log or symlog scale with powers of ten.
 
-    Parameters
-    ----------
-    axis : matplotlib axis
-        Of a log or symlog scale. Formulas would be placed for one font only.
+    They are plain characters: a formula would be laid out for one font only.
     """
     raised = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
-    def text(value: float, _: Any) -> str:
+    def text(value: float, _: float) -> str:
         if value == 0:
             return "0"
         mantissa, power = f"{abs(value):.3e}".split("e")
@@ -177,34 +110,22 @@ def powers_of_ten(axis: Any) -> None:
 
 
 def files(figure: Figure) -> dict[str, bytes]:
-    """Return a figure as files that stand alone.
+    """Return a figure as files that stand alone, "svg" and "png", on white.
 
-    Parameters
-    ----------
-    figure : Figure
-        What to draw.
-
-    Returns
-    -------
-    dict
-        "svg" and "png" to bytes, on white; the same drawing gives the same bytes.
+    The same drawing gives the same bytes.
     """
     return _drawn(figure.wide, {"svg": "path", "png": ""})
 
 
 def pictures(figure: Figure) -> list[tuple[str, bytes]]:
-    """Return a figure as SVG for a page.
+    """Return a figure as SVG for a page, without background.
 
-    Parameters
-    ----------
-    figure : Figure
-        What to draw.
+    Text stays text, in the fonts of the reader.
 
     Returns
     -------
     list of (media query, bytes)
-        The first whose query holds is to be shown; the last has none. Without
-        background; letters are letters, in the fonts of the reader.
+        The first whose query holds is to be shown; the last has none.
     """
     light = _small(_drawn(figure.wide, {"svg": "none"})["svg"])
     chosen = [(NIGHT, _at_night(light)), ("", light)]
@@ -222,7 +143,7 @@ def _drawn(drawing: Drawing, kinds: dict[str, str]) -> dict[str, bytes]:
     draw, size = drawing
     found = {}
     with matplotlib.rc_context(STYLE), warnings.catch_warnings():
-        # The reader's browser may well have a letter that our font lacks.
+        # The reader's browser may well have a character that our font lacks.
         warnings.filterwarnings("ignore", message="Glyph .* missing from")
         figure = Paper(figsize=size, layout="constrained")
         draw(figure)
@@ -231,13 +152,8 @@ def _drawn(drawing: Drawing, kinds: dict[str, str]) -> dict[str, bytes]:
             stream = io.BytesIO()
             if letters:
                 matplotlib.rcParams["svg.fonttype"] = letters
-            figure.savefig(
-                stream,
-                format=kind,
-                dpi=DPI,
-                metadata=metadata,
-                transparent=letters == "none",
-            )
+            clear = letters == "none"
+            figure.savefig(stream, format=kind, metadata=metadata, transparent=clear)
             found[kind] = stream.getvalue()
     return found
 
@@ -262,19 +178,3 @@ def _at_night(svg: bytes) -> bytes:
     for day, night in DARK.items():
         text = text.replace(f": {day}", f": {night}")
     return text.encode()
-
-
-def looks(n_curves: int) -> Sequence[tuple[str, str, Any]]:
-    """Return color, marker and line for each of some curves.
-
-    Parameters
-    ----------
-    n_curves : int
-        How many.
-
-    Returns
-    -------
-    sequence of (color, marker, line style)
-        The curves after the sixth are all thin and grey.
-    """
-    return [*LOOKS[:n_curves], *[(GREY, "", ":")] * max(0, n_curves - len(LOOKS))]

@@ -1,38 +1,37 @@
-"""Drawings of findings: spectra, curves, scores. Nothing is computed here."""
+"""Drawings of findings: spectra, curves, scores. Nothing is computed here.
+
+Each function returns a `Drawing`: a function that draws on an empty figure, and width
+and height in inches.
+"""
 
 import textwrap
-from collections.abc import Collection, Mapping, Sequence
-from typing import Any
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from kreinlearn.pages.figures import (
-    BLUE,
-    FAINT,
-    GREY,
-    GRID,
-    INK,
-    LOOKS,
-    NARROW,
-    ORANGE,
-    Canvas,
-    Drawing,
-    looks,
-    plain,
-    powers_of_ten,
-)
+from kreinlearn.pages import colors
+from kreinlearn.pages.entries import signed
+from kreinlearn.pages.figures import NARROW, Drawing, plain, powers_of_ten
 
-FEW = 200
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Canvas
+
+Curve = Mapping[str, Sequence[float]]
+Curves = Mapping[str, Curve]
+
+MOST_DRAWN = 200
 """Eigenvalues that are drawn at most: one for every other pixel, more or less."""
-WIDE = 100.0
+WIDE_RANGE = 100.0
 """Values that spread over this many times their size are drawn on a log scale."""
-
 LEAST_SPAN = 0.1
 """Width of an axis of accuracies, lest a single sample look like a lot."""
 
 
 def spectrum(places: Sequence[int], values: Sequence[float], note: str) -> Drawing:
-    """Return eigenvalues in order, what is negative hatched and named.
+    """Return eigenvalues in order, the negative ones hatched and named.
 
     Parameters
     ----------
@@ -41,167 +40,140 @@ def spectrum(places: Sequence[int], values: Sequence[float], note: str) -> Drawi
     values : sequence of float
         The eigenvalues at these places.
     note : str
-        What to write into the drawing.
-
-    Returns
-    -------
-    draw : callable
-        Draws on an empty figure.
-    size : (float, float)
-        Width and height in inches.
+        Title of the drawing.
     """
     mu = np.asarray(values, dtype=float)
-    kept = np.unique(np.linspace(0, len(mu) - 1, min(FEW, len(mu))).round().astype(int))
+    few = min(MOST_DRAWN, len(mu))
+    kept = np.unique(np.linspace(0, len(mu) - 1, few).round().astype(int))
     place, shown = np.asarray(places)[kept], mu[kept]
     middle, top = float(np.median(np.abs(mu))), float(np.abs(mu).max())
+    filled: dict[str, Any] = {"color": colors.BLUE, "lw": 0}
+    hatched: dict[str, Any] = {"facecolor": "none", "edgecolor": colors.ORANGE}
+    hatched |= {"hatch": "//////", "lw": 0.8}
 
-    def draw(figure: Canvas) -> None:
+    def draw(figure: "Canvas") -> None:
         axes = figure.add_subplot()
-        axes.fill_between(place, shown, where=shown >= 0, color=BLUE, lw=0, step="mid")
-        axes.fill_between(
-            place,
-            shown,
-            where=shown < 0,
-            facecolor="none",
-            edgecolor=ORANGE,
-            hatch="//////",
-            lw=0.8,
-            step="mid",
-        )
+        for where, look in ((shown >= 0, filled), (shown < 0, hatched)):
+            axes.fill_between(place, shown, where=where, step="mid", **look)
         if (mu < 0).any():
             first = float(place[shown < 0].min()) - 0.5
-            axes.axvspan(first, places[-1] + 0.5, color=ORANGE, alpha=0.12, lw=0)
-            text = f"negative part\nto {mu.min():.3g}".replace("-", "−")
+            axes.axvspan(first, places[-1] + 0.5, color=colors.ORANGE, alpha=0.12, lw=0)
+            text = f"negative part\nto {signed(mu.min(), '.3g')}"
             axes.text(0.98, 0.96, text, ha="right", va="top", transform=axes.transAxes)
-        axes.axhline(0, color=INK, lw=0.8)
-        if top > WIDE * max(middle, 1e-300):
+        axes.axhline(0, color=colors.INK, lw=0.8)
+        if top > WIDE_RANGE * max(middle, 1e-300):
             _signed_powers(axes, float(mu.min()), float(mu.max()), middle)
             axes.set_ylim(1.5 * min(0.0, mu.min()), 1.5 * max(0.0, mu.max()))
-        axes.set_title(note)
-        axes.set_xlim(0.5, places[-1] + 0.5)
-        axes.set_xlabel("place of the eigenvalue, from the largest")
-        axes.set_ylabel("eigenvalue")
-        axes.grid(axis="y", color=GRID, lw=0.6)
-        axes.set_axisbelow(True)
+        axes.set(
+            xlabel="place of the eigenvalue, from the largest", ylabel="eigenvalue"
+        )
+        axes.set(title=note, xlim=(0.5, places[-1] + 0.5))
+        axes.grid(axis="y")
 
     return draw, (NARROW, 2.8)
 
 
-def convergence(curves: Mapping[str, Mapping[str, Sequence[float]]]) -> Drawing:
-    """Return how fits approach their ends, a panel for each measure.
+def convergence(curves: Curves) -> Drawing:
+    """Return how fits converge, one panel per measure.
 
     Parameters
     ----------
     curves : mapping
         Measure to name to values after each iteration.
-
-    Returns
-    -------
-    draw : callable
-        Draws on an empty figure.
-    size : (float, float)
-        Width and height in inches.
     """
     names = list(dict.fromkeys(name for own in curves.values() for name in own))
 
-    def draw(figure: Canvas) -> None:
-        style = dict(zip(names, looks(len(names)), strict=True))
+    def draw(figure: "Canvas") -> None:
+        style = dict(zip(names, colors.looks(len(names)), strict=True))
         panels = figure.subplots(len(curves), 1, squeeze=False)[:, 0]
         for axes, (label, own) in zip(panels, curves.items(), strict=True):
-            everything: list[float] = []
             for name, values in own.items():
                 color, marker, line = style[name]
-                y = np.array(values, dtype=float)
-                everything += y[np.isfinite(y)].tolist()
-                every = max(1, len(y) // 8)
+                every = max(1, len(values) // 8)
+                look = {"marker": marker or None, "markevery": every, "ms": 4}
                 axes.plot(
-                    y,
-                    color=color,
-                    ls=line,
-                    marker=marker or None,
-                    markevery=every,
-                    ms=4,
-                    lw=1.4,
+                    np.array(values, dtype=float), color=color, ls=line, lw=1.4, **look
                 )
-            spread = np.array(everything or [1.0])
-            if (spread > 0).all() and spread.max() > 10 * spread.min():
-                axes.set_yscale("log")
-                powers_of_ten(axes.yaxis)
-            elif np.ptp(spread) > WIDE * max(1.0, abs(float(np.median(spread)))):
-                axes.set_yscale("symlog")
-                powers_of_ten(axes.yaxis)
+            scale_by_range(axes, own.values(), is_log=True)
             axes.set_title(plain(label, 48))
             axes.xaxis.get_major_locator().set_params(integer=True)
-            axes.grid(color=GRID, lw=0.6)
+            axes.grid()
         panels[-1].set_xlabel("iteration")
         _legend(figure, names)
 
     return draw, (NARROW, 0.5 + 1.9 * len(curves) + _legend_height(names))
 
 
-def roc(curves: Mapping[str, Mapping[str, Sequence[float]]]) -> Drawing:
+def scale_by_range(
+    axes: "Axes", curves: Iterable[ArrayLike], is_log: bool = False
+) -> None:
+    """Give an axis of values a log or symlog scale if their range asks for one.
+
+    Parameters
+    ----------
+    axes : matplotlib.axes.Axes
+        Where the curves are drawn.
+    curves : iterable of array-like
+        Their values; None and infinite ones do not count.
+    is_log : bool
+        Whether positive values over more than a factor of ten get a log scale.
+    """
+    values = np.concatenate([np.array(curve, dtype=float) for curve in curves])
+    finite = values[np.isfinite(values)]
+    spread = finite if finite.size else np.ones(1)
+    if is_log and (spread > 0).all() and spread.max() > 10 * spread.min():
+        scale = "log"
+    elif np.ptp(spread) > WIDE_RANGE * max(1.0, abs(float(np.median(spread)))):
+        scale = "symlog"
+    else:
+        return
+    axes.set_yscale(scale)
+    powers_of_ten(axes.yaxis)
+
+
+def roc(curves: Curves) -> Drawing:
     """Return ROC curves.
 
     Parameters
     ----------
     curves : mapping
         Name, as it is to be read, to "fpr" and "tpr".
-
-    Returns
-    -------
-    draw : callable
-        Draws on an empty figure.
-    size : (float, float)
-        Width and height in inches.
     """
 
-    def draw(figure: Canvas) -> None:
+    def draw(figure: "Canvas") -> None:
         axes = figure.add_subplot()
-        axes.plot([0, 1], [0, 1], color=FAINT, lw=1)
-        axes.text(0.99, 0.03, "on the line: by chance", ha="right", va="bottom")
-        for curve, (color, _, line) in zip(
-            curves.values(), looks(len(curves)), strict=True
-        ):
+        rates = ("false positive rate", "true positive rate")
+        _unit_square(axes, *rates, "diagonal: chance")
+        styles = colors.looks(len(curves))
+        for curve, (color, _, line) in zip(curves.values(), styles, strict=True):
             axes.plot(curve["fpr"], curve["tpr"], color=color, ls=line, lw=1.5)
-        _unit_square(axes, "false positive rate", "true positive rate")
         _legend(figure, curves, markers=False)
 
     return draw, (NARROW, 3.4 + _legend_height(curves))
 
 
-def reliability(curves: Mapping[str, Mapping[str, Sequence[float]]]) -> Drawing:
-    """Return observed shares against predicted probabilities, and counts below.
+def reliability_curves(curves: Curves) -> Drawing:
+    """Return observed frequencies against predicted probabilities, and counts below.
 
     Parameters
     ----------
     curves : mapping
         Name to "predicted", "observed" and "count".
-
-    Returns
-    -------
-    draw : callable
-        Draws on an empty figure.
-    size : (float, float)
-        Width and height in inches.
     """
 
-    def draw(figure: Canvas) -> None:
+    def draw(figure: "Canvas") -> None:
         upper, lower = figure.subplots(
             2, 1, sharex=True, gridspec_kw={"height_ratios": (3, 1)}
         )
-        upper.plot([0, 1], [0, 1], color=FAINT, lw=1)
-        upper.text(0.99, 0.03, "on the line: as promised", ha="right", va="bottom")
-        for curve, (color, marker, line) in zip(
-            curves.values(), looks(len(curves)), strict=True
-        ):
+        _unit_square(upper, "", "observed share", "diagonal: as predicted")
+        styles = colors.looks(len(curves))
+        for curve, (color, marker, line) in zip(curves.values(), styles, strict=True):
             look = {"color": color, "ls": line, "marker": marker or None, "ms": 4}
             upper.plot(curve["predicted"], curve["observed"], lw=1.4, **look)
             lower.plot(curve["predicted"], curve["count"], lw=1, **look)
-        _unit_square(upper, "", "observed share")
-        lower.set_xlabel("predicted probability")
-        lower.set_ylabel("samples")
+        lower.set(xlabel="predicted probability", ylabel="samples")
         lower.set_ylim(bottom=0)
-        lower.grid(color=GRID, lw=0.6)
+        lower.grid()
         _legend(figure, curves)
 
     return draw, (NARROW, 4.3 + _legend_height(curves))
@@ -218,26 +190,19 @@ def permutations(null: Sequence[float], observed: float, label: str) -> Drawing:
         The value without one.
     label : str
         What is counted, for the axis.
-
-    Returns
-    -------
-    draw : callable
-        Draws on an empty figure.
-    size : (float, float)
-        Width and height in inches.
     """
 
-    def draw(figure: Canvas) -> None:
+    def draw(figure: "Canvas") -> None:
         axes = figure.add_subplot()
         low, high = min(*null, observed), max(*null, observed)
         pad = 0.05 * (high - low) or 0.05
-        edges = np.linspace(low - pad, high + pad, 26)
-        axes.hist(null, bins=edges, color=FAINT, edgecolor=GREY, lw=0.5)
-        axes.axvline(observed, color=ORANGE, lw=2, ls="--")
+        edges = np.linspace(low - pad, high + pad, 26).tolist()
+        axes.hist(null, bins=edges, color=colors.FAINT, edgecolor=colors.GREY, lw=0.5)
+        axes.axvline(observed, color=colors.ORANGE, lw=2, ls="--")
         axes.set_ylim(top=1.22 * axes.get_ylim()[1])
         is_right = observed > (low + high) / 2
         axes.annotate(
-            f"observed {observed:+.3g} ".replace("-", "−"),
+            f"observed {signed(observed, '+.3g')} ",
             (observed, 0.97),
             xycoords=("data", "axes fraction"),
             xytext=(-4 if is_right else 4, 0),
@@ -245,72 +210,68 @@ def permutations(null: Sequence[float], observed: float, label: str) -> Drawing:
             ha="right" if is_right else "left",
             va="top",
         )
-        axes.set_xlabel(textwrap.fill(label, 42))
-        axes.set_ylabel("permutations")
-        axes.grid(axis="y", color=GRID, lw=0.6)
-        axes.set_axisbelow(True)
+        axes.set(xlabel=textwrap.fill(label, 42), ylabel="permutations")
+        axes.grid(axis="y")
 
     return draw, (NARROW, 2.6)
 
 
-def accuracies(
-    scores: Mapping[str, Mapping[str, Sequence[float]]], n_columns: int = 1
-) -> Drawing:
-    """Return the accuracy of each method: a tick for a fold, a diamond for the mean.
+def accuracies(scores: Curves, n_columns: int = 1) -> Drawing:
+    """Return the accuracy of each method: a tick per fold, a diamond for the mean.
 
     Parameters
     ----------
     scores : mapping
         Data set to method to accuracies of folds.
     n_columns : int
-        Panels beside each other.
-
-    Returns
-    -------
-    draw : callable
-        Draws on an empty figure.
-    size : (float, float)
-        Width and height in inches.
+        Number of panels side by side.
     """
-    names = list(
-        dict.fromkeys(name for own in scores.values() for name in own if own[name])
-    )
+    scored = (name for own in scores.values() for name in own if own[name])
+    names = list(dict.fromkeys(scored))
     n_rows = -(-len(scores) // n_columns)
 
-    def draw(figure: Canvas) -> None:
+    def draw(figure: "Canvas") -> None:
         grid = figure.subplots(n_rows, n_columns, sharey=True, squeeze=False)
         for axes in grid.flat[len(scores) :]:
             axes.set_visible(False)
         for axes, (data, own) in zip(grid.flat, scores.items(), strict=False):
-            means = {name: float(np.mean(own[name])) for name in own if own[name]}
-            best = max(means.values(), default=0.0)
-            for y, name in enumerate(names):
-                if name not in means:
-                    continue
-                if len(own[name]) > 1:
-                    axes.plot(own[name], [y] * len(own[name]), "|", color=GREY, ms=9)
-                is_best = means[name] >= best
-                color = BLUE if is_best else INK
-                axes.plot(means[name], y, "D", color=color, ms=7 if is_best else 4.5)
+            _dots(axes, names, own)
             if len(scores) > 1:
                 axes.set_title(plain(data))
-            axes.grid(axis="both", color=GRID, lw=0.6)
-            axes.set_axisbelow(True)
-            low, high = axes.get_xlim()
-            high = max(high, min((low + high + LEAST_SPAN) / 2, 1.01))
-            axes.set_xlim(min(low, high - LEAST_SPAN), high)
-            axes.locator_params(axis="x", nbins=4)
-            axes.tick_params(axis="y", length=0)
-        grid[0, 0].set_yticks(range(len(names)), [plain(name, 24) for name in names])
-        grid[0, 0].set_ylim(len(names) - 0.5, -0.5)
+        name_rows(grid[0, 0], [plain(name, 24) for name in names])
         figure.supxlabel("accuracy on held-out samples", size=9)
 
     height = n_rows * (0.45 + 0.24 * max(2, len(names))) + 0.35
     return draw, (NARROW if n_columns == 1 else 1.6 + 2.6 * n_columns, height)
 
 
-def _signed_powers(axes: Any, low: float, high: float, middle: float) -> None:
-    """Scale an axis by powers of ten on both sides of zero, with room for each tick."""
+def _dots(axes: "Axes", names: Sequence[str], scores: Curve) -> None:
+    means = {name: float(np.mean(own)) for name, own in scores.items() if own}
+    best = max(means.values(), default=0.0)
+    for y, name in enumerate(names):
+        if name not in means:
+            continue
+        own = scores[name]
+        if len(own) > 1:
+            axes.plot(own, [y] * len(own), "|", color=colors.GREY, ms=9)
+        color, size = (colors.BLUE, 7.0) if means[name] >= best else (colors.INK, 4.5)
+        axes.plot(means[name], y, "D", color=color, ms=size)
+    axes.grid()
+    low, high = axes.get_xlim()
+    high = max(high, min((low + high + LEAST_SPAN) / 2, 1.01))
+    axes.set_xlim(min(low, high - LEAST_SPAN), high)
+    axes.locator_params(axis="x", nbins=4)
+    axes.tick_params(axis="y", length=0)
+
+
+def name_rows(axes: "Axes", names: Sequence[str]) -> None:
+    """Write names at 0, 1, ..., from top to bottom, in place of numbers."""
+    axes.set_yticks(range(len(names)), names)
+    axes.set_ylim(len(names) - 0.5, -0.5)
+
+
+def _signed_powers(axes: "Axes", low: float, high: float, middle: float) -> None:
+    """Scale an axis by powers of ten on both sides of zero, not too densely."""
     top = max(abs(low), high)
     least = int(np.floor(np.log10(max(middle, 1e-6 * top))))
     most = int(np.floor(np.log10(top)))
@@ -322,29 +283,28 @@ def _signed_powers(axes: Any, low: float, high: float, middle: float) -> None:
     powers_of_ten(axes.yaxis)
 
 
-def _unit_square(axes: Any, x: str, y: str) -> None:
-    axes.set_xlim(-0.02, 1.02)
-    axes.set_ylim(-0.02, 1.02)
-    axes.set_xlabel(x)
-    axes.set_ylabel(y)
-    axes.grid(color=GRID, lw=0.6)
-    axes.set_axisbelow(True)
+def _unit_square(axes: "Axes", x: str, y: str, diagonal: str) -> None:
+    """Prepare axes from 0 to 1 with a named diagonal."""
+    axes.plot([0, 1], [0, 1], color=colors.FAINT, lw=1)
+    axes.text(0.99, 0.03, diagonal, ha="right", va="bottom")
+    axes.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), xlabel=x, ylabel=y)
+    axes.grid()
 
 
 def _legend_height(names: Collection[str]) -> float:
-    return 0.2 * min(len(names), len(LOOKS) + 1) + 0.1
+    return 0.2 * min(len(names), len(colors.LOOKS) + 1) + 0.1
 
 
-def _legend(figure: Canvas, names: Collection[str], markers: bool = True) -> None:
+def _legend(figure: "Canvas", names: Collection[str], markers: bool = True) -> None:
     """Put the names below the axes, where none of them hides a curve."""
     from matplotlib.lines import Line2D
 
     labels = [plain(text, 44) for text in names]
-    others = len(labels) - len(LOOKS)
+    others = len(labels) - len(colors.LOOKS)
     if others > 0:
-        labels[len(LOOKS) :] = [f"{others} more; see the numbers"]
+        labels[len(colors.LOOKS) :] = [f"{others} more; see the numbers"]
     keys = [
         Line2D([], [], color=color, ls=line, marker=marker if markers else "", ms=4)
-        for color, marker, line in looks(len(labels))
+        for color, marker, line in colors.looks(len(labels))
     ]
     figure.legend(keys, labels, loc="outside lower left", ncols=1, labelspacing=0.3)

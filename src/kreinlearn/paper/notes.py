@@ -6,7 +6,7 @@ The notes themselves are data: ``notes.toml`` in this folder.
 import tomllib
 from importlib.resources import files
 
-from kreinlearn.pages.tables import Note
+from kreinlearn.pages.entries import Note
 
 
 def _read_notes() -> tuple[Note, ...]:

@@ -6,13 +6,14 @@ from pathlib import Path
 
 from kreinlearn._files import replace
 from kreinlearn._validation import check_choice
+from kreinlearn.pages.entries import Note
 from kreinlearn.pages.figures import Figure, files
 from kreinlearn.pages.page import Section, html
-from kreinlearn.pages.tables import Entry, Note, Table, markdown
+from kreinlearn.pages.tables import PageTable, general_notes, make_table, markdown
 from kreinlearn.paper.figures import figures_for
-from kreinlearn.paper.layouts import LAYOUTS, numbers
 from kreinlearn.paper.notes import notes_for
-from kreinlearn.paper.summary import csv_text, summarize
+from kreinlearn.paper.summary import numbers, numbers_text, summaries_of
+from kreinlearn.paper.tables import LAYOUTS
 from kreinlearn.runs.records import FAILED, Record, read
 
 __all__ = ["write"]
@@ -48,45 +49,44 @@ def write(
     if not found:
         raise ValueError(f"{os.fspath(records)} holds no records of {name!r}.")
     notes = notes_for(name)
-    summaries = summarize(found)
+    summaries = summaries_of(found)
     tables = LAYOUTS[name](summaries, notes) + _failures(found)
     figures = figures_for(name, summaries)
-    title = f"{tables[0].title.partition(':')[0]}, reproduced"
-    facts = _facts(found)
+    facts = _about_runs(found)
 
     folder = Path(out)
     folder.mkdir(parents=True, exist_ok=True)
-    contents: dict[str, bytes] = {}
-    for short, figure in figures.items():
-        for kind, content in files(figure).items():
-            contents[f"{name}-{short}.{kind}"] = content
-    contents[f"{name}.csv"] = csv_text(numbers(name, summaries)).encode()
-    text = _markdown(name, title, facts, tables, figures, notes)
-    contents[f"{name}.md"] = text.encode()
-    contents[f"{name}.html"] = _page(
-        name, title, facts, tables, figures, notes
-    ).encode()
+    contents = {
+        f"{name}-{short}.{kind}": content
+        for short, figure in figures.items()
+        for kind, content in files(figure).items()
+    }
+    contents[f"{name}.csv"] = numbers_text(numbers(name, summaries)).encode()
+    for kind, form in (("md", _markdown), ("html", _page)):
+        contents[f"{name}.{kind}"] = form(name, facts, tables, figures, notes).encode()
     for file, content in contents.items():
         replace(folder / file, content)
     return [folder / file for file in reversed(contents)]
 
 
+def _title(tables: Sequence[PageTable]) -> str:
+    return f"{tables[0].title.partition(':')[0]}, reproduced"
+
+
 def _page(
     name: str,
-    title: str,
     facts: Mapping[str, str],
-    tables: Sequence[Table],
+    tables: Sequence[PageTable],
     figures: Mapping[str, Figure],
     notes: Sequence[Note],
 ) -> str:
     drawn = Section("Figures", list(figures.values()))
     sections = [Section(table.title, [table]) for table in tables]
-    # What the paper shows as a figure comes first as one.
-    ordered = [drawn, *sections] if name.startswith("fig") else [*sections, drawn]
     last = ("versions", "revision")
     return html(
-        title,
-        ordered,
+        _title(tables),
+        # What the paper shows as a figure comes first as one.
+        [drawn, *sections] if name.startswith("fig") else [*sections, drawn],
         facts={
             term.capitalize(): text for term, text in facts.items() if term not in last
         },
@@ -96,7 +96,24 @@ def _page(
     )
 
 
-def _facts(records: Sequence[Record]) -> dict[str, str]:
+def _markdown(
+    name: str,
+    facts: Mapping[str, str],
+    tables: Sequence[PageTable],
+    figures: Mapping[str, Figure],
+    notes: Sequence[Note],
+) -> str:
+    said = "; ".join(f"{term}: {text}" for term, text in facts.items())
+    general = "".join(f"- {text}\n" for text in general_notes(notes))
+    images = [
+        f"![{figure.caption}]({name}-{short}.svg)\n"
+        for short, figure in figures.items()
+    ]
+    parts = [f"# {_title(tables)}\n", f"{said}.\n", *([general] if general else [])]
+    return "\n".join(parts + images + [markdown(table, notes) for table in tables])
+
+
+def _about_runs(records: Sequence[Record]) -> dict[str, str]:
     """Return what there is to say about the runs."""
     runs = {record["run"] for record in records}
     facts = {"Cells": str(len(records)), "runs": str(len(runs))}
@@ -104,9 +121,9 @@ def _facts(records: Sequence[Record]) -> dict[str, str]:
     if failed:
         facts["failed"] = str(failed)
     versions = {
-        f"{name} {number}"
+        f"{name} {version}"
         for record in records
-        for name, number in record.get("ver", {}).items()
+        for name, version in record.get("ver", {}).items()
     }
     facts["versions"] = ", ".join(sorted(versions)) or "unknown"
     revisions = sorted({record["git"] for record in records if "git" in record})
@@ -115,35 +132,12 @@ def _facts(records: Sequence[Record]) -> dict[str, str]:
     return facts
 
 
-def _failures(records: Sequence[Record]) -> list[Table]:
+def _failures(records: Sequence[Record]) -> list[PageTable]:
     rows = [
-        [Entry(each["key"]), Entry(each["status"]), Entry(each.get("error", ""))]
+        (each["key"], each["status"], each.get("error", ""))
         for each in records
         if each["status"] in FAILED
     ]
-    if not rows:
-        return []
-    columns = (Entry("cell"), Entry("status"), Entry("reason"))
     caption = "Cells without scores; the tables above leave them out."
-    return [Table("Failed cells", caption, columns, rows)]
-
-
-def _markdown(
-    name: str,
-    title: str,
-    facts: Mapping[str, str],
-    tables: Sequence[Table],
-    figures: Mapping[str, Figure],
-    notes: Sequence[Note],
-) -> str:
-    said = "; ".join(f"{term}: {text}" for term, text in facts.items())
-    general = [note.text for note in notes if not (note.row or note.column)]
-    parts = [f"# {title}\n", f"{said}.\n"]
-    if general:
-        parts.append("".join(f"- {text}\n" for text in general))
-    parts += [
-        f"![{figure.caption}]({name}-{short}.svg)\n"
-        for short, figure in figures.items()
-    ]
-    parts += [markdown(table, notes) for table in tables]
-    return "\n".join(parts)
+    heads = "cell, status, reason"
+    return [make_table("Failed cells", caption, heads, rows)] if rows else []

@@ -8,7 +8,7 @@ Networks and Learning Systems 30(3), 765-776, 2019; the tables by its own number
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from kreinlearn.pages.tables import Spread
+from kreinlearn.pages.entries import Spread
 
 
 class Statistics(NamedTuple):

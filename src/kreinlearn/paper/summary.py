@@ -4,30 +4,32 @@ import csv
 import io
 import statistics
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from kreinlearn.pages.tables import Spread
+from kreinlearn.pages.entries import Spread
+from kreinlearn.paper import published
 from kreinlearn.runs.records import FAILED, Record
 
-ENDS = {"mu_min": 0, "mu_max": 1}
+EXTREMES = {"mu_min": 0, "mu_max": 1}
 """Measures that share a field."""
 HIDDEN = ("half", "tuned")
 """Settings that all cells of an experiment share."""
-CSV_FIELDS = (
-    "data",
-    "method",
-    "settings",
-    "measure",
-    "published",
-    "published_std",
-    "ours",
-    "ours_std",
-    "runs",
-    "difference",
-    "statuses",
-)
+TIE = 1e-9
+"""Accuracies that differ by less count as equal."""
+MEASURES = ("acc", "bacc", "ll", "fit_s", "pred_s")
+OTHER_MEASURES = {
+    "fig1": ("n",),
+    "table1": ("tried", "indefinite", "mu_ratio"),
+    "table2": ("mu_min", "mu_max"),
+    "table5": (*MEASURES, "mu_min", "mu_max"),
+}
+"""Experiments that measure something else."""
+NUMBER_FIELDS = (
+    "data method settings measure published published_std ours ours_std runs "
+    "difference statuses"
+).split()
 """Columns of the file of numbers."""
 
 
@@ -39,7 +41,7 @@ class Summary:
     ----------
     data, method : str
         Names.
-    settings : tuple of (str, value) pairs
+    settings : mapping
         Those that tell rows apart.
     records : tuple of dict
         Successful runs.
@@ -51,41 +53,20 @@ class Summary:
 
     data: str
     method: str
-    settings: tuple[tuple[str, Any], ...]
+    settings: Mapping[str, Any]
     records: tuple[Record, ...]
     statuses: Counter[str]
     cv: Counter[str]
 
     def values(self, measure: str) -> list[float]:
-        """Return a field of all runs that have it, in the order of the runs.
-
-        Parameters
-        ----------
-        measure : str
-            Key of a record, or "mu_min" or "mu_max".
-
-        Returns
-        -------
-        list of float
-            Possibly empty.
-        """
-        if measure in ENDS:
-            return [each["mu"][ENDS[measure]] for each in self.records if "mu" in each]
+        """Return a field, or "mu_min" or "mu_max", of all runs that have it."""
+        if measure in EXTREMES:
+            end = EXTREMES[measure]
+            return [each["mu"][end] for each in self.records if "mu" in each]
         return [each[measure] for each in self.records if measure in each]
 
     def spread(self, measure: str) -> Spread | None:
-        """Return mean and standard deviation of a field.
-
-        Parameters
-        ----------
-        measure : str
-            Key of a record.
-
-        Returns
-        -------
-        Spread or None
-            None without values; no deviation for a single one.
-        """
+        """Return mean and standard deviation of a field; no deviation for one run."""
         values = self.values(measure)
         if not values:
             return None
@@ -93,74 +74,36 @@ class Summary:
         return Spread(statistics.fmean(values), std)
 
     def mean(self, measure: str) -> float | None:
-        """Return the mean of a field.
-
-        Parameters
-        ----------
-        measure : str
-            Key of a record.
-
-        Returns
-        -------
-        float or None
-            None without values.
-        """
+        """Return the mean of a field, or None without values."""
         spread = self.spread(measure)
         return None if spread is None else spread.mean
 
 
-def total(counters: Iterable[Counter[str]]) -> Counter[str]:
-    """Return the sum of counters.
+def summaries_of(records: Iterable[Record]) -> list[Summary]:
+    """Return one summary per data set, method and setting of an experiment.
 
-    Parameters
-    ----------
-    counters : iterable of Counter
-        What to add.
-
-    Returns
-    -------
-    Counter
-        Possibly empty.
+    They come in the order in which they first appear.
     """
-    found: Counter[str] = Counter()
-    for counter in counters:
-        found += counter
-    return found
-
-
-def summarize(records: Iterable[Record]) -> list[Summary]:
-    """Return one summary for each data set, method and setting.
-
-    Parameters
-    ----------
-    records : iterable of dict
-        Of one experiment.
-
-    Returns
-    -------
-    list of Summary
-        In the order in which they first appear.
-    """
-    groups: dict[tuple[str, str, tuple[Any, ...]], list[Record]] = {}
+    groups: dict[tuple[str, str, str], list[Record]] = {}
     for record in sorted(records, key=lambda each: each["run"]):
-        settings = tuple(
-            (name, value)
-            for name, value in record.get("set", {}).items()
-            if name not in HIDDEN
-        )
-        key = (record["data"], record["method"], settings)
+        key = (record["data"], record["method"], str(_settings(record)))
         groups.setdefault(key, []).append(record)
     return [
         Summary(
             data,
             method,
-            settings,
+            _settings(group[0]),
             tuple(each for each in group if each["status"] not in FAILED),
             Counter(each["status"] for each in group),
-            total(Counter(each.get("cv", {})) for each in group),
+            sum((Counter(each.get("cv", {})) for each in group), Counter()),
         )
-        for (data, method, settings), group in groups.items()
+        for (data, method, _), group in groups.items()
     ]
+
+
+def _settings(record: Record) -> Record:
+    settings = record.get("set", {}).items()
+    return {name: value for name, value in settings if name not in HIDDEN}
 
 
 def names_in(
@@ -176,69 +119,105 @@ def names_in(
         Which names.
     order : sequence of str
         Names in the order of the paper; others come last.
-
-    Returns
-    -------
-    list of str
-        Each once.
     """
     present = dict.fromkeys(getattr(each, what) for each in summaries)
     known = [name for name in order if name in present]
     return known + [name for name in present if name not in known]
 
 
-def csv_text(rows: Iterable[dict[str, Any]]) -> str:
-    """Return rows of numbers as CSV.
+def ordered(
+    summaries: Sequence[Summary], data: Sequence[str], methods: Sequence[str]
+) -> Iterator[Summary]:
+    """Yield summaries in the order of the paper, by data set and then by method."""
+    for name in names_in(summaries, "data", data):
+        for method in names_in(summaries, "method", methods):
+            for each in summaries:
+                if (each.data, each.method) == (name, method):
+                    yield each
+
+
+def best_accuracy(summaries: Iterable[Summary]) -> float:
+    """Return the mean accuracy from which on a method counts as best."""
+    means = (each.mean("acc") for each in summaries)
+    return max((mean for mean in means if mean is not None), default=0.0) - TIE
+
+
+def halves_text(summaries: Iterable[Summary]) -> str:
+    """Return over how many random halves accuracies were averaged."""
+    runs = max((len(each.values("acc")) for each in summaries), default=0)
+    return "one random half" if runs == 1 else f"{runs} random halves"
+
+
+def numbers(name: str, summaries: Iterable[Summary]) -> list[dict[str, str | int]]:
+    """Return the rows of the file of numbers, with keys of `NUMBER_FIELDS`.
 
     Parameters
     ----------
-    rows : iterable of dict
-        With the keys `CSV_FIELDS`; absent ones are left empty.
-
-    Returns
-    -------
-    str
-        With a first line of names.
+    name : str
+        Name of the experiment.
+    summaries : iterable of Summary
+        Of that experiment.
     """
+    places = [*published.TABLE2, "breast-cancer-683x9"]
+    ranks = {each: place for place, each in enumerate(places)}
+    rows = []
+    for summary in sorted(summaries, key=lambda each: ranks.get(each.data, len(ranks))):
+        for measure in OTHER_MEASURES.get(name, MEASURES):
+            theirs = printed(name, summary, measure)
+            if summary.values(measure) or theirs is not None:
+                rows.append(_numbers_row(summary, measure, theirs))
+    return rows
+
+
+def numbers_text(rows: Iterable[Mapping[str, str | int]]) -> str:
+    """Return the file of numbers; what a row lacks is left empty."""
     stream = io.StringIO()
-    writer = csv.DictWriter(stream, CSV_FIELDS, lineterminator="\n")
+    writer = csv.DictWriter(stream, NUMBER_FIELDS, lineterminator="\n")
     writer.writeheader()
     writer.writerows(rows)
     return stream.getvalue()
 
 
-def csv_row(
-    summary: Summary, measure: str, published: Spread | None = None
-) -> dict[str, Any]:
-    """Return one row of the file of numbers.
-
-    Parameters
-    ----------
-    summary : Summary
-        Our runs.
-    measure : str
-        Key of a record.
-    published : Spread, optional
-        What the paper prints.
-
-    Returns
-    -------
-    dict
-        Numbers with six significant digits.
-    """
+def _numbers_row(
+    summary: Summary, measure: str, theirs: Spread | None
+) -> dict[str, str | int]:
+    """Return one row, numbers with six significant digits."""
     ours = summary.spread(measure)
-    row: dict[str, Any] = {
+    row: dict[str, str | int] = {
         "data": summary.data,
         "method": summary.method,
-        "settings": " ".join(f"{name}={value}" for name, value in summary.settings),
+        "settings": " ".join(f"{key}={each}" for key, each in summary.settings.items()),
         "measure": measure,
         "runs": len(summary.values(measure)),
         "statuses": " ".join(f"{k}:{n}" for k, n in sorted(summary.statuses.items())),
     }
-    for prefix, spread in (("published", published), ("ours", ours)):
+    for prefix, spread in (("published", theirs), ("ours", ours)):
         if spread is not None:
             row[prefix] = f"{spread.mean:.6g}"
             row[f"{prefix}_std"] = "" if spread.std is None else f"{spread.std:.6g}"
-    if ours is not None and published is not None:
-        row["difference"] = f"{ours.mean - published.mean:.6g}"
+    if ours is not None and theirs is not None:
+        row["difference"] = f"{ours.mean - theirs.mean:.6g}"
     return row
+
+
+def printed(name: str, summary: Summary, measure: str = "acc") -> Spread | None:
+    """Return what the paper prints in a table for one measure, if anything."""
+    data, method = summary.data, summary.method
+    if name == "table2":
+        return Spread(getattr(published.TABLE2[data], measure))
+    if name in ("table4", "table7"):
+        costs = published.TABLE4 if name == "table4" else published.TABLE7
+        cost = costs[data].get(method)
+        if cost is None or measure not in ("acc", "fit_s", "pred_s"):
+            return None
+        times = {"fit_s": cost.training, "pred_s": cost.test}
+        return cost.accuracy if measure == "acc" else Spread(times[measure])
+    if measure != "acc":
+        return None
+    if name == "table3":
+        return published.TABLE3.get(data, {}).get(method)
+    if name == "table5" and data in published.TABLE5_DATA:
+        return published.TABLE5.get(method)
+    if name == "table6":
+        return published.TABLE6[summary.settings["init"]].get((method, data))
+    return None

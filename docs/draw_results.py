@@ -1,0 +1,31 @@
+"""Draw the results of the paper from their records: ``python docs/draw_results.py``.
+
+Writes what is committed in ``docs/results`` anew, and a page per experiment; the build
+of the documentation draws the pages alone.
+"""
+
+import gzip
+import tempfile
+from pathlib import Path
+
+from kreinlearn.paper.page import write
+
+RESULTS = Path(__file__).parent / "results"
+
+
+def draw(folder: Path, *, only_pages: bool = False) -> None:
+    """Write pages, and what else is there already, from the records in a folder."""
+    for records in sorted(folder.glob("*.jsonl.gz")):
+        name = records.name.removesuffix(".jsonl.gz")
+        with tempfile.TemporaryDirectory() as scratch:
+            unpacked = Path(scratch, f"{name}.jsonl")
+            unpacked.write_bytes(gzip.decompress(records.read_bytes()))
+            for file in write(name, unpacked, scratch):
+                target = folder / file.name
+                is_page = file.suffix == ".html"
+                if is_page or (target.exists() and not only_pages):
+                    target.write_bytes(file.read_bytes())
+
+
+if __name__ == "__main__":
+    draw(RESULTS)

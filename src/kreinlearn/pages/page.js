@@ -1,0 +1,24 @@
+// A click on a column head sorts; what has no value stays last in either order.
+const said = document.getElementById("said");
+for (const table of document.querySelectorAll("table")) {
+  const heads = table.querySelectorAll("thead th");
+  heads.forEach((head, column) => head.querySelector("button").onclick = () => {
+    const down = head.getAttribute("aria-sort") === "ascending";
+    heads.forEach(each => each.removeAttribute("aria-sort"));
+    head.setAttribute("aria-sort", down ? "descending" : "ascending");
+    const body = table.tBodies[0];
+    const key = row => row.cells[column].dataset.value ?? "";
+    const rows = [...body.rows];
+    const areNumbers = rows.every(row => !isNaN(key(row)));
+    rows.sort((a, b) => {
+      const [x, y] = [key(a), key(b)];
+      if (x === "" || y === "") return (x === "") - (y === "");
+      const order = areNumbers ? x - y
+        : x.localeCompare(y, "en", {numeric: true});
+      return down ? -order : order;
+    });
+    body.append(...rows);
+    said.textContent = `Sorted by ${head.querySelector("button").textContent}, `
+      + (down ? "largest first." : "smallest first.");
+  });
+}
