@@ -18,7 +18,8 @@ from kreinlearn.comparison.summary import csv_text, facts, reliability, summariz
 from kreinlearn.kernels import gram
 from kreinlearn.methods import CONTENDERS, Contender
 from kreinlearn.runs.cells import Cell
-from kreinlearn.runs.records import Store, read, record_of
+from kreinlearn.runs.records import Store, record_of
+from kreinlearn.runs.records import read_records as read
 from kreinlearn.runs.workers import _outcome
 
 FEW = ("IKLR krein", "SVC clip")

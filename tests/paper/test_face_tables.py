@@ -2,7 +2,7 @@ from kreinlearn.paper.layouts import LAYOUTS, numbers
 from kreinlearn.paper.notes import notes_for
 from kreinlearn.paper.page import write
 from kreinlearn.paper.summary import summarize
-from kreinlearn.runs.records import read
+from kreinlearn.runs.records import read_records as read
 
 
 def rows_of(table):

@@ -18,7 +18,7 @@ from kreinlearn.paper import published
 from kreinlearn.paper.layouts import LAYOUTS, numbers
 from kreinlearn.paper.notes import notes_for
 from kreinlearn.paper.summary import csv_text, summarize
-from kreinlearn.runs.records import read
+from kreinlearn.runs.records import read_records as read
 
 
 def tables_of(stored, name, runs=3):

@@ -18,7 +18,7 @@ from kreinlearn.comparison.fold import Job, outcome
 from kreinlearn.comparison.plan import Plan, weight
 from kreinlearn.comparison.summary import csv_text, facts, summarize
 from kreinlearn.runs.cells import Cell
-from kreinlearn.runs.records import read
+from kreinlearn.runs.records import read_records as read
 from kreinlearn.runs.runner import LIMIT, Progress, run
 
 RECORDS, CSV, PAGE = "compare.jsonl", "compare.csv", "report.html"
@@ -51,7 +51,7 @@ def compare(
     force : bool
         Whether to begin anew, and replace what is in the folder.
     progress : callable, optional
-        Told after each cell; see `watcher`.
+        Told after each cell; see `progress_bar`.
 
     Returns
     -------

@@ -12,10 +12,11 @@ import numpy as np
 
 from kreinlearn._typing import Array
 from kreinlearn._validation import check_fits
-from kreinlearn.files.table import Table, as_labels
+from kreinlearn.files.table import Table
 from kreinlearn.files.text import lines_of
+from kreinlearn.files.values import as_labels
 
-MATRICES = ("K", "S")
+GRAM_NAMES = ("K", "S")
 """Names under which the matrix of an npz file is looked for."""
 LABELS = "y"
 """Name of the labels in an npz file."""
@@ -83,11 +84,11 @@ def _from_npz(
                 name: _header(archive.open(member))[0]
                 for name, member in members.items()
             }
-        chosen = _chosen(path, shapes)
-        K = _matrix(path, repr(chosen), _member(path, archive, members[chosen]))
+        chosen = _gram_name(path, shapes)
+        K = _matrix(path, repr(chosen), _open_member(path, archive, members[chosen]))
         name = target or LABELS
         if name in shapes:
-            stream = _member(path, archive, members[name])
+            stream = _open_member(path, archive, members[name])
             return K, _array(path, repr(name), stream)
     if labels or target is not None:
         raise ValueError(
@@ -97,9 +98,9 @@ def _from_npz(
     return K, None
 
 
-def _chosen(path: Path, shapes: dict[str, tuple[int, ...]]) -> str:
+def _gram_name(path: Path, shapes: dict[str, tuple[int, ...]]) -> str:
     """Return the name of the matrix among the arrays of a file."""
-    named = [name for name in MATRICES if name in shapes]
+    named = [name for name in GRAM_NAMES if name in shapes]
     # One column alone is labels, written as a column.
     wide = [n for n, shape in shapes.items() if len(shape) == 2 and shape[1] > 1]
     chosen = named[:1] or wide
@@ -115,7 +116,7 @@ def _listed(shapes: dict[str, tuple[int, ...]]) -> str:
     return ", ".join(f"{name!r} {shape}" for name, shape in shapes.items())
 
 
-def _member(path: Path, archive: zipfile.ZipFile, name: str) -> IO[bytes]:
+def _open_member(path: Path, archive: zipfile.ZipFile, name: str) -> IO[bytes]:
     with _damaged(path):
         return archive.open(name)
 
@@ -191,8 +192,8 @@ def _check(path: Path, K: Array, square: bool) -> None:
         raise ValueError(f"{path} must hold a matrix, got an array of shape {K.shape}.")
     if square and K.shape[0] != K.shape[1]:
         raise ValueError(
-            f"{path} must hold a square Gram matrix, one row and one column a training "
-            f"sample, got shape {K.shape}."
+            f"{path} must hold a square Gram matrix, with one row and one column per "
+            f"training sample, got shape {K.shape}."
         )
     if not (np.isfinite(K.min()) and np.isfinite(K.max())):
         row = next(i for i, values in enumerate(K) if not np.isfinite(values).all())

@@ -11,8 +11,9 @@ from kreinlearn.paper.catalog import EXPERIMENTS, cost, is_table, worker_for
 from kreinlearn.paper.faces import DIGITS, FACES, faces_path
 from kreinlearn.paper.splits import stored_name
 from kreinlearn.runs.cells import Cell, grid
-from kreinlearn.runs.progress import watcher
-from kreinlearn.runs.records import FAILED, forget, read
+from kreinlearn.runs.progress import progress_bar
+from kreinlearn.runs.records import FAILED, forget
+from kreinlearn.runs.records import read_records as read
 from kreinlearn.runs.runner import LIMIT, Progress, run
 
 __all__ = [
@@ -20,10 +21,10 @@ __all__ = [
     "Cell",
     "Progress",
     "grid",
+    "progress_bar",
     "read",
     "run",
     "run_experiment",
-    "watcher",
 ]
 
 
@@ -62,7 +63,7 @@ def run_experiment(
     retry : bool
         Run cells again whose record says error or timeout.
     progress : callable, optional
-        Told after each cell; see `watcher`.
+        Told after each cell; see `progress_bar`.
 
     Returns
     -------

@@ -13,7 +13,8 @@ from kreinlearn.paper.figures import figures_for
 from kreinlearn.paper.layouts import LAYOUTS, numbers
 from kreinlearn.paper.notes import notes_for
 from kreinlearn.paper.summary import csv_text, summarize
-from kreinlearn.runs.records import FAILED, Record, read
+from kreinlearn.runs.records import FAILED, Record
+from kreinlearn.runs.records import read_records as read
 
 __all__ = ["write"]
 
