@@ -6,7 +6,6 @@ import warnings
 from collections.abc import Sequence
 from importlib import import_module
 from importlib.metadata import version
-from typing import TextIO
 
 import click
 
@@ -85,8 +84,6 @@ def _one_line(message: Exception | Warning | str) -> str:
     return " ".join(str(message).split())
 
 
-def _print_warning(
-    message: Warning | str, *place: type[Warning] | str | int | TextIO | None
-) -> None:
+def _print_warning(message: Warning | str, *place: object, **rest: object) -> None:
     """Print a warning as one plain line, without the place in the code."""
     click.echo(f"krein: warning: {_one_line(message)}", err=True)

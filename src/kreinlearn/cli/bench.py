@@ -11,14 +11,15 @@ import click
 
 from kreinlearn.cli.options import AS_JSON, FOLDER
 
+LINE = "{:<26}  {:<18}  {:>8}  {:>7}  {:>8}  {:>7}"
+TITLES = ("library", "n", "type", "seconds", "ratio")
+
 
 @click.command("bench", epilog="Example:  krein bench product fit --out records")
 @click.argument("names", nargs=-1, metavar="[NAME]...")
 @click.option("--quick", is_flag=True, help="Tiny sizes, to see that all works.")
 @click.option("--out", metavar="DIR", help="Append the results to DIR/NAME.jsonl.")
-@click.option(
-    "--repeats", type=click.IntRange(1), help="Repetitions of each; 5 by default."
-)
+@click.option("--repeats", type=click.IntRange(1), help="Runs of each; 5 by default.")
 @AS_JSON
 @FOLDER
 def bench_command(
@@ -75,10 +76,6 @@ def _benchmarks() -> dict[str, Path]:
 
 def _pass_on(lines: Iterable[str], file: Path | None, as_json: bool) -> None:
     """Keep and print the results of one script as they come."""
-    from rich.console import Console
-    from rich.table import Table
-
-    console = Console()
     for number, line in enumerate(lines):
         if file:
             with file.open("a", encoding="utf-8") as kept:
@@ -87,16 +84,10 @@ def _pass_on(lines: Iterable[str], file: Path | None, as_json: bool) -> None:
             click.echo(line, nl=False)
             continue
         row = json.loads(line)
-        # One table per result, all of the same widths, for they come one by one.
-        table = Table(box=None, collapse_padding=True, pad_edge=False)
-        table.show_header = number == 0
-        table.add_column(row["bench"], width=26)
-        table.add_column("library", width=18)
-        for title, width in (("n", 8), ("type", 7), ("seconds", 8), ("ratio", 7)):
-            table.add_column(title, width=width, justify="right")
+        if number == 0:
+            click.echo(LINE.format(row["bench"], *TITLES))
         cells = [row["work"], row["library"], row["n"], row["dtype"]]
         cells += [
             row[name] and f"{row[name]:.3g}" for name in ("median_s", "ours_faster")
         ]
-        table.add_row(*("" if cell is None else str(cell) for cell in cells))
-        console.print(table)
+        click.echo(LINE.format(*("" if cell is None else cell for cell in cells)))

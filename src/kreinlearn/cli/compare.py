@@ -29,6 +29,7 @@ WITHOUT_EFFECT = ("out", "jobs", "force", "as_json")
 
 @click.command("compare", epilog="Example:  krein compare sonar.csv --kernels tl1,rbf")
 @click.argument("data", type=click.Path())
+@options.table_options
 @click.option(
     "--kernels",
     default="tl1,rbf",
@@ -36,24 +37,13 @@ WITHOUT_EFFECT = ("out", "jobs", "force", "as_json")
     help="Names, separated by commas; not used for a Gram matrix.",
 )
 @click.option("--methods", help="Names, separated by commas; all by default.")
-@click.option("--folds", type=int, default=5, show_default=True, help="Outer folds.")
-@click.option(
-    "--repeats",
-    type=int,
-    default=1,
-    show_default=True,
-    help="How often the folds are drawn.",
-)
-@options.table_options
-@click.option(
-    "--seed", type=int, default=0, show_default=True, help="Seed of all randomness."
-)
+@click.option("--folds", default=5, show_default=True, help="Outer folds.")
+@click.option("--repeats", default=1, show_default=True, help="Draws of the folds.")
+@click.option("--seed", default=0, show_default=True, help="Seed of all randomness.")
 @click.option(
     "--out", default="comparison", show_default=True, help="Folder to write to."
 )
-@click.option(
-    "--jobs", type=click.IntRange(1), help="Processes; one per processor by default."
-)
+@click.option("--jobs", type=click.IntRange(1), help="Processes; one per processor.")
 @options.FORCE
 @options.AS_JSON
 def compare_command(
@@ -64,14 +54,12 @@ def compare_command(
     methods: str | None,
     folds: int,
     repeats: int,
-    no_scale: bool,
-    impute: bool,
-    one_hot: bool,
     seed: int,
     out: str,
     jobs: int | None,
     force: bool,
     as_json: bool,
+    **steps: bool,
 ) -> None:
     """Compare every method on your data, with the same folds for all.
 
@@ -91,16 +79,12 @@ def compare_command(
     from kreinlearn.pipelines import prepare
 
     table = read(data, target=target, header=header)
-    steps = None
-    if table.X is not None:
-        scale = not no_scale
-        steps = prepare(table.X, scale=scale, impute=impute, one_hot=one_hot)
     planned = plan(
         table.K if table.X is None else table.X,
         table.y,
         is_gram=table.X is None,
         name=Path(data).name,
-        transformer=steps,
+        transformer=None if table.X is None else prepare(table.X, **steps),
         kernels=_split(kernels),
         methods=None if methods is None else _split(methods),
         folds=folds,

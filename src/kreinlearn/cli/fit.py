@@ -3,7 +3,7 @@
 import json
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -28,11 +28,10 @@ KREIN_NORM, BOTH_NORMS = (0.45, 1.9), (0.55, 2.3)
 they grow: the mean of all settings on EEG, which is among the harder data."""
 
 
-@click.command(
-    "fit", epilog="Example:  krein fit train.csv --target label -o model.krein"
-)
+@click.command("fit", epilog="Example:  krein fit train.csv -o model.krein")
 @click.argument("train", metavar="TRAIN")
 @click.option("-o", "--out", required=True, metavar="MODEL", help="File to write.")
+@options.table_options
 @options.KERNEL
 @options.PARAM
 @click.option(
@@ -44,7 +43,6 @@ they grow: the mean of all settings on EEG, which is among the harder data."""
 @click.option(
     "--norm", type=click.Choice(["krein", "hilbert"]), help="Try only this norm."
 )
-@options.table_options
 @options.FORCE
 @options.AS_JSON
 def fit_command(
@@ -57,11 +55,9 @@ def fit_command(
     cv: int | None,
     lam: float | None,
     norm: str | None,
-    no_scale: bool,
-    impute: bool,
-    one_hot: bool,
     force: bool,
     as_json: bool,
+    **steps: bool,
 ) -> None:
     """Train on the samples in TRAIN, and save the model.
 
@@ -69,6 +65,7 @@ def fit_command(
     Gram matrix (npz, npy); text may be compressed (.gz). By default three kernels are
     tried, and averaged by how well they predict held-out samples.
     """
+    import numpy as np
     from sklearn.pipeline import make_pipeline
 
     from kreinlearn import files, persistence
@@ -87,16 +84,13 @@ def fit_command(
     model = _model(kernel, params, lam, norm, cv or CV_FOLDS)
     if lam is None:
         _check_folds(table, cv or CV_FOLDS)
-    steps = []
-    if table.X is not None:
-        scale = not no_scale
-        steps = [prepare(table.X, scale=scale, impute=impute, one_hot=one_hot)]
-    whole = make_pipeline(*steps, model) if steps else model
+    is_gram = table.X is None
+    whole = model if is_gram else make_pipeline(prepare(table.X, **steps), model)
     start = time.perf_counter()
-    with _search_progress(model, len(table.y)):
-        whole.fit(table.K if table.X is None else table.X, table.y)
+    with _search_progress(model, len(np.asarray(table.y))):
+        whole.fit(table.K if is_gram else table.X, table.y)
     seconds = time.perf_counter() - start
-    persistence.save(whole, out, overwrite=force, notes=_notes(table, impute))
+    persistence.save(whole, out, overwrite=force, notes=_notes(table, steps["impute"]))
     found = _findings(table, model) | {"seconds": seconds, "model": str(out)}
     found["bytes"] = Path(out).stat().st_size
     click.echo(json.dumps(found) if as_json else _summary(found))
@@ -144,18 +138,27 @@ def _check_folds(table: "Table", cv: int) -> None:
 
 @contextmanager
 def _search_progress(model: "Model", n_samples: int) -> Iterator[None]:
-    """Announce a search, show its progress, and say what to do if memory is short."""
+    """Announce a search, and show how many settings of the kernel have been tried."""
     if not hasattr(model, "norms"):  # one setting, no search
         yield
         return
     from kreinlearn.runs.progress import counter
 
-    announcement = search_announcement(n_samples, model)
-    if announcement:
+    if announcement := search_announcement(n_samples, model):
         click.echo(f"krein: {announcement}", err=True)
     seen: set[str] = set()
     with counter(sys.stderr, "fit") as show:
-        model.verbose = _teller(model, seen, show)
+
+        def tell(row: Facts) -> bool:
+            params = {k: v for k, v in row.items() if k not in ("norm", "lam", "score")}
+            name = setting_text(params.pop("kernel"), params)
+            if name not in seen:
+                seen.add(name)
+                text = f"{name} log-loss {-row['score']:.3f}"
+                show(len(seen), len(model.kernel_settings_), text)
+            return False
+
+        model.verbose = tell
         try:
             yield
         except MemoryError as error:
@@ -164,23 +167,6 @@ def _search_progress(model: "Model", n_samples: int) -> Iterator[None]:
                 "which fits once."
             ) from None
     model.verbose = 0
-
-
-def _teller(
-    model: "Model", seen: set[str], show: Callable[[int, int, str], None]
-) -> Callable[[Facts], bool]:
-    """Return a callback that shows how many settings of the kernel have been tried."""
-
-    def tell(row: Facts) -> bool:
-        params = {k: v for k, v in row.items() if k not in ("norm", "lam", "score")}
-        name = setting_text(params.pop("kernel"), params)
-        if name not in seen:
-            seen.add(name)
-            text = f"{name} log-loss {-row['score']:.3f}"
-            show(len(seen), len(model.kernel_settings_), text)
-        return False
-
-    return tell
 
 
 def search_announcement(n: int, model: "KreinLogisticRegressionCV") -> str | None:
@@ -267,9 +253,8 @@ def _summary(found: Facts) -> str:
     listed = ", ".join(f"{label} {count}" for label, count in many)
     if len(found["classes"]) > 10:
         listed = f"{min(found['counts'])} to {max(found['counts'])} samples each"
-    features = "a Gram matrix"
-    if found["features"] is not None:
-        features = f"{found['features']} features"
+    n_features = found["features"]
+    features = "a Gram matrix" if n_features is None else f"{n_features} features"
     more = found["models"] - 1
     held = "no cross-validation, since lam was given"
     if "folds" in found:

@@ -15,17 +15,15 @@ if TYPE_CHECKING:
     from kreinlearn._typing import Array
     from kreinlearn.files import Table
 
-TRAINING = ("target", "header", "kernel", "params", "no_scale", "impute", "one_hot")
+TRAINING = ("target", "header", "kernel", "params", "scale", "impute", "one_hot")
 """Options that `krein fit` takes too."""
 
 
-@click.command(
-    "inspect", epilog="Example:  krein inspect train.csv --target label -o page.html"
-)
+@click.command("inspect", epilog="Example:  krein inspect train.csv -o page.html")
 @click.argument("data", metavar="DATA-or-GRAM")
+@options.table_options
 @options.KERNEL
 @options.PARAM
-@options.table_options
 @click.option(
     "--permutations",
     type=click.IntRange(1),
@@ -33,9 +31,7 @@ TRAINING = ("target", "header", "kernel", "params", "no_scale", "impute", "one_h
     show_default=True,
     help="Random permutations in each test.",
 )
-@click.option(
-    "--seed", type=click.IntRange(0), default=0, help="Seed of all randomness."
-)
+@click.option("--seed", type=click.IntRange(0), default=0, help="Random seed.")
 @click.option("-o", "--out", metavar="PAGE", help="Write an HTML page as well.")
 @options.FORCE
 @options.AS_JSON
@@ -45,14 +41,12 @@ def inspect_command(
     header: bool | None,
     kernel: str | None,
     params: options.KernelParams,
-    no_scale: bool,
-    impute: bool,
-    one_hot: bool,
     permutations: int,
     seed: int,
     out: str | None,
     force: bool,
     as_json: bool,
+    **steps: bool,
 ) -> None:
     """Tell how indefinite a similarity is, and what to do about it.
 
@@ -70,15 +64,14 @@ def inspect_command(
     if out is not None:
         check_free(out, force)
     table = _samples(data, target, header)
-    K, y, about, note = table.K, table.y, {}, ""
+    about: Facts = {}
     if table.X is None:
         options.check_gram_options(data)
+        K, y, note = table.K, table.y, ""
     else:
         kernel = kernel or "tl1"
-        steps = {"scale": not no_scale, "impute": impute, "one_hot": one_hot}
-        K, y, settings, note = _similarities_of(table, kernel, params, steps, seed)
-        about = {"kernel": kernel, "params": settings, "n_given": len(table.X)}
-    given = options.repeated_options(TRAINING)
+        K, y, about, note = _similarities_of(table, kernel, params, steps, seed)
+    given = [data, *options.repeated_options(TRAINING)]
     if kernel is not None and "--kernel" not in given:
         given += ["--kernel", kernel]
     with counter(sys.stderr, "inspect") as tell:
@@ -89,10 +82,10 @@ def inspect_command(
             seed=seed,
             progress=lambda done, total: tell(done, total, f"fold {done} done"),
             source=data,
-            command=shlex.join(["krein", "fit", data, *given, "-o", "model.krein"]),
+            command=shlex.join(["krein", "fit", *given, "-o", "model.krein"]),
             **about,
         )
-    found["command"] = shlex.join(["krein", "inspect", data, *given])
+    found["command"] = shlex.join(["krein", "inspect", *given])
     if note:
         found["sentences"].insert(-1, note)
     if out is not None:
@@ -123,11 +116,11 @@ def _similarities_of(
     params: options.KernelParams,
     steps: dict[str, bool],
     seed: int,
-) -> tuple["Array", "Array", options.KernelParams, str]:
+) -> tuple["Array", "Array", Facts, str]:
     """Return the matrix of a kernel and labels, for all samples or a part of them.
 
-    Also returns the parameters, with those that depend on the data, and a sentence
-    about these.
+    Also returns what is known of the kernel, and a sentence about parameters that
+    depend on the data.
     """
     import numpy as np
 
@@ -149,7 +142,8 @@ def _similarities_of(
             f"The width sigma of the kernel {kernel} was set to {sigma:.4g}, the "
             "median distance between samples; --param sigma=... sets another."
         )
-    return gram(X, kernel=kernel, **params), y, params, note
+    about = {"kernel": kernel, "params": params, "n_given": len(np.asarray(table.y))}
+    return gram(X, kernel=kernel, **params), y, about, note
 
 
 def _print_verdict(found: Facts, page: str | None) -> None:

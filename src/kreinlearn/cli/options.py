@@ -112,7 +112,11 @@ _OF_TABLES = (
     ),
     HEADER,
     click.option(
-        "--no-scale", is_flag=True, help="Do not scale features to [0, 1] first."
+        "--no-scale",
+        "scale",
+        is_flag=True,
+        callback=lambda context, option, given: not given,
+        help="Do not scale features to [0, 1] first.",
     ),
     click.option(
         "--impute",
@@ -135,9 +139,8 @@ def table_options(command: Command) -> Command:
 def check_gram_options(path: str) -> None:
     """Raise if the command was given an option that only a table takes."""
     given = click.get_current_context().params
-    if any(
-        given[name] for name in ("kernel", "params", "no_scale", "impute", "one_hot")
-    ):
+    named = [given[name] for name in ("kernel", "params", "impute", "one_hot")]
+    if any(named) or not given["scale"]:
         raise ValueError(
             f"{path} holds a Gram matrix, which takes none of --kernel, --param, "
             "--no-scale, --impute and --one-hot; leave them out."
@@ -154,7 +157,8 @@ def repeated_options(names: Collection[str]) -> list[str]:
         if name not in names or source is not ParameterSource.COMMANDLINE:
             continue
         if isinstance(value, bool):
-            words.append((option.opts if value else option.secondary_opts)[0])
+            is_off = not value and option.secondary_opts
+            words.append((option.secondary_opts if is_off else option.opts)[0])
             continue
         pairs = [f"{n}={v}" for n, v in value.items()] if name == "params" else [value]
         for each in pairs:

@@ -9,16 +9,13 @@ from kreinlearn.cli.options import AS_JSON, FORCE, HEADER, Notes
 
 if TYPE_CHECKING:
     import pandas as pd
-    from numpy.typing import ArrayLike
     from sklearn.pipeline import Pipeline
 
     from kreinlearn._typing import Array
     from kreinlearn.files import Table
 
 
-@click.command(
-    "predict", epilog="Example:  krein predict model.krein new.csv --proba -o out.csv"
-)
+@click.command("predict", epilog="Example:  krein predict model.krein new.csv --proba")
 @click.argument("model", metavar="MODEL")
 @click.argument("data", metavar="DATA")
 @click.option(
@@ -115,7 +112,7 @@ def _check_similarities(model: "Pipeline", table: "Table") -> "Array":
 
 def _known_features(
     model: "Pipeline", notes: Notes, data: str, header: bool | None
-) -> tuple["ArrayLike", "Array | None"]:
+) -> tuple["Array", "Array | None"]:
     """Return the features that the model knows, and the labels if they are there."""
     from kreinlearn.files.matching import Training, read_like
     from kreinlearn.files.values import some_of
@@ -133,7 +130,7 @@ def _known_features(
     table, left_out = read_like(data, training, header)
     if left_out:
         click.echo(f"krein: columns left out: {some_of(left_out)}.", err=True)
-    X = table.X
+    X: pd.DataFrame = table.X
     if not notes.get("impute", False):
         check_complete(
             X, "fill it in, or train the model again with `krein fit --impute`"
@@ -145,9 +142,12 @@ def _accuracy(model: "Pipeline", predicted: "Array", y: "Array | None") -> float
     """Return the share of known labels that were predicted, and print it."""
     import numpy as np
 
-    if y is None or (y.dtype.kind == "U") != (model.classes_.dtype.kind in "UO"):
-        return None
-    if not np.isin(y, model.classes_).any():
+    is_text = model.classes_.dtype.kind in "UO"
+    if (
+        y is None
+        or (y.dtype.kind == "U") != is_text
+        or not np.isin(y, model.classes_).any()
+    ):
         return None
     labeled = y != "" if y.dtype.kind == "U" else np.isfinite(y)
     accuracy = float((predicted == y)[labeled].mean())

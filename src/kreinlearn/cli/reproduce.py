@@ -9,25 +9,14 @@ import click
 from kreinlearn.cli.options import AS_JSON, FOLDER
 
 
-@click.command(
-    "reproduce", epilog="Example:  krein reproduce table3 --runs 10 --out results"
-)
+@click.command("reproduce", epilog="Example:  krein reproduce table3 --runs 10")
 @click.argument("name", metavar="{table1..table7, fig1..fig3, all}")
 @FOLDER
-@click.option(
-    "--runs",
-    type=int,
-    help="Repetitions; by default as many as the experiment asks for.",
-)
-@click.option("--dataset", help="Run on this data set only; for faces also `digits`.")
+@click.option("--runs", type=int, help="Repetitions; the experiment's own by default.")
+@click.option("--dataset", help="Only this data set; for faces also `digits`.")
 @click.option("--out", default="results", show_default=True, help="Folder to write to.")
 @click.option("--jobs", type=int, help="Processes; one per processor by default.")
-@click.option(
-    "--limit",
-    type=float,
-    default=1800.0,
-    help="Seconds that one fit with its tuning may take.",
-)
+@click.option("--limit", type=float, default=1800.0, help="Seconds per fit at most.")
 @click.option("--retry", is_flag=True, help="Run again what failed before.")
 @AS_JSON
 def reproduce_command(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from kreinlearn.files.reading import GRAMS, read_cells
 from kreinlearn.files.table import Table, features_of
-from kreinlearn.files.values import plain_labels, some_of, text_labels
+from kreinlearn.files.values import number, plain_labels, some_of, text_labels
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -132,7 +132,8 @@ def _check_numbers(X: "pd.DataFrame", words: Collection[str]) -> None:
     """Raise if a column that held numbers in training holds text."""
     for name in X.columns:
         if X[name].dtype == object and name not in words:
-            row, cell = next((i, c) for i, c in X[name].items() if isinstance(c, str))
+            cells = [(i, c) for i, c in X[name].items() if isinstance(c, str)]
+            row, cell = next((c for c in cells if number(c[1]) is None), cells[0])
             raise ValueError(
                 f"{X.attrs['path']}: a number was expected, got {cell!r} in "
                 f"{X.index.name} {row}, column {name!r}, which held numbers when the "

@@ -43,7 +43,7 @@ class Progress:
     record: Record | None
 
 
-Watcher = Callable[[Progress], "int | None"]
+Watcher = Callable[[Progress], object]
 """What is told of progress."""
 
 
