@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from kreinlearn.cli import options
+from kreinlearn.cli.options import KernelParams, Notes
 from kreinlearn.cli.output import Facts, setting_text
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ they grow: the mean of all settings on EEG, which is among the harder data."""
 @click.argument("train", metavar="TRAIN")
 @click.option("-o", "--out", required=True, metavar="MODEL", help="File to write.")
 @options.table_options
-@options.KERNEL
+@options.KERNEL_OPTION
 @options.PARAM
 @click.option(
     "--cv",
@@ -51,7 +52,7 @@ def fit_command(
     target: str | None,
     header: bool | None,
     kernel: str | None,
-    params: options.KernelParams,
+    params: KernelParams,
     cv: int | None,
     lam: float | None,
     norm: str | None,
@@ -98,7 +99,7 @@ def fit_command(
 
 def _model(
     kernel: str | None,
-    params: options.KernelParams,
+    params: KernelParams,
     lam: float | None,
     norm: str | None,
     cv: int,
@@ -194,9 +195,9 @@ def search_announcement(n: int, model: "KreinLogisticRegressionCV") -> str | Non
     )
 
 
-def _notes(table: "Table", impute: bool) -> options.Notes:
+def _notes(table: "Table", impute: bool) -> Notes:
     """Return what predict has to know of the training file."""
-    notes: options.Notes = {"source": table.path, "target": table.target}
+    notes: Notes = {"source": table.path, "target": table.target}
     if table.X is not None:
         from kreinlearn.pipelines import text_columns
 

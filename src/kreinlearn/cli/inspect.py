@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from kreinlearn.cli import options
+from kreinlearn.cli.options import KernelParams
 from kreinlearn.cli.output import Facts, setting_text, text_table
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ TRAINING = ("target", "header", "kernel", "params", "scale", "impute", "one_hot"
 @click.command("inspect", epilog="Example:  krein inspect train.csv -o page.html")
 @click.argument("data", metavar="DATA-or-GRAM")
 @options.table_options
-@options.KERNEL
+@options.KERNEL_OPTION
 @options.PARAM
 @click.option(
     "--permutations",
@@ -40,7 +41,7 @@ def inspect_command(
     target: str | None,
     header: bool | None,
     kernel: str | None,
-    params: options.KernelParams,
+    params: KernelParams,
     permutations: int,
     seed: int,
     out: str | None,
@@ -67,10 +68,10 @@ def inspect_command(
     about: Facts = {}
     if table.X is None:
         options.check_gram_options(data)
-        K, y, note = table.K, table.y, ""
+        K, y, notes = table.K, table.y, []
     else:
         kernel = kernel or "tl1"
-        K, y, about, note = _similarities_of(table, kernel, params, steps, seed)
+        K, y, about, notes = _similarities_of(table, kernel, params, steps, seed)
     given = [data, *options.repeated_options(TRAINING)]
     if kernel is not None and "--kernel" not in given:
         given += ["--kernel", kernel]
@@ -86,8 +87,7 @@ def inspect_command(
             **about,
         )
     found["command"] = shlex.join(["krein", "inspect", *given])
-    if note:
-        found["sentences"].insert(-1, note)
+    found["sentences"][-1:-1] = notes
     if out is not None:
         write(out, inspection_page(found).encode())
     if as_json:
@@ -111,15 +111,11 @@ def _samples(data: str, target: str | None, header: bool | None) -> "Table":
 
 
 def _similarities_of(
-    table: "Table",
-    kernel: str,
-    params: options.KernelParams,
-    steps: dict[str, bool],
-    seed: int,
-) -> tuple["Array", "Array", Facts, str]:
+    table: "Table", kernel: str, params: KernelParams, steps: dict[str, bool], seed: int
+) -> tuple["Array", "Array", Facts, list[str]]:
     """Return the matrix of a kernel and labels, for all samples or a part of them.
 
-    Also returns what is known of the kernel, and a sentence about parameters that
+    Also returns what is known of the kernel, and sentences about parameters that
     depend on the data.
     """
     import numpy as np
@@ -132,18 +128,18 @@ def _similarities_of(
     X = prepare(table.X, **steps).fit_transform(table.X)
     y = np.asarray(table.y)
     rows = inspection.sampled(y, len(y), inspection.LARGEST, seed)
-    X, y, note = np.asarray(X, dtype=float)[rows], y[rows], ""
+    X, y, notes = np.asarray(X, dtype=float)[rows], y[rows], []
     if kernel == "tl1" and not params:
         params = {"ratio": 0.7}  # its default, so that it is said
     elif kernel in METRICS and "sigma" not in params:
         sigma = median_distance(X, METRICS[kernel])
         params = {**params, "sigma": sigma}
-        note = (
+        notes.append(
             f"The width sigma of the kernel {kernel} was set to {sigma:.4g}, the "
             "median distance between samples; --param sigma=... sets another."
         )
     about = {"kernel": kernel, "params": params, "n_given": len(np.asarray(table.y))}
-    return gram(X, kernel=kernel, **params), y, about, note
+    return gram(X, kernel=kernel, **params), y, about, notes
 
 
 def _print_verdict(found: Facts, page: str | None) -> None:

@@ -87,7 +87,7 @@ HEADER = click.option(
     help="Whether the first line holds names; by default it does if no cell of it is "
     "a number.",
 )
-KERNEL = click.option(
+KERNEL_OPTION = click.option(
     "--kernel",
     cls=_KernelOption,
     callback=_registered,

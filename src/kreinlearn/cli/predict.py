@@ -132,9 +132,7 @@ def _known_features(
         click.echo(f"krein: columns left out: {some_of(left_out)}.", err=True)
     X: pd.DataFrame = table.X
     if not notes.get("impute", False):
-        check_complete(
-            X, "fill it in, or train the model again with `krein fit --impute`"
-        )
+        check_complete(X, "fill it in, or train again with `krein fit --impute`")
     return X.set_axis(names, axis=1) if names else X.to_numpy(), table.y
 
 

@@ -72,24 +72,20 @@ def read_gram(path: Path, *, target: str | None, labels: bool, square: bool) -> 
 def _from_npz(
     path: Path, target: str | None, labels: bool
 ) -> tuple[Array, Array | None]:
+    """Return the matrix and, if they are there, the labels of an npz file."""
+    name, ending = target or LABELS, ".npy"
     with open(path, "rb") as file:
         with _damaged(path):
             archive = zipfile.ZipFile(file)
-            members = {
-                name.removesuffix(".npy"): name
-                for name in archive.namelist()
-                if name.endswith(".npy")
+            members = [each for each in archive.namelist() if each.endswith(ending)]
+            streams = {
+                each.removesuffix(ending): archive.open(each) for each in members
             }
-            shapes = {
-                name: _header(archive.open(member))[0]
-                for name, member in members.items()
-            }
+            shapes = {each: _header(stream)[0] for each, stream in streams.items()}
         chosen = _gram_name(path, shapes)
-        K = _matrix(path, repr(chosen), _open_member(path, archive, members[chosen]))
-        name = target or LABELS
-        if name in shapes:
-            stream = _open_member(path, archive, members[name])
-            return K, _array(path, repr(name), stream)
+        K = _matrix(path, repr(chosen), streams[chosen])
+        if name in streams:
+            return K, _array(path, repr(name), streams[name])
     if labels or target is not None:
         raise ValueError(
             f"{path} has no labels named {name!r}; it holds {_listed(shapes)}. Name "
@@ -116,11 +112,6 @@ def _listed(shapes: dict[str, tuple[int, ...]]) -> str:
     return ", ".join(f"{name!r} {shape}" for name, shape in shapes.items())
 
 
-def _open_member(path: Path, archive: zipfile.ZipFile, name: str) -> IO[bytes]:
-    with _damaged(path):
-        return archive.open(name)
-
-
 @contextmanager
 def _damaged(path: Path) -> Iterator[None]:
     """Turn whatever reading a bad file raises into one sentence.
@@ -141,17 +132,17 @@ def _damaged(path: Path) -> Iterator[None]:
 
 def _header(stream: IO[bytes]) -> tuple[tuple[int, ...], np.dtype[Any]]:
     """Return shape and type of the array that a stream begins with."""
-    version = np.lib.format.read_magic(stream)
-    if version == (1, 0):
-        shape, _, dtype = np.lib.format.read_array_header_1_0(stream)
-    else:
-        shape, _, dtype = np.lib.format.read_array_header_2_0(stream)
+    form = np.lib.format
+    is_first = form.read_magic(stream) == (1, 0)
+    read = form.read_array_header_1_0 if is_first else form.read_array_header_2_0
+    shape, _, dtype = read(stream)
     return shape, dtype
 
 
 def _array(path: Path, name: str, stream: IO[bytes]) -> Array:
     """Return an array whose size is known before it is read."""
     with _damaged(path):
+        stream.seek(0)
         shape, dtype = _header(stream)
     if dtype.hasobject:
         raise ValueError(

@@ -79,7 +79,7 @@ def read_cells(
     Parameters
     ----------
     path : path-like
-        The file, which is opened once.
+        The file, which is opened once; not that of a Gram matrix.
     header : bool, optional
         As in `read`.
     indices : sequence of str
@@ -91,8 +91,6 @@ def read_cells(
         Names and columns.
     """
     place, kind = _located(path)
-    if kind in GRAMS:
-        raise ValueError(f"{path} holds a matrix, but a table was expected.")
     if kind in SPARSE:
         return read_svmlight(place, indices)
     if kind == ".parquet":

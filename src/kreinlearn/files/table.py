@@ -7,14 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kreinlearn._typing import Array
-from kreinlearn.files.values import (
-    Column,
-    as_labels,
-    as_numbers,
-    as_text,
-    plain_labels,
-    some_of,
-)
+from kreinlearn.files import values
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -76,7 +69,7 @@ class Cells:
 
     path: str
     names: list[str]
-    columns: Sequence[Column]
+    columns: Sequence[values.CellColumn]
     lines: Sequence[int]
     header: bool
     unit: str = "line"
@@ -129,10 +122,10 @@ def build(
                 "or, in .tsv, a tab?"
             )
         target = names[place]
-        y = plain_labels(cells.columns[place])
+        y = values.plain_labels(cells.columns[place])
         if labels:
             where = f"{path}, column {target!r}"
-            y = as_labels(y, cells.lines, where, cells.unit)
+            y = values.as_labels(y, cells.lines, where, cells.unit)
     X = features_of(cells, [name for name in names if name != target], text)
     return Table(path, X, y, target=target, header=cells.header, target_place=place)
 
@@ -145,13 +138,13 @@ def features_of(
 
     columns = dict(zip(cells.names, cells.columns, strict=True))
     found = {
-        name: as_text(columns[name])
+        name: values.as_text(columns[name])
         if name in text
-        else as_numbers(columns[name], cells.path, name, cells.lines, cells.unit)
+        else values.as_numbers(columns[name], cells.path, name, cells.lines, cells.unit)
         for name in names
     }
     index = pd.Index(cells.lines, name=cells.unit)
-    if all(values.dtype == float for values in found.values()):
+    if all(column.dtype == float for column in found.values()):
         # One block, sample after sample, as an array of numbers would be.
         block = np.column_stack(list(found.values()))
         X = pd.DataFrame(block, index=index, columns=list(found), copy=False)
@@ -187,7 +180,7 @@ def target_place(path: str, names: Sequence[str], target: str | None) -> int:
         position = int(target)
     except ValueError:
         raise ValueError(
-            f"{path} has no column {target!r}; it has {some_of(names, 10)}."
+            f"{path} has no column {target!r}; it has {values.some_of(names, 10)}."
         ) from None
     if position == 0 or abs(position) > len(names):
         raise ValueError(

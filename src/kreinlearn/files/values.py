@@ -13,7 +13,7 @@ NEARLY_ALL = 0.9
 """Share of numbers in a column above which a word in it is taken for a mistake."""
 MANY_CLASSES = 20
 """Up to this many different labels nobody is asked whether they are classes."""
-Column = Sequence[str] | Array
+CellColumn = Sequence[str] | Array
 """The cells of a column: text, or numbers already."""
 
 
@@ -51,7 +51,7 @@ def number(cell: str) -> float | None:
 
 
 def as_numbers(
-    cells: Column, path: str, name: str, lines: Sequence[int], unit: str = "line"
+    cells: CellColumn, path: str, name: str, lines: Sequence[int], unit: str = "line"
 ) -> Array:
     """Return a column of numbers, or of text if it does not look like numbers.
 
@@ -100,7 +100,7 @@ def as_numbers(
     return values
 
 
-def as_text(cells: Column) -> Array:
+def as_text(cells: CellColumn) -> Array:
     """Return a column of text, whatever its cells look like.
 
     Parameters
@@ -127,7 +127,7 @@ def _all_numbers(cells: Sequence[str]) -> Array | None:
 
 
 def as_labels(
-    cells: Column, lines: Sequence[int], where: str, unit: str = "line"
+    cells: CellColumn, lines: Sequence[int], where: str, unit: str = "line"
 ) -> Array:
     """Return the labels of a column, checked.
 
@@ -178,13 +178,13 @@ def as_labels(
     return y
 
 
-def text_labels(cells: Column) -> Array:
+def text_labels(cells: CellColumn) -> Array:
     """Return labels as text, empty where they are missing."""
     words = [str(cell) for cell in cells]
     return np.array(["" if word in MISSING else word for word in words], dtype=str)
 
 
-def plain_labels(cells: Column) -> Array:
+def plain_labels(cells: CellColumn) -> Array:
     """Return labels of the narrowest kind, without further checks.
 
     Parameters
