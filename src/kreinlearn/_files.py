@@ -7,13 +7,20 @@ from contextlib import suppress
 from pathlib import Path
 from secrets import token_hex
 from shutil import copymode
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    import pandas as pd
+from typing import Protocol
 
 TABLES = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".parquet")
 """Endings of the tables that can be written."""
+
+
+class Frame(Protocol):
+    """A DataFrame, as far as it is written."""
+
+    def to_csv(self, *, index: bool, sep: str, lineterminator: str) -> str:
+        """Return the table as text."""
+
+    def to_parquet(self, path: io.BytesIO, *, index: bool) -> None:
+        """Write the table to a stream."""
 
 
 def check_free(path: str | os.PathLike[str], force: bool = False) -> Path:
@@ -105,7 +112,7 @@ def check_table_name(path: str) -> None:
         )
 
 
-def encoded(frame: "pd.DataFrame", path: str) -> bytes:
+def encoded(frame: Frame, path: str) -> bytes:
     """Return a table in the form that the name of its file asks for, without index."""
     name = path.lower()
     if name.endswith(".parquet"):

@@ -65,10 +65,9 @@ def inspect_command(
     if out is not None:
         check_free(out, force)
     table = _samples(data, target, header)
-    about: Facts = {}
     if table.X is None:
         options.check_gram_options(data)
-        K, y, notes = table.K, table.y, []
+        K, y, about, notes = table.K, table.y, Facts(), list[str]()
     else:
         kernel = kernel or "tl1"
         K, y, about, notes = _similarities_of(table, kernel, params, steps, seed)
@@ -128,7 +127,7 @@ def _similarities_of(
     X = prepare(table.X, **steps).fit_transform(table.X)
     y = np.asarray(table.y)
     rows = inspection.sampled(y, len(y), inspection.LARGEST, seed)
-    X, y, notes = np.asarray(X, dtype=float)[rows], y[rows], []
+    X, y, notes = np.asarray(X, dtype=float)[rows], y[rows], list[str]()
     if kernel == "tl1" and not params:
         params = {"ratio": 0.7}  # its default, so that it is said
     elif kernel in METRICS and "sigma" not in params:
