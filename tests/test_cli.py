@@ -140,6 +140,18 @@ def test_reproduce_runs_writes_and_continues(capsys, tmp_path, data_home, monkey
     assert all(row["data"] == "monks1" for row in rows)
 
 
+def test_bench_runs_from_a_checkout_only(capsys, monkeypatch, tmp_path):
+    assert set(bench._benchmarks()) >= {"machine", "fit"}
+    installed = tmp_path / "lib" / "python3" / "site-packages" / "kreinlearn" / "cli"
+    monkeypatch.setattr(bench, "__file__", str(installed / "bench.py"))
+    monkeypatch.chdir(tmp_path)
+    code, out, err = run(capsys, "bench", "machine")
+    assert code == 2 and out == "" and len(err.splitlines()) == 1
+    assert "not part of an installed package" in err and "checkout" in err
+    monkeypatch.chdir(ROOT)
+    assert bench._benchmarks()["machine"] == ROOT / "benchmarks" / "bench_machine.py"
+
+
 def test_bench_knows_its_names_and_passes_failures_on(capsys, monkeypatch, tmp_path):
     code, out, err = run(
         capsys, "bench", "machine", "moons", "--out", str(tmp_path / "x")

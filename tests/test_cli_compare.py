@@ -37,7 +37,7 @@ def test_a_table_is_compared_printed_and_drawn(capsys, flowers, tmp_path):
             re.search(r"tl1 +[01]\.\d{3} ± 0\.\d{3} +(-|0\.\d{3}) +[01]\.\d{3}", row)
             and "3/3" in row
         )
-    assert "no standard error" in out and out.rstrip().endswith(
+    assert "not a standard error" in out and out.rstrip().endswith(
         "comparison/report.html"
     )
     folder = tmp_path / "comparison"

@@ -24,7 +24,8 @@ from kreinlearn import (
     load,
     save,
 )
-from kreinlearn.kernels import gram
+from kreinlearn.cli.fit import search_announcement
+from kreinlearn.kernels import KERNELS, gram, linear
 from kreinlearn.persistence import stamp
 from tests.test_cli import run
 
@@ -382,19 +383,49 @@ def test_the_shell_asks_the_command():
     assert done.stdout.split() == ["plain,tl1"]
 
 
-def test_a_long_search_is_announced_with_what_is_shorter(capsys):
-    import kreinlearn.cli.fit as command
-    from kreinlearn import KreinLogisticRegressionCV
-
-    command._announce(300, KreinLogisticRegressionCV())
-    assert capsys.readouterr().err == ""
-    command._announce(20_000, KreinLogisticRegressionCV())
-    said = capsys.readouterr().err
+def test_a_long_search_is_announced_with_what_is_shorter():
+    assert search_announcement(300, KreinLogisticRegressionCV()) is None
+    said = search_announcement(20_000, KreinLogisticRegressionCV())
     assert "20,000 samples takes 3 GiB" in said and "hours" in said
     assert all(word in said for word in ("--kernel tl1", "--norm krein", "--lam"))
     one = KreinLogisticRegressionCV(
         kernel="tl1", kernel_params={"tau": 2.0}, norms=("krein",)
     )
-    command._announce(20_000, one)
-    said = capsys.readouterr().err
-    assert "minutes" in said and said.endswith("shorter: --lam fits once.\n")
+    said = search_announcement(20_000, one)
+    assert "minutes" in said and said.endswith("shorter: --lam fits once.")
+
+
+@pytest.mark.parametrize("name", ["cells.csv", "cells.csv.gz", "cells.parquet"])
+def test_predict_opens_the_data_and_the_model_once(capsys, here, monkeypatch, name):
+    frame = pd.read_csv("cells.csv", dtype=str)
+    frame.to_csv("cells.csv.gz", index=False)
+    pd.read_csv("cells.csv").to_parquet("cells.parquet")
+    fitted(capsys, "cells.csv")
+    opened = []
+
+    def audit(event, args):
+        if event == "open" and monkeypatch.watching and isinstance(args[0], str | Path):
+            opened.append(Path(args[0]).name)
+
+    monkeypatch.watching = True
+    sys.addaudithook(audit)  # cannot be removed, so it is switched off below
+    try:
+        code, out, err = run(capsys, "predict", "m.krein", name)
+    finally:
+        monkeypatch.watching = False
+    assert code == 0 and "72 labeled samples" in err
+    assert opened.count("m.krein") == 1
+    # pyarrow opens files without Python: at least none is opened besides.
+    assert opened.count(name) == (0 if name.endswith("parquet") else 1)
+
+
+def test_a_kernel_registered_now_is_offered(capsys, here, monkeypatch):
+    _, text, _ = run(capsys, "fit", "--help")
+    assert "tl1" in text and "doubled" not in text and "spd_stein" not in text
+    monkeypatch.setitem(KERNELS, "doubled", lambda X, Y=None: 2 * linear(X, Y))
+    _, text, _ = run(capsys, "fit", "--help")
+    assert "doubled" in text and "spd_stein" not in text
+    code, out, _ = run(capsys, "inspect", "cells.csv", "--kernel", "doubled", "--json")
+    assert code == 0 and json.loads(out)["kernel"] == "doubled"
+    code, _, err = run(capsys, "fit", "cells.csv", "-o", "m", "--kernel", "moon")
+    assert code == 2 and "'doubled'" in err and "'spd_stein'" not in err

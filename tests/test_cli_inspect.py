@@ -93,7 +93,7 @@ def test_options_are_repeated_in_the_command_to_run_next(table, capsys):
     code, out, _ = run([*argv, "--json"], capsys)
     found = json.loads(out)
     assert code == 0
-    expected = f"{path} --target a --header --kernel linear --no-scale"
+    expected = f"{path} --target a --header --no-scale --kernel linear"
     assert found["command"] == f"krein inspect {expected}"
     assert f"`krein fit {expected} -o model.krein`" in found["sentences"][-1]
 

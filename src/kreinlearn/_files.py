@@ -1,10 +1,26 @@
 """Writing files: nothing is lost by accident, and nobody sees half a file."""
 
+import gzip
+import io
 import os
 from contextlib import suppress
 from pathlib import Path
 from secrets import token_hex
 from shutil import copymode
+from typing import Protocol
+
+TABLES = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".parquet")
+"""Endings of the tables that can be written."""
+
+
+class Frame(Protocol):
+    """A DataFrame, as far as it is written."""
+
+    def to_csv(self, *, index: bool, sep: str, lineterminator: str) -> str:
+        """Return the table as text."""
+
+    def to_parquet(self, path: io.BytesIO, *, index: bool) -> None:
+        """Write the table to a stream."""
 
 
 def check_free(path: str | os.PathLike[str], force: bool = False) -> Path:
@@ -85,3 +101,30 @@ def replace(path: str | os.PathLike[str], content: bytes) -> None:
     finally:
         with suppress(OSError):
             partial.unlink()
+
+
+def check_table_name(path: str) -> None:
+    """Raise unless the ending of a name says which table to write."""
+    if not path.lower().endswith(TABLES):
+        raise ValueError(
+            f"The name of a table to write must end with {', '.join(TABLES)}, got "
+            f"{path!r}."
+        )
+
+
+def encoded(frame: Frame, path: str) -> bytes:
+    """Return a table in the form that the name of its file asks for, without index."""
+    name = path.lower()
+    if name.endswith(".parquet"):
+        buffer = io.BytesIO()
+        try:
+            frame.to_parquet(buffer, index=False)
+        except ImportError:
+            raise ValueError(
+                f"Writing {path} needs pyarrow: pip install 'kreinlearn[parquet]', or "
+                "choose csv."
+            ) from None
+        return buffer.getvalue()
+    delimiter = "\t" if ".tsv" in Path(name).suffixes[-2:] else ","
+    text = frame.to_csv(index=False, sep=delimiter, lineterminator="\n").encode()
+    return gzip.compress(text, mtime=0) if name.endswith(".gz") else text

@@ -179,6 +179,13 @@ def load(path: str | os.PathLike[str], *, trusted: Iterable[str] = ()) -> Any:
     ...
     ValueError: ... is not a model that kreinlearn.save wrote, or it is damaged ...
     """
+    return load_stamped(path, trusted)[0]
+
+
+def load_stamped(
+    path: str | os.PathLike[str], trusted: Iterable[str] = ()
+) -> tuple[Any, dict[str, Any]]:
+    """Return the model in a file and its stamp; the file is opened once."""
     if isinstance(trusted, str):
         raise TypeError(f"'trusted' must be a list of names, got {trusted!r}.")
     allowed = list(trusted)
@@ -189,9 +196,9 @@ def load(path: str | os.PathLike[str], *, trusted: Iterable[str] = ()) -> Any:
                 f"{path} was written with scikit-learn {found['scikit-learn']}, and "
                 f"this is {sklearn.__version__}: compare some predictions, or fit and "
                 "save the model again.",
-                stacklevel=2,
+                stacklevel=3,
             )
-        return _read_model(path, file, allowed)
+        return _read_model(path, file, allowed), found
 
 
 def stamp(path: str | os.PathLike[str]) -> dict[str, Any]:

@@ -27,7 +27,8 @@ from kreinlearn.kernels import gram
 from kreinlearn.methods.records import Method
 from kreinlearn.methods.table import METHODS
 from kreinlearn.runs.cells import Cell
-from kreinlearn.runs.records import Store, read, record_of
+from kreinlearn.runs.records import Store, record_of
+from kreinlearn.runs.records import read_records as read
 from kreinlearn.runs.workers import _outcome
 
 FEW = ("IKLR krein", "SVC clip")

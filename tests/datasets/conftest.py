@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from kreinlearn.datasets import tables
-from kreinlearn.datasets.entries import Dataset, Layout, Table
+from kreinlearn.datasets.entries import Dataset, Format, Part
 
 
 @pytest.fixture
@@ -33,15 +33,14 @@ def tiny(samples):
     for part, rows in {"train": slice(0, 4), "test": slice(4, 7)}.items():
         checksum = tables.digest(tables.to_text(X[rows], y[rows]))
         n_positive = int(np.sum(y[rows] == 1))
-        parts[part] = Table(
-            len(y[rows]), n_positive, checksum, (f"{part}.data", f"{part}.labels")
-        )
+        published = (f"{part}.data", f"{part}.labels")
+        parts[part] = Part(len(y[rows]), n_positive, published, sha256=checksum)
     return Dataset(
         "tiny",
         "A tiny data set",
         3,
         parts,
-        Layout(delimiter=None, label=None, negative="-1"),
+        Format(delimiter=None, label=None, negative="-1"),
         "http://127.0.0.1:1/",
         "7/tiny+set.zip",
         "It has a quirk.",

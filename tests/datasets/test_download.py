@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from kreinlearn.datasets import download, fetch, info, load, local, names, tables
-from kreinlearn.datasets.entries import Layout
+from kreinlearn.datasets.entries import Format
 
 LARGE = ("EEG", "ijcnn1-tr", "madelon")
 
@@ -240,7 +240,7 @@ def test_wrong_checksum_of_the_original(server, tiny, tiny_samples, tmp_path):
                 tiny.parts["train"], original=("a.svm",), md5="0" * 32
             )
         },
-        layout=Layout(kind="libsvm", negative="-1"),
+        layout=Format(kind="libsvm", negative="-1"),
         archive="",
     )
     publish_entry(server, single, tiny_samples)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from kreinlearn.datasets import info
-from kreinlearn.datasets.entries import Layout
+from kreinlearn.datasets.entries import Format
 from kreinlearn.datasets.originals import parse
 
 # Name: lines of the published file, number of features, first row, all labels.
@@ -121,20 +121,20 @@ def test_labels_in_a_second_file():
 @pytest.mark.parametrize(
     ("text", "layout", "message"),
     [
-        ("", Layout(), "no samples"),
-        ("a,b,c\n", Layout(), "no samples"),
-        ("a,b,c\nd,e,f\n", Layout(), "line 2: could not convert"),
-        ("1,2,1\n1,1\n", Layout(), "line 2: expected 3 fields, got 2"),
-        ("1,2,1\n\n1,x,1\n", Layout(), "line 3: could not convert"),
-        ("1,2,5\n", Layout(), "expected the label '1' or '0', got '5'"),
-        ("1,nan,1\n", Layout(), "not finite"),
-        ("1,?,1\n", Layout(), "line 1"),
-        ("@attribute a\n1,2,1\n", Layout(kind="arff"), "no samples"),
-        ("1 3:5\n", Layout(kind="libsvm"), "index 1 to 2, got '3:5'"),
-        ("1 0:5\n", Layout(kind="libsvm"), "line 1.*got '0:5'"),
-        ("1 5\n", Layout(kind="libsvm"), "line 1.*got '5'"),
-        ("<html>\n", Layout(kind="libsvm"), "label '1' or '0', got '<html>'"),
-        ("1 2\n", Layout(delimiter=None, label=None), "1 samples but 2 labels"),
+        ("", Format(), "no samples"),
+        ("a,b,c\n", Format(), "no samples"),
+        ("a,b,c\nd,e,f\n", Format(), "line 2: could not convert"),
+        ("1,2,1\n1,1\n", Format(), "line 2: expected 3 fields, got 2"),
+        ("1,2,1\n\n1,x,1\n", Format(), "line 3: could not convert"),
+        ("1,2,5\n", Format(), "expected the label '1' or '0', got '5'"),
+        ("1,nan,1\n", Format(), "not finite"),
+        ("1,?,1\n", Format(), "line 1"),
+        ("@attribute a\n1,2,1\n", Format(kind="arff"), "no samples"),
+        ("1 3:5\n", Format(kind="libsvm"), "index 1 to 2, got '3:5'"),
+        ("1 0:5\n", Format(kind="libsvm"), "line 1.*got '0:5'"),
+        ("1 5\n", Format(kind="libsvm"), "line 1.*got '5'"),
+        ("<html>\n", Format(kind="libsvm"), "label '1' or '0', got '<html>'"),
+        ("1 2\n", Format(delimiter=None, label=None), "1 samples but 2 labels"),
     ],
 )
 def test_other_text_is_refused(text, layout, message):

@@ -2,7 +2,7 @@ from kreinlearn.paper.notes import notes_for
 from kreinlearn.paper.page import write
 from kreinlearn.paper.summary import numbers, summaries_of
 from kreinlearn.paper.tables import LAYOUTS
-from kreinlearn.runs.records import read
+from kreinlearn.runs.records import read_records as read
 
 
 def rows_of(table):

@@ -8,7 +8,7 @@ import pytest
 from kreinlearn.pages.figures import NARROW, files
 from kreinlearn.paper.figures import figures_for
 from kreinlearn.paper.summary import summaries_of
-from kreinlearn.runs.records import read
+from kreinlearn.runs.records import read_records as read
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from kreinlearn.paper import published
 from kreinlearn.paper.notes import notes_for
 from kreinlearn.paper.summary import numbers, numbers_text, summaries_of
 from kreinlearn.paper.tables import LAYOUTS
-from kreinlearn.runs.records import read
+from kreinlearn.runs.records import read_records as read
 
 RESULTS = Path(__file__).parents[2] / "docs" / "results"
 

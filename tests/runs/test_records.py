@@ -9,7 +9,7 @@ from kreinlearn.runs.records import (
     FIELDS,
     Store,
     forget,
-    read,
+    read_records,
     record_of,
     rounded,
 )
@@ -39,15 +39,15 @@ def test_unknown_field_is_refused():
         record(0, accuracy=1.0)
 
 
-def test_what_is_written_is_read(tmp_path):
+def test_what_is_written_is_read_records(tmp_path):
     path = tmp_path / "deep" / "toy.jsonl"
     records = [record(run, acc=run / 7) for run in range(5)]
     with Store(path) as store:
         for each in records:
             store.append(each)
-            assert read(path)[-1] == each  # at once, not at the end
-    assert read(path) == records
-    assert read(tmp_path / "nothing.jsonl") == []
+            assert read_records(path)[-1] == each  # at once, not at the end
+    assert read_records(path) == records
+    assert read_records(tmp_path / "nothing.jsonl") == []
 
 
 def test_no_record_twice(tmp_path):
@@ -60,7 +60,7 @@ def test_no_record_twice(tmp_path):
         assert store.keys == {"toy/a/m/0"}
         with pytest.raises(ValueError, match="already has"):
             store.append(record(0))
-    assert len(read(path)) == 1
+    assert len(read_records(path)) == 1
 
 
 @pytest.mark.parametrize("cut", [1, 2, 40])
@@ -71,7 +71,7 @@ def test_last_line_cut_short_is_left_out_and_repaired(tmp_path, cut):
             store.append(record(run))
     whole = path.read_bytes()
     path.write_bytes(whole[:-cut])
-    assert [each["run"] for each in read(path)] == [0, 1]
+    assert [each["run"] for each in read_records(path)] == [0, 1]
     with Store(path) as store:
         assert store.keys == {"toy/a/m/0", "toy/a/m/1"}
         store.append(record(2))
@@ -86,7 +86,7 @@ def test_damage_elsewhere_is_told(tmp_path):
     lines = path.read_bytes().splitlines(keepends=True)
     path.write_bytes(lines[0] + b"{broken\n" + lines[2])
     with pytest.raises(ValueError, match=r"Line 2 of .*toy.jsonl is not a record"):
-        read(path)
+        read_records(path)
     with pytest.raises(ValueError, match="Line 2"):
         Store(path)
 
@@ -105,6 +105,6 @@ def test_forget(tmp_path):
         for run in range(3):
             store.append(record(run))
     forget(path, ["toy/a/m/1", "not there"])
-    assert [each["run"] for each in read(path)] == [0, 2]
+    assert [each["run"] for each in read_records(path)] == [0, 2]
     forget(path, [])
     assert os.listdir(tmp_path) == ["toy.jsonl"]

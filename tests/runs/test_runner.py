@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from kreinlearn.runs import progress as progress_module
-from kreinlearn.runs.records import read
+from kreinlearn.runs.records import read_records as read
 from kreinlearn.runs.runner import Progress, run, surroundings
 from tests.runs import work
 
@@ -161,7 +161,7 @@ def test_progress_lines_in_a_pipe():
 
     stream = io.StringIO()
     record = {"key": "toy/a/m/0", "status": "converged", "acc": 0.75}
-    with progress_module.watcher(stream, "toy") as watch:
+    with progress_module.progress_bar(stream, "toy") as watch:
         watch(Progress(2, 4, 2, None, None))
         watch(Progress(3, 4, 2, 61.0, record))
     assert stream.getvalue().splitlines() == [
@@ -178,7 +178,7 @@ def test_progress_bar_on_a_terminal():
             return True
 
     stream = Terminal()
-    with progress_module.watcher(stream, "toy") as watch:
+    with progress_module.progress_bar(stream, "toy") as watch:
         watch(Progress(2, 4, 2, 61.0, None))
     assert "2/4" in stream.getvalue()
     assert "1m01s left" in stream.getvalue()

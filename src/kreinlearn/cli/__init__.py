@@ -6,7 +6,6 @@ import warnings
 from collections.abc import Sequence
 from importlib import import_module
 from importlib.metadata import version
-from typing import TextIO
 
 import click
 
@@ -22,7 +21,7 @@ COMMANDS = (
     "bench",
     "info",
 )
-"""Modules of this folder with a command of the same name, in the order of the help."""
+"""Modules of this folder, each with a NAME_command, in the order of the help."""
 
 
 class _Commands(click.Group):
@@ -35,7 +34,7 @@ class _Commands(click.Group):
         if cmd_name not in COMMANDS:
             return None
         module = import_module(f"kreinlearn.cli.{cmd_name}")
-        command: click.Command = getattr(module, cmd_name)
+        command: click.Command = getattr(module, f"{cmd_name}_command")
         return command
 
 
@@ -50,31 +49,27 @@ def app() -> None:
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Run a command and leave with its exit code.
+    """Run a command, with the arguments of the process by default, and exit.
 
-    0 when done; 2 for bad input, with one line on stderr; 130 when interrupted.
-
-    Parameters
-    ----------
-    argv : sequence of str, optional
-        Arguments; those of the process by default.
+    The exit code is 0 when done; 2 for bad input, with one line on stderr; 130 when
+    interrupted.
     """
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("default", UserWarning)
-            warnings.showwarning = _warning
+            warnings.showwarning = _print_warning
             code = app.main(args=argv, prog_name="krein", standalone_mode=False)
     except click.exceptions.NoArgsIsHelpError as error:
         error.show()
         code = 2
     except click.ClickException as error:
-        click.echo(f"krein: {_line(error.format_message())}", err=True)
+        click.echo(f"krein: {_one_line(error.format_message())}", err=True)
         code = 2
     except BrokenPipeError:  # whoever read our output, such as head, has enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 0
     except (ValueError, TypeError, OSError, MemoryError) as error:
-        click.echo(f"krein: {_line(error)}", err=True)
+        click.echo(f"krein: {_one_line(error)}", err=True)
         code = 2
     except (click.Abort, KeyboardInterrupt):  # click has ended the line by then
         click.echo("krein: interrupted.", err=True)
@@ -82,20 +77,13 @@ def main(argv: Sequence[str] | None = None) -> None:
     sys.exit(code if isinstance(code, int) else 0)
 
 
-def _line(message: object) -> str:
+def _one_line(message: Exception | Warning | str) -> str:
     """Return a message on one line; those of the system with the file first."""
     if isinstance(message, OSError) and message.filename and message.strerror:
         message = f"{message.filename}: {message.strerror}."
     return " ".join(str(message).split())
 
 
-def _warning(
-    message: Warning | str,
-    category: type[Warning],
-    filename: str,
-    lineno: int,
-    file: TextIO | None = None,
-    line: str | None = None,
-) -> None:
-    """Say a warning as one plain line, without the place in the code."""
-    click.echo(f"krein: warning: {_line(message)}", err=True)
+def _print_warning(message: Warning | str, *place: object, **rest: object) -> None:
+    """Print a warning as one plain line, without the place in the code."""
+    click.echo(f"krein: warning: {_one_line(message)}", err=True)

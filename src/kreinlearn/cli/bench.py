@@ -6,21 +6,23 @@ import subprocess
 import sys
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 import click
 
 from kreinlearn.cli.options import AS_JSON, FOLDER
 
+LINE = "{:<26}  {:<18}  {:>8}  {:>7}  {:>8}  {:>7}"
+TITLES = ("library", "n", "type", "seconds", "ratio")
 
-@click.command(epilog="Example:  krein bench product fit --out records")
+
+@click.command("bench", epilog="Example:  krein bench product fit --out records")
 @click.argument("names", nargs=-1, metavar="[NAME]...")
 @click.option("--quick", is_flag=True, help="Tiny sizes, to see that all works.")
 @click.option("--out", metavar="DIR", help="Append the results to DIR/NAME.jsonl.")
-@click.option("--repeats", type=click.IntRange(1), help="Turns of each; 5 by default.")
+@click.option("--repeats", type=click.IntRange(1), help="Runs of each; 5 by default.")
 @AS_JSON
 @FOLDER
-def bench(
+def bench_command(
     names: tuple[str, ...],
     quick: bool,
     out: str | None,
@@ -28,11 +30,12 @@ def bench(
     as_json: bool,
     data_home: str | None,
 ) -> None:
-    """Measure speed, next to other libraries that are installed.
+    """Measure speed against the other libraries that are installed.
 
-    NAME is machine, product, kernels, spd, fit, cv, blocked, scaling or import; all of
-    them by default, which takes about an hour. A ratio above one means that we are
-    faster. Results are written as they come: an interrupted run loses nothing.
+    Runs from a checkout of the source, which has the benchmarks. NAME is machine,
+    product, kernels, spd, fit, cv, blocked, scaling or import; all of them by default,
+    which takes about an hour. A ratio above one means that kreinlearn is faster.
+    Results are written as they come: an interrupted run loses nothing.
     """
     scripts = _benchmarks()
     for name in names:
@@ -41,14 +44,15 @@ def bench(
             raise ValueError(f"'NAME' must be one of {listed}, got {name!r}.")
     options = ["--quick"] if quick else []
     options += ["--repeats", str(repeats)] if repeats else []
-    environ = {"KREINLEARN_DATA": data_home} if data_home else {}
+    environ = os.environ | ({"KREINLEARN_DATA": data_home} if data_home else {})
     if out:
         Path(out).mkdir(parents=True, exist_ok=True)
     failed = []
     for name in names or scripts:
         call = [sys.executable, str(scripts[name]), *options]
-        settings: dict[str, Any] = {"text": True, "env": os.environ | environ}
-        with subprocess.Popen(call, stdout=subprocess.PIPE, **settings) as process:
+        with subprocess.Popen(
+            call, stdout=subprocess.PIPE, text=True, env=environ
+        ) as process:
             file = Path(out, f"{name}.jsonl") if out else None
             _pass_on(process.stdout or (), file, as_json)
         if process.returncode:
@@ -59,21 +63,19 @@ def bench(
 
 
 def _benchmarks() -> dict[str, Path]:
-    """Return the scripts by name: in the package, or beside it in a checkout."""
-    here = Path(__file__).parents[1]
-    for folder in (here / "benchmarks", here.parents[1] / "benchmarks"):
-        scripts = sorted(folder.glob("bench_*.py"))
+    """Return the scripts by name: of the checkout that runs, or the current folder."""
+    for root in (Path(__file__).parents[3], Path.cwd()):
+        scripts = sorted(root.glob("benchmarks/bench_*.py"))
         if scripts:
             return {path.stem.removeprefix("bench_"): path for path in scripts}
-    raise FileNotFoundError(f"The benchmarks are neither in {here} nor beside it.")
+    raise FileNotFoundError(
+        "The benchmarks are not part of an installed package; run `krein bench` in the "
+        "folder of a checkout of its source."
+    )
 
 
 def _pass_on(lines: Iterable[str], file: Path | None, as_json: bool) -> None:
     """Keep and print the results of one script as they come."""
-    from rich.console import Console
-    from rich.table import Table
-
-    console = Console()
     for number, line in enumerate(lines):
         if file:
             with file.open("a", encoding="utf-8") as kept:
@@ -82,18 +84,10 @@ def _pass_on(lines: Iterable[str], file: Path | None, as_json: bool) -> None:
             click.echo(line, nl=False)
             continue
         row = json.loads(line)
-        # One table a result, all of the same widths, for they come one by one.
-        table = Table(box=None, collapse_padding=True, pad_edge=False)
-        table.show_header = number == 0
-        table.add_column(row["bench"], width=26)
-        table.add_column("library", width=18)
-        for title, width in (("n", 8), ("type", 7), ("seconds", 8), ("ratio", 7)):
-            table.add_column(title, width=width, justify="right")
+        if number == 0:
+            click.echo(LINE.format(row["bench"], *TITLES))
         cells = [row["work"], row["library"], row["n"], row["dtype"]]
-        cells += [_rounded(row["median_s"]), _rounded(row["ours_faster"])]
-        table.add_row(*("" if cell is None else str(cell) for cell in cells))
-        console.print(table)
-
-
-def _rounded(value: float | None) -> str | None:
-    return None if value is None else f"{value:.3g}"
+        cells += [
+            row[name] and f"{row[name]:.3g}" for name in ("median_s", "ours_faster")
+        ]
+        click.echo(LINE.format(*("" if cell is None else cell for cell in cells)))

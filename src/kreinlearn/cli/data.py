@@ -7,12 +7,12 @@ import click
 from kreinlearn.cli.options import AS_JSON, FOLDER
 
 
-@click.group(epilog="Example:  krein data check")
-def data() -> None:
+@click.group("data", epilog="Example:  krein data check")
+def data_command() -> None:
     """List, check and fetch the data sets of the paper."""
 
 
-@data.command("list", epilog="Example:  krein data list")
+@data_command.command("list", epilog="Example:  krein data list")
 @FOLDER
 @AS_JSON
 def list_data(data_home: str | None, as_json: bool) -> None:
@@ -31,7 +31,7 @@ def list_data(data_home: str | None, as_json: bool) -> None:
             click.echo(f"{name:<14} {rows:6d} x {entry.n_features:<4d} {place}")
 
 
-@data.command("check", epilog="Example:  krein data check --data ~/krein-data")
+@data_command.command("check", epilog="Example:  krein data check --data ~/krein-data")
 @FOLDER
 @AS_JSON
 def check_data(data_home: str | None, as_json: bool) -> None:
@@ -50,7 +50,7 @@ def check_data(data_home: str | None, as_json: bool) -> None:
         )
 
 
-@data.command("fetch", epilog="Example:  krein data fetch monks1 sonar")
+@data_command.command("fetch", epilog="Example:  krein data fetch monks1 sonar")
 @click.argument("names", nargs=-1, required=True, metavar="NAME...")
 @FOLDER
 def fetch_data(names: tuple[str, ...], data_home: str | None) -> None:

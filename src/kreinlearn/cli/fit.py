@@ -3,85 +3,75 @@
 import json
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from kreinlearn.cli.options import (
-    AS_JSON,
-    FORCE,
-    HEADER,
-    IMPUTE,
-    KERNEL,
-    NO_SCALE,
-    ONE_HOT,
-    PARAM,
-    TARGET,
-)
+from kreinlearn.cli import options
+from kreinlearn.cli.options import KernelParams, Notes
+from kreinlearn.cli.output import Facts, setting_text
 
 if TYPE_CHECKING:
+    from kreinlearn import KreinLogisticRegression, KreinLogisticRegressionCV
     from kreinlearn.files import Table
 
-FOLDS = 5
+    Model = KreinLogisticRegression | KreinLogisticRegressionCV
+
+CV_FOLDS = 5
 """Folds of the cross-validation by default."""
-LONG = 120.0
+ANNOUNCED = 120.0
 """Seconds from which a search is announced."""
 KREIN_NORM, BOTH_NORMS = (0.45, 1.9), (0.55, 2.3)
-"""Seconds of a setting with 1,000 samples on two cores, and the power of n by which
+"""Seconds of one setting with 1,000 samples on two cores, and the power of n by which
 they grow: the mean of all settings on EEG, which is among the harder data."""
 
 
-@click.command(epilog="Example:  krein fit train.csv --target label -o model.krein")
+@click.command("fit", epilog="Example:  krein fit train.csv -o model.krein")
 @click.argument("train", metavar="TRAIN")
 @click.option("-o", "--out", required=True, metavar="MODEL", help="File to write.")
-@TARGET
-@HEADER
-@KERNEL
-@PARAM
+@options.table_options
+@options.KERNEL_OPTION
+@options.PARAM
 @click.option(
     "--cv",
     type=click.IntRange(2),
-    help=f"Folds that choose kernel parameters, lam and norm; {FOLDS} by default.",
+    help=f"Folds that choose kernel parameters, lam and norm; {CV_FOLDS} by default.",
 )
+@click.option("--lam", type=float, help="Fix the regularization: no cross-validation.")
 @click.option(
-    "--lam", type=float, help="The regularization, fixed: no cross-validation then."
+    "--norm", type=click.Choice(["krein", "hilbert"]), help="Try only this norm."
 )
-@click.option(
-    "--norm", type=click.Choice(["krein", "hilbert"]), help="Only this norm, not both."
-)
-@NO_SCALE
-@IMPUTE
-@ONE_HOT
-@FORCE
-@AS_JSON
-def fit(
+@options.FORCE
+@options.AS_JSON
+def fit_command(
     train: str,
     out: str,
     target: str | None,
     header: bool | None,
     kernel: str | None,
-    params: dict[str, Any],
+    params: KernelParams,
     cv: int | None,
     lam: float | None,
     norm: str | None,
-    no_scale: bool,
-    impute: bool,
-    one_hot: bool,
     force: bool,
     as_json: bool,
+    **steps: bool,
 ) -> None:
-    """Learn from the samples in TRAIN, and save the model.
+    """Train on the samples in TRAIN, and save the model.
 
-    TRAIN is a table (csv, tsv, parquet), LIBSVM text (libsvm, svm, svmlight), or a
+    TRAIN is a table (csv, tsv, parquet), LIBSVM text (libsvm, svm, svmlight) or a
     Gram matrix (npz, npy); text may be compressed (.gz). By default three kernels are
-    tried, and averaged by what they predict of held-out samples.
+    tried, and averaged by how well they predict held-out samples.
     """
     import numpy as np
+    from sklearn.pipeline import make_pipeline
 
     from kreinlearn import files, persistence
     from kreinlearn._files import check_free
+    from kreinlearn.pipelines import prepare
 
     check_free(out, force)
     if params and not kernel:
@@ -89,52 +79,31 @@ def fit(
     if lam is not None and cv is not None:
         raise ValueError("--lam is tried alone, without folds: leave out --cv.")
     table = files.read(train, target=target, header=header)
-    if table.K is not None and (kernel or no_scale or impute or one_hot):
-        raise ValueError(
-            f"{train} holds a Gram matrix, which takes none of --kernel, --no-scale, "
-            "--impute and --one-hot."
-        )
     if table.K is not None:
+        options.check_gram_options(train)
         kernel = "precomputed"
-    model = _model(kernel, params, lam, norm, cv or FOLDS)
+    model = _model(kernel, params, lam, norm, cv or CV_FOLDS)
     if lam is None:
-        _check_folds(table, cv or FOLDS)
-    whole = model
-    if table.X is not None:
-        from sklearn.pipeline import make_pipeline
-
-        from kreinlearn.pipelines import prepare
-
-        steps = prepare(table.X, scale=not no_scale, impute=impute, one_hot=one_hot)
-        whole = make_pipeline(steps, model)
+        _check_folds(table, cv or CV_FOLDS)
+    is_gram = table.X is None
+    whole = model if is_gram else make_pipeline(prepare(table.X, **steps), model)
     start = time.perf_counter()
-    samples = table.K if table.X is None else table.X
-    if lam is not None:
-        whole.fit(samples, table.y)
-    else:
-        _announce(len(np.asarray(table.y)), model)
-        with _progress(model) as model.verbose:
-            try:
-                whole.fit(samples, table.y)
-            except MemoryError as error:
-                raise MemoryError(
-                    f"{error} Or take --norm krein, which needs no eigenvectors, or "
-                    "--lam, which fits once."
-                ) from None
-        model.verbose = 0
+    with _search_progress(model, len(np.asarray(table.y))):
+        whole.fit(table.K if is_gram else table.X, table.y)
     seconds = time.perf_counter() - start
-    persistence.save(whole, out, overwrite=force, notes=_notes(table, impute))
-    found = _findings(table, model, out, seconds)
+    persistence.save(whole, out, overwrite=force, notes=_notes(table, steps["impute"]))
+    found = _findings(table, model) | {"seconds": seconds, "model": str(out)}
+    found["bytes"] = Path(out).stat().st_size
     click.echo(json.dumps(found) if as_json else _summary(found))
 
 
 def _model(
     kernel: str | None,
-    params: dict[str, Any],
+    params: KernelParams,
     lam: float | None,
     norm: str | None,
     cv: int,
-) -> Any:
+) -> "Model":
     """Return the estimator that the options ask for."""
     from kreinlearn import KreinLogisticRegression, KreinLogisticRegressionCV
     from kreinlearn._validation import check_positive
@@ -144,43 +113,12 @@ def _model(
         return KreinLogisticRegression(
             kernel or "tl1", params or None, lam=lam, norm=norm or "krein"
         )
-    settings: dict[str, Any] = {"cv": cv, "kernel_params": params or None}
+    model = KreinLogisticRegressionCV(cv=cv, kernel_params=params or None)
     if kernel:
-        settings["kernel"] = kernel
+        model.set_params(kernel=kernel)
     if norm:
-        settings["norms"] = (norm,)
-    return KreinLogisticRegressionCV(**settings)
-
-
-def _announce(n: int, model: Any) -> None:
-    """Say what a long search will take, and what would be shorter."""
-    from kreinlearn.estimators.logistic_cv import kernel_settings, kernels_of
-    from kreinlearn.kernels import Similarities
-
-    kernels = kernels_of(model.kernel)
-    rows = Similarities([[0.0], [1.0]])
-    count = len(kernel_settings(kernels, rows, model.kernel_params))
-    first, power = BOTH_NORMS if "hilbert" in model.norms else KREIN_NORM
-    seconds = count * first * (n / 1000) ** power
-    if seconds < LONG:
-        return
-    shorter = [
-        "--kernel tl1 tries one kernel" if len(kernels) > 1 else "",
-        "--norm krein needs no eigenvectors" if "hilbert" in model.norms else "",
-        "--lam fits once",
-    ]
-    click.echo(
-        f"krein: cross-validation of {n:,} samples takes {8 * n * n / 2**30:.2g} GiB "
-        f"for a matrix and roughly {_rough(seconds)}; shorter: "
-        f"{', '.join(each for each in shorter if each)}.",
-        err=True,
-    )
-
-
-def _rough(seconds: float) -> str:
-    """Return a long time in words that promise no more than is known."""
-    minutes = seconds / 60
-    return f"{minutes:.0f} minutes" if minutes < 90 else f"{minutes / 60:.0f} hours"
+        model.set_params(norms=(norm,))
+    return model
 
 
 def _check_folds(table: "Table", cv: int) -> None:
@@ -200,112 +138,135 @@ def _check_folds(table: "Table", cv: int) -> None:
 
 
 @contextmanager
-def _progress(model: Any) -> Iterator[Callable[[dict[str, Any]], bool]]:
-    """Give a callback that shows how many settings of the kernel have been tried."""
+def _search_progress(model: "Model", n_samples: int) -> Iterator[None]:
+    """Announce a search, and show how many settings of the kernel have been tried."""
+    if not hasattr(model, "norms"):  # one setting, no search
+        yield
+        return
     from kreinlearn.runs.progress import counter
 
+    if announcement := search_announcement(n_samples, model):
+        click.echo(f"krein: {announcement}", err=True)
     seen: set[str] = set()
     with counter(sys.stderr, "fit") as show:
 
-        def tell(row: dict[str, Any]) -> bool:
+        def tell(row: Facts) -> bool:
             params = {k: v for k, v in row.items() if k not in ("norm", "lam", "score")}
-            name = _setting(params.pop("kernel"), params)
+            name = setting_text(params.pop("kernel"), params)
             if name not in seen:
                 seen.add(name)
                 text = f"{name} log-loss {-row['score']:.3f}"
                 show(len(seen), len(model.kernel_settings_), text)
             return False
 
-        yield tell
+        model.verbose = tell
+        try:
+            yield
+        except MemoryError as error:
+            raise MemoryError(
+                f"{error} Or take --norm krein, which needs no eigenvectors, or --lam, "
+                "which fits once."
+            ) from None
+    model.verbose = 0
 
 
-def _notes(table: "Table", impute: bool) -> dict[str, Any]:
+def search_announcement(n: int, model: "KreinLogisticRegressionCV") -> str | None:
+    """Return what a long search will take and what would be shorter, or None."""
+    from kreinlearn.estimators.logistic_cv import kernel_settings, kernels_of
+    from kreinlearn.kernels import Similarities
+
+    kernels = kernels_of(model.kernel)
+    rows = Similarities([[0.0], [1.0]])
+    count = len(kernel_settings(kernels, rows, model.kernel_params))
+    first, power = BOTH_NORMS if "hilbert" in model.norms else KREIN_NORM
+    seconds = count * first * (n / 1000) ** power
+    if seconds < ANNOUNCED:
+        return None
+    # Words that promise no more than is known.
+    minutes = seconds / 60
+    time_taken = (
+        f"{minutes:.0f} minutes" if minutes < 90 else f"{minutes / 60:.0f} hours"
+    )
+    shorter = ["--kernel tl1 tries one kernel"] if len(kernels) > 1 else []
+    if "hilbert" in model.norms:
+        shorter.append("--norm krein needs no eigenvectors")
+    return (
+        f"cross-validation of {n:,} samples takes {8 * n * n / 2**30:.2g} GiB for a "
+        f"matrix and roughly {time_taken}; shorter: "
+        f"{', '.join([*shorter, '--lam fits once'])}."
+    )
+
+
+def _notes(table: "Table", impute: bool) -> Notes:
     """Return what predict has to know of the training file."""
-    notes: dict[str, Any] = {"source": table.path, "target": table.target}
+    notes: Notes = {"source": table.path, "target": table.target}
     if table.X is not None:
         from kreinlearn.pipelines import text_columns
 
-        notes |= {
-            "header": table.header,
-            "columns": list(table.X.columns),
-            "target_place": table.target_place,
-            "text": text_columns(table.X),
-            "impute": impute,
-        }
+        notes["header"] = table.header
+        notes["columns"] = list(table.X.columns)
+        notes["target_place"] = table.target_place
+        notes["text"] = text_columns(table.X)
+        notes["impute"] = impute
     return notes
 
 
-def _findings(table: "Table", model: Any, out: str, seconds: float) -> dict[str, Any]:
+def _findings(table: "Table", model: "Model") -> Facts:
     """Return what the model is, as plain data."""
-    from pathlib import Path
-
     import numpy as np
 
     y = np.asarray(table.y)
     classes, counts = np.unique(y, return_counts=True)
-    searched = hasattr(model, "estimators_")
-    models = model.estimators_ if searched else [model]
-    worst = [each.status_ for each in models if each.status_ != "converged"]
-    found: dict[str, Any] = {
+    found: Facts = {
         "train": table.path,
         "target": table.target,
         "samples": len(y),
         "features": None if table.X is None else table.X.shape[1],
         "classes": classes.tolist(),
         "counts": counts.tolist(),
-        "kernel": model.kernel_ if searched else model.kernel,
-        "kernel_params": (model.kernel_params_ if searched else model.kernel_params)
-        or {},
-        "norm": model.norm_ if searched else model.norm,
-        "lam": float(model.lam_ if searched else model.lam),
-        "models": len(models),
-        "status": worst[0] if worst else "converged",
-        "residual": max(float(each.residual_) for each in models),
-        "regime": "unique"
-        if all(each.regime_ == "unique" for each in models)
-        else "nonconvex",
     }
-    if searched:
+    fitted = "_" if hasattr(model, "estimators_") else ""  # chosen, or given
+    for name in ("kernel", "kernel_params", "norm", "lam"):
+        found[name] = getattr(model, name + fitted)
+    found["kernel_params"] = found["kernel_params"] or {}
+    found["lam"] = float(found["lam"])
+    models = getattr(model, "estimators_", [model])
+    unsolved = [each.status_ for each in models if each.status_ != "converged"]
+    is_unique = all(each.regime_ == "unique" for each in models)
+    found |= {
+        "models": len(models),
+        "status": unsolved[0] if unsolved else "converged",
+        "residual": max(float(each.residual_) for each in models),
+        "regime": "unique" if is_unique else "nonconvex",
+    }
+    if fitted:
         held = model.held_out_proba_
         true = held[np.arange(len(y)), np.searchsorted(model.classes_, y)]
         true = np.maximum(true, np.finfo(float).tiny)  # which exp may have rounded to 0
         guessed = model.classes_[held.argmax(axis=1)]
-        found |= {
-            "folds": model.cv,
-            "held_out_accuracy": float((guessed == y).mean()),
-            "held_out_log_loss": float(-np.log(true).mean()),
-        }
-    return found | {
-        "seconds": seconds,
-        "model": str(out),
-        "bytes": Path(out).stat().st_size,
-    }
+        found["folds"] = model.cv
+        found["held_out_accuracy"] = float((guessed == y).mean())
+        found["held_out_log_loss"] = float(-np.log(true).mean())
+    return found
 
 
-def _summary(found: dict[str, Any]) -> str:
+def _summary(found: Facts) -> str:
     """Return the findings for people."""
     many = zip(found["classes"], found["counts"], strict=True)
     listed = ", ".join(f"{label} {count}" for label, count in many)
     if len(found["classes"]) > 10:
         listed = f"{min(found['counts'])} to {max(found['counts'])} samples each"
-    features = "a Gram matrix"
-    if found["features"] is not None:
-        features = f"{found['features']} features"
-    averaged = ""
-    if found["models"] > 1:
-        averaged = f"; averaged with {found['models'] - 1} more"
-    chosen = (
-        f"{_setting(found['kernel'], found['kernel_params'])}, norm {found['norm']}, "
-        f"lam {found['lam']:.3g}{averaged}"
-    )
+    n_features = found["features"]
+    features = "a Gram matrix" if n_features is None else f"{n_features} features"
+    more = found["models"] - 1
     held = "no cross-validation, since lam was given"
     if "folds" in found:
         held = (
             f"accuracy {found['held_out_accuracy']:.3f}, log-loss "
             f"{found['held_out_log_loss']:.3f} in {found['folds']}-fold "
             "cross-validation on this file\n"
-            "           (the settings were chosen on the same folds: on new samples "
-            "expect a little less)"
+            "           (the settings were chosen on the same folds: expect a little "
+            "less on new samples)"
         )
     point = "the only stationary point"
     if found["regime"] != "unique":
@@ -314,16 +275,12 @@ def _summary(found: dict[str, Any]) -> str:
         [
             f"Data       {found['samples']} samples, {features}, "
             f"{len(found['classes'])} classes in {found['target']!r}: {listed}",
-            f"Chosen     {chosen}",
+            f"Chosen     {setting_text(found['kernel'], found['kernel_params'])}, norm "
+            f"{found['norm']}, lam {found['lam']:.3g}"
+            f"{f'; averaged with {more} more' * (more > 0)}",
             f"Held out   {held}",
             f"Solved     {found['status']}, residual {found['residual']:.1e}: {point}",
             f"Saved      {found['model']}, {found['bytes']:,} bytes, after "
             f"{found['seconds']:.1f} s",
         ]
-    )
-
-
-def _setting(kernel: str, params: dict[str, Any]) -> str:
-    return " ".join(
-        [kernel, *(f"{name}={value:.4g}" for name, value in params.items())]
     )

@@ -9,14 +9,14 @@ import click
 from kreinlearn.cli.options import AS_JSON
 
 
-@click.command(epilog="Example:  krein info --json")
+@click.command("info", epilog="Example:  krein info --json")
 @AS_JSON
-def info(as_json: bool) -> None:
+def info_command(as_json: bool) -> None:
     """Print versions, threads and linear algebra libraries."""
     from threadpoolctl import threadpool_info
 
     packages = ("kreinlearn", "numpy", "scipy", "scikit-learn", "numba", "skops")
-    facts: dict[str, object] = {name: version(name) for name in packages}
+    facts: dict[str, str | int] = {name: version(name) for name in packages}
     import numba
     import numpy  # noqa: F401  (loads its BLAS, so that it is listed)
 

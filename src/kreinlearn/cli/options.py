@@ -1,78 +1,61 @@
 """Options that several commands share."""
 
-from typing import Any
+from collections.abc import Callable, Collection
+from typing import TypedDict, TypeVar
 
 import click
+from click.core import ParameterSource
 
 from kreinlearn.kernels import KERNELS
 
-
-def row_kernels() -> tuple[str, ...]:
-    """Return the names of the kernels between rows of a table.
-
-    Returns
-    -------
-    tuple of str
-        Those known now.
-    """
-    return tuple(each.name for each in KERNELS.values() if each.samples == "rows")
+KernelParams = dict[str, float]
+Command = TypeVar("Command", bound=Callable[..., None])
 
 
-class KernelName(click.Choice):
-    """A kernel between rows of a table, of those known when the command runs."""
+class Notes(TypedDict, total=False):
+    """What `krein fit` keeps of the training file, for `krein predict`."""
 
-    def convert(self, value: Any, param: Any, ctx: Any) -> str:
-        """Return the name, or fail."""
-        self.choices = row_kernels()
-        return str(super().convert(value, param, ctx))
+    source: str
+    target: str | None
+    header: bool
+    columns: list[str]
+    target_place: int | None
+    text: list[str]
+    impute: bool
 
 
-FOLDER = click.option(
-    "--data",
-    "data_home",
-    metavar="DIR",
-    help="Folder of the data; $KREINLEARN_DATA or a cache folder by default.",
-)
+def table_kernels() -> list[str]:
+    """Return the kernels between rows of a table that are registered now."""
+    return [name for name, kernel in KERNELS.items() if kernel.samples == "rows"]
 
-AS_JSON = click.option(
-    "--json", "as_json", is_flag=True, help="Print JSON, one object a line."
-)
-FORCE = click.option("--force", is_flag=True, help="Replace files that exist.")
-TARGET = click.option(
-    "--target",
-    metavar="COL",
-    help="Column of the labels, by name or position (from 1; -1 is the last); the last "
-    "by default. For npz an array, 'y' by default; for npy a file.",
-)
-HEADER = click.option(
-    "--header/--no-header",
-    default=None,
-    help="Whether the first line holds names; by default if no cell of it is a number.",
-)
-NO_SCALE = click.option(
-    "--no-scale", is_flag=True, help="Take features as they are, not scaled to [0, 1]."
-)
-IMPUTE = click.option(
-    "--impute",
-    is_flag=True,
-    help="Fill missing values: by the median, or the most frequent text.",
-)
-ONE_HOT = click.option(
-    "--one-hot", is_flag=True, help="Encode columns of text as zeros and ones."
-)
-KERNEL = click.option(
-    "--kernel",
-    type=KernelName(row_kernels()),
-    metavar="NAME",
-    help=f"The kernel: {', '.join(row_kernels())}.",
-)
+
+def _registered(
+    context: click.Context, option: click.Parameter, given: str | None
+) -> str | None:
+    """Return the name of a kernel, or raise: a choice made at the time of the call."""
+    choice = click.Choice(table_kernels())
+    return None if given is None else choice.convert(given, option, context)
+
+
+def _completed(
+    context: click.Context, option: click.Parameter, begun: str
+) -> list[str]:
+    return [name for name in table_kernels() if name.startswith(begun)]
+
+
+class _KernelOption(click.Option):
+    """An option whose help names the kernels at the time of the call."""
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        self.help = f"The kernel: {', '.join(table_kernels())}."
+        return super().get_help_record(ctx)
 
 
 def _parsed(
     context: click.Context, option: click.Parameter, given: tuple[str, ...]
-) -> dict[str, Any]:
+) -> KernelParams:
     """Return NAME=VALUE pairs as a dict."""
-    params: dict[str, Any] = {}
+    params: KernelParams = {}
     for pair in given:
         name, _, value = pair.partition("=")
         try:
@@ -84,11 +67,96 @@ def _parsed(
     return params
 
 
+FOLDER = click.option(
+    "--data",
+    "data_home",
+    metavar="DIR",
+    help="Folder of the data; $KREINLEARN_DATA or a cache folder by default.",
+)
+AS_JSON = click.option(
+    "--json", "as_json", is_flag=True, help="Print JSON, one object per line."
+)
+FORCE = click.option("--force", is_flag=True, help="Replace files that exist.")
+HEADER = click.option(
+    "--header/--no-header",
+    default=None,
+    help="Whether the first line holds names; by default it does if no cell of it is "
+    "a number.",
+)
+KERNEL_OPTION = click.option(
+    "--kernel",
+    cls=_KernelOption,
+    callback=_registered,
+    metavar="NAME",
+    shell_complete=_completed,
+    help="",
+)
 PARAM = click.option(
     "--param",
     "params",
     multiple=True,
     callback=_parsed,
     metavar="NAME=VALUE",
-    help="A parameter of the kernel, fixed; may be given several times.",
+    help="Fix a parameter of the kernel; may be given several times.",
 )
+_OF_TABLES = (
+    click.option(
+        "--target",
+        metavar="COL",
+        help="Column of the labels, by name or position (from 1; -1 is the last); the "
+        "last by default. For npz an array, 'y' by default; for npy a file.",
+    ),
+    HEADER,
+    click.option(
+        "--no-scale",
+        "scale",
+        is_flag=True,
+        callback=lambda context, option, given: not given,
+        help="Do not scale features to [0, 1] first.",
+    ),
+    click.option(
+        "--impute",
+        is_flag=True,
+        help="Fill missing values with the median or, for text, the most frequent one.",
+    ),
+    click.option(
+        "--one-hot", is_flag=True, help="Encode columns of text as zeros and ones."
+    ),
+)
+
+
+def table_options(command: Command) -> Command:
+    """Add the options that say how a table is read and prepared."""
+    for option in reversed(_OF_TABLES):
+        command = option(command)
+    return command
+
+
+def check_gram_options(path: str) -> None:
+    """Raise if the command was given an option that only a table takes."""
+    given = click.get_current_context().params
+    named = [given[name] for name in ("kernel", "params", "impute", "one_hot")]
+    if any(named) or not given["scale"]:
+        raise ValueError(
+            f"{path} holds a Gram matrix, which takes none of --kernel, --param, "
+            "--no-scale, --impute and --one-hot; leave them out."
+        )
+
+
+def repeated_options(names: Collection[str]) -> list[str]:
+    """Return those of the named options that were given, as words of a command."""
+    context = click.get_current_context()
+    words: list[str] = []
+    for option in context.command.params:
+        name, value = str(option.name), context.params[str(option.name)]
+        source = context.get_parameter_source(name)
+        if name not in names or source is not ParameterSource.COMMANDLINE:
+            continue
+        if isinstance(value, bool):
+            is_off = not value and option.secondary_opts
+            words.append((option.secondary_opts if is_off else option.opts)[0])
+            continue
+        pairs = [f"{n}={v}" for n, v in value.items()] if name == "params" else [value]
+        for each in pairs:
+            words += [option.opts[0], str(each)]
+    return words

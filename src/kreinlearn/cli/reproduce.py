@@ -10,17 +10,17 @@ import click
 from kreinlearn.cli.options import AS_JSON, FOLDER
 
 
-@click.command(epilog="Example:  krein reproduce table3 --runs 10 --out results")
+@click.command("reproduce", epilog="Example:  krein reproduce table3 --runs 10")
 @click.argument("name", metavar="{table1..table7, fig1..fig3, all}")
 @FOLDER
 @click.option("--runs", type=int, help="Repetitions; the experiment's own by default.")
-@click.option("--dataset", help="The only data set; for faces also `digits`.")
+@click.option("--dataset", help="Only this data set; for faces also `digits`.")
 @click.option("--out", default="results", show_default=True, help="Folder to write to.")
-@click.option("--jobs", type=int, help="Worker processes; one a processor by default.")
-@click.option("--limit", type=float, default=1800.0, help="Seconds a cell may take.")
-@click.option("--retry", is_flag=True, help="Run failed cells again.")
+@click.option("--jobs", type=int, help="Processes; one per processor by default.")
+@click.option("--limit", type=float, default=1800.0, help="Seconds per fit at most.")
+@click.option("--retry", is_flag=True, help="Run again what failed before.")
 @AS_JSON
-def reproduce(
+def reproduce_command(
     name: str,
     data_home: str | None,
     runs: int | None,
@@ -31,20 +31,21 @@ def reproduce(
     retry: bool,
     as_json: bool,
 ) -> None:
-    """Run a table or figure of the paper, and set ours beside the published numbers.
+    """Run a table or figure of the paper, and compare with the published numbers.
 
     Each result is written as it is found: the same command again continues where this
-    one stopped, or, if nothing is missing, only writes the pages again.
+    one stopped or, if nothing is missing, only writes the pages again.
     """
     if find_spec("kreinlearn.paper") is None:
         raise click.ClickException(
-            "The reproduction of the paper is not part of this build."
+            "The reproduction of the paper is not part of this build; install "
+            "kreinlearn as it comes."
         )
     from kreinlearn import paper
-    from kreinlearn.runs.progress import watcher
+    from kreinlearn.runs.progress import progress_bar
 
     for each in paper.EXPERIMENTS if name == "all" else [name]:
-        with watcher(sys.stderr, each) as progress:
+        with progress_bar(sys.stderr, each) as progress:
             records = paper.run_experiment(
                 each,
                 data_home=data_home,

@@ -17,7 +17,7 @@ from kreinlearn.comparison.fold import Job, outcome
 from kreinlearn.comparison.plan import Plan, weight
 from kreinlearn.comparison.summary import Compared, facts, rows_as_csv, summary_of
 from kreinlearn.runs.cells import Cell
-from kreinlearn.runs.records import Record, read
+from kreinlearn.runs.records import Record, read_records
 from kreinlearn.runs.runner import LIMIT, Progress, run
 
 RECORDS, CSV, PAGE = "compare.jsonl", "compare.csv", "report.html"
@@ -50,7 +50,7 @@ def run_comparison(
     force : bool
         Whether to begin anew, and replace what is in the folder.
     progress : callable, optional
-        Told after each cell; see `watcher`.
+        Told after each cell; see `progress_bar`.
 
     Returns
     -------
@@ -92,7 +92,7 @@ def run_comparison(
             progress=progress,
         )
     order = {cell.key: i for i, cell in enumerate(planned.cells)}
-    records = [record for record in read(path) if record["key"] in order]
+    records = [record for record in read_records(path) if record["key"] in order]
     records.sort(key=lambda record: order[record["key"]])
     found = _found(planned, records)
     replace(folder / CSV, rows_as_csv(found).encode())
@@ -110,7 +110,7 @@ def check_folder(planned: Plan, folder: Path, force: bool) -> None:
         for name in (CSV, PAGE):  # of something else: with records they are ours
             check_free(folder / name)
     mark = planned.cells[0].dataset
-    if any(record.get("data") != mark for record in read(path)):
+    if any(record.get("data") != mark for record in read_records(path)):
         raise FileExistsError(
             f"{path} holds results of other data, folds, seed, preparation or version; "
             "write to another folder (--out), or begin anew with force=True (--force)."

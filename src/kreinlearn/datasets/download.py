@@ -14,13 +14,16 @@ from contextlib import suppress
 from pathlib import Path, PurePosixPath
 
 from kreinlearn.datasets import tables
-from kreinlearn.datasets.entries import Dataset, Table
+from kreinlearn.datasets.entries import Dataset, Part
 from kreinlearn.datasets.local import ENVIRONMENT, folder, inspect_file
 from kreinlearn.datasets.originals import parse
 from kreinlearn.datasets.registry import info
 
 TIMEOUT = 60
 """Seconds without an answer after which a server counts as out of reach."""
+
+BROKEN = (zipfile.BadZipFile, zlib.error, KeyError, EOFError, OSError, ValueError)
+"""What unpacking a damaged file may raise."""
 
 COMPRESSION = 6
 """Level of the gzip command; level 9 saves four percent in five times the time."""
@@ -91,7 +94,7 @@ def fetch(
         with tempfile.TemporaryDirectory(prefix=".fetch-", dir=home) as scratch:
             # All parts are complete before the first one takes its name.
             source = _Source(entry, address, Path(scratch))
-            packed: dict[Table, bytes] = {}
+            packed: dict[Part, bytes] = {}
             for part in wanted:
                 table = entry.table(part)
                 if table not in packed:
@@ -133,17 +136,10 @@ class _Source:
         content = self._download(archive or file, "" if archive else md5)
         try:
             if archive:
-                content = _member(content, file)
+                content = _unzipped(content, file)
             elif file.endswith(".bz2"):
                 content = bz2.decompress(content)
-        except (
-            zipfile.BadZipFile,
-            zlib.error,
-            KeyError,
-            EOFError,
-            OSError,
-            ValueError,
-        ) as error:
+        except BROKEN as error:
             raise self.damaged(f"{archive or file} cannot be unpacked") from error
         return content.decode("utf-8", errors="replace")
 
@@ -172,7 +168,7 @@ class _Source:
         return self.contents[file]
 
 
-def _member(archive: bytes, file: str) -> bytes:
+def _unzipped(archive: bytes, file: str) -> bytes:
     """Return a file of a zip archive, in whichever of its folders it is."""
     with zipfile.ZipFile(io.BytesIO(archive)) as opened:
         for inside in opened.namelist():
@@ -181,7 +177,7 @@ def _member(archive: bytes, file: str) -> bytes:
     raise KeyError(file)
 
 
-def _convert(entry: Dataset, table: Table, source: _Source) -> bytes:
+def _convert(entry: Dataset, table: Part, source: _Source) -> bytes:
     """Return one table in the stored format."""
     texts = [source.text(file, table.md5) for file in table.original]
     try:

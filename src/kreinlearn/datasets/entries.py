@@ -6,13 +6,13 @@ from typing import Literal
 
 
 @dataclass(frozen=True)
-class Layout:
+class Format:
     """How a published file is written.
 
     Parameters
     ----------
     kind : {"delimited", "arff", "libsvm"}, default="delimited"
-        One sample a line in all three. A first line that holds no numbers, and the
+        One sample per line in all three. A first line that holds no numbers, and the
         head of an arff file, are skipped.
     delimiter : str or None, default=","
         What separates the fields; None is any white space. Not used by libsvm.
@@ -36,27 +36,27 @@ class Layout:
 
 
 @dataclass(frozen=True)
-class Table:
+class Part:
     """What one stored table must hold, and the published files it is made from.
 
     Parameters
     ----------
     n_samples, n_positive : int
         Number of rows, and how many of them have the label +1.
-    sha256 : str
-        Checksum of the *uncompressed* table, or an empty string if unknown. The
-        compressed bytes depend on the library that packed them.
     original : tuple of str
         Published file, followed by the file of its labels if they are separate.
     md5 : str, default=""
         Checksum of the published file, where its publisher gives one.
+    sha256 : str, default=""
+        Checksum of the *uncompressed* table, or an empty string if unknown. The
+        compressed bytes depend on the library that packed them.
     """
 
     n_samples: int
     n_positive: int
-    sha256: str
     original: tuple[str, ...]
     md5: str = ""
+    sha256: str = ""
 
 
 @dataclass(frozen=True)
@@ -71,9 +71,9 @@ class Dataset:
         Name at its public home.
     n_features : int
         Number of columns of the stored table.
-    parts : mapping from str to Table
+    parts : mapping from str to Part
         Either ``"all"`` alone, or ``"train"`` and ``"test"``.
-    layout : Layout
+    layout : Format
         How the published file is written.
     home : str
         Address of the public home.
@@ -90,15 +90,15 @@ class Dataset:
     name: str
     title: str
     n_features: int
-    parts: Mapping[str, Table]
-    layout: Layout
+    parts: Mapping[str, Part]
+    layout: Format
     home: str
     archive: str = ""
     note: str = ""
     paper_part: str = "all"
     stem: str = ""
 
-    def table(self, part: str | None) -> Table:
+    def table(self, part: str | None) -> Part:
         """Return what the table of a part must hold; None is the paper's part."""
         return self.parts[self.paper_part if part is None else part]
 

@@ -47,7 +47,7 @@ def folder(data_home: str | os.PathLike[str] | None = None) -> Path:
     return Path(cache).expanduser() / "kreinlearn"
 
 
-def describe(entry: Dataset, part: str | None = None) -> str:
+def description(entry: Dataset, part: str | None = None) -> str:
     """Return a short description of a data set for people.
 
     Parameters
@@ -165,7 +165,7 @@ def load(
         target=y,
         name=name,
         feature_names=tables.header(entry.n_features),
-        DESCR=describe(entry, part),
+        DESCR=description(entry, part),
     )
 
 
@@ -244,7 +244,7 @@ def check(data_home: str | os.PathLike[str] | None = None) -> list[CheckRecord]:
     Returns
     -------
     list of CheckRecord
-        One record (name, status, detail) a data set, in the order of the paper. The
+        One record (name, status, detail) per data set, in the order of the paper. The
         status is the first that is not ``"ok"`` among the files of the data set:
         ``"missing"``, ``"unreadable"``, ``"wrong counts"``, or ``"wrong checksum"``,
         which is a table of the right counts with other numbers in it.

@@ -7,20 +7,20 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from kreinlearn.datasets.entries import Layout
-from kreinlearn.datasets.tables import Samples
+from kreinlearn.datasets.entries import Format
+from kreinlearn.datasets.tables import Labeled
 
 
 def parse(
-    text: str, layout: Layout, n_features: int, labels: str | None = None
-) -> Samples:
+    text: str, layout: Format, n_features: int, labels: str | None = None
+) -> Labeled:
     r"""Return features and labels of a published file.
 
     Parameters
     ----------
     text : str
         Content of the file.
-    layout : Layout
+    layout : Format
         How it is written.
     n_features : int
         How many features a line must give.
@@ -41,7 +41,7 @@ def parse(
 
     Examples
     --------
-    >>> X, y = parse("5,3,g\n4,2,b\n", Layout(positive="g", negative="b"), 2)
+    >>> X, y = parse("5,3,g\n4,2,b\n", Format(positive="g", negative="b"), 2)
     >>> X.tolist(), y.tolist()
     ([[5.0, 3.0], [4.0, 2.0]], [1, -1])
     """
@@ -65,10 +65,10 @@ def parse(
     X = np.array(rows, dtype=np.float64)
     if not np.isfinite(X).all():
         raise ValueError("it has values that are not finite")
-    return X, np.array([_label(token, layout) for token in tokens], dtype=int)
+    return X, np.array([_sign(token, layout) for token in tokens], dtype=int)
 
 
-def _lines(text: str, layout: Layout) -> Iterator[tuple[int, str]]:
+def _lines(text: str, layout: Format) -> Iterator[tuple[int, str]]:
     """Yield the numbered lines that may hold a sample."""
     in_data = layout.kind != "arff"
     for number, raw in enumerate(text.splitlines(), start=1):
@@ -79,7 +79,7 @@ def _lines(text: str, layout: Layout) -> Iterator[tuple[int, str]]:
             yield number, line
 
 
-def _is_head(line: str, layout: Layout) -> bool:
+def _is_head(line: str, layout: Format) -> bool:
     """Tell whether a line names columns: most of its fields are no numbers."""
     if layout.kind != "delimited":
         return False
@@ -95,7 +95,7 @@ def _is_number(field: str) -> bool:
     return True
 
 
-def _dense(line: str, layout: Layout, n_features: int) -> tuple[list[float], str]:
+def _dense(line: str, layout: Format, n_features: int) -> tuple[list[float], str]:
     """Return features and label of a line of delimited fields."""
     fields = [field.strip() for field in line.split(layout.delimiter)]
     n_fields = n_features + len(layout.drop) + (layout.label is not None)
@@ -110,7 +110,7 @@ def _dense(line: str, layout: Layout, n_features: int) -> tuple[list[float], str
     return row, token
 
 
-def _sparse(line: str, layout: Layout, n_features: int) -> tuple[list[float], str]:
+def _sparse(line: str, layout: Format, n_features: int) -> tuple[list[float], str]:
     """Return features and label of a line ``label index:value ...``, from index 1."""
     token, *pairs = line.split()
     row = [0.0] * n_features
@@ -124,7 +124,7 @@ def _sparse(line: str, layout: Layout, n_features: int) -> tuple[list[float], st
     return row, token
 
 
-def _label(token: str, layout: Layout) -> int:
+def _sign(token: str, layout: Format) -> int:
     """Return +1 or -1; numbers may carry a sign or decimals."""
     plain = f"{float(token):g}" if _is_number(token) else token
     if plain not in (layout.positive, layout.negative):

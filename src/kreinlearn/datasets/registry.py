@@ -11,10 +11,11 @@ References
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from types import MappingProxyType
 
 from kreinlearn.datasets.checksums import SHA256
-from kreinlearn.datasets.entries import Dataset, Layout, Table
+from kreinlearn.datasets.entries import Dataset, Format, Part
 
 UCI = "https://archive.ics.uci.edu/static/public/"
 LIBSVM = "https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets/binary/"
@@ -70,14 +71,27 @@ def info(name: str, registry: Mapping[str, Dataset] | None = None) -> Dataset:
     return known[name]
 
 
-def _monks(problem: int, train: Table, test: Table) -> Dataset:
+def _with_checksums(entry: Dataset) -> Dataset:
+    parts = {
+        name: replace(part, sha256=SHA256[entry.file(name).removesuffix(".csv.gz")])
+        for name, part in entry.parts.items()
+    }
+    return replace(entry, parts=parts)
+
+
+def _monks(
+    problem: int, n_train: int, n_positive: int, n_test_positive: int
+) -> Dataset:
+    file = f"monks-{problem}"
+    train = Part(n_train, n_positive, (f"{file}.train",))
+    test = Part(432, n_test_positive, (f"{file}.test",))
     noise = " (up to noise in their labels)" if problem == 3 else ""
     return Dataset(
         f"monks{problem}",
         f"MONK's problem {problem}",
         6,
         {"train": train, "test": test},
-        Layout(delimiter=None, label=0, drop=(7,)),
+        Format(delimiter=None, label=0, drop=(7,)),
         UCI,
         "70/monk+s+problems.zip",
         "The paper uses the training file. The official test file is the whole "
@@ -87,8 +101,8 @@ def _monks(problem: int, train: Table, test: Table) -> Dataset:
     )
 
 
-_COMMA, _SPACE = Layout(), Layout(delimiter=None)
-_LIBSVM = Layout(kind="libsvm", negative="-1")
+_COMMA, _SPACE = Format(), Format(delimiter=None)
+_LIBSVM = Format(kind="libsvm", negative="-1")
 _UNMATCHED = (
     "The published eigenvalues of its TL1 kernel do not all match the data "
     "(features scaled to [0, 1], tau = 0.7 m, half of the rows): "
@@ -99,7 +113,7 @@ _ENTRIES = (
         "australian",
         "Statlog (Australian Credit Approval)",
         14,
-        {"all": Table(690, 307, SHA256["australian"], ("australian.dat",))},
+        {"all": Part(690, 307, ("australian.dat",))},
         _SPACE,
         UCI,
         "143/statlog+australian+credit+approval.zip",
@@ -111,12 +125,8 @@ _ENTRIES = (
         "breast-cancer",
         "Breast Cancer Wisconsin (Original)",
         10,
-        {
-            "all": Table(
-                699, 241, SHA256["breast-cancer"], ("breast-cancer-wisconsin.data",)
-            )
-        },
-        Layout(positive="4", negative="2", missing="?"),
+        {"all": Part(699, 241, ("breast-cancer-wisconsin.data",))},
+        Format(positive="4", negative="2", missing="?"),
         UCI,
         "15/breast+cancer+wisconsin+original.zip",
         "x0 is the sample identifier, not a measurement; it is kept because the "
@@ -127,8 +137,8 @@ _ENTRIES = (
         "parkinsons",
         "Parkinsons",
         22,
-        {"all": Table(195, 147, SHA256["parkinsons"], ("parkinsons.data",))},
-        Layout(label=17, drop=(0,)),
+        {"all": Part(195, 147, ("parkinsons.data",))},
+        Format(label=17, drop=(0,)),
         UCI,
         "174/parkinsons.zip",
         "The paper prints m = 23, which counts a column that is no feature; its "
@@ -138,7 +148,7 @@ _ENTRIES = (
         "climate",
         "Climate Model Simulation Crashes",
         20,
-        {"all": Table(540, 494, SHA256["climate"], ("pop_failures.dat",))},
+        {"all": Part(540, 494, ("pop_failures.dat",))},
         _SPACE,
         UCI,
         "252/climate+model+simulation+crashes.zip",
@@ -149,8 +159,8 @@ _ENTRIES = (
         "diabetic",
         "Diabetic Retinopathy Debrecen",
         19,
-        {"all": Table(1151, 611, SHA256["diabetic"], ("messidor_features.arff",))},
-        Layout(kind="arff"),
+        {"all": Part(1151, 611, ("messidor_features.arff",))},
+        Format(kind="arff"),
         UCI,
         "329/diabetic+retinopathy+debrecen.zip",
         "The published smallest eigenvalue of the TL1 kernel, -0.003, is not "
@@ -160,8 +170,8 @@ _ENTRIES = (
         "fertility",
         "Fertility",
         9,
-        {"all": Table(100, 12, SHA256["fertility"], ("fertility_Diagnosis.txt",))},
-        Layout(positive="O", negative="N"),
+        {"all": Part(100, 12, ("fertility_Diagnosis.txt",))},
+        Format(positive="O", negative="N"),
         UCI,
         "244/fertility.zip",
         "The attributes were scaled by the donors.",
@@ -170,8 +180,8 @@ _ENTRIES = (
         "sonar",
         "Connectionist Bench (Sonar, Mines vs. Rocks)",
         60,
-        {"all": Table(208, 111, SHA256["sonar"], ("sonar.all-data",))},
-        Layout(positive="M", negative="R"),
+        {"all": Part(208, 111, ("sonar.all-data",))},
+        Format(positive="M", negative="R"),
         UCI,
         "151/connectionist+bench+sonar+mines+vs+rocks.zip",
     ),
@@ -180,10 +190,10 @@ _ENTRIES = (
         "SPECT Heart",
         22,
         {
-            "train": Table(80, 40, SHA256["SPECT.train"], ("SPECT.train",)),
-            "test": Table(187, 172, SHA256["SPECT.test"], ("SPECT.test",)),
+            "train": Part(80, 40, ("SPECT.train",)),
+            "test": Part(187, 172, ("SPECT.test",)),
         },
-        Layout(label=0),
+        Format(label=0),
         UCI,
         "95/spect+heart.zip",
         "The paper uses the training file and prints m = 21 where the file has 22 "
@@ -194,8 +204,8 @@ _ENTRIES = (
         "haberman",
         "Haberman's Survival",
         3,
-        {"all": Table(306, 81, SHA256["haberman"], ("haberman.data",))},
-        Layout(positive="2", negative="1"),
+        {"all": Part(306, 81, ("haberman.data",))},
+        Format(positive="2", negative="1"),
         UCI,
         "43/haberman+s+survival.zip",
     ),
@@ -203,8 +213,8 @@ _ENTRIES = (
         "heart",
         "Statlog (Heart)",
         13,
-        {"all": Table(270, 120, SHA256["heart"], ("heart.dat",))},
-        Layout(delimiter=None, positive="2", negative="1"),
+        {"all": Part(270, 120, ("heart.dat",))},
+        Format(delimiter=None, positive="2", negative="1"),
         UCI,
         "145/statlog+heart.zip",
         "Nominal attributes are integer codes.",
@@ -213,35 +223,23 @@ _ENTRIES = (
         "ionosphere",
         "Ionosphere",
         33,
-        {"all": Table(351, 225, SHA256["ionosphere"], ("ionosphere.data",))},
-        Layout(drop=(1,), positive="g", negative="b"),
+        {"all": Part(351, 225, ("ionosphere.data",))},
+        Format(drop=(1,), positive="g", negative="b"),
         UCI,
         "52/ionosphere.zip",
         "The second of the 34 published attributes is constant and left out, as in "
         "the paper, which counts m = 33.",
     ),
-    _monks(
-        1,
-        Table(124, 62, SHA256["monks1.train"], ("monks-1.train",)),
-        Table(432, 216, SHA256["monks1.test"], ("monks-1.test",)),
-    ),
-    _monks(
-        2,
-        Table(169, 64, SHA256["monks2.train"], ("monks-2.train",)),
-        Table(432, 142, SHA256["monks2.test"], ("monks-2.test",)),
-    ),
-    _monks(
-        3,
-        Table(122, 60, SHA256["monks3.train"], ("monks-3.train",)),
-        Table(432, 228, SHA256["monks3.test"], ("monks-3.test",)),
-    ),
+    _monks(1, 124, 62, 216),
+    _monks(2, 169, 64, 142),
+    _monks(3, 122, 60, 228),
     Dataset(
         "splice",
         "splice (LIBSVM)",
         60,
         {
-            "train": Table(1000, 517, SHA256["splice.train"], ("splice",)),
-            "test": Table(2175, 1131, SHA256["splice.test"], ("splice.t",)),
+            "train": Part(1000, 517, ("splice",)),
+            "test": Part(2175, 1131, ("splice.t",)),
         },
         _LIBSVM,
         LIBSVM,
@@ -255,7 +253,7 @@ _ENTRIES = (
         "transfusion",
         "Blood Transfusion Service Center",
         4,
-        {"all": Table(748, 178, SHA256["transfusion"], ("transfusion.data",))},
+        {"all": Part(748, 178, ("transfusion.data",))},
         _COMMA,
         UCI,
         "176/blood+transfusion+service+center.zip",
@@ -264,8 +262,8 @@ _ENTRIES = (
         "EEG",
         "EEG Eye State",
         14,
-        {"all": Table(14980, 6723, SHA256["EEG"], ("EEG Eye State.arff",))},
-        Layout(kind="arff"),
+        {"all": Part(14980, 6723, ("EEG Eye State.arff",))},
+        Format(kind="arff"),
         UCI,
         "264/eeg+eye+state.zip",
         "A few recording outliers, some over a hundred times the usual values, are "
@@ -278,7 +276,7 @@ _ENTRIES = (
         "ijcnn1-tr",
         "ijcnn1 (LIBSVM), file ijcnn1.tr",
         22,
-        {"all": Table(35000, 3415, SHA256["ijcnn1-tr"], ("ijcnn1.tr.bz2",))},
+        {"all": Part(35000, 3415, ("ijcnn1.tr.bz2",))},
         _LIBSVM,
         LIBSVM,
         "",
@@ -291,22 +289,14 @@ _ENTRIES = (
         "svmguide1 (LIBSVM)",
         4,
         {
-            "train": Table(
-                3089,
-                2000,
-                SHA256["guide1.train"],
-                ("svmguide1",),
-                "894768696209cc3a81c2dcd5589ac67a",
+            "train": Part(
+                3089, 2000, ("svmguide1",), "894768696209cc3a81c2dcd5589ac67a"
             ),
-            "test": Table(
-                4000,
-                2000,
-                SHA256["guide1.test"],
-                ("svmguide1.t",),
-                "1e1942c9361598fee3ed1d540e4f627a",
+            "test": Part(
+                4000, 2000, ("svmguide1.t",), "1e1942c9361598fee3ed1d540e4f627a"
             ),
         },
-        Layout(kind="libsvm"),
+        Format(kind="libsvm"),
         LIBSVM,
         "",
         "The paper uses the test file, svmguide1.t. The published smallest "
@@ -320,20 +310,10 @@ _ENTRIES = (
         "Madelon",
         500,
         {
-            "train": Table(
-                2000,
-                1000,
-                SHA256["madelon.train"],
-                ("madelon_train.data", "madelon_train.labels"),
-            ),
-            "test": Table(
-                600,
-                300,
-                SHA256["madelon.test"],
-                ("madelon_valid.data", "madelon_valid.labels"),
-            ),
+            "train": Part(2000, 1000, ("madelon_train.data", "madelon_train.labels")),
+            "test": Part(600, 300, ("madelon_valid.data", "madelon_valid.labels")),
         },
-        Layout(delimiter=None, label=None, negative="-1"),
+        Format(delimiter=None, label=None, negative="-1"),
         UCI,
         "171/madelon.zip",
         "The paper uses the training file; the test part is the published validation "
@@ -346,6 +326,6 @@ _ENTRIES = (
 )
 
 REGISTRY: Mapping[str, Dataset] = MappingProxyType(
-    {entry.name: entry for entry in _ENTRIES}
+    {entry.name: _with_checksums(entry) for entry in _ENTRIES}
 )
 """Name to entry, in the order of the paper; frozen."""

@@ -7,14 +7,14 @@ import gzip
 import hashlib
 import zlib
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from kreinlearn.datasets.entries import Table
+from kreinlearn._typing import Array
+from kreinlearn.datasets.entries import Part
 
-Samples = tuple[NDArray[np.float64], NDArray[np.int_]]
+Labeled = tuple[NDArray[np.float64], NDArray[np.int_]]
 """Features and labels."""
 
 
@@ -23,11 +23,11 @@ def header(n_features: int) -> list[str]:
     return [f"x{column}" for column in range(n_features)]
 
 
-def _number(value: float) -> str:
+def _digits(value: float) -> str:
     return str(int(value)) if value.is_integer() else repr(value)
 
 
-def to_text(X: NDArray[Any], y: NDArray[Any]) -> bytes:
+def to_text(X: Array, y: Array) -> bytes:
     """Return the table as text, with the shortest digits that give the same number.
 
     Parameters
@@ -44,11 +44,11 @@ def to_text(X: NDArray[Any], y: NDArray[Any]) -> bytes:
     """
     lines = [",".join([*header(X.shape[1]), "y"])]
     for row, label in zip(X.tolist(), y.tolist(), strict=True):
-        lines.append(",".join([*map(_number, row), str(label)]))
+        lines.append(",".join([*map(_digits, row), str(label)]))
     return ("\n".join(lines) + "\n").encode("ascii")
 
 
-def from_text(text: bytes) -> Samples:
+def from_text(text: bytes) -> Labeled:
     """Return features and labels of a table.
 
     Parameters
@@ -116,7 +116,7 @@ def digest(text: bytes) -> str:
     return hashlib.sha256(text).hexdigest()
 
 
-def mismatch(X: NDArray[Any], y: NDArray[Any], table: Table, n_features: int) -> str:
+def mismatch(X: Array, y: Array, table: Part, n_features: int) -> str:
     """Return how a table differs from what the registry expects.
 
     Parameters
@@ -125,7 +125,7 @@ def mismatch(X: NDArray[Any], y: NDArray[Any], table: Table, n_features: int) ->
         Features.
     y : ndarray of shape (n_samples,)
         Labels.
-    table : Table
+    table : Part
         Expected counts of rows and classes.
     n_features : int
         Expected number of features.

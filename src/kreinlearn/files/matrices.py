@@ -13,10 +13,11 @@ import numpy as np
 from kreinlearn._memory import check_fits
 from kreinlearn._typing import Array
 from kreinlearn._validation import check_matrix
-from kreinlearn.files.table import Table, as_labels
+from kreinlearn.files.table import Table
 from kreinlearn.files.text import lines_of
+from kreinlearn.files.values import as_labels
 
-MATRICES = ("K", "S")
+GRAM_NAMES = ("K", "S")
 """Names under which the matrix of an npz file is looked for."""
 LABELS = "y"
 """Name of the labels in an npz file."""
@@ -71,25 +72,20 @@ def read_gram(path: Path, *, target: str | None, labels: bool, square: bool) -> 
 def _from_npz(
     path: Path, target: str | None, labels: bool, square: bool
 ) -> tuple[Array, Array | None]:
+    """Return the matrix and, if they are there, the labels of an npz file."""
+    name, ending = target or LABELS, ".npy"
     with open(path, "rb") as file:
         with _damaged(path):
             archive = zipfile.ZipFile(file)
-            members = {
-                name.removesuffix(".npy"): name
-                for name in archive.namelist()
-                if name.endswith(".npy")
+            members = [each for each in archive.namelist() if each.endswith(ending)]
+            streams = {
+                each.removesuffix(ending): archive.open(each) for each in members
             }
-            shapes = {
-                name: _header(archive.open(member))[0]
-                for name, member in members.items()
-            }
-        chosen = _chosen(path, shapes)
-        stream = _member(path, archive, members[chosen])
-        K = _matrix(path, repr(chosen), stream, square)
-        name = target or LABELS
-        if name in shapes:
-            stream = _member(path, archive, members[name])
-            return K, _array(path, repr(name), stream)
+            shapes = {each: _header(stream)[0] for each, stream in streams.items()}
+        chosen = _gram_name(path, shapes)
+        K = _matrix(path, repr(chosen), streams[chosen], square)
+        if name in streams:
+            return K, _array(path, repr(name), streams[name])
     if labels or target is not None:
         raise ValueError(
             f"{path} has no labels named {name!r}; it holds {_listed(shapes)}. Name "
@@ -98,9 +94,9 @@ def _from_npz(
     return K, None
 
 
-def _chosen(path: Path, shapes: dict[str, tuple[int, ...]]) -> str:
+def _gram_name(path: Path, shapes: dict[str, tuple[int, ...]]) -> str:
     """Return the name of the matrix among the arrays of a file."""
-    named = [name for name in MATRICES if name in shapes]
+    named = [name for name in GRAM_NAMES if name in shapes]
     # One column alone is labels, written as a column.
     wide = [n for n, shape in shapes.items() if len(shape) == 2 and shape[1] > 1]
     chosen = named[:1] or wide
@@ -114,11 +110,6 @@ def _chosen(path: Path, shapes: dict[str, tuple[int, ...]]) -> str:
 
 def _listed(shapes: dict[str, tuple[int, ...]]) -> str:
     return ", ".join(f"{name!r} {shape}" for name, shape in shapes.items())
-
-
-def _member(path: Path, archive: zipfile.ZipFile, name: str) -> IO[bytes]:
-    with _damaged(path):
-        return archive.open(name)
 
 
 @contextmanager
@@ -141,17 +132,17 @@ def _damaged(path: Path) -> Iterator[None]:
 
 def _header(stream: IO[bytes]) -> tuple[tuple[int, ...], np.dtype[Any]]:
     """Return shape and type of the array that a stream begins with."""
-    version = np.lib.format.read_magic(stream)
-    if version == (1, 0):
-        shape, _, dtype = np.lib.format.read_array_header_1_0(stream)
-    else:
-        shape, _, dtype = np.lib.format.read_array_header_2_0(stream)
+    form = np.lib.format
+    is_first = form.read_magic(stream) == (1, 0)
+    read = form.read_array_header_1_0 if is_first else form.read_array_header_2_0
+    shape, _, dtype = read(stream)
     return shape, dtype
 
 
 def _array(path: Path, name: str, stream: IO[bytes]) -> Array:
     """Return an array whose size is known before it is read."""
     with _damaged(path):
+        stream.seek(0)
         shape, dtype = _header(stream)
     if dtype.hasobject:
         raise ValueError(
@@ -166,11 +157,9 @@ def _array(path: Path, name: str, stream: IO[bytes]) -> Array:
 
 
 def _matrix(path: Path, name: str, stream: IO[bytes], square: bool) -> Array:
-    K = _array(path, name, stream)
+    K, what = _array(path, name, stream), f"{path}: {name}"
     # Rows are counted from one in files.
-    return check_matrix(K, f"{path}: {name}", symmetric="any", square=square, first=1)[
-        0
-    ]
+    return check_matrix(K, what, symmetric="any", square=square, first=1)[0]
 
 
 def _other_labels(path: Path) -> Array:

@@ -1,13 +1,17 @@
 """Parquet tables; they need pyarrow."""
 
-from collections.abc import Collection
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from kreinlearn._memory import check_fits
-from kreinlearn.files.table import Table, build
+from kreinlearn._typing import Array
+from kreinlearn.files.table import Cells
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from pyarrow.parquet import ParquetFile
 
 
 def parquet_names(path: Path) -> list[str]:
@@ -23,50 +27,38 @@ def parquet_names(path: Path) -> list[str]:
     list of str
         In their order; without the index of a DataFrame.
     """
-    return [name for name in _opened(path).schema_arrow.names if not _is_index(name)]
+    return [
+        name for name in _open_parquet(path).schema_arrow.names if not _is_index(name)
+    ]
 
 
-def read_parquet(
-    path: Path, *, target: str | None, labels: bool, text: Collection[str]
-) -> Table:
-    """Return the samples in a parquet table.
+def read_parquet(path: Path) -> Cells:
+    """Return the columns of numbers and text of a parquet table.
 
     Parameters
     ----------
     path : Path
         The file.
-    target, labels, text
-        As in `kreinlearn.files.read`.
 
     Returns
     -------
-    Table
-        Its columns of numbers and text.
+    Cells
+        Its columns, without the index of a DataFrame.
     """
-    file = _opened(path)
+    file = _open_parquet(path)
     facts = file.metadata
     check_fits(facts.num_rows, facts.num_columns, float, f"The table in {path}")
     try:
         frame = file.read().to_pandas(ignore_metadata=True)
     except (OSError, ValueError) as error:
-        raise _damaged(path, error) from None
+        raise _bad_parquet(path, error) from None
     names = [name for name in frame.columns if not _is_index(name)]
-    columns = [_cells(path, name, frame[name]) for name in names]
-    words = {n for n, c in zip(names, columns, strict=True) if isinstance(c, list)}
-    return build(
-        str(path),
-        names,
-        columns,
-        range(1, len(frame) + 1),
-        target=target,
-        header=True,
-        labels=labels,
-        text=words | set(text),
-        unit="row",
-    )
+    columns = [_column(path, name, frame[name]) for name in names]
+    rows = range(1, len(frame) + 1)
+    return Cells(str(path), names, columns, rows, header=True, unit="row")
 
 
-def _opened(path: Path) -> Any:
+def _open_parquet(path: Path) -> "ParquetFile":
     try:
         from pyarrow.parquet import ParquetFile
     except ImportError:
@@ -77,10 +69,10 @@ def _opened(path: Path) -> Any:
     try:
         return ParquetFile(path)
     except (OSError, ValueError) as error:
-        raise _damaged(path, error) from None
+        raise _bad_parquet(path, error) from None
 
 
-def _damaged(path: Path, error: Exception) -> ValueError:
+def _bad_parquet(path: Path, error: Exception) -> ValueError:
     reason = str(error).split("\n")[0].rstrip(".")
     return ValueError(f"{path} is damaged or not a parquet table: {reason}.")
 
@@ -89,8 +81,8 @@ def _is_index(name: str) -> bool:
     return name.startswith("__index_level_")
 
 
-def _cells(path: Path, name: str, column: Any) -> Any:
-    """Return a column as an array of numbers or a list of text."""
+def _column(path: Path, name: str, column: "pd.Series") -> Array:
+    """Return a column as an array of numbers, or of objects if it holds text."""
     values = column.to_numpy()
     if values.dtype.kind in "fiub":
         return values
@@ -98,7 +90,7 @@ def _cells(path: Path, name: str, column: Any) -> Any:
     kinds = {type(cell).__name__ for cell in cells if not isinstance(cell, str)}
     if kinds <= {"bool"}:
         if not kinds:
-            return cells
+            return np.array(cells, dtype=object)
         return np.array([np.nan if cell == "" else cell for cell in cells], dtype=float)
     raise ValueError(
         f"{path}: column {name!r} must hold numbers or text, got {min(kinds)}."

@@ -7,8 +7,8 @@ from pathlib import Path
 from kreinlearn.files.matrices import read_gram
 from kreinlearn.files.parquet import parquet_names, read_parquet
 from kreinlearn.files.svmlight import read_svmlight
-from kreinlearn.files.table import Table, build
-from kreinlearn.files.text import cells_of, names_of
+from kreinlearn.files.table import Cells, Table, build
+from kreinlearn.files.text import names_of, read_text
 
 SPARSE = (".libsvm", ".svm", ".svmlight")
 GRAMS = (".npz", ".npy")
@@ -57,29 +57,45 @@ def read(
     ValueError, OSError, MemoryError
         One sentence with the file, the line and the column that are bad.
     """
-    place, kind = _checked(path)
+    place, kind = _located(path)
     if kind in GRAMS:
         return read_gram(place, target=target, labels=labels, square=square)
+    if kind in SPARSE and target is not None:
+        raise ValueError(
+            f"{path} is LIBSVM text, whose labels come first in each line; leave out "
+            f"the target, got {target!r}."
+        )
+    cells = read_cells(path, header, names)
+    return build(cells, target=target or cells.labels, labels=labels, text=text)
+
+
+def read_cells(
+    path: str | os.PathLike[str],
+    header: bool | None = None,
+    indices: Sequence[str] = (),
+) -> Cells:
+    """Return the cells of a table or of LIBSVM text, before they are interpreted.
+
+    Parameters
+    ----------
+    path : path-like
+        The file, which is opened once; not that of a Gram matrix.
+    header : bool, optional
+        As in `read`.
+    indices : sequence of str
+        As ``names`` in `read`.
+
+    Returns
+    -------
+    Cells
+        Names and columns.
+    """
+    place, kind = _located(path)
     if kind in SPARSE:
-        if target is not None:
-            raise ValueError(
-                f"{path} is LIBSVM text, whose labels come first in each line; leave "
-                f"out the target, got {target!r}."
-            )
-        return read_svmlight(place, labels=labels, names=names)
+        return read_svmlight(place, indices)
     if kind == ".parquet":
-        return read_parquet(place, target=target, labels=labels, text=text)
-    found, columns, lines, has_header = cells_of(place, kind == ".tsv", header)
-    return build(
-        str(path),
-        found,
-        columns,
-        lines,
-        target=target,
-        header=has_header,
-        labels=labels,
-        text=text,
-    )
+        return read_parquet(place)
+    return read_text(place, kind == ".tsv", header)
 
 
 def column_names(
@@ -103,7 +119,7 @@ def column_names(
 
         None instead of both for LIBSVM text and Gram matrices.
     """
-    place, kind = _checked(path)
+    place, kind = _located(path)
     if kind in GRAMS or kind in SPARSE:
         return None
     if kind == ".parquet":
@@ -111,7 +127,7 @@ def column_names(
     return names_of(place, kind == ".tsv", header)
 
 
-def _checked(path: str | os.PathLike[str]) -> tuple[Path, str]:
+def _located(path: str | os.PathLike[str]) -> tuple[Path, str]:
     """Return the path of a file that exists and its ending, without .gz."""
     place = Path(path)
     if place.is_dir():

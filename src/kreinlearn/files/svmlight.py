@@ -1,43 +1,43 @@
-"""LIBSVM text: a label and pairs of index and value a line."""
+"""LIBSVM text: one sample per line, a label and pairs of index and value."""
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 
 from kreinlearn._memory import check_fits
-from kreinlearn.files.table import Table, build, number
+from kreinlearn.files.table import Cells
 from kreinlearn.files.text import lines_of
+from kreinlearn.files.values import number
+
+LABEL = "label"
+"""Name of the column of labels, which has none in the file."""
 
 
-def read_svmlight(
-    path: Path, *, labels: bool = True, names: Sequence[str] = ()
-) -> Table:
+def read_svmlight(path: Path, indices: Sequence[str] = ()) -> Cells:
     """Return the samples in LIBSVM text.
 
     Parameters
     ----------
     path : Path
         The file.
-    labels : bool
-        Whether the labels must be good to learn from.
-    names : sequence of str
-        Indices that there are, at least, though lines leave them out.
+    indices : sequence of str
+        Features that there are, at least, though no line has them.
 
     Returns
     -------
-    Table
-        Features by index, from 0 if the file has an index 0, from 1 otherwise; those
-        that a line leaves out are zero.
+    Cells
+        Features by index, from 0 if the file has an index 0, from 1 otherwise, and
+        the labels last; features that a line leaves out are zero.
 
     Notes
     -----
     scikit-learn reads such files too, but does not say which line is bad.
     """
-    first_words: list[str] = []
+    labels: list[str] = []
     lines: list[int] = []
-    rows, indices, values = array("q"), array("q"), array("d")
+    rows, places, values = array("q"), array("q"), array("d")
     for line, content in enumerate(lines_of(path), 1):
         words = content.partition("#")[0].split()
         if not words:
@@ -46,47 +46,43 @@ def read_svmlight(
             raise ValueError(
                 f"{path}, line {line}: one label was expected first, got {words[0]!r}."
             )
-        first_words.append(words[0])
+        labels.append(words[0])
         lines.append(line)
-        last = -1
-        for word in words[1:]:
-            if word.startswith("qid:"):
-                continue
-            index, _, cell = word.partition(":")
-            value = number(cell)
-            is_index = index.isascii() and index.isdigit() and len(index) < 19
-            if not is_index or value is None:
-                raise ValueError(
-                    f"{path}, line {line}: an index and a number such as 3:0.5 were "
-                    f"expected, got {word!r}."
-                )
-            if int(index) <= last:
-                raise ValueError(
-                    f"{path}, line {line}: the indices must increase, got {index} "
-                    f"after {last}."
-                )
-            last = int(index)
+        for place, value in _pairs(f"{path}, line {line}", words[1:]):
             rows.append(len(lines) - 1)
-            indices.append(last)
+            places.append(place)
             values.append(value)
     if not lines:
         raise ValueError(f"{path} is empty; LIBSVM text was expected.")
-    if not values and not names:
+    if not values and not indices:
         raise ValueError(f"{path} holds labels but no features such as 1:0.5.")
-    first, largest = min(indices, default=1), max(indices, default=1)
-    first = min(first, 1)
-    if names:
-        first, largest = min(first, int(names[0])), max(largest, int(names[-1]))
-    width = largest + 1 - first
-    check_fits(len(lines), width, float, f"The table in {path}")
-    X = np.zeros((len(lines), width))  # those that a line leaves out are zero
-    X[np.array(rows), np.array(indices) - first] = values
-    return build(
-        str(path),
-        [*(str(index) for index in range(first, largest + 1)), "label"],
-        [*X.T, first_words],
-        lines,
-        target="label",
-        header=False,
-        labels=labels,
-    )
+    known = [int(index) for index in (*indices[:1], *indices[-1:])]
+    first = min(1, min(places, default=1), *known)
+    last = max(max(places, default=1), *known, 1)
+    check_fits(len(lines), last + 1 - first, float, f"The table in {path}")
+    X = np.zeros((len(lines), last + 1 - first))
+    X[np.array(rows), np.array(places) - first] = values
+    names = [*(str(index) for index in range(first, last + 1)), LABEL]
+    return Cells(str(path), names, [*X.T, labels], lines, header=False, labels=LABEL)
+
+
+def _pairs(where: str, words: list[str]) -> Iterator[tuple[int, float]]:
+    """Yield index and value of each feature in a line."""
+    last = -1
+    for word in words:
+        if word.startswith("qid:"):
+            continue
+        index, _, cell = word.partition(":")
+        value = number(cell)
+        is_index = index.isascii() and index.isdigit() and len(index) < 19
+        if not is_index or value is None:
+            raise ValueError(
+                f"{where}: an index and a number such as 3:0.5 were expected, got "
+                f"{word!r}."
+            )
+        if int(index) <= last:
+            raise ValueError(
+                f"{where}: the indices must increase, got {index} after {last}."
+            )
+        last = int(index)
+        yield last, value

@@ -1,23 +1,16 @@
 """What was read: named columns of numbers and text, or a Gram matrix, and labels."""
 
-import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from kreinlearn._typing import Array
+from kreinlearn.files import values
 
 if TYPE_CHECKING:
     import pandas as pd
-
-MISSING = frozenset({"", "NA", "N/A", "nan", "NaN", "null", "None", "?"})
-"""Cells that stand for a value that is not known."""
-NEARLY_ALL = 0.9
-"""Share of numbers in a column above which a word in it is taken for a mistake."""
-MANY_CLASSES = 20
-"""Up to this many different labels nobody is asked whether they are classes."""
 
 
 @dataclass(frozen=True)
@@ -52,114 +45,114 @@ class Table:
     target_place: int | None = None
 
 
-def number(cell: str) -> float | None:
-    """Return the number that a cell holds, exactly, or None if it holds none.
+@dataclass(frozen=True)
+class Cells:
+    """The columns of a file as they stand in it.
 
-    Parameters
-    ----------
-    cell : str
-        Text without spaces around it.
-
-    Returns
-    -------
-    float or None
-        As Python reads it; None for text and for missing values.
-
-    Examples
-    --------
-    >>> number("1e-3"), number("red"), number("nan"), number("1_000")
-    (0.001, None, None, None)
-    """
-    if cell in MISSING or "_" in cell:
-        return None
-    try:
-        return float(cell)
-    except ValueError:
-        return None
-
-
-def build(
-    path: str,
-    names: Sequence[str],
-    columns: Sequence[Any],
-    lines: Sequence[int],
-    *,
-    target: str | None,
-    header: bool,
-    labels: bool,
-    text: Collection[str] = (),
-    unit: str = "line",
-) -> Table:
-    """Return a table from columns of cells.
-
-    Parameters
+    Attributes
     ----------
     path : str
         The file, for messages.
-    names : sequence of str
-        Names of the columns.
-    columns : sequence of list of str or ndarray of float
-        The cells of each; arrays are numbers already.
+    names : list of str
+        Names of the columns, no two alike.
+    columns : sequence of columns
+        The cells of each.
     lines : sequence of int
-        Line of each sample in the file.
-    target : str or None
-        Name or position of the labels.
+        Where each sample is in the file, counted in ``unit``.
     header : bool
         Whether the names come from the file.
+    unit : str
+        What samples are counted in: "line" or "row".
+    labels : str or None
+        The column of labels, in formats that have one.
+    """
+
+    path: str
+    names: list[str]
+    columns: Sequence[values.CellColumn]
+    lines: Sequence[int]
+    header: bool
+    unit: str = "line"
+    labels: str | None = None
+
+    def __post_init__(self) -> None:
+        if len(set(self.names)) < len(self.names):
+            twice = next(name for name in self.names if self.names.count(name) > 1)
+            raise ValueError(
+                f"{self.path}: the names in the header must differ, got {twice!r} "
+                f"{self.names.count(twice)} times."
+            )
+        if not self.lines:
+            raise ValueError(f"{self.path} holds a header but no samples below it.")
+
+
+def build(
+    cells: Cells,
+    *,
+    target: str | None = None,
+    labels: bool = False,
+    text: Collection[str] = (),
+) -> Table:
+    """Return a table of numbers, text and labels from the cells of a file.
+
+    Parameters
+    ----------
+    cells : Cells
+        What the file holds.
+    target : str or None
+        Name or position of the labels.
     labels : bool
         Whether labels are needed: without ``target`` the last column then.
     text : collection of str
-        Columns that are text, even if their cells look like numbers.
-    unit : str
-        What samples are counted in: lines, or rows.
+        Columns to leave as text, even if their cells look like numbers.
 
     Returns
     -------
     Table
-        With its labels, which are checked if they are needed.
+        With X, and y if there are labels.
     """
-    import pandas as pd
-
-    if len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(
-            f"{path}: the names in the header must differ, got {twice!r} "
-            f"{names.count(twice)} times."
-        )
-    if not lines:
-        raise ValueError(f"{path} holds a header but no samples below it.")
-    y = None
-    place = target_place(path, names, target) if labels or target is not None else None
-    if place is not None:
+    path, names = cells.path, cells.names
+    y = place = None
+    if labels or target is not None:
+        place = target_place(path, names, target)
         if len(names) < 2:
             raise ValueError(
-                f"{path} must have a column of labels and at least one of features, "
-                "got one column only; is the delimiter a comma, a semicolon or, in "
-                ".tsv, a tab?"
+                f"{path} must have a column of labels and at least one column of "
+                "features, got one column only; is the delimiter a comma, a semicolon "
+                "or, in .tsv, a tab?"
             )
         target = names[place]
-        y = plain_labels(columns[place])
+        y = values.plain_labels(cells.columns[place])
         if labels:
-            y = as_labels(y, lines, f"{path}, column {target!r}", unit)
-    kept = [i for i in range(len(names)) if i != place]
+            where = f"{path}, column {target!r}"
+            y = values.as_labels(y, cells.lines, where, cells.unit)
+    X = features_of(cells, [name for name in names if name != target], text)
+    return Table(path, X, y, target=target, header=cells.header, target_place=place)
+
+
+def features_of(
+    cells: Cells, names: Sequence[str], text: Collection[str] = ()
+) -> "pd.DataFrame":
+    """Return some columns, each as numbers or, if it is named in ``text``, as text."""
+    import pandas as pd
+
+    columns = dict(zip(cells.names, cells.columns, strict=True))
     found = {
-        names[i]: (
-            as_text(columns[i])
-            if names[i] in text
-            else as_numbers(path, names[i], columns[i], lines, unit)
-        )
-        for i in kept
+        name: values.as_text(columns[name])
+        if name in text
+        else values.as_numbers(columns[name], cells.path, name, cells.lines, cells.unit)
+        for name in names
     }
-    index = pd.Index(lines, name=unit)
-    if all(values.dtype == float for values in found.values()):
+    index = pd.Index(cells.lines, name=cells.unit)
+    if all(column.dtype == float for column in found.values()):
         # One block, sample after sample, as an array of numbers would be.
         block = np.column_stack(list(found.values()))
         X = pd.DataFrame(block, index=index, columns=list(found), copy=False)
     else:
         series = {k: pd.Series(v, index=index, dtype=v.dtype) for k, v in found.items()}
         X = pd.DataFrame(series)
-    X.attrs["path"] = path
-    return Table(path, X, y, target=target, header=header, target_place=place)
+    X.attrs["path"] = cells.path
+    return X
 
 
 def target_place(path: str, names: Sequence[str], target: str | None) -> int:
@@ -186,10 +179,8 @@ def target_place(path: str, names: Sequence[str], target: str | None) -> int:
     try:
         position = int(target)
     except ValueError:
-        listed = ", ".join(repr(name) for name in names[:10])
-        more = f" and {len(names) - 10} more" if len(names) > 10 else ""
         raise ValueError(
-            f"{path} has no column {target!r}; it has {listed}{more}."
+            f"{path} has no column {target!r}; it has {values.some_of(names, 10)}."
         ) from None
     if position == 0 or abs(position) > len(names):
         raise ValueError(
@@ -197,166 +188,3 @@ def target_place(path: str, names: Sequence[str], target: str | None) -> int:
             f"to -{len(names)} to count from the last column of {path}, got {position}."
         )
     return position - 1 if position > 0 else len(names) + position
-
-
-def as_numbers(
-    path: str, name: str, cells: Any, lines: Sequence[int], unit: str = "line"
-) -> Array:
-    """Return a column of numbers, or of text if it does not look like numbers.
-
-    Parameters
-    ----------
-    path, name : str
-        File and column, for messages.
-    cells : list of str or ndarray of numbers
-        The cells.
-    lines : sequence of int
-        Line of each.
-    unit : str
-        What samples are counted in.
-
-    Returns
-    -------
-    ndarray of shape (n_samples,)
-        Floats with NaN where missing, or objects: text, with NaN where missing.
-    """
-    if isinstance(cells, np.ndarray):
-        values = cells.astype(float)
-    elif (quickly := _all_numbers(cells)) is not None:
-        values = quickly
-    else:
-        parsed = [number(cell) for cell in cells]
-        n_known = sum(cell not in MISSING for cell in cells)
-        n_numbers = sum(value is not None for value in parsed)
-        if n_numbers < n_known:
-            if n_numbers >= NEARLY_ALL * n_known:
-                row = next(
-                    i
-                    for i, value in enumerate(parsed)
-                    if value is None and cells[i] not in MISSING
-                )
-                raise ValueError(
-                    f"{path}: a number was expected, got {cells[row]!r} in {unit} "
-                    f"{lines[row]}, column {name!r}, where nearly all cells are "
-                    "numbers; correct it, or leave the cell empty if it is not known."
-                )
-            return as_text(cells)
-        values = np.array([np.nan if v is None else v for v in parsed], dtype=float)
-    infinite = np.isinf(values)
-    if infinite.any():
-        row = int(infinite.argmax())
-        raise ValueError(
-            f"{path}: a finite number was expected, got {values[row]} in {unit} "
-            f"{lines[row]}, column {name!r}."
-        )
-    return values
-
-
-def as_text(cells: Any) -> Array:
-    """Return a column of text, whatever its cells look like.
-
-    Parameters
-    ----------
-    cells : sequence of str, or ndarray of numbers
-        The cells.
-
-    Returns
-    -------
-    ndarray of shape (n_samples,)
-        Objects: text, with NaN where missing.
-    """
-    texts = [str(cell) for cell in cells]
-    return np.array([np.nan if c in MISSING else c for c in texts], dtype=object)
-
-
-def _all_numbers(cells: Sequence[str]) -> Array | None:
-    """Return the numbers if there is nothing else, as is usual: twice as fast."""
-    try:
-        values = np.array([float(cell) for cell in cells])
-    except ValueError:
-        return None
-    return None if "_" in "".join(cells) else values
-
-
-def as_labels(
-    cells: Any, lines: Sequence[int], where: str, unit: str = "line"
-) -> Array:
-    """Return the labels of a column, checked.
-
-    Parameters
-    ----------
-    cells : sequence of str or ndarray
-        The column.
-    lines : sequence of int
-        Line of each in the file.
-    where : str
-        File and column, for messages.
-    unit : str
-        What samples are counted in.
-
-    Returns
-    -------
-    ndarray of shape (n_samples,)
-        Whole numbers if all are, numbers if all are, text otherwise.
-
-    Examples
-    --------
-    >>> as_labels(["1", "2", "1"], [2, 3, 4], "train.csv, column 'y'")
-    array([1, 2, 1])
-    """
-    y = plain_labels(cells)
-    unknown = y == "" if y.dtype.kind == "U" else ~np.isfinite(y)
-    if unknown.any():
-        row = int(unknown.argmax())
-        raise ValueError(
-            f"{where} has no label in {unit} {lines[row]}; every sample needs one to "
-            "learn from."
-        )
-    classes = np.unique(y)
-    if len(classes) == 1:
-        raise ValueError(
-            f"{where} holds one class only, {classes.tolist()[0]!r}, for all {len(y)} "
-            "samples; at least two are needed."
-        )
-    is_fraction = y.dtype.kind == "f" and bool((y != np.floor(y)).any())
-    if is_fraction or len(classes) > max(MANY_CLASSES, len(y) / 2):
-        some = ", ".join(repr(label) for label in classes[:3].tolist())
-        what = "a regression target" if y.dtype.kind != "U" else "a name of each sample"
-        raise ValueError(
-            f"{where} looks like {what}, with {len(classes)} different values such as "
-            f"{some}; labels of classes are needed. If another column holds them, name "
-            "it as the target."
-        )
-    return y
-
-
-def plain_labels(cells: Any) -> Array:
-    """Return labels of the narrowest kind, without further checks.
-
-    Parameters
-    ----------
-    cells : sequence of str or ndarray
-        The column; missing text becomes empty, missing numbers NaN.
-
-    Returns
-    -------
-    ndarray of shape (n_samples,)
-        Whole numbers, numbers or text.
-
-    Examples
-    --------
-    >>> plain_labels(["1", "?", "2"])
-    array([ 1., nan,  2.])
-    """
-    if isinstance(cells, np.ndarray) and cells.dtype.kind in "biuf":
-        return cells.astype(int) if cells.dtype.kind == "b" else cells
-    cells = ["" if cell in MISSING else str(cell) for cell in cells]
-    numbers = [math.nan if cell == "" else number(cell) for cell in cells]
-    if any(value is None for value in numbers) or not any(cells):
-        return np.array(cells, dtype=str)
-    try:
-        whole = np.array([int(cell) for cell in cells])
-    except ValueError:
-        return np.array(numbers, dtype=float)
-    # Numbers too long for 64 bits are names.
-    return whole if whole.dtype.kind in "iu" else np.array(cells, dtype=str)

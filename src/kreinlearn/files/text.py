@@ -8,12 +8,13 @@ from itertools import chain
 from pathlib import Path
 
 from kreinlearn._memory import BYTES_RESERVED, available_bytes
-from kreinlearn.files.table import MISSING, number
+from kreinlearn.files.table import Cells
+from kreinlearn.files.values import MISSING, number
 
 CELL_BYTES = 70
-"""Memory that a cell takes while a table is read: a short text and where it is."""
+"""Memory that a cell takes while a table is read: a short text and a pointer to it."""
 LOOK_EVERY = 10_000
-"""Rows after which it is looked whether the table still fits in memory."""
+"""Rows between two looks at whether the table still fits in memory."""
 
 
 def lines_of(path: Path) -> Iterator[str]:
@@ -77,13 +78,14 @@ def rows_of(path: Path, tabs: bool) -> Iterator[tuple[int, list[str]]]:
     """
     lines = lines_of(path)
     begin: list[str] = []
-    while not (begin and begin[-1].strip()):
-        line_or_end = next(lines, None)
-        if line_or_end is None:
-            raise ValueError(
-                f"{path} is empty; a table, one sample a line, was expected."
-            )
-        begin.append(line_or_end)
+    for text in lines:
+        begin.append(text)
+        if text.strip():
+            break
+    else:
+        raise ValueError(
+            f"{path} is empty; a table with one sample per line was expected."
+        )
     is_semicolon = "," not in begin[-1] and ";" in begin[-1]
     reader = csv.reader(
         chain(begin, lines),
@@ -92,30 +94,25 @@ def rows_of(path: Path, tabs: bool) -> Iterator[tuple[int, list[str]]]:
         strict=True,
     )
     width, before = 0, 0
-    while True:
-        try:
-            row = next(reader, None)
-        except csv.Error as error:
-            raise ValueError(f"{path}, line {before + 1}: {error}.") from None
-        if row is None:
-            return
-        line, before = before + 1, reader.line_num
-        row = list(map(str.strip, row))
-        if not row or row == [""]:
-            continue
-        width = width or len(row)
-        if len(row) != width:
-            raise ValueError(
-                f"{path}, line {line}: {width} cells were expected as in the first "
-                f"line, got {len(row)}."
-            )
-        yield line, row
+    try:
+        for raw in reader:
+            line, before = before + 1, reader.line_num
+            row = [cell.strip() for cell in raw]
+            if row in ([], [""]):
+                continue
+            width = width or len(row)
+            if len(row) != width:
+                raise ValueError(
+                    f"{path}, line {line}: {width} cells were expected as in the first "
+                    f"line, got {len(row)}."
+                )
+            yield line, row
+    except csv.Error as error:
+        raise ValueError(f"{path}, line {before + 1}: {error}.") from None
 
 
-def cells_of(
-    path: Path, tabs: bool, header: bool | None
-) -> tuple[list[str], list[tuple[str, ...]], list[int], bool]:
-    """Return a table as text.
+def read_text(path: Path, tabs: bool, header: bool | None) -> Cells:
+    """Return the cells of a table of text.
 
     Parameters
     ----------
@@ -124,81 +121,63 @@ def cells_of(
     tabs : bool
         As in `rows_of`.
     header : bool or None
-        Whether the first row holds names; None: if no cell of it is a number.
+        Whether the first row holds names; None to decide by `is_header`.
 
     Returns
     -------
-    names : list of str
-        From the header, or positions from 1.
-    columns : list of tuple of str
-        Cells of each column.
-    lines : list of int
-        Line of each row.
-    header : bool
-        Whether there is one.
+    Cells
+        Its columns as text; without a header they are named by position, from 1.
     """
     rows = rows_of(path, tabs)
-    line, first, header = _first(path, rows, header)
+    line, first = next(rows)
+    names, has_header = _column_names(path, first, header)
     lines: list[int] = []
     cells: list[list[str]] = []
     free = available_bytes()
-    for at, row in rows if header else chain([(line, first)], rows):
+    for at, row in rows if has_header else chain([(line, first)], rows):
         lines.append(at)
         cells.append(row)
         needed = CELL_BYTES * len(lines) * len(row)
-        if (
-            free is not None
-            and len(lines) % LOOK_EVERY == 0
-            and needed > BYTES_RESERVED * free
-        ):
+        if free and len(lines) % LOOK_EVERY == 0 and needed > BYTES_RESERVED * free:
             raise MemoryError(
                 f"{path} does not fit in memory: its first {len(lines):,} rows of "
                 f"{len(row):,} cells take {needed / 2**30:.1f} GiB of the "
                 f"{free / 2**30:.1f} GiB available. Use fewer samples."
             )
     columns: list[tuple[str, ...]] = list(zip(*cells, strict=True))
-    columns = columns or [()] * len(first)
-    return _names(path, first, header), columns, lines, header
+    return Cells(str(path), names, columns, lines, has_header)
 
 
 def names_of(path: Path, tabs: bool, header: bool | None) -> tuple[list[str], bool]:
-    """Return the names of the columns, and whether they are in the file.
+    """Return the names of the columns, and whether they are in the file."""
+    _, first = next(rows_of(path, tabs))
+    return _column_names(path, first, header)
 
-    Parameters
-    ----------
-    path : Path
-        The file.
-    tabs, header
-        As in `cells_of`.
 
-    Returns
-    -------
-    names : list of str
-        From the header, or positions from 1.
-    header : bool
-        Whether there is one.
+def is_header(row: list[str]) -> bool:
+    """Tell whether the first row of a table holds names: the header rule.
+
+    It does if no cell of it is a number. A missing value such as "NA" is no number,
+    and a table of text only is taken to have a header.
+
+    Examples
+    --------
+    >>> is_header(["width", "length"]), is_header(["width", "7"])
+    (True, False)
     """
-    _, first, has_header = _first(path, rows_of(path, tabs), header)
-    return _names(path, first, has_header), has_header
+    return all(number(cell) is None for cell in row)
 
 
-def _first(
-    path: Path, rows: Iterator[tuple[int, list[str]]], header: bool | None
-) -> tuple[int, list[str], bool]:
-    """Return the first row, its line, and whether it is a header."""
-    line, first = next(rows)
-    if header is None:
-        header = all(number(cell) is None for cell in first)
-    return line, first, header
-
-
-def _names(path: Path, first: list[str], header: bool) -> list[str]:
-    if not header:
-        return [str(place) for place in range(1, len(first) + 1)]
+def _column_names(
+    path: Path, first: list[str], header: bool | None
+) -> tuple[list[str], bool]:
+    """Return names, or positions from 1, and whether the first row holds names."""
+    if not (is_header(first) if header is None else header):
+        return [str(place) for place in range(1, len(first) + 1)], False
     for place, name in enumerate(first, 1):
         if name in MISSING:
             raise ValueError(
                 f"{path}: column {place} of the header has no name, got "
                 f"{name!r}; name it, or remove the column if it only counts the rows."
             )
-    return first
+    return first, True

@@ -8,13 +8,13 @@ import numpy as np
 from sklearn.model_selection import StratifiedKFold
 from sklearn.svm import SVC
 
-from kreinlearn.operators import few_threads
 from kreinlearn._typing import Array
 from kreinlearn.crossval import Fold
 from kreinlearn.estimators import DCASVC, KreinLogisticRegressionCV, KreinSVC
 from kreinlearn.methods.judging import status_of
 from kreinlearn.methods.records import Method, block_search, exact, machine, published
 from kreinlearn.methods.tuning import Choice, tune
+from kreinlearn.operators import few_threads
 from kreinlearn.solvers import PUBLISHED
 
 INNER_FOLDS = 5

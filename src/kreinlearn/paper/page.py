@@ -14,7 +14,7 @@ from kreinlearn.paper.figures import figures_for
 from kreinlearn.paper.notes import notes_for
 from kreinlearn.paper.summary import numbers, numbers_text, summaries_of
 from kreinlearn.paper.tables import LAYOUTS
-from kreinlearn.runs.records import FAILED, Record, read
+from kreinlearn.runs.records import FAILED, Record, read_records
 
 __all__ = ["write"]
 
@@ -45,7 +45,7 @@ def write(
         If there is no such experiment, or no record of it.
     """
     check_choice("name", name, LAYOUTS)
-    found = [record for record in read(records) if record["exp"] == name]
+    found = [record for record in read_records(records) if record["exp"] == name]
     if not found:
         raise ValueError(f"{os.fspath(records)} holds no records of {name!r}.")
     notes = notes_for(name)

@@ -14,7 +14,7 @@ from kreinlearn.paper import faces, metrics, protocol
 from kreinlearn.paper.catalog import EXPERIMENTS
 from kreinlearn.paper.splits import stored_name
 from kreinlearn.runs.cells import Cell
-from kreinlearn.runs.records import FAILED, Record, forget, read
+from kreinlearn.runs.records import FAILED, Record, forget, read_records
 from kreinlearn.runs.runner import LIMIT, Progress, run
 
 
@@ -53,7 +53,7 @@ def run_experiment(
     retry : bool
         Whether to run cells again whose record says error or timeout.
     progress : callable, optional
-        Called after each cell; see `kreinlearn.runs.progress.watcher`.
+        Called after each cell; see `kreinlearn.runs.progress.progress_bar`.
 
     Returns
     -------
@@ -70,10 +70,10 @@ def run_experiment(
         None if runs is None else check_count("runs", runs), dataset
     )
     path = Path(out) / f"{name}.jsonl"
-    found = read(path)
+    found = read_records(path)
     if retry:
         forget(path, [each["key"] for each in found if each["status"] in FAILED])
-        found = read(path)
+        found = read_records(path)
     done = {record["key"] for record in found}
     home = None if data_home is None else os.fspath(data_home)
     _check_data([cell for cell in cells if cell.key not in done], name, home)

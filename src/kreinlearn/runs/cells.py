@@ -1,21 +1,23 @@
 """Cells and grids as data: what is to be run, and the seeds that follow from it."""
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
 Value = str | int | float | bool
 """What a setting may be: everything that JSON gives back unchanged."""
+Record = dict[str, Any]
+"""What is known of a cell that was run; its keys are `records.FIELDS`."""
 
 
-def seed_of(*identity: object) -> int:
+def seed_of(*identity: Value) -> int:
     """Return a seed that depends on the identity alone.
 
     Parameters
     ----------
-    *identity : object
+    *identity : str or number
         What the seed is for; its text counts.
 
     Returns
@@ -96,7 +98,7 @@ class Cell:
         """
         return dict(self.settings).get(name, default)
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> Record:
         """Return the cell as JSON takes it, with short keys.
 
         Returns
@@ -104,7 +106,7 @@ class Cell:
         dict
             The inverse of `from_dict`.
         """
-        fields: dict[str, Any] = {
+        fields: Record = {
             "exp": self.experiment,
             "data": self.dataset,
             "method": self.method,
@@ -115,7 +117,7 @@ class Cell:
         return fields
 
     @classmethod
-    def from_dict(cls, fields: Mapping[str, Any]) -> "Cell":
+    def from_dict(cls, fields: Record) -> "Cell":
         """Return the cell of a record.
 
         Parameters

@@ -3,21 +3,19 @@
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, TextIO
+from typing import TextIO
 
-from kreinlearn.runs.runner import Progress
-
-Watcher = Callable[[Progress], object]
+from kreinlearn.runs.runner import Progress, Watcher
 
 
 @contextmanager
-def watcher(stream: TextIO, label: str = "") -> Iterator[Watcher]:
+def progress_bar(stream: TextIO, label: str = "") -> Iterator[Watcher]:
     """Give a callable for `run` that writes progress to a stream.
 
     Parameters
     ----------
     stream : text stream
-        Where to write: a bar if it is a terminal, a line a cell otherwise.
+        Where to write: a bar if it is a terminal, one line per cell otherwise.
     label : str
         What is running.
 
@@ -27,25 +25,20 @@ def watcher(stream: TextIO, label: str = "") -> Iterator[Watcher]:
         For the parameter ``progress``.
     """
     if not stream.isatty():
-        yield lambda state: stream.write(line(state, label))
+        yield lambda state: stream.write(progress_line(state, label))
         return
+    from rich import progress
     from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        TextColumn,
-        TimeElapsedColumn,
-    )
-    from rich.progress import Progress as Bar
 
-    columns: tuple[Any, ...] = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TextColumn("{task.fields[left]}"),
+    columns = (
+        progress.TextColumn("{task.description}"),
+        progress.BarColumn(),
+        progress.MofNCompleteColumn(),
+        progress.TimeElapsedColumn(),
+        progress.TextColumn("{task.fields[left]}"),
     )
-    with Bar(*columns, console=Console(file=stream), transient=True) as bar:
+    console = Console(file=stream)
+    with progress.Progress(*columns, console=console, transient=True) as bar:
         task = bar.add_task(label, total=None, left="")
 
         def show(state: Progress) -> None:
@@ -62,7 +55,7 @@ def counter(stream: TextIO, label: str) -> Iterator[Callable[..., None]]:
     Parameters
     ----------
     stream : text stream
-        Where to write, as in `watcher`.
+        Where to write, as in `progress_bar`.
     label : str
         What is running.
 
@@ -73,7 +66,7 @@ def counter(stream: TextIO, label: str) -> Iterator[Callable[..., None]]:
         one gave, and the share of the work that is done, if steps are not alike.
     """
     start = time.monotonic()
-    with watcher(stream, label) as show:
+    with progress_bar(stream, label) as show:
 
         def tell(done: int, total: int, text: str, share: float | None = None) -> None:
             share = done / total if share is None else share
@@ -83,7 +76,7 @@ def counter(stream: TextIO, label: str) -> Iterator[Callable[..., None]]:
         yield tell
 
 
-def line(state: Progress, label: str = "") -> str:
+def progress_line(state: Progress, label: str = "") -> str:
     """Return the state as one line of text.
 
     Parameters

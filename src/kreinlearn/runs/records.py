@@ -1,4 +1,4 @@
-"""Results as JSON Lines: one line a cell, on disk as soon as it is known."""
+"""Results as JSON Lines: one line per cell, on disk as soon as it is known."""
 
 import json
 import math
@@ -8,61 +8,64 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from kreinlearn.runs.cells import Cell
+from kreinlearn._files import replace
+from kreinlearn.runs.cells import Cell, Record
 
 DIGITS = 6
 """Significant digits of a stored number."""
 FAILED = frozenset({"error", "timeout"})
 """Status words of records without scores."""
 
-Record = dict[str, Any]
-"""What one line holds; see `FIELDS`."""
+FIELDS = (
+    "key exp data method run set seed half status error acc bacc ll auc truth "
+    "proba score fit_s pred_s gram_s n_iter chosen grid cv cv_n curve n m tau sig "
+    "mu neg mu_bound split tried indefinite mu_ratio shape pixels ver git"
+).split()
+"""Keys of a record, in the order in which they are written; absent where they do not
+apply.
 
-FIELDS: dict[str, str] = {
-    "key": "the cell as one string; unique in a file",
-    "exp": "experiment",
-    "data": "data set",
-    "method": "method",
-    "run": "repetition",
-    "set": "further settings of the cell",
-    "seed": "seed of the method",
-    "half": "seed of the random half and of the folds",
-    "status": "how the fit ended, or error or timeout",
-    "error": "what went wrong",
-    "acc": "accuracy on the test half",
-    "bacc": "balanced accuracy on the test half",
-    "ll": "log-loss on the test half, if the method has probabilities",
-    "auc": "area under the ROC curve, the mean of each class to the rest",
-    "truth": "classes of the test rows, by position",
-    "proba": "probabilities of the test rows; of the second class if there are two",
-    "score": "their scores, if the method has no probabilities",
-    "fit_s": "seconds of the fit with the chosen hyper-parameters, given K",
-    "pred_s": "seconds of the prediction, given the similarities",
-    "gram_s": "seconds of the kernel matrix of the training half",
-    "n_iter": "iterations of the fit",
-    "chosen": "hyper-parameters that cross-validation chose",
-    "grid": "what it chose from",
-    "cv": "how many of its fits ended with which status",
-    "cv_n": "training rows it saw, if not all",
-    "curve": "objective after each outer iteration",
-    "n": "training rows",
-    "m": "features",
-    "tau": "truncation of the TL1 kernel",
-    "sig": "numbers of positive, negative and zero eigenvalues of the training K",
-    "mu": "smallest and largest eigenvalue of the training K",
-    "neg": "share of the negative ones in the sum of moduli of all eigenvalues",
-    "mu_bound": "true if the smallest is only known to be at most that",
-    "split": "how K was split, if not as in the paper",
-    "tried": "kernel matrices that were looked at",
-    "indefinite": "how many of them have a negative eigenvalue",
-    "mu_ratio": "their smallest eigenvalue beside the largest, of all of them",
-    "shape": "rows, columns, height and width of example images",
-    "pixels": "their gray values, compressed",
-    "ver": "versions",
-    "git": "revision of the source",
-}
-"""Keys of a record in the order in which they are written; absent where they do not
-apply."""
+key : the cell as one string; unique in a file
+exp : experiment
+data : data set
+method : method
+run : repetition
+set : further settings of the cell
+seed : seed of the method
+half : seed of the random half and of the folds
+status : how the fit ended, or error or timeout
+error : what went wrong
+acc : accuracy on the test half
+bacc : balanced accuracy on the test half
+ll : log-loss on the test half, if the method has probabilities
+auc : area under the ROC curve; the mean of each class against the rest
+truth : classes of the test rows, by position
+proba : probabilities of the test rows; of the second class if there are two
+score : their scores, if the method has no probabilities
+fit_s : seconds of the fit with the chosen hyper-parameters, given K
+pred_s : seconds of the prediction, given the similarities
+gram_s : seconds of the kernel matrix of the training half
+n_iter : iterations of the fit
+chosen : hyper-parameters that cross-validation chose
+grid : what it chose from
+cv : how many of its fits ended with which status
+cv_n : training rows it saw, if not all
+curve : objective after each outer iteration
+n : training rows
+m : features
+tau : truncation of the TL1 kernel
+sig : numbers of positive, negative and zero eigenvalues of the training K
+mu : smallest and largest eigenvalue of the training K
+neg : share of the negative eigenvalues in the sum of absolute values
+mu_bound : true if the smallest is only known to be at most that
+split : how K was split, if not as in the paper
+tried : kernel matrices that were looked at
+indefinite : how many of them have a negative eigenvalue
+mu_ratio : their smallest eigenvalue relative to the largest, of all of them
+shape : rows, columns, height and width of example images
+pixels : their gray values, compressed
+ver : versions
+git : revision of the source
+"""
 
 
 def rounded(value: Any) -> Any:
@@ -90,7 +93,7 @@ def rounded(value: Any) -> Any:
     return value
 
 
-def record_of(cell: Cell, outcome: Mapping[str, Any], **surroundings: Any) -> Record:
+def record_of(cell: Cell, outcome: Record, **surroundings: Any) -> Record:
     """Return the record of a cell.
 
     Parameters
@@ -139,7 +142,7 @@ def _parse(text: bytes, where: str) -> tuple[list[Record], int]:
     return found, whole
 
 
-def read(path: str | os.PathLike[str]) -> list[Record]:
+def read_records(path: str | os.PathLike[str]) -> list[Record]:
     """Return all records of a file, leaving out a last line that was cut short.
 
     Parameters
@@ -171,14 +174,11 @@ def forget(path: str | os.PathLike[str], keys: Iterable[str]) -> None:
     dropped = set(keys)
     if not dropped:
         return
-    path = Path(path)
-    kept = [record for record in read(path) if record["key"] not in dropped]
-    partial = path.with_name(path.name + ".partial")
-    partial.write_bytes(b"".join(_line(record) for record in kept))
-    os.replace(partial, path)
+    kept = [record for record in read_records(path) if record["key"] not in dropped]
+    replace(path, b"".join(map(_encoded, kept)))
 
 
-def _line(record: Record) -> bytes:
+def _encoded(record: Record) -> bytes:
     text = json.dumps(record, ensure_ascii=False, separators=(",", ":"))
     return text.encode() + b"\n"
 
@@ -224,7 +224,7 @@ class Store:
         """
         if record["key"] in self.keys:
             raise ValueError(f"{self.path} already has a record {record['key']!r}.")
-        self._file.write(_line(record))
+        self._file.write(_encoded(record))
         os.fsync(self._file.fileno())
         self.keys.add(record["key"])
 
@@ -236,10 +236,7 @@ class Store:
         return self
 
     def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
+        self, *error: type[BaseException] | BaseException | TracebackType | None
     ) -> None:
         self.close()
 

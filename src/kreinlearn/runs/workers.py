@@ -2,6 +2,8 @@
 
 The executors of the standard library and of joblib cannot end a single task that
 hangs without breaking the whole pool, and a time limit is worth nothing otherwise.
+pebble can, but its workers share one pipe: one that dies between two tasks breaks the
+pool, and nothing ends busy workers when the parent is killed. Here each has its own.
 """
 
 import multiprocessing
@@ -9,15 +11,14 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
-from typing import Any
+from multiprocessing.context import SpawnProcess
 
 from threadpoolctl import threadpool_limits
 
-from kreinlearn.runs.cells import Cell
+from kreinlearn.runs.cells import Cell, Record
 
 THREADS = (
     "OMP_NUM_THREADS",
@@ -35,7 +36,7 @@ START_LIMIT = 300.0
 LONGEST_WAIT = 3600.0
 """Seconds of one wait for news: the operating system takes no infinite one."""
 
-Work = Callable[[Cell], dict[str, Any]]
+Work = Callable[[Cell], Record]
 """What a worker does with a cell; must be importable, for it is sent by name."""
 
 
@@ -43,7 +44,7 @@ Work = Callable[[Cell], dict[str, Any]]
 class Worker:
     """One process, and what it is busy with."""
 
-    process: Any
+    process: SpawnProcess
     connection: Connection
     deadline: float
     cell: Cell | None = None
@@ -57,7 +58,7 @@ class Worker:
 
 
 def start_worker(work: Work, threads: int | None) -> Worker:
-    """Start a process that waits for cells.
+    """Start a process that waits for cells; it is not yet ready.
 
     Parameters
     ----------
@@ -65,70 +66,112 @@ def start_worker(work: Work, threads: int | None) -> Worker:
         What to do with a cell.
     threads : int or None
         Threads that numerical libraries may use, or None for their own choice.
-
-    Returns
-    -------
-    Worker
-        Not yet ready.
     """
     # A fresh process: forked ones inherit thread pools that no longer work.
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
     process = context.Process(target=serve, args=(theirs, work, threads), daemon=True)
-    with _limited_environment(threads):
-        process.start()
+    process.start()
     theirs.close()
     return Worker(process, ours, time.monotonic() + START_LIMIT)
 
 
-@contextmanager
-def _limited_environment(threads: int | None) -> Iterator[None]:
-    before = dict(os.environ)
-    try:
-        if threads is not None:
-            os.environ.update(dict.fromkeys(THREADS, str(threads)))
-        yield
-    finally:
-        os.environ.clear()
-        os.environ.update(before)
-
-
-def ready(workers: list[Worker], timeout: float) -> list[Worker]:
-    """Return the workers that have said something, or have died.
+class Crew:
+    """Workers that share a list of cells.
 
     Parameters
     ----------
-    workers : list of Worker
-        Whom to listen to.
-    timeout : float
-        Seconds to wait at most.
-
-    Returns
-    -------
-    list of Worker
-        Possibly none.
+    work : callable
+        What to do with a cell.
+    size : int
+        Number of workers.
+    limit : float
+        Seconds that one cell may take.
+    threads : int or None
+        Threads that numerical libraries may use in each.
     """
-    seconds = min(max(0.0, timeout), LONGEST_WAIT)
-    heard = wait([worker.connection for worker in workers], seconds)
-    return [worker for worker in workers if worker.connection in heard]
+
+    def __init__(
+        self, work: Work, size: int, limit: float, threads: int | None
+    ) -> None:
+        self.work, self.limit, self.threads = work, limit, threads
+        self.workers = [start_worker(work, threads) for _ in range(size)]
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a cell is being worked on."""
+        return any(worker.cell is not None for worker in self.workers)
+
+    def turn(self, todo: list[Cell]) -> list[tuple[Cell, Record]]:
+        """Hand out cells from the end of a list, wait, and return what is finished."""
+        for worker in self.workers:
+            if worker.is_ready and worker.cell is None and todo:
+                worker.cell = todo.pop()
+                worker.deadline = time.monotonic() + self.limit
+                worker.connection.send(worker.cell)
+        active = [w for w in self.workers if w.cell is not None or not w.is_ready]
+        seconds = min(worker.deadline for worker in active) - time.monotonic()
+        seconds = min(max(0.0, seconds), LONGEST_WAIT)
+        heard = wait([worker.connection for worker in active], seconds)
+        finished = []
+        for worker in active:
+            cell, outcome = worker.cell, None
+            if worker.connection in heard:
+                outcome = self._hear(worker)
+            elif time.monotonic() >= worker.deadline:
+                outcome = self._give_up(worker)
+            if cell is not None and outcome is not None:
+                finished.append((cell, outcome))
+        return finished
+
+    def _hear(self, worker: Worker) -> Record | None:
+        """Return the outcome that a worker sends, or what its death means."""
+        try:
+            said = worker.connection.recv()
+        except (EOFError, OSError):
+            worker.process.join()
+            ended = f"worker process ended with code {worker.process.exitcode}"
+            if worker.cell is None:
+                raise RuntimeError(
+                    f"A {ended} before it could start; see its message above."
+                ) from None
+            self._replace(worker)
+            error = f"the {ended}, perhaps for lack of memory"
+            return {"status": "error", "error": error}
+        worker.deadline = float("inf")
+        if said == READY:
+            worker.is_ready = True
+            return None
+        worker.cell = None
+        return dict(said)
+
+    def _give_up(self, worker: Worker) -> Record:
+        """Stop a worker that takes too long."""
+        if worker.cell is None:
+            raise RuntimeError("A worker process did not start in time.")
+        self._replace(worker)
+        error = f"stopped after the limit of {self.limit:g} seconds"
+        return {"status": "timeout", "error": error}
+
+    def _replace(self, worker: Worker) -> None:
+        worker.stop()
+        place = self.workers.index(worker)
+        self.workers[place] = start_worker(self.work, self.threads)
+
+    def dismiss(self) -> None:
+        """Stop all workers, whatever they do."""
+        for worker in self.workers:
+            worker.stop()
 
 
 def serve(connection: Connection, work: Work, threads: int | None) -> None:
-    """Answer cells with outcomes until told to stop: the life of a worker.
-
-    Parameters
-    ----------
-    connection : Connection
-        To the parent process.
-    work : callable
-        What to do with a cell.
-    threads : int or None
-        Threads that numerical libraries may use.
-    """
+    """Answer cells with outcomes until told to stop: the life of a worker."""
     # Ctrl-C goes to every process of a terminal; the parent decides what it means.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_leave_with_parent, daemon=True).start()
-    with threadpool_limits(threads):
+    if threads is not None:  # for libraries that are loaded later
+        os.environ.update(dict.fromkeys(THREADS, str(threads)))
+    with threadpool_limits(threads):  # for those that are here
         connection.send(READY)
         while True:
             try:
@@ -138,7 +181,7 @@ def serve(connection: Connection, work: Work, threads: int | None) -> None:
             connection.send(_outcome(work, cell))
 
 
-def _outcome(work: Work, cell: Cell) -> dict[str, Any]:
+def _outcome(work: Work, cell: Cell) -> Record:
     """Do the work; a failure is an outcome as well."""
     try:
         return work(cell)

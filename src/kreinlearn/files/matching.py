@@ -1,0 +1,141 @@
+"""The columns of a new file, matched to those that a model was trained on."""
+
+import os
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from kreinlearn.files.reading import GRAMS, read_cells
+from kreinlearn.files.table import Table, features_of
+from kreinlearn.files.values import number, plain_labels, some_of, text_labels
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class Training:
+    """What is known of the table that a model was trained on.
+
+    Attributes
+    ----------
+    columns : sequence of str
+        Its features, in their order.
+    header : bool
+        Whether they have names; otherwise they are known by their order alone.
+    target : str or None
+        Name of the column of labels.
+    target_place : int or None
+        Where that column was, counted from zero.
+    text : collection of str
+        Features that were text; all others were numbers.
+    text_labels : bool
+        Whether labels are text, even if they look like numbers.
+    """
+
+    columns: Sequence[str]
+    header: bool = True
+    target: str | None = None
+    target_place: int | None = None
+    text: Collection[str] = ()
+    text_labels: bool = False
+
+
+def read_like(
+    path: str | os.PathLike[str], training: Training, header: bool | None = None
+) -> tuple[Table, list[str]]:
+    """Return the features that a model needs, and the labels if they are there.
+
+    Columns are matched by name if both files have names, and by their order
+    otherwise; LIBSVM text by index if the model was trained on numbered columns.
+    Columns that the model does not need may hold anything.
+
+    Parameters
+    ----------
+    path : path-like
+        A table or LIBSVM text; it is opened once.
+    training : Training
+        What the model was trained on.
+    header : bool, optional
+        As in `kreinlearn.files.read`.
+
+    Returns
+    -------
+    table : Table
+        Its X has the columns of ``training`` in their order, under the names that
+        they have in the file.
+    left_out : list of str
+        Other columns of the file, without that of the labels.
+
+    Raises
+    ------
+    ValueError
+        If a column is missing, stands twice or holds text instead of numbers.
+    """
+    if str(path).lower().endswith(GRAMS):
+        raise ValueError(
+            f"The model was trained on a table with {len(training.columns)} features, "
+            f"but {path} holds a matrix; give a table."
+        )
+    is_numbered = all(name.isdigit() for name in training.columns)
+    cells = read_cells(path, header, training.columns if is_numbered else ())
+    names = [name for name in cells.names if name != cells.labels]
+    is_sparse = cells.labels is not None
+    by_name = is_numbered if is_sparse else training.header and cells.header
+    target = cells.labels or training.target
+    target_place = None if is_sparse else training.target_place
+    chosen = _matched(cells.path, training.columns, names, by_name, target_place)
+    pairs = zip(chosen, training.columns, strict=True)
+    words = {name for name, known_as in pairs if known_as in training.text}
+    X = features_of(cells, chosen, words)
+    _check_numbers(X, words)
+    rest = [name for name in cells.names if name not in X]
+    label = next((name for name in rest if not by_name or name == target), None)
+    y = None
+    if label is not None:
+        y = text_labels(cells.columns[cells.names.index(label)])
+        y = y if training.text_labels else plain_labels(y)
+    table = Table(cells.path, X, y, target=label, header=cells.header)
+    return table, [name for name in rest if name != label]
+
+
+def _matched(
+    path: str,
+    columns: Sequence[str],
+    names: Sequence[str],
+    by_name: bool,
+    target_place: int | None,
+) -> list[str]:
+    """Return which column of the file stands for each column of the model."""
+    if by_name:
+        missing = [name for name in columns if name not in names]
+        if missing:
+            raise ValueError(
+                f"{path} lacks column{'s' * (len(missing) > 1)} {some_of(missing)}, "
+                "which the model was trained on."
+            )
+        return list(columns)
+    either = ""
+    if target_place is not None:
+        either = f" or, with labels, {len(columns) + 1}"
+        if len(names) == len(columns) + 1:
+            return [*names[:target_place], *names[target_place + 1 :]]
+    if len(names) != len(columns):
+        raise ValueError(
+            f"{path} must have {len(columns)} columns{either}, like the training file, "
+            f"got {len(names)}."
+        )
+    return list(names)
+
+
+def _check_numbers(X: "pd.DataFrame", words: Collection[str]) -> None:
+    """Raise if a column that held numbers in training holds text."""
+    for name in X.columns:
+        if X[name].dtype == object and name not in words:
+            cells = [(i, c) for i, c in X[name].items() if isinstance(c, str)]
+            row, cell = next((c for c in cells if number(c[1]) is None), cells[0])
+            raise ValueError(
+                f"{X.attrs['path']}: a number was expected, got {cell!r} in "
+                f"{X.index.name} {row}, column {name!r}, which held numbers when the "
+                "model was trained."
+            )
