@@ -18,6 +18,7 @@ from kreinlearn.crossval import N_LAMS, Fold
 from kreinlearn.losses import link_of, log_probabilities
 from kreinlearn.methods.records import Method, exact
 from kreinlearn.methods.tuning import WORST_LOG_LOSS, held_out_scores
+from kreinlearn.operators import few_threads
 from kreinlearn.spectrum.decompose import decompose
 
 Tell = Callable[[int, int], object]
