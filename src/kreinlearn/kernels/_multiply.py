@@ -10,7 +10,7 @@ from kreinlearn._typing import Array
 from kreinlearn.kernels._blocks import multiply_rows, multiply_values
 from kreinlearn.kernels._pairs import Compiled, check_pair
 from kreinlearn.kernels._records import Function, Params, SampleSet
-from kreinlearn.kernels._table import KERNELS, check_result, prepare
+from kreinlearn.kernels._table import KERNELS, call_of, check_result
 
 
 def multiply(
@@ -60,7 +60,7 @@ def multiply(
     >>> multiply([[0.0, 0.0], [1.0, 0.5]], None, [1.0, 2.0], kernel="tl1", tau=2)
     array([3. , 4.5])
     """
-    function, others, shape = prepare(X, Y, kernel, params)
+    function, others, shape = call_of(X, Y, kernel, params)
     columns = _check_columns(B, shape[1], "X" if Y is None else "Y")
     fused = _fused(function, X, Y, params)
     is_named = isinstance(kernel, str)

@@ -1,7 +1,9 @@
 """Stacks of symmetric positive definite matrices: checked, factored, packed."""
 
+import math
+
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, DTypeLike
 
 from kreinlearn._typing import Array
 from kreinlearn.kernels._pairs import as_floats, real_numbers
@@ -220,3 +222,25 @@ def lower(stack: Array) -> Array:
     """
     r, c = np.tril_indices(stack.shape[1])
     return stack[:, r, c]
+
+
+def flat(name: str, S: Array, metric: str, dtype: DTypeLike) -> Array:
+    """Return matrices, or their logarithms, as rows of their entries."""
+    if metric == "log_euclid":
+        S = logarithms(name, S)
+    else:
+        factors(name, S)
+    return S.reshape(len(S), -1).astype(dtype, copy=False)
+
+
+def shape_of(X: ArrayLike) -> tuple[int, ...]:
+    """Return the shape, or nothing for lists of different lengths."""
+    try:
+        return np.shape(X)
+    except ValueError:  # of different lengths, which is told elsewhere
+        return ()
+
+
+def rows_in(X: ArrayLike) -> int:
+    """Return the number of rows of all matrices of one sample."""
+    return math.prod(shape_of(X)[1:-1])

@@ -72,7 +72,7 @@ def gram(
     Parameters
     ----------
     X : sequence of n samples
-        Whatever the kernel takes: a matrix with one sample a row, a stack of
+        Whatever the kernel takes: a matrix with one sample per row, a stack of
         matrices, a list of strings.
     Y : sequence of k samples, default=None
         Other samples; None means X.
@@ -107,7 +107,7 @@ def gram(
     array([[4.],
            [3.]])
     """
-    function, others, shape = prepare(X, Y, kernel, params)
+    function, others, shape = call_of(X, Y, kernel, params)
     check_fits(*shape, precision(X, others), "The kernel matrix")
     if isinstance(kernel, str):
         return function(X, Y, **params)
@@ -132,7 +132,7 @@ def precision(*samples: SampleSet) -> type[np.floating]:
     return np.float32 if is_single else np.float64
 
 
-def prepare(
+def call_of(
     X: SampleSet, Y: SampleSet | None, kernel: str | Function, params: Params
 ) -> tuple[Function, SampleSet, tuple[int, int]]:
     """Return the function, the other samples and the shape of a matrix, or raise.

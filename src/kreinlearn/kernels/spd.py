@@ -1,12 +1,11 @@
 r"""Kernels between stacks of symmetric positive definite matrices.
 
-Letters: X (n, d, d) and Y (k, d, d) hold one matrix a sample, S and T are matrices of
+Letters: X (n, d, d) and Y (k, d, d) hold one matrix per sample, S and T are matrices of
 X and Y, D (n, k) is what `spd_distances` gives and K = exp(-D / sigma^2) what a kernel
 gives. D does not depend on sigma: to try many, compute it once.
 
-Samples may also have r matrices each, such as one a region of an image: X (n, r, d, d)
-and Y (k, r, d, d). The squared distance is then the sum over the regions, which is that
-of the product manifold, computed region by region.
+Samples may also have r matrices each, one per region of an image: X (n, r, d, d) and
+Y (k, r, d, d). The squared distance is then the sum over the regions.
 
 =================== ======================================== ======================
 metric              squared distance                         positive definite K
@@ -17,8 +16,8 @@ metric              squared distance                         positive definite K
 "stein"             log det((S + T) / 2) - log det(S T) / 2  for some sigma
 =================== ======================================== ======================
 
-The first of them is not a geodesic distance on the manifold of these matrices, the
-next two are, and the last is not but behaves like the third at a lower price.
+The second and the third are geodesic distances on the manifold of these matrices; the
+last is not, but behaves like the third at a lower price.
 
 All is computed in float64; float32 input gives float32 output, everything else
 float64. With Y left out D is exactly symmetric with an exactly zero diagonal, and only
@@ -30,11 +29,10 @@ that is not positive definite to working precision. A ``ridge`` makes it so, by 
 ``ridge * trace(S) / d`` to the diagonal of every matrix; it is 0 unless asked for.
 """
 
-import math
 from functools import partial
 
 import numpy as np
-from numpy.typing import ArrayLike, DTypeLike
+from numpy.typing import ArrayLike
 
 from kreinlearn._typing import Array
 from kreinlearn._validation import check_choice
@@ -68,7 +66,7 @@ def spd_distances(
     Parameters
     ----------
     X : array-like of shape (n, d, d) or (n, r, d, d)
-        Symmetric positive definite matrices, one or r a sample.
+        Symmetric positive definite matrices, one or r per sample.
     Y : array-like of shape (k, d, d) or (k, r, d, d), default=None
         Others; None means X.
     metric : {"affine_invariant", "log_euclid", "euclid", "stein"}, \
@@ -120,28 +118,16 @@ def spd_distances(
     [0.135, 0.607, 0.882]
     """
     check_choice("metric", metric, SPD_METRICS)
-    if len(_shape(X)) == 4:  # several matrices per sample
+    if len(stacks.shape_of(X)) == 4:  # several matrices per sample
         return _over_regions(X, Y, metric, ridge)
     S, T, dtype = stacks.check_stacks(X, Y, stacks.check_ridge(ridge))
     if metric in ("euclid", "log_euclid"):
-        rows = _flat("X", S, metric, dtype)
-        others = None if T is None else _flat("Y", T, metric, dtype)
+        rows = stacks.flat("X", S, metric, dtype)
+        others = None if T is None else stacks.flat("Y", T, metric, dtype)
         return between_rows(rows, others, "square", forms.identity)
     if metric == "stein":
         return stein_distances(S, T, dtype)
     return affine_distances(S, T, dtype)
-
-
-def _shape(X: ArrayLike) -> tuple[int, ...]:
-    try:
-        return np.shape(X)
-    except ValueError:  # of different lengths, which is told elsewhere
-        return ()
-
-
-def _rows_in(X: ArrayLike) -> int:
-    """Return the number of rows of all matrices of one sample."""
-    return math.prod(_shape(X)[1:-1])
 
 
 def _over_regions(
@@ -167,20 +153,11 @@ def _over_regions(
     return D
 
 
-def _flat(name: str, S: Array, metric: str, dtype: DTypeLike) -> Array:
-    """Return matrices, or their logarithms, as rows of their entries."""
-    if metric == "log_euclid":
-        S = stacks.logarithms(name, S)
-    else:
-        stacks.factors(name, S)
-    return S.reshape(len(S), -1).astype(dtype, copy=False)
-
-
 def _gaussian(
     X: ArrayLike, Y: ArrayLike | None, metric: str, sigma: float | None, ridge: float
 ) -> Array:
     """Return exp(-D / sigma^2), made in the place of D."""
-    finish = forms.wide_gaussian(_rows_in(X), sigma)
+    finish = forms.wide_gaussian(stacks.rows_in(X), sigma)
     D = spd_distances(X, Y, metric=metric, ridge=ridge)
     return finish(D, out=D)
 
@@ -200,7 +177,7 @@ def spd_euclid(
     Parameters
     ----------
     X : array-like of shape (n, d, d) or (n, r, d, d)
-        Symmetric positive definite matrices, one or r a sample.
+        Symmetric positive definite matrices, one or r per sample.
     Y : array-like of shape (k, d, d) or (k, r, d, d), default=None
         Others; None means X.
     sigma : float, default=None
@@ -247,7 +224,7 @@ def spd_log_euclid(
     Parameters
     ----------
     X : array-like of shape (n, d, d) or (n, r, d, d)
-        Symmetric positive definite matrices, one or r a sample.
+        Symmetric positive definite matrices, one or r per sample.
     Y : array-like of shape (k, d, d) or (k, r, d, d), default=None
         Others; None means X.
     sigma : float, default=None
@@ -294,7 +271,7 @@ def spd_affine_invariant(
     Parameters
     ----------
     X : array-like of shape (n, d, d) or (n, r, d, d)
-        Symmetric positive definite matrices, one or r a sample.
+        Symmetric positive definite matrices, one or r per sample.
     Y : array-like of shape (k, d, d) or (k, r, d, d), default=None
         Others; None means X.
     sigma : float, default=None
@@ -345,7 +322,7 @@ def spd_stein(
     Parameters
     ----------
     X : array-like of shape (n, d, d) or (n, r, d, d)
-        Symmetric positive definite matrices, one or r a sample.
+        Symmetric positive definite matrices, one or r per sample.
     Y : array-like of shape (k, d, d) or (k, r, d, d), default=None
         Others; None means X.
     sigma : float, default=None
@@ -409,7 +386,7 @@ def _spd_record(function: Function, distance: str, is_definite: bool = False) ->
     """Return the record of a Gaussian of a distance."""
     name = function.__name__
     squares = partial(spd_distances, metric=name.removeprefix("spd_"))
-    measure = Measure(distance, squares, _rows_in, ("ridge",), is_squared=True)
+    measure = Measure(distance, squares, stacks.rows_in, ("ridge",), is_squared=True)
     about = (measure, forms.wide_gaussian, SPD_GRID)
     return Kernel(name, function, *about, "matrices", is_definite)
 

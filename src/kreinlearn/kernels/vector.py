@@ -1,6 +1,6 @@
 """Kernels between the rows of two matrices.
 
-Letters: X (n, m) and Y (k, m) hold one sample a row, x and z are rows of X and Y, and
+Letters: X (n, m) and Y (k, m) hold one sample per row, x and z are rows of X and Y, and
 K (n, k) is what a kernel gives. Defaults suit features scaled to [0, 1].
 
 Every kernel takes any two blocks of rows, so that a matrix too large to store can be

@@ -6,8 +6,7 @@ One row matrix meets a whole panel at once, and every inner loop runs over the l
 so that all of them use vector instructions; LAPACK, which takes one small matrix after
 the other, spends most of its time on overhead.
 
-Imported when a distance is first asked for, because importing numba takes longer than
-the rest of the package.
+Imported when a distance is first asked for: importing numba takes long.
 """
 
 import math
@@ -22,7 +21,7 @@ _LANES: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
 _FUSED: dict[str, Any] = {**_LANES, "fastmath": {"contract"}}
 
 NEGLIGIBLE_LINK = 1e-16
-"""Squared superdiagonal, relative to the eigenvalue beside it, that counts as 0.
+"""Squared superdiagonal, relative to the eigenvalue next to it, that counts as 0.
 
 Setting it to 0 changes the sum of a smooth function of the eigenvalues by a term that
 is linear in it, hence by no more than rounding.
@@ -352,15 +351,7 @@ def _eliminate(A, d):
 
 @njit(cache=True, **_LANES)
 def eliminate(panels, d):
-    """Put the pivots of Gaussian elimination on the diagonals, in place.
-
-    Parameters
-    ----------
-    panels : ndarray of shape (p, d * (d + 1) / 2, lanes)
-        Lower triangles on entry.
-    d : int
-        Size of the matrices.
-    """
+    """Put the pivots of Gaussian elimination on the diagonals of panels, in place."""
     for p in range(len(panels)):
         _eliminate(panels[p], d)
 
