@@ -150,9 +150,7 @@ def test_a_method_is_added_as_one_record(monkeypatch, flowers):
     folds, values = inner_folds(y, 0), method.values(len(y))
     choice = tune(method, [K], y, folds, values, seed=0)
     expected = [
-        -log_loss(
-            y[test], LogisticRegression(C=C).fit(A, y[train]).predict_proba(B)
-        )
+        -log_loss(y[test], LogisticRegression(C=C).fit(A, y[train]).predict_proba(B))
         for C in values
         for train, test in folds
         for A, B in [(K[np.ix_(train, train)], K[np.ix_(test, train)])]
