@@ -5,7 +5,7 @@ Letters: n samples, m features; K similarities among training samples.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 from sklearn.base import TransformerMixin, clone
@@ -20,9 +20,6 @@ from kreinlearn.methods.table import METHODS, fit_method
 from kreinlearn.methods.tuning import WORST_LOG_LOSS
 from kreinlearn.runs.cells import Cell
 from kreinlearn.runs.records import Record
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 PRECOMPUTED = "precomputed"
 """The kernel of data that are a Gram matrix."""
@@ -55,7 +52,7 @@ class Job:
     """
 
     name: str
-    X: "Array | DataFrame"
+    X: Any
     y: Array
     classes: tuple[str | int | float, ...]
     splits: Mapping[tuple[int, int], Fold]

@@ -3,7 +3,7 @@
 import hashlib
 from collections.abc import Sequence
 from importlib.metadata import version
-from typing import TYPE_CHECKING, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,9 +21,6 @@ from kreinlearn.kernels import KERNELS
 from kreinlearn.methods.table import METHODS
 from kreinlearn.runs.cells import Cell
 from kreinlearn.runs.runner import processors
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 KEPT = 11
 """Matrices of all training rows that a process keeps at once, measured with 2000 rows:
@@ -62,7 +59,7 @@ class Plan(NamedTuple):
 
 
 def plan(
-    X: "ArrayLike | DataFrame",
+    X: Any,
     y: ArrayLike | None,
     *,
     is_gram: bool = False,
@@ -118,18 +115,20 @@ def plan(
         raise ValueError(f"'folds' must be 2 or more, got {folds!r}.")
     check_count("repeats", repeats)
     wanted = (PRECOMPUTED,) if is_gram else _checked_kernels(kernels)
-    samples, notes = _symmetric(X) if is_gram else (_as_rows(X), ())
-    n = len(samples)
+    notes: tuple[str, ...] = ()
+    if is_gram:
+        X, notes = _symmetric(X)
+    elif not hasattr(X, "iloc"):
+        X = np.asarray(X)
+    n = len(X)
     n_train = n - n // folds
     processes = jobs or processors()
     _check_memory(n_train, processes)
     if not is_gram:
-        _check_features(samples, transformer)
+        _check_features(X, transformer)
     classes, index = _checked_labels(y, n, folds)
     splits = stratified(index, folds, repeats, seed)
-    job = Job(
-        name, samples, index, tuple(classes.tolist()), splits, is_gram, transformer
-    )
+    job = Job(name, X, index, tuple(classes.tolist()), splits, is_gram, transformer)
     mark = _mark(job, folds, seed)
     cells = [
         Cell("compare", mark, method, run_, (("kernel", kernel), ("fold", fold)))
@@ -187,10 +186,6 @@ def _distinct(what: str, names: Sequence[str], known: list[str]) -> tuple[str, .
     return tuple(dict.fromkeys(check_choice(what, name, known) for name in names))
 
 
-def _as_rows(X: "ArrayLike | DataFrame") -> "Array | DataFrame":
-    return X if hasattr(X, "iloc") else np.asarray(X)
-
-
 def _symmetric(K: ArrayLike) -> tuple[Array, tuple[str, ...]]:
     """Return the symmetric part, and what there is to say about it."""
     K, share = check_matrix(K, "Similarities", symmetric="average", dtype=float)
@@ -202,9 +197,7 @@ def _symmetric(K: ArrayLike) -> tuple[Array, tuple[str, ...]]:
     )
 
 
-def _check_features(
-    X: "Array | DataFrame", transformer: TransformerMixin | None
-) -> None:
+def _check_features(X: Any, transformer: TransformerMixin | None) -> None:
     if len(np.shape(X)) != 2:
         raise ValueError(
             "Samples must be rows of a table, got an array of shape "

@@ -84,7 +84,7 @@ def summary_of(
     data, convergence, rows, curves = [], [], [], []
     for job, records in found:
         groups: dict[tuple[str, str], list[Record]] = {}
-        for record in sorted(records, key=_place_of):
+        for record in records:
             key = record["method"], record["set"]["kernel"]
             groups.setdefault(key, []).append(record)
         places = {
@@ -95,9 +95,8 @@ def summary_of(
         data.append(_described(job, places))
         for kernel in list(places)[:1]:
             convergence += _traced(job, kernel, places[kernel])
-        order = dict.fromkeys((r["method"], r["set"]["kernel"]) for r in records)
-        for method, kernel in order:
-            group = groups[method, kernel]
+        for (method, kernel), group in groups.items():
+            group.sort(key=_place_of)
             head = {"data": job.name, "method": method, "kernel": label_of(kernel)}
             rows.append(head | _row_of(group))
             if done := _done(group):

@@ -1,12 +1,12 @@
 """Labels permuted as far as the positive part of a similarity leaves them open.
 
 If the negative part says nothing of the labels that the positive part does not say,
-labels can be exchanged between samples that the positive part takes for alike. Two
-samples exchange labels with the odds that the clipped matrix gives to it: this is the
-conditional permutation test [1]_. What is compared on held-out samples is ridge
-regression on the positive eigen-directions of the training samples and on all of them:
-a linear map of the labels, so that a permutation costs one product with matrices that
-are found once, and lam is chosen anew for each.
+labels can be exchanged between samples that look alike to the positive part. Two
+samples exchange labels with the odds that the clipped matrix gives to the exchange:
+this is the conditional permutation test [1]_. What is compared on held-out samples is
+ridge regression on the positive eigen-directions of the training samples and on all of
+them: a linear map of the labels, so that a permutation costs one product with matrices
+that are found once, and lam is chosen anew for each.
 
 Letters: ``K`` (n, n) symmetric; C classes; L values of lam; B permutations.
 
@@ -62,8 +62,8 @@ def conditional(
     Returns
     -------
     observed : float
-        Held-out squared error a sample from the positive directions, less that from
-        all directions: above zero if the negative part helps.
+        Held-out squared error per sample from the positive directions, minus that
+        from all directions: above zero if the negative part helps.
     permuted : ndarray of shape (count,)
         The same with permuted labels.
     """
@@ -122,7 +122,7 @@ def relabeled(
 def _smoothers(K: Array, folds: Sequence[Fold]) -> tuple[list[Array], list[Array]]:
     """Return what takes training labels to held-out predictions, clipped and whole.
 
-    One array of shape (L, n_held, n_train) a fold.
+    One array of shape (L, n_held, n_train) per fold.
     """
     clipped, whole = [], []
     for train, held in folds:
