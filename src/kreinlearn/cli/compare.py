@@ -80,7 +80,7 @@ def compare_command(
 
     table = read(data, target=target, header=header)
     planned = plan(
-        table.K if table.X is None else table.X,
+        table.samples,
         table.y,
         is_gram=table.X is None,
         name=Path(data).name,

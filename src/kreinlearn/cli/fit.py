@@ -88,8 +88,9 @@ def fit_command(
     is_gram = table.X is None
     whole = model if is_gram else make_pipeline(prepare(table.X, **steps), model)
     start = time.perf_counter()
-    with _search_progress(model, len(np.asarray(table.y))):
-        whole.fit(table.K if is_gram else table.X, table.y)
+    y = np.asarray(table.y)
+    with _search_progress(model, len(y)):
+        whole.fit(table.samples, y)
     seconds = time.perf_counter() - start
     persistence.save(whole, out, overwrite=force, notes=_notes(table, steps["impute"]))
     found = _findings(table, model) | {"seconds": seconds, "model": str(out)}

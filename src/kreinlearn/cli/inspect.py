@@ -67,7 +67,7 @@ def inspect_command(
     table = _samples(data, target, header)
     if table.X is None:
         options.check_gram_options(data)
-        K, y, about, notes = table.K, table.y, Facts(), list[str]()
+        K, y, about, notes = table.samples, table.y, Facts(), list[str]()
     else:
         kernel = kernel or "tl1"
         K, y, about, notes = _similarities_of(table, kernel, params, steps, seed)

@@ -44,6 +44,13 @@ class Table:
     header: bool = False
     target_place: int | None = None
 
+    @property
+    def samples(self) -> "pd.DataFrame | Array":
+        """Features, or else similarities."""
+        given = self.K if self.X is None else self.X
+        assert given is not None  # a file holds one of them
+        return given
+
 
 @dataclass(frozen=True)
 class Cells:
