@@ -17,9 +17,9 @@ def measured(monkeypatch):
     """Count how often each measure is computed, for all samples of 3 or more."""
     counts = Counter()
 
-    def counted(measure, X, **params):
+    def counted(measure, X, Y, **params):
         counts[measure.name] += 1
-        return measure.function(X, **params)
+        return measure.function(X, Y, **params)
 
     for name, kernel in dict(KERNELS).items():
         function = partial(counted, kernel.measure)
@@ -132,7 +132,7 @@ def test_default_grids():
     X = samples(700, 3)
     similarities = Similarities(X)
     some = X[np.linspace(0, 699, 500).astype(int)]
-    D = np.sqrt(KERNELS["rbf"].measure.function(some))
+    D = np.sqrt(KERNELS["rbf"].measure.function(some, None))
     middle = np.median(D[np.triu_indices(500, 1)])
     widths = similarities.grid("rbf", {})["sigma"]
     np.testing.assert_allclose(widths, middle * np.array([0.25, 0.5, 1, 2, 4]))
