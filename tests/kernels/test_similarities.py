@@ -7,7 +7,14 @@ from functools import partial
 import numpy as np
 import pytest
 
-from kreinlearn.kernels import KERNELS, Measure, Similarities, gram, spd_distances
+from kreinlearn.kernels import (
+    KERNELS,
+    Measure,
+    Similarities,
+    gram,
+    spd_distances,
+    spd_widths,
+)
 from tests.kernels.test_multiply import SPD, common, matrices, words
 from tests.kernels.test_vector import CASES, IDS, VECTOR, samples
 
@@ -17,9 +24,9 @@ def measured(monkeypatch):
     """Count how often each measure is computed, for all samples of 3 or more."""
     counts = Counter()
 
-    def counted(measure, X, **params):
+    def counted(measure, X, Y, **params):
         counts[measure.name] += 1
-        return measure.function(X, **params)
+        return measure.function(X, Y, **params)
 
     for name, kernel in dict(KERNELS).items():
         function = partial(counted, kernel.measure)
@@ -132,7 +139,7 @@ def test_default_grids():
     X = samples(700, 3)
     similarities = Similarities(X)
     some = X[np.linspace(0, 699, 500).astype(int)]
-    D = np.sqrt(KERNELS["rbf"].measure.function(some))
+    D = np.sqrt(KERNELS["rbf"].measure.function(some, None))
     middle = np.median(D[np.triu_indices(500, 1)])
     widths = similarities.grid("rbf", {})["sigma"]
     np.testing.assert_allclose(widths, middle * np.array([0.25, 0.5, 1, 2, 4]))
@@ -155,7 +162,7 @@ def test_the_median_of_all_is_that_of_some():
         measure = KERNELS[name].measure
         assert once[0] == measure.median(X, ridge=0.1)
         D = spd_distances(X, metric=name.removeprefix("spd_"), ridge=0.1)
-        assert once[0] == measure.median_of(D)
+        assert once == spd_widths(D)
 
 
 def test_settings_of_a_comparison():
