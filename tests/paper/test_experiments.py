@@ -3,7 +3,7 @@ import pytest
 from kreinlearn.paper import EXPERIMENTS, run_experiment
 from kreinlearn.paper import run as module
 from kreinlearn.paper.run import cost
-from kreinlearn.runs.records import read
+from kreinlearn.runs.records import read_records as read
 
 
 def test_sizes_of_the_grids():
