@@ -15,7 +15,7 @@ ALMOST = 1e-3
 smaller than their mean, tell samples apart no longer."""
 SYMMETRY = 1e-6
 """Largest asymmetry, relative to the largest entry, that is averaged away."""
-TILE = 256
+TILE = 320
 """Rows and columns compared with their mirror image while in cache."""
 STRIP = 1024
 """Rows looked at together where a second n x n array would be a waste."""

@@ -33,7 +33,7 @@ PRECISIONS = [np.float64, np.float32]
 """Kept as they come; anything else becomes the first."""
 AnyKernel = str | Callable[..., Array]
 """What ``kernel=`` takes: a name or a function of two sets of samples."""
-Params = Mapping[str, Any]
+Keywords = Mapping[str, Any]
 """Keyword arguments of a kernel."""
 ValidSamples = Array | list[Any]
 """Validated samples: rows, a stack of matrices, or a list of anything."""
@@ -66,7 +66,7 @@ class KernelEstimator(BaseEstimator):
     """An estimator with the parameters ``kernel``, ``kernel_params`` and ``dtype``."""
 
     kernel: Any  # AnyKernel, or a sequence of them in a search
-    kernel_params: Params | None
+    kernel_params: Keywords | None
     dtype: DTypeLike | None
     n_features_in_: int
     dual_coef_: Array
@@ -238,7 +238,7 @@ def one_per_class(index: Array, n_classes: int) -> Array:
 
 
 def training_gram(
-    X: ValidSamples | Similarities, kernel: AnyKernel, params: Params
+    X: ValidSamples | Similarities, kernel: AnyKernel, params: Keywords
 ) -> Array:
     """Return the similarities among training samples, exactly symmetric."""
     if isinstance(X, Similarities):
@@ -250,7 +250,10 @@ def training_gram(
 
 
 def training_operator(
-    X: ValidSamples | Similarities, kernel: AnyKernel, params: Params, operator: str
+    X: ValidSamples | Similarities,
+    kernel: AnyKernel,
+    params: Keywords,
+    operator: str,
 ) -> Dense | Blocked:
     """Return the similarities among training samples as something to multiply by.
 

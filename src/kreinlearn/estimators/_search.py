@@ -15,14 +15,14 @@ from sklearn.model_selection import ParameterGrid
 from kreinlearn._typing import Array
 from kreinlearn.estimators._inputs import (
     AnyKernel,
-    Params,
+    Keywords,
     kernels_of,
 )
 from kreinlearn.estimators._outputs import Probable, decision, labels_of
 from kreinlearn.kernels import Similarities
 from kreinlearn.losses import Link, log_probabilities
 
-Setting = tuple[AnyKernel, Params]
+Setting = tuple[AnyKernel, Keywords]
 """A kernel and its parameters."""
 DRAWS = 500
 """Bootstrap draws; weights change in the third digit between seeds."""
@@ -33,7 +33,7 @@ NEGLIGIBLE_WEIGHT = 0.01
 def kernel_settings(
     kernel: AnyKernel | Sequence[AnyKernel],
     similarities: Similarities | None,
-    fixed: Params | None = None,
+    fixed: Keywords | None = None,
     grid: Mapping[Any, Any] | None = None,
 ) -> list[Setting]:
     """Return every kernel with every combination of its parameters.

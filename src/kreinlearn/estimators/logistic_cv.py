@@ -12,7 +12,7 @@ from kreinlearn._validation import check_choice, check_count, check_positive
 from kreinlearn.crossval import N_LAMS, SEARCH_TOL, Fold, Held, held_out, where_held_out
 from kreinlearn.estimators._inputs import (
     AnyKernel,
-    Params,
+    Keywords,
     check_classes,
     check_weights,
     is_precomputed,
@@ -33,7 +33,7 @@ from kreinlearn.operators import Blocked, Dense, few_threads, stored
 from kreinlearn.solvers.monitor import callback_for
 from kreinlearn.solvers.newton import DualNewton
 
-Chosen = tuple[AnyKernel, Params, str, float]
+Chosen = tuple[AnyKernel, Keywords, str, float]
 """A kernel, its parameters, a norm and a lam."""
 SAME_NORMS = 1e-10
 """Negative eigenvalues this small relative to the diagonal make both norms the same."""
