@@ -15,7 +15,7 @@ from kreinlearn.cli import main
 from kreinlearn.comparison import run as module
 from kreinlearn.comparison.fold import Job, outcome
 from kreinlearn.comparison.page import comparison_page
-from kreinlearn.comparison.plan import plan, stratified
+from kreinlearn.comparison.plan import plan_comparison, stratified
 from kreinlearn.comparison.run import run_comparison
 from kreinlearn.comparison.summary import (
     facts,
@@ -65,7 +65,7 @@ def picky(X):
 
 def test_processes_change_nothing_and_runs_resume(rings, tmp_path):
     X, y = rings
-    planned = plan(X, np.where(y > 0, "yes", "no"), **FEW_OPTIONS)
+    planned = plan_comparison(X, np.where(y > 0, "yes", "no"), **FEW_OPTIONS)
     two = run_comparison(planned, out=tmp_path / "two", jobs=2)
     path = tmp_path / "two" / "compare.jsonl"
     whole = path.read_bytes()
@@ -85,7 +85,7 @@ def test_numbers_are_those_of_scikit_learn(rings, tmp_path, here, monkeypatch):
     X, y = rings
     by_hand = Method("by hand", lambda value, seed: SVC(kernel="precomputed"))
     monkeypatch.setitem(METHODS, "by hand", by_hand)
-    planned = plan(X, y, kernels=["linear"], methods=["by hand"], folds=4)
+    planned = plan_comparison(X, y, kernels=["linear"], methods=["by hand"], folds=4)
     [row] = run_comparison(planned, out=tmp_path)["rows"]
     K = gram(X, kernel="linear")
     parts = list(planned.job.splits.values())
@@ -105,7 +105,7 @@ def test_numbers_are_those_of_scikit_learn(rings, tmp_path, here, monkeypatch):
     assert row["log_loss"] is None and row["kernel"] == "linear"
 
     # The same on a Gram matrix, against cross_val_predict.
-    planned = plan(K, y, is_gram=True, methods=["by hand"], folds=4)
+    planned = plan_comparison(K, y, is_gram=True, methods=["by hand"], folds=4)
     [row] = run_comparison(planned, out=tmp_path / "gram")["rows"]
     predicted = cross_val_predict(SVC(kernel="precomputed"), K, y, cv=parts)
     expected = [(predicted[test] == y[test]).mean() for _, test in parts]
@@ -125,7 +125,7 @@ def test_a_method_added_as_one_record_is_compared(
         "multinomial",
     )
     monkeypatch.setitem(METHODS, rows.name, rows)
-    assert rows.name in {cell.method for cell in plan(X, y).cells}
+    assert rows.name in {cell.method for cell in plan_comparison(X, y).cells}
     np.savetxt(tmp_path / "data.csv", np.column_stack([X, y]), "%.6g", ",")
     call = ["compare", f"{tmp_path}/data.csv", "--methods", "SVC raw,rows as features"]
     call += ["--kernels", "tl1", "--folds", "3", "--out", f"{tmp_path}/out"]
@@ -141,14 +141,14 @@ def test_a_method_added_as_one_record_is_compared(
     two = replace(rows, name="two only", binary_only=True)
     monkeypatch.setitem(METHODS, two.name, two)
     three = np.arange(len(y)) % 3
-    assert two.name not in {cell.method for cell in plan(X, three).cells}
+    assert two.name not in {cell.method for cell in plan_comparison(X, three).cells}
     with pytest.raises(ValueError, match="'two only' is for two classes, got 3"):
-        plan(X, three, methods=[two.name])
+        plan_comparison(X, three, methods=[two.name])
 
 
 def test_all_methods_see_the_same_folds(rings, tmp_path, here):
     X, y = rings
-    planned = plan(X, y, **FEW_OPTIONS | {"repeats": 2})
+    planned = plan_comparison(X, y, **FEW_OPTIONS | {"repeats": 2})
     run_comparison(planned, out=tmp_path)
     truths = {}
     for record in read(tmp_path / "compare.jsonl"):
@@ -162,7 +162,7 @@ def test_all_methods_see_the_same_folds(rings, tmp_path, here):
 
 def test_held_out_rows_have_no_say(rings):
     X, y = rings
-    planned = plan(X, y, **FEW_OPTIONS)
+    planned = plan_comparison(X, y, **FEW_OPTIONS)
     train, test = planned.job.splits[0, 1]
     wild = X.copy()
     wild[test[0]] = 1e6
@@ -181,16 +181,16 @@ def test_held_out_rows_have_no_say(rings):
 def test_other_data_and_settings_are_refused(rings, tmp_path, here):
     X, y = rings
     options = {"kernels": ["tl1"], "methods": ["SVC raw"], "folds": 3}
-    run_comparison(plan(X, y, **options), out=tmp_path)
+    run_comparison(plan_comparison(X, y, **options), out=tmp_path)
     before = (tmp_path / "compare.jsonl").read_bytes()
     shifted = X.copy()
     shifted[0, 0] += 1e-9
     others = [
-        plan(shifted, y, **options),
-        plan(X, -y, **options | {"seed": 1}),
-        plan(X, y, **options | {"folds": 4}),
-        plan(X, y, **options, transformer=FunctionTransformer()),
-        plan(pd.DataFrame(X, columns=list("abc")), y, **options),
+        plan_comparison(shifted, y, **options),
+        plan_comparison(X, -y, **options | {"seed": 1}),
+        plan_comparison(X, y, **options | {"folds": 4}),
+        plan_comparison(X, y, **options, transformer=FunctionTransformer()),
+        plan_comparison(pd.DataFrame(X, columns=list("abc")), y, **options),
     ]
     for other in others:
         with pytest.raises(FileExistsError, match="other data, folds, seed.*--force"):
@@ -198,7 +198,7 @@ def test_other_data_and_settings_are_refused(rings, tmp_path, here):
     assert (tmp_path / "compare.jsonl").read_bytes() == before
     # More methods, kernels and repetitions are no other settings: they are added.
     more = options | {"methods": ["SVC raw", "SVC clip"], "repeats": 2}
-    assert len(run_comparison(plan(X, y, **more), out=tmp_path)["rows"]) == 2
+    assert len(run_comparison(plan_comparison(X, y, **more), out=tmp_path)["rows"]) == 2
     assert (tmp_path / "compare.jsonl").read_bytes().startswith(before)
     run_comparison(others[0], out=tmp_path, force=True)
     assert len(read(tmp_path / "compare.jsonl")) == 3
@@ -208,16 +208,20 @@ def test_files_of_others_are_not_replaced(rings, tmp_path, here):
     X, y = rings
     (tmp_path / "report.html").write_text("mine")
     with pytest.raises(FileExistsError, match=r"report\.html exists already"):
-        run_comparison(plan(X, y, **FEW_OPTIONS), out=tmp_path)
+        run_comparison(plan_comparison(X, y, **FEW_OPTIONS), out=tmp_path)
     with pytest.raises(NotADirectoryError, match="is a file"):
-        run_comparison(plan(X, y, **FEW_OPTIONS), out=tmp_path / "report.html")
+        run_comparison(
+            plan_comparison(X, y, **FEW_OPTIONS), out=tmp_path / "report.html"
+        )
 
 
 def test_a_failure_is_a_row_with_its_reason(rings, tmp_path, here):
     X, y = rings
     X = X * 0.9
     X[0] = 1.0
-    planned = plan(X, y, **FEW_OPTIONS, transformer=FunctionTransformer(picky))
+    planned = plan_comparison(
+        X, y, **FEW_OPTIONS, transformer=FunctionTransformer(picky)
+    )
     found = run_comparison(planned, out=tmp_path)
     for row in found["rows"]:
         assert row["statuses"] == {"converged": 2, "error": 1}
@@ -242,7 +246,7 @@ def test_a_failure_is_a_row_with_its_reason(rings, tmp_path, here):
 def test_three_classes_and_what_the_dict_holds(tmp_path, here, rng):
     X = rng.uniform(size=(75, 2))
     y = np.array(["low", "mid", "top"])[np.digitize(X.sum(axis=1), [0.8, 1.2])]
-    planned = plan(X, y, **FEW_OPTIONS)
+    planned = plan_comparison(X, y, **FEW_OPTIONS)
     found = run_comparison(planned, out=tmp_path)
     assert found["kind"] == "comparison" and found["methods"] == list(FEW)
     [data] = found["data"]
@@ -278,7 +282,7 @@ def test_three_classes_and_what_the_dict_holds(tmp_path, here, rng):
 def test_a_method_with_its_own_kernels_runs_once(rings, tmp_path, here):
     X, y = rings
     some = {"kernels": ["tl1", "rbf"], "methods": ["KreinCV", "IKLR"], "folds": 2}
-    found = run_comparison(plan(X[::2], y[::2], **some), out=tmp_path)
+    found = run_comparison(plan_comparison(X[::2], y[::2], **some), out=tmp_path)
     kernels = [(row["method"], row["kernel"]) for row in found["rows"]]
     assert kernels == [
         ("KreinCV", None),
@@ -291,11 +295,11 @@ def test_an_asymmetric_matrix_is_named(rings):
     X, y = rings
     K = gram(X)
     K[0, 1] += 1.0
-    planned = plan(K, y, is_gram=True, methods=["IKLR"])
+    planned = plan_comparison(K, y, is_gram=True, methods=["IKLR"])
     assert "not symmetric" in planned.notes[0]
     np.testing.assert_array_equal(planned.job.X, planned.job.X.T)
-    assert plan(gram(X), y, is_gram=True).notes == ()
-    names = {cell.method for cell in plan(gram(X), y, is_gram=True).cells}
+    assert plan_comparison(gram(X), y, is_gram=True).notes == ()
+    names = {cell.method for cell in plan_comparison(gram(X), y, is_gram=True).cells}
     assert names == set(METHODS) - {"KreinCV"}
 
 
@@ -321,21 +325,25 @@ def test_bad_input_is_told_before_any_work(rings, change, words):
     X, y = rings
     given = {"X": X, "y": y, "kernels": ["tl1"]} | change
     with pytest.raises(ValueError, match=words):
-        plan(**given)
+        plan_comparison(**given)
 
 
 def test_costs_are_known_before(rings, monkeypatch):
     X, y = rings
-    planned = plan(X, y, kernels=["tl1"], methods=["IKLR", "KreinCV"], jobs=2)
+    planned = plan_comparison(
+        X, y, kernels=["tl1"], methods=["IKLR", "KreinCV"], jobs=2
+    )
     assert planned.bytes_needed % (2 * 8 * 48 * 48) == 0 and planned.seconds > 0
-    larger = plan(np.tile(X, (2, 1)), np.tile(y, 2), methods=["IKLR"], jobs=2)
-    smaller = plan(X, y, methods=["IKLR"], jobs=2)
+    larger = plan_comparison(
+        np.tile(X, (2, 1)), np.tile(y, 2), methods=["IKLR"], jobs=2
+    )
+    smaller = plan_comparison(X, y, methods=["IKLR"], jobs=2)
     assert larger.seconds == pytest.approx(8 * smaller.seconds)
     monkeypatch.setattr("kreinlearn.comparison.plan.available_bytes", lambda: 10_000)
     with pytest.raises(
         MemoryError, match=r"with 48 training rows .* fewer samples or fewer"
     ):
-        plan(X, y)
+        plan_comparison(X, y)
 
 
 def test_folds_of_more_repetitions_begin_alike():
@@ -353,5 +361,5 @@ def test_reliability_counts_the_ends():
 
 def test_the_seed_of_a_cell_depends_on_the_data_alone(rings):
     X, y = rings
-    one, two = plan(X, y, name="a.csv"), plan(X, y, name="b.csv")
+    one, two = plan_comparison(X, y, name="a.csv"), plan_comparison(X, y, name="b.csv")
     assert one.cells == two.cells and isinstance(one.cells[0], Cell)

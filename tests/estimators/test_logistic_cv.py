@@ -188,9 +188,9 @@ def measured(monkeypatch):
     """Count how often each measure is computed; no matrix may come another way."""
     counts = Counter()
 
-    def counted(measure, X, **params):
+    def counted(measure, X, Y=None, **params):
         counts[measure.name] += 1
-        return measure.function(X, **params)
+        return measure.function(X, Y, **params)
 
     for name, kernel in dict(KERNELS).items():
         measure = replace(kernel.measure, function=partial(counted, kernel.measure))

@@ -9,7 +9,7 @@ import pytest
 from scipy.spatial.distance import cdist
 
 from kreinlearn import KreinLogisticRegression, KreinLogisticRegressionCV, cli, load
-from kreinlearn.comparison.plan import plan
+from kreinlearn.comparison.plan import plan_comparison
 from kreinlearn.kernels import KERNELS, Grid, Kernel, Measure, gram, multiply
 from kreinlearn.operators import Blocked
 from tests.kernels.test_vector import samples
@@ -100,7 +100,7 @@ def test_the_command_line(known, data, tmp_path, monkeypatch, capsys):
 
 
 def test_a_comparison_takes_it(known, data):
-    planned = plan(*data, kernels=[NAME], methods=["IKLR"], folds=2)
+    planned = plan_comparison(*data, kernels=[NAME], methods=["IKLR"], folds=2)
     assert planned.kernels == (NAME,)
     assert known.label == "worst_feature (median width)"
     assert known.default_params(data[0])["sigma"] == RECORD.measure.median(data[0])

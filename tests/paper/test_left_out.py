@@ -68,7 +68,8 @@ def test_other_commands_run_and_reproduce_says_that_it_is_left_out(build):
     assert done.stderr.splitlines() == [
         "--help: 0",
         "info: 0",
-        "krein: The reproduction of the paper is not part of this build.",
+        "krein: The reproduction of the paper is not part of this build; install "
+        "kreinlearn as it comes.",
         "reproduce: 2",
     ]
     assert "Usage: krein" in done.stdout

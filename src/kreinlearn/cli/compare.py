@@ -73,13 +73,13 @@ def compare_command(
     shift + KLR, square + KLR, SVC raw, SVC clip, SVC flip, KSVM, TDCASVM, CCCP-GD,
     CCICP-GD, CCICP-SGD.
     """
-    from kreinlearn.comparison.plan import plan
+    from kreinlearn.comparison.plan import plan_comparison
     from kreinlearn.comparison.run import PAGE
     from kreinlearn.files import read
     from kreinlearn.pipelines import prepare
 
     table = read(data, target=target, header=header)
-    planned = plan(
+    planned = plan_comparison(
         table.samples,
         table.y,
         is_gram=table.X is None,

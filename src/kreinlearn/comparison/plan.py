@@ -58,7 +58,7 @@ class Plan(NamedTuple):
     notes: tuple[str, ...]
 
 
-def plan(
+def plan_comparison(
     X: Any,
     y: ArrayLike | None,
     *,

@@ -38,7 +38,7 @@ def run_comparison(
     Parameters
     ----------
     planned : Plan
-        From `plan`.
+        From `plan_comparison`.
     out : path-like
         Folder: gets ``compare.jsonl``, to which each result is added as it is found,
         and ``compare.csv``.
@@ -66,9 +66,10 @@ def run_comparison(
     --------
     >>> from kreinlearn.datasets import make_monks
     >>> from kreinlearn.comparison.run import run_comparison
-    >>> from kreinlearn.comparison.plan import plan
+    >>> from kreinlearn.comparison.plan import plan_comparison
     >>> X, y = make_monks(3)
-    >>> planned = plan(X, y, kernels=["tl1"], methods=["IKLR", "SVC clip"], folds=2)
+    >>> some = {"kernels": ["tl1"], "methods": ["IKLR", "SVC clip"], "folds": 2}
+    >>> planned = plan_comparison(X, y, **some)
     >>> len(planned.cells)
     4
     """

@@ -2,6 +2,12 @@
 
 A method is a record: how to build its estimator for one value of its hyper-parameter,
 what that is called, and which score judges it. Comparisons, inspections and the
-experiments of the paper read the same table, `table.METHODS`, and cross-validate with
-the same function, `tuning.held_out_scores`. To add a method, add a record.
+experiments of the paper read the same table, `METHODS`, and cross-validate with the
+same function, `held_out_scores`. To add a method, add a record.
 """
+
+from kreinlearn.methods.records import Method
+from kreinlearn.methods.table import METHODS, fit_method
+from kreinlearn.methods.tuning import held_out_scores, tune
+
+__all__ = ["METHODS", "Method", "fit_method", "held_out_scores", "tune"]
