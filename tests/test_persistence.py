@@ -30,7 +30,7 @@ from kreinlearn import (
     SpectrumRepair,
 )
 from kreinlearn.features import RegionCovariance
-from kreinlearn.kernels import gram, tl1
+from kreinlearn.kernels import KERNELS, gram, tl1
 from kreinlearn.persistence import stamp
 from kreinlearn.solvers import CCCP, SGD, DualNewton, GradientDescent
 
@@ -589,3 +589,10 @@ def test_a_file_larger_than_memory_is_refused(folder, monkeypatch):
 def test_importing_the_package_imports_no_skops():
     code = "import sys, kreinlearn; sys.exit('skops' in sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_a_record_of_a_kernel_is_refused_by_name(tmp_path, rings):
+    model = KreinLogisticRegression(kernel=KERNELS["tl1"]).fit(*rings)
+    with pytest.raises(ValueError, match=r"fit it with kernel='tl1', the name"):
+        kreinlearn.save(model, tmp_path / "model.krein")
+    assert list(tmp_path.iterdir()) == []

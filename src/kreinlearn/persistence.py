@@ -245,6 +245,13 @@ def _parts(value: Any) -> Iterator[Any]:
 
 def _check_importable(value: Any) -> None:
     """Raise unless the function, or the type of the object, has a name elsewhere."""
+    from kreinlearn.kernels import Kernel
+
+    if isinstance(value, Kernel):
+        raise ValueError(
+            f"The record of kernel {value.name!r} is not saved with a model: fit it "
+            f"with kernel={value.name!r}, the name, which means the same."
+        )
     named = (
         value if inspect.isroutine(value) or isinstance(value, type) else type(value)
     )
