@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from kreinlearn.pages.entries import Spread
 
-T = TypeVar("T")
+Number = TypeVar("Number")
 
 
 class Statistics(NamedTuple):
@@ -54,7 +54,9 @@ def _names(table: str, key: str) -> tuple[str, ...]:
     return tuple(_PRINTED[table][key])
 
 
-def _by_method(table: str, entry: Callable[..., T]) -> Mapping[str, Mapping[str, T]]:
+def _by_method(
+    table: str, entry: Callable[..., Number]
+) -> Mapping[str, Mapping[str, Number]]:
     """Return data set to method to the entry of its numbers."""
     methods = _names(table, "methods")
     return {
