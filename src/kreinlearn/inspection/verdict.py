@@ -223,7 +223,7 @@ def _value(
         return None, f"at least {FEWEST} samples are needed, and there are {len(rows)}"
     rows = rows[sampled(y[rows], len(rows), LEARNED, seed)]
     _, index = np.unique(y[rows], return_inverse=True)
-    folds = inner_folds(index, seed)
+    folds = inner_folds(index, seed, least=2)
     inside = K[np.ix_(rows, rows)]
     found = predictions(inside, index, folds, progress)
     first, second = found["as it is"].own, found["clip"].own

@@ -64,9 +64,13 @@ METHODS: dict[str, Method] = {
 """Every method by the name that tables give it; to add a method, add a record."""
 
 
-def inner_folds(y: Array, seed: int) -> list[Fold]:
-    """Return five stratified folds, or as many as the rarest class has rows."""
-    count = min(INNER_FOLDS, max(2, int(np.unique(y, return_counts=True)[1].min())))
+def inner_folds(y: Array, seed: int, least: int = 1) -> list[Fold]:
+    """Return five stratified folds, or as many as the rarest class has rows.
+
+    With ``least``, there are never fewer than that, and some may lack a class.
+    """
+    rarest = int(np.unique(y, return_counts=True)[1].min())
+    count = max(least, min(INNER_FOLDS, rarest))
     splitter = StratifiedKFold(count, shuffle=True, random_state=seed)
     return list(splitter.split(np.zeros(len(y)), y))
 
