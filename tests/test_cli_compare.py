@@ -81,7 +81,7 @@ def test_other_settings_are_refused_with_one_line(capsys, flowers, tmp_path):
 
 
 def test_large_data_are_announced(capsys, flowers, monkeypatch):
-    monkeypatch.setattr("kreinlearn.comparison.plan.ANNOUNCED", 10)
+    monkeypatch.setattr("kreinlearn.comparison.plan.LARGE_DATA", 10)
     code, _, err = run(capsys, "compare", "flowers.csv", *FEW, "--jobs", "1")
     assert code == 0
     assert re.match(r"50 rows: 6 fits .* 101,728 bytes and, roughly, 0m00s;", err)

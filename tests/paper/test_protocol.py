@@ -7,7 +7,7 @@ import pytest
 from kreinlearn import KreinLogisticRegression
 from kreinlearn.kernels import gram
 from kreinlearn.methods.tuning import Choice, tune
-from kreinlearn.paper import protocol
+from kreinlearn.paper import protocol, splits
 from kreinlearn.paper.catalog import EXPERIMENTS
 from kreinlearn.paper.methods import GAUSSIANS, ON_TABLES, ON_TL1, TL1
 from kreinlearn.paper.protocol import (
@@ -26,7 +26,7 @@ from tests.conftest import tl1_naive
 
 @pytest.fixture
 def fake_table(monkeypatch, rings):
-    monkeypatch.setattr(protocol, "table", lambda name, home: rings)
+    monkeypatch.setattr(splits, "table", lambda name, home: rings)
 
 
 @pytest.mark.parametrize("name", [*ON_TABLES, "KreinCV"])

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from kreinlearn.pages.entries import Entry, Spread, marks_for, statuses
-from kreinlearn.pages.tables import make_table, markdown
+from kreinlearn.pages.tables import csv_text, make_table, markdown
 from kreinlearn.paper import published
 from kreinlearn.paper.notes import notes_for
-from kreinlearn.paper.summary import numbers, numbers_text, summaries_of
+from kreinlearn.paper.summary import NUMBER_FIELDS, numbers, summaries_of
 from kreinlearn.paper.tables import LAYOUTS
 from kreinlearn.runs.records import read_records as read
 
@@ -145,7 +145,8 @@ def test_table2_table6_and_figures(stored):
 @pytest.mark.parametrize("name", LAYOUTS)
 def test_csv_survives_a_round_trip(stored, name):
     summaries = summaries_of(read(stored(name, 3)))
-    rows = list(csv.DictReader(io.StringIO(numbers_text(numbers(name, summaries)))))
+    text = csv_text(NUMBER_FIELDS, numbers(name, summaries))
+    rows = list(csv.DictReader(io.StringIO(text)))
     index = {
         (s.data, s.method, " ".join(f"{k}={v}" for k, v in s.settings.items())): s
         for s in summaries

@@ -126,11 +126,11 @@ def _split(text: str) -> list[str]:
 
 def _announce_cost(planned: "Plan") -> None:
     """Say what a large comparison will cost, before it begins."""
-    from kreinlearn.comparison.plan import ANNOUNCED
+    from kreinlearn.comparison.plan import LARGE_DATA
     from kreinlearn.runs.progress import duration
 
     n = len(planned.job.y)
-    if n > ANNOUNCED:
+    if n > LARGE_DATA:
         click.echo(
             f"{n} rows: {len(planned.cells)} fits with their tuning take up to "
             f"{planned.bytes_needed:,} bytes and, roughly, "

@@ -27,7 +27,7 @@ KEPT = 11
 the similarities, a fold of them, eigenvectors, the repaired ones."""
 NEGLIGIBLE_ASYMMETRY = 1e-10
 """Asymmetry relative to the largest entry that nobody needs to hear of."""
-ANNOUNCED = 3000
+LARGE_DATA = 3000
 """Samples above which a user is told the cost before it is paid."""
 
 

@@ -3,8 +3,6 @@
 Letters: n samples, m features; K similarities among training samples.
 """
 
-import csv
-import io
 import json
 import warnings
 from collections import Counter
@@ -17,6 +15,9 @@ from sklearn.metrics import roc_curve
 from kreinlearn._typing import Array
 from kreinlearn.comparison.fold import PRECOMPUTED, Job, label_of
 from kreinlearn.estimators import KreinLogisticRegression
+from kreinlearn.methods.table import METHODS
+from kreinlearn.pages.plots import evenly_spaced
+from kreinlearn.pages.tables import csv_text
 from kreinlearn.runs.records import FAILED, Record, rounded
 from kreinlearn.runs.runner import surroundings
 from kreinlearn.spectrum import describe
@@ -155,7 +156,7 @@ def _curves(done: Sequence[Record]) -> Record:
         onehot = truth[:, None] == np.arange(given.shape[1])
         fpr, tpr, _ = roc_curve(onehot.ravel(), given.ravel())
         predicted, is_right = given.max(axis=1), given.argmax(axis=1) == truth
-    kept = _spaced(len(fpr), MOST_POINTS)
+    kept = evenly_spaced(len(fpr), MOST_POINTS)
     return {
         "roc": {"fpr": fpr[kept], "tpr": tpr[kept]},
         "reliability": reliability_bins(predicted, is_right)
@@ -199,13 +200,6 @@ def reliability_bins(predicted: Array, is_right: Array) -> dict[str, Array]:
     }
 
 
-def _spaced(count: int, most: int) -> Array:
-    """Return positions, both ends among them."""
-    if count <= most:
-        return np.arange(count)
-    return np.unique(np.linspace(0, count - 1, most).round().astype(int))
-
-
 def _described(job: Job, places: dict[str, tuple[int, int]]) -> Record:
     """Return the data, and the spectra of the training rows of a fold."""
     spectra = {}
@@ -215,7 +209,7 @@ def _described(job: Job, places: dict[str, tuple[int, int]]) -> Record:
         names = ("mu_min", "mu_max", "signature", "negative_share")
         spectra[str(label_of(kernel))] = {
             **{name: report[name] for name in names},
-            "eigenvalues": values[_spaced(len(values), MOST_EIGENVALUES)],
+            "eigenvalues": values[evenly_spaced(len(values), MOST_EIGENVALUES)],
         }
     return {
         "name": job.name,
@@ -257,15 +251,11 @@ def _traced(job: Job, kernel: str, place: tuple[int, int]) -> list[Record]:
 
 def rows_as_csv(found: Compared) -> str:
     """Return the rows of a comparison as CSV, one line per method and kernel."""
-    stream = io.StringIO()
-    writer = csv.DictWriter(
-        stream, CSV_COLUMNS, lineterminator="\n", extrasaction="ignore"
-    )
-    writer.writeheader()
-    for row in found["rows"]:
-        flat = {"folds": len(row["scores"]), "statuses": json.dumps(row["statuses"])}
-        writer.writerow(row | flat)
-    return stream.getvalue()
+    rows = [
+        row | {"folds": len(row["scores"]), "statuses": json.dumps(row["statuses"])}
+        for row in found["rows"]
+    ]
+    return csv_text(CSV_COLUMNS, rows)
 
 
 def facts(found: Compared) -> list[str]:
@@ -283,6 +273,15 @@ def facts(found: Compared) -> list[str]:
                     "the sum of absolute values."
                 )
             sentences.append(f"{kernel}: {text}")
+            sentences += [
+                f"{row['method']} assumes a positive semidefinite matrix; "
+                f"{'the matrix' if kernel == PRECOMPUTED else kernel} is indefinite, "
+                "so its result has no guarantee."
+                for row in scored
+                if negative
+                and row["kernel"] == kernel
+                and METHODS[row["method"]].definite_only
+            ]
     lost = ", ".join(_named(row) for row in found["rows"] if row["failed"])
     if lost:
         sentences.append(f"Folds without a result, which the means leave out: {lost}.")

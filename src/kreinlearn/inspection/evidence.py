@@ -16,7 +16,7 @@ import numpy as np
 from kreinlearn._typing import Array
 from kreinlearn.crossval import N_LAMS, Fold
 from kreinlearn.losses import link_of, log_probabilities
-from kreinlearn.methods.records import Method, exact
+from kreinlearn.methods.records import Method, Scores, Tried, exact
 from kreinlearn.methods.tuning import WORST_LOG_LOSS, held_out_scores
 from kreinlearn.operators import few_threads
 from kreinlearn.spectrum.decompose import decompose
@@ -28,8 +28,8 @@ _AS_IT_IS = exact("as it is", searching=True)
 
 
 def _path_of_negative(
-    K: Array, y: Array, K_new: Array, values: Sequence[float], seed: int
-) -> list[tuple[Array, str]]:
+    K: Array, y: Array, K_new: Array, values: Tried, seed: int
+) -> Scores:
     """Learn from -K on its negative eigenvectors, extended to new samples."""
     part = decompose(K).negative()
     directions = part.vectors / np.sqrt(-part.values)

@@ -4,7 +4,6 @@ from collections.abc import Mapping
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.model_selection import StratifiedKFold
 
 from kreinlearn._typing import Array
 from kreinlearn._validation import ALMOST, check_count, check_matrix
@@ -12,11 +11,10 @@ from kreinlearn.inspection import wording
 from kreinlearn.inspection.evidence import Tell, exchanged, predictions
 from kreinlearn.inspection.permutation import conditional
 from kreinlearn.inspection.wording import LEVEL, MATTERS, ROUNDED, Inspection
+from kreinlearn.methods.table import inner_folds
 from kreinlearn.runs.runner import surroundings
 from kreinlearn.spectrum import describe
 
-MOST_FOLDS = 5
-"""Folds of the cross-validation, or fewer if a class has fewer samples."""
 RAREST = 3
 """Classes with fewer samples are left out of the comparison."""
 FEWEST = 20
@@ -225,9 +223,7 @@ def _value(
         return None, f"at least {FEWEST} samples are needed, and there are {len(rows)}"
     rows = rows[sampled(y[rows], len(rows), LEARNED, seed)]
     _, index = np.unique(y[rows], return_inverse=True)
-    n_folds = max(2, min(MOST_FOLDS, int(np.bincount(index).min())))
-    splitter = StratifiedKFold(n_folds, shuffle=True, random_state=seed)
-    folds = list(splitter.split(index, index))
+    folds = inner_folds(index, seed, least=2)
     inside = K[np.ix_(rows, rows)]
     found = predictions(inside, index, folds, progress)
     first, second = found["as it is"].own, found["clip"].own
@@ -254,7 +250,7 @@ def _value(
         "difference": float(seen),
         "permutations": null.tolist(),
         "label": label,
-        "folds": n_folds,
+        "folds": len(folds),
         "repeats": 1,
         "n": len(rows),
         "left_out": classes[sizes < RAREST].tolist(),

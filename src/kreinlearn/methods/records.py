@@ -49,10 +49,14 @@ class Classifier(Protocol):
 
 Build = Callable[[float, int], Classifier]
 """From a value of the hyper-parameter and a seed to an unfitted estimator."""
-Search = Callable[[Sequence[float], Sequence[Fold]], Classifier]
+Tried = Sequence[float]
+"""What is tried of a hyper-parameter."""
+Search = Callable[[Tried, Sequence[Fold]], Classifier]
 """From values and folds to an unfitted estimator that chooses for itself."""
-Path = Callable[[Array, Array, Array, Sequence[float], int], list[tuple[Array, str]]]
-"""From (K, y, K_new, values, seed) to the scores and the status of each value."""
+Scores = list[tuple[Array, str]]
+"""The scores and the status of each value."""
+Path = Callable[[Array, Array, Array, Tried, int], Scores]
+"""From (K, y, K_new, values, seed) to what came of each value."""
 
 
 @dataclass(frozen=True)
@@ -79,6 +83,8 @@ class Method:
         Whether it takes samples and brings its own kernels.
     binary_only : bool
         Whether it is for two classes only.
+    definite_only : bool
+        Whether its theory needs a positive semidefinite matrix.
     weight : float
         Seconds that `fit_method` takes with 1000 samples of two classes and one
         thread, roughly.
@@ -92,6 +98,7 @@ class Method:
     search: Search | None = None
     on_samples: bool = False
     binary_only: bool = False
+    definite_only: bool = False
     weight: float = 1.0
 
     @property
@@ -148,9 +155,7 @@ def exact(
             return model
         return make_pipeline(SpectrumRepair(repair, out_of_sample), model)
 
-    def path(
-        K: Array, y: Array, K_new: Array, values: Sequence[float], seed: int
-    ) -> list[tuple[Array, str]]:
+    def path(K: Array, y: Array, K_new: Array, values: Tried, seed: int) -> Scores:
         if repair is not None:
             change = SpectrumRepair(repair, out_of_sample)
             K, K_new = change.fit_transform(K), change.transform(K_new)
@@ -209,9 +214,7 @@ def published(name: str, solver: CCCP) -> Method:
             "precomputed", lam=value, solver=solver, random_state=seed
         )
 
-    def path(
-        K: Array, y: Array, K_new: Array, values: Sequence[float], seed: int
-    ) -> list[tuple[Array, str]]:
+    def path(K: Array, y: Array, K_new: Array, values: Tried, seed: int) -> Scores:
         operator, n = Dense(K), len(y)
         parts = split(operator, solver.split)
         scale = float(n) if solver.loss_scale == "sum" else 1.0
@@ -238,9 +241,7 @@ def machine(
         last = model(C=value, kernel="precomputed", **settings)
         return last if repair is None else make_pipeline(SpectrumRepair(repair), last)
 
-    def path(
-        K: Array, y: Array, K_new: Array, values: Sequence[float], seed: int
-    ) -> list[tuple[Array, str]]:
+    def path(K: Array, y: Array, K_new: Array, values: Tried, seed: int) -> Scores:
         fits = _fits(build, K, y, K_new, values, seed)
         return [(scores_of(m, rows), status_of(m)) for m, rows in fits]
 
@@ -272,9 +273,7 @@ def one_vs_rest(method: Method) -> Method:
 def _each_class(path: Path) -> Path:
     """Return a path for labels -1 and 1 as one for any labels."""
 
-    def each(
-        K: Array, y: Array, K_new: Array, values: Sequence[float], seed: int
-    ) -> list[tuple[Array, str]]:
+    def each(K: Array, y: Array, K_new: Array, values: Tried, seed: int) -> Scores:
         labels = np.unique(y)
         found = [
             path(K, np.where(y == label, 1, -1), K_new, values, seed)
@@ -291,9 +290,7 @@ def _each_class(path: Path) -> Path:
 def path_of(method: Method) -> Path:
     """Return how a method scores a fold: its path, or else a fit for each value."""
 
-    def path(
-        K: Array, y: Array, K_new: Array, values: Sequence[float], seed: int
-    ) -> list[tuple[Array, str]]:
+    def path(K: Array, y: Array, K_new: Array, values: Tried, seed: int) -> Scores:
         found = []
         for model, rows in _fits(method.build, K, y, K_new, values, seed):
             if method.has_proba:
@@ -308,12 +305,7 @@ def path_of(method: Method) -> Path:
 
 
 def _fits(
-    build: Build,
-    K: Array,
-    y: Array,
-    K_new: Array,
-    values: Sequence[float],
-    seed: int,
+    build: Build, K: Array, y: Array, K_new: Array, values: Tried, seed: int
 ) -> Iterator[tuple[Classifier, Array]]:
     """Yield the estimator of each value, and new rows as it takes them.
 

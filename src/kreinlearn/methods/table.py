@@ -49,7 +49,9 @@ METHODS: dict[str, Method] = {
         # A shift spoils new rows if it is extended to them.
         exact("shift + KLR", repair="shift", out_of_sample="none"),
         exact("square + KLR", repair="square"),
-        machine("SVC raw", SVC, weight=1.3, max_iter=SMO_STEPS),
+        replace(
+            machine("SVC raw", SVC, weight=1.3, max_iter=SMO_STEPS), definite_only=True
+        ),
         machine("SVC clip", SVC, "clip", weight=3, max_iter=SMO_STEPS),
         machine("SVC flip", SVC, "flip", weight=3, max_iter=SMO_STEPS),
         machine("KSVM", KreinSVC, weight=3, max_iter=SMO_STEPS),
@@ -62,9 +64,13 @@ METHODS: dict[str, Method] = {
 """Every method by the name that tables give it; to add a method, add a record."""
 
 
-def inner_folds(y: Array, seed: int) -> list[Fold]:
-    """Return five stratified folds, or as many as the rarest class has rows."""
-    count = min(INNER_FOLDS, int(np.unique(y, return_counts=True)[1].min()))
+def inner_folds(y: Array, seed: int, least: int = 1) -> list[Fold]:
+    """Return five stratified folds, or as many as the rarest class has rows.
+
+    With ``least``, there are never fewer than that, and some may lack a class.
+    """
+    rarest = int(np.unique(y, return_counts=True)[1].min())
+    count = max(least, min(INNER_FOLDS, rarest))
     splitter = StratifiedKFold(count, shuffle=True, random_state=seed)
     return list(splitter.split(np.zeros(len(y)), y))
 

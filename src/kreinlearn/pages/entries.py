@@ -139,12 +139,12 @@ def spread(
     return Entry(text, found.mean, detail, is_best, marks)
 
 
-def difference(ours: Spread | None, published: Spread | None) -> Entry:
+def change(ours: Spread | None, published: Spread | None) -> Entry:
     """Return our mean minus the published one, or a dash if one is missing."""
     if ours is None or published is None:
         return Entry(DASH)
-    change = ours.mean - published.mean
-    return Entry(signed(change), change)
+    gain = ours.mean - published.mean
+    return Entry(signed(gain), gain)
 
 
 def beside(
@@ -153,7 +153,7 @@ def beside(
     """Return our mean; below it the published one and the difference."""
     known = [] if published is None else [f"{published.mean:.3f}"]
     if known and ours is not None:
-        known.append(difference(ours, published).text)
+        known.append(change(ours, published).text)
     return spread(ours, ", ".join(known), is_best)
 
 

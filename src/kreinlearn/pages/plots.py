@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from kreinlearn._typing import Array
 from kreinlearn.pages import colors
 from kreinlearn.pages.entries import signed
 from kreinlearn.pages.figures import NARROW, Drawing, plain, powers_of_ten
@@ -30,6 +31,12 @@ LEAST_SPAN = 0.1
 """Width of an axis of accuracies, lest a single sample look like a lot."""
 
 
+def evenly_spaced(count: int, most: int) -> Array:
+    """Return at most so many of the positions below a count, both ends among them."""
+    some = np.linspace(0, count - 1, min(count, most))
+    return np.unique(some.round().astype(int))
+
+
 def spectrum(places: Sequence[int], values: Sequence[float], note: str) -> Drawing:
     """Return eigenvalues in order, the negative ones hatched and named.
 
@@ -43,8 +50,7 @@ def spectrum(places: Sequence[int], values: Sequence[float], note: str) -> Drawi
         Title of the drawing.
     """
     mu = np.asarray(values, dtype=float)
-    few = min(MOST_DRAWN, len(mu))
-    kept = np.unique(np.linspace(0, len(mu) - 1, few).round().astype(int))
+    kept = evenly_spaced(len(mu), MOST_DRAWN)
     place, shown = np.asarray(places)[kept], mu[kept]
     middle, top = float(np.median(np.abs(mu))), float(np.abs(mu).max())
     filled: dict[str, Any] = {"color": colors.BLUE, "lw": 0}

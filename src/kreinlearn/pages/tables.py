@@ -1,7 +1,10 @@
-"""Tables as data, and as Markdown."""
+"""Tables as data, as Markdown and as CSV."""
 
-from collections.abc import Iterable, Sequence
+import csv
+import io
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from kreinlearn.pages.entries import Content, Entry, Findings, Note, entry
 
@@ -60,6 +63,15 @@ def make_table(
 def versions_text(found: Findings) -> str:
     """Return the "versions" of findings as text."""
     return ", ".join(f"{name} {v}" for name, v in found.get("versions", {}).items())
+
+
+def csv_text(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:
+    """Return some fields of rows as CSV; what a row lacks is left empty."""
+    stream = io.StringIO()
+    writer = csv.DictWriter(stream, columns, "", "ignore", lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return stream.getvalue()
 
 
 def marks_in(table: PageTable) -> list[int]:

@@ -13,7 +13,7 @@ from kreinlearn.pages.plots import name_rows, scale_by_range
 from kreinlearn.pages.ranks import critical_difference_figure
 from kreinlearn.paper import published
 from kreinlearn.paper.summary import Summary, names_in, ordered
-from kreinlearn.paper.table3 import our_ranking, published_ranking
+from kreinlearn.paper.table3 import PRINTED, our_ranking, published_ranking
 from kreinlearn.paper.tables import IMAGE_SETS
 
 if TYPE_CHECKING:
@@ -86,11 +86,7 @@ def _accuracy_dots(summaries: Sequence[Summary], is_narrow: bool = False) -> Dra
     methods = [name for name in published.TABLE3_METHODS if name in present]
     datasets = names_in(summaries, "data", published.TABLE3_DATA)
     ours = {(each.data, each.method): each.mean("acc") for each in summaries}
-    theirs = {
-        (name, method): spread.mean
-        for name, row in published.TABLE3.items()
-        for method, spread in row.items()
-    }
+    theirs = {cell: spread.mean for cell, spread in PRINTED.items()}
     n_columns = min(2 if is_narrow else 4, max(1, len(methods)))
     n_rows = max(1, -(-len(methods) // n_columns))
 

@@ -7,6 +7,7 @@ from typing import Any, Literal, Required, TypedDict
 from kreinlearn._typing import Array
 from kreinlearn.methods.records import Method, exact, one_vs_rest, published
 from kreinlearn.methods.table import METHODS
+from kreinlearn.paper.published import TABLE5
 from kreinlearn.paper.splits import TL1_RATIO
 from kreinlearn.solvers import CCCP, PUBLISHED, SGD
 
@@ -58,8 +59,8 @@ ON_TL1 = {
         for name in ("TDCASVM", "KSVM", "IKLR krein", "IKLR hilbert", "SVC raw")
     },
 }
-KLR, SVM = exact("KLR"), METHODS["SVC raw"]
-"""On a positive definite matrix."""
+KLR, SVM = replace(exact("KLR"), definite_only=True), METHODS["SVC raw"]
+"""Both on a positive definite matrix, as their theory needs it."""
 
 ON_TABLES: dict[str, tuple[Method, KernelSettings]] = {
     "KLR(RBF)": (KLR, GAUSSIANS),
@@ -73,15 +74,8 @@ ON_FACES: dict[str, tuple[Method, str]] = {
     "KLR(Log-E)": (one_vs_rest(KLR), "log_euclid"),
     **{
         name: (one_vs_rest(ON_TL1[name]), "affine_invariant")
-        for name in (
-            "Flip",
-            "Clip",
-            "Shift",
-            "TDCASVM",
-            "KSVM",
-            "CCICP-GD",
-            "CCICP-SGD",
-        )
+        for name in TABLE5
+        if name in ON_TL1
     },
     "IKLR krein": (METHODS["IKLR krein"], "affine_invariant"),
     "SVM(Log-E) regions": (one_vs_rest(SVM), "log_euclid"),

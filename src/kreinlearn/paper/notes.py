@@ -3,26 +3,18 @@
 The notes themselves are data: ``notes.toml`` in this folder.
 """
 
-import tomllib
-from importlib.resources import files
-
 from kreinlearn.pages.entries import Note
+from kreinlearn.paper.published import read_data
 
-
-def _read_notes() -> tuple[Note, ...]:
-    text = files(__package__).joinpath("notes.toml").read_text(encoding="utf-8")
-    return tuple(
-        Note(
-            tables=each["tables"],
-            row=each.get("row", ""),
-            column=each.get("column", ""),
-            text=" ".join(each["text"].split()),
-        )
-        for each in tomllib.loads(text)["note"]
+NOTES = tuple(
+    Note(
+        tables=each["tables"],
+        row=each.get("row", ""),
+        column=each.get("column", ""),
+        text=" ".join(each["text"].split()),
     )
-
-
-NOTES = _read_notes()
+    for each in read_data("notes.toml")["note"]
+)
 """Every known slip and departure, next to what it touches."""
 
 

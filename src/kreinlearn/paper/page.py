@@ -3,16 +3,23 @@
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from kreinlearn._files import replace
 from kreinlearn._validation import check_choice
 from kreinlearn.pages.entries import Note
 from kreinlearn.pages.figures import Figure, files
 from kreinlearn.pages.page import Section, html
-from kreinlearn.pages.tables import PageTable, general_notes, make_table, markdown
+from kreinlearn.pages.tables import (
+    PageTable,
+    csv_text,
+    general_notes,
+    make_table,
+    markdown,
+)
 from kreinlearn.paper.figures import figures_for
 from kreinlearn.paper.notes import notes_for
-from kreinlearn.paper.summary import numbers, numbers_text, summaries_of
+from kreinlearn.paper.summary import NUMBER_FIELDS, numbers, summaries_of
 from kreinlearn.paper.tables import LAYOUTS
 from kreinlearn.runs.records import FAILED, Record, read_records
 
@@ -48,11 +55,11 @@ def write(
     found = [record for record in read_records(records) if record["exp"] == name]
     if not found:
         raise ValueError(f"{os.fspath(records)} holds no records of {name!r}.")
-    notes = notes_for(name)
     summaries = summaries_of(found)
+    notes = notes_for(name)
     tables = LAYOUTS[name](summaries, notes) + _failures(found)
     figures = figures_for(name, summaries)
-    facts = _about_runs(found)
+    shown = _Shown(name, _about_runs(found), tables, figures, notes)
 
     folder = Path(out)
     folder.mkdir(parents=True, exist_ok=True)
@@ -61,56 +68,52 @@ def write(
         for short, figure in figures.items()
         for kind, content in files(figure).items()
     }
-    contents[f"{name}.csv"] = numbers_text(numbers(name, summaries)).encode()
-    for kind, form in (("md", _markdown), ("html", _page)):
-        contents[f"{name}.{kind}"] = form(name, facts, tables, figures, notes).encode()
+    contents[f"{name}.csv"] = csv_text(NUMBER_FIELDS, numbers(name, summaries)).encode()
+    contents[f"{name}.md"] = shown.as_markdown().encode()
+    contents[f"{name}.html"] = shown.as_page().encode()
     for file, content in contents.items():
         replace(folder / file, content)
     return [folder / file for file in reversed(contents)]
 
 
-def _title(tables: Sequence[PageTable]) -> str:
-    return f"{tables[0].title.partition(':')[0]}, reproduced"
+class _Shown(NamedTuple):
+    """What is shown of an experiment."""
 
+    name: str
+    facts: Mapping[str, str]
+    tables: Sequence[PageTable]
+    figures: Mapping[str, Figure]
+    notes: Sequence[Note]
 
-def _page(
-    name: str,
-    facts: Mapping[str, str],
-    tables: Sequence[PageTable],
-    figures: Mapping[str, Figure],
-    notes: Sequence[Note],
-) -> str:
-    drawn = Section("Figures", list(figures.values()))
-    sections = [Section(table.title, [table]) for table in tables]
-    last = ("versions", "revision")
-    return html(
-        _title(tables),
-        # What the paper shows as a figure comes first as one.
-        [drawn, *sections] if name.startswith("fig") else [*sections, drawn],
-        facts={
-            term.capitalize(): text for term, text in facts.items() if term not in last
-        },
-        notes=notes,
-        command=f"krein reproduce {name}",
-        versions="; revision ".join(facts[term] for term in last if term in facts),
-    )
+    @property
+    def title(self) -> str:
+        return f"{self.tables[0].title.partition(':')[0]}, reproduced"
 
+    def as_page(self) -> str:
+        drawn = Section("Figures", list(self.figures.values()))
+        sections = [Section(table.title, [table]) for table in self.tables]
+        facts = dict(self.facts)
+        last = [facts.pop(term) for term in ("versions", "revision") if term in facts]
+        return html(
+            self.title,
+            # What the paper shows as a figure comes first as one.
+            [drawn, *sections] if self.name.startswith("fig") else [*sections, drawn],
+            facts={term.capitalize(): text for term, text in facts.items()},
+            notes=self.notes,
+            command=f"krein reproduce {self.name}",
+            versions="; revision ".join(last),
+        )
 
-def _markdown(
-    name: str,
-    facts: Mapping[str, str],
-    tables: Sequence[PageTable],
-    figures: Mapping[str, Figure],
-    notes: Sequence[Note],
-) -> str:
-    said = "; ".join(f"{term}: {text}" for term, text in facts.items())
-    general = "".join(f"- {text}\n" for text in general_notes(notes))
-    images = [
-        f"![{figure.caption}]({name}-{short}.svg)\n"
-        for short, figure in figures.items()
-    ]
-    parts = [f"# {_title(tables)}\n", f"{said}.\n", *([general] if general else [])]
-    return "\n".join(parts + images + [markdown(table, notes) for table in tables])
+    def as_markdown(self) -> str:
+        said = "; ".join(f"{term}: {text}" for term, text in self.facts.items())
+        general = "".join(f"- {text}\n" for text in general_notes(self.notes))
+        images = [
+            f"![{figure.caption}]({self.name}-{short}.svg)\n"
+            for short, figure in self.figures.items()
+        ]
+        tables = [markdown(table, self.notes) for table in self.tables]
+        parts = [f"# {self.title}\n", f"{said}.\n", *([general] if general else [])]
+        return "\n".join(parts + images + tables)
 
 
 def _about_runs(records: Sequence[Record]) -> dict[str, str]:

@@ -16,7 +16,7 @@ from kreinlearn.kernels import gram
 from kreinlearn.methods.judging import iterations_of, judged, status_of, timed
 from kreinlearn.methods.records import Classifier, Method
 from kreinlearn.methods.tuning import LOST, Choice, tune
-from kreinlearn.paper import faces
+from kreinlearn.paper import faces, splits
 from kreinlearn.paper.methods import (
     GRID,
     KREIN_CV,
@@ -28,15 +28,6 @@ from kreinlearn.paper.methods import (
     with_settings,
 )
 from kreinlearn.paper.published import TABLE2
-from kreinlearn.paper.splits import (
-    TL1_RATIO,
-    Halves,
-    half_rows,
-    halves,
-    scale,
-    spectrum_fields,
-    table,
-)
 from kreinlearn.runs.cells import Cell
 from kreinlearn.runs.records import Record
 
@@ -53,10 +44,10 @@ JUDGMENTS = ("acc", "bacc", "ll", "pred_s")
 
 def table_cell(cell: Cell, data_home: str | None) -> Record:
     """Run a cell on samples with features."""
-    X, y = table(cell.dataset, data_home)
+    X, y = splits.table(cell.dataset, data_home)
     if cell.method == STATISTICS:
         return statistics(X, cell)
-    parts = halves(X, y, cell.half_seed)
+    parts = splits.halves(X, y, cell.half_seed)
     if cell.method == KREIN_CV:
         fields = recommended(KreinLogisticRegressionCV(), parts)
     else:
@@ -68,9 +59,9 @@ def table_cell(cell: Cell, data_home: str | None) -> Record:
 def face_cell(cell: Cell, data_home: str | None) -> Record:
     """Run a cell on images, which stand as numbers in the matrices of distances."""
     _, y = faces.images(cell.dataset, data_home)
-    train, test = half_rows(len(y), cell.half_seed)
+    train, test = splits.half_rows(len(y), cell.half_seed)
     numbers = np.arange(len(y), dtype=float)[:, None]
-    parts = Halves(numbers[train], y[train], numbers[test], y[test])
+    parts = splits.Halves(numbers[train], y[train], numbers[test], y[test])
     if cell.method == KREIN_CV:
         model = faces.recommended_for(cell.dataset, train, data_home)
         return recommended(model, parts, regions=list(faces.REGIONS[cell.dataset]))
@@ -86,7 +77,7 @@ def face_cell(cell: Cell, data_home: str | None) -> Record:
 def learn(
     method: Method,
     kernels: Sequence[KernelSetting],
-    parts: Halves,
+    parts: splits.Halves,
     cell: Cell,
     values: Sequence[float] = GRID,
 ) -> Record:
@@ -114,7 +105,7 @@ def learn(
     """
     X, y, X_test, y_test = parts
     n = len(y)
-    settings = _settings(method, cell, n)
+    settings = _procedure_settings(method, cell, n)
     # 1. Hyper-parameters, from at most MOST_ROWS rows of the training half.
     rows = subsample(n, cell.half_seed)
     tuned = cell.setting("tuned", method.name)
@@ -143,7 +134,7 @@ def learn(
         "n_iter": iterations_of(model),
         "n": n,
         **choice_fields(method, choice, value, n, kernels),
-        **spectrum_fields(K),
+        **splits.spectrum_fields(K),
         "split": settings.get("split"),
     }
     if cell.experiment.startswith("fig") and isinstance(model, KreinLogisticRegression):
@@ -154,7 +145,7 @@ def learn(
 
 
 def recommended(
-    model: KreinLogisticRegressionCV, parts: Halves, **chosen: list[int]
+    model: KreinLogisticRegressionCV, parts: splits.Halves, **chosen: list[int]
 ) -> Record:
     """Fit and judge an estimator that tunes itself.
 
@@ -178,7 +169,7 @@ def recommended(
             **chosen,
         },
         "grid": {"lam": model.lams_, "kernels": len(model.scores_)},
-        **spectrum_fields(gram(X, None, model.kernel_, **params)),
+        **splits.spectrum_fields(gram(X, None, model.kernel_, **params)),
         **_judged(model, X_test, y_test),
     }
 
@@ -189,11 +180,11 @@ def statistics(X: Array, cell: Cell) -> Record:
     Features are scaled over all rows, and tau is 0.7 times the m that the paper
     prints: of all readings, the one that gives most of its eigenvalues.
     """
-    rows, _ = half_rows(len(X), cell.half_seed)
-    tau = TL1_RATIO * TABLE2[cell.dataset].m
-    K = gram(scale(X)[0][rows], kernel="tl1", tau=tau)
+    rows, _ = splits.half_rows(len(X), cell.half_seed)
+    tau = splits.TL1_RATIO * TABLE2[cell.dataset].m
+    K = gram(splits.scale(X)[0][rows], kernel="tl1", tau=tau)
     counts = {"n": len(rows), "m": X.shape[1], "tau": tau}
-    return {"status": "done", **counts, **spectrum_fields(K)}
+    return {"status": "done", **counts, **splits.spectrum_fields(K)}
 
 
 def folds(y: Array, seed: int) -> list[Fold]:
@@ -255,7 +246,7 @@ def _fit(
     return fits[0]
 
 
-def _settings(method: Method, cell: Cell, n: int) -> dict[str, str | float]:
+def _procedure_settings(method: Method, cell: Cell, n: int) -> dict[str, str | float]:
     """Return what the cell, and the size, change in a published procedure."""
     if method.name not in PROCEDURES:
         return {}

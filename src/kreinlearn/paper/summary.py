@@ -1,7 +1,5 @@
 """Records to summaries of all runs, and the file of numbers. Nothing is run here."""
 
-import csv
-import io
 import statistics
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -86,13 +84,13 @@ def summaries_of(records: Iterable[Record]) -> list[Summary]:
     """
     groups: dict[tuple[str, str, str], list[Record]] = {}
     for record in sorted(records, key=lambda each: each["run"]):
-        key = (record["data"], record["method"], str(_settings(record)))
+        key = (record["data"], record["method"], str(_shown_settings(record)))
         groups.setdefault(key, []).append(record)
     return [
         Summary(
             data,
             method,
-            _settings(group[0]),
+            _shown_settings(group[0]),
             tuple(each for each in group if each["status"] not in FAILED),
             Counter(each["status"] for each in group),
             sum((Counter(each.get("cv", {})) for each in group), Counter()),
@@ -101,7 +99,7 @@ def summaries_of(records: Iterable[Record]) -> list[Summary]:
     ]
 
 
-def _settings(record: Record) -> Record:
+def _shown_settings(record: Record) -> Record:
     settings = record.get("set", {}).items()
     return {name: value for name, value in settings if name not in HIDDEN}
 
@@ -169,15 +167,6 @@ def numbers(name: str, summaries: Iterable[Summary]) -> list[dict[str, str | int
     return rows
 
 
-def numbers_text(rows: Iterable[Mapping[str, str | int]]) -> str:
-    """Return the file of numbers; what a row lacks is left empty."""
-    stream = io.StringIO()
-    writer = csv.DictWriter(stream, NUMBER_FIELDS, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return stream.getvalue()
-
-
 def _numbers_row(
     summary: Summary, measure: str, theirs: Spread | None
 ) -> dict[str, str | int]:
@@ -208,10 +197,10 @@ def printed(name: str, summary: Summary, measure: str = "acc") -> Spread | None:
     if name in ("table4", "table7"):
         costs = published.TABLE4 if name == "table4" else published.TABLE7
         cost = costs[data].get(method)
-        if cost is None or measure not in ("acc", "fit_s", "pred_s"):
+        if cost is None:
             return None
-        times = {"fit_s": cost.training, "pred_s": cost.test}
-        return cost.accuracy if measure == "acc" else Spread(times[measure])
+        times = {"fit_s": Spread(cost.training), "pred_s": Spread(cost.test)}
+        return {"acc": cost.accuracy, **times}.get(measure)
     if measure != "acc":
         return None
     if name == "table3":

@@ -2,7 +2,7 @@
 
 import statistics
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -13,6 +13,14 @@ from kreinlearn.pages.tables import PageTable, TableRow, make_table
 from kreinlearn.paper import published
 from kreinlearn.paper.summary import Summary, best_accuracy, halves_text, names_in
 
+Found = Mapping[tuple[str, str], Spread | None]
+"""Data set and method to accuracy."""
+PRINTED = {
+    (name, method): spread
+    for name, row in published.TABLE3.items()
+    for method, spread in row.items()
+}
+"""The published accuracies."""
 DOUBTFUL = "parkinsons"
 """A published row that nothing reproduces; means are given without it as well."""
 
@@ -70,11 +78,6 @@ def _accuracies(
     """Return heads, rows and means of a table of accuracies."""
     index = {(each.data, each.method): each.spread("acc") for each in summaries}
     datasets = names_in(summaries, "data", published.TABLE3_DATA)
-    theirs = {
-        (name, method): published.TABLE3.get(name, {}).get(method)
-        for name in datasets
-        for method in methods
-    }
     rows: list[TableRow] = []
     for name in datasets:
         best = best_accuracy(each for each in summaries if each.data == name)
@@ -82,7 +85,7 @@ def _accuracies(
         for method in methods:
             own = index.get((name, method))
             is_best = own is not None and own.mean >= best
-            row.append(entries.beside(own, theirs[name, method], is_best))
+            row.append(entries.beside(own, PRINTED.get((name, method)), is_best))
         rows.append(row)
     others = [name for name in datasets if name != DOUBTFUL]
     means = {f"mean of {len(datasets)}": datasets}
@@ -90,23 +93,19 @@ def _accuracies(
         means[f"mean without {DOUBTFUL}"] = others
     totals: list[TableRow] = []
     for head, names in means.items():
-        pairs = [
-            [
-                _full_mean(own.get((name, method)) for name in names)
-                for own in (index, theirs)
-            ]
-            for method in methods
+        row = [
+            entries.beside(_full_mean(index, names, m), _full_mean(PRINTED, names, m))
+            for m in methods
         ]
-        totals.append(
-            (head, *(entries.beside(ours, printed) for ours, printed in pairs))
-        )
+        totals.append((head, *row))
     heads = [entries.head(notes, column=method) for method in methods]
     return ("data", *heads), rows, totals
 
 
-def _full_mean(spreads: Iterable[Spread | None]) -> Spread | None:
+def _full_mean(found: Found, names: Sequence[str], method: str) -> Spread | None:
     """Return the mean over data sets, only if the method was run on all of them."""
-    mean = entries.full_mean(None if each is None else each.mean for each in spreads)
+    own = [found.get((name, method)) for name in names]
+    mean = entries.full_mean(None if each is None else each.mean for each in own)
     return None if mean is None else Spread(mean)
 
 

@@ -112,7 +112,7 @@ def _costs(
             times += [None if stated is None else stated.mean, each.mean(measure)]
         head = _data_and_method(each, notes)
         scores = (entries.spread(theirs, marks=marks), ours)
-        change = entries.difference(ours, theirs)
+        change = entries.change(ours, theirs)
         took = map(entries.seconds, times)
         rows.append((*head, *scores, change, *took, each.statuses))
     caption = (
@@ -145,7 +145,7 @@ def _table5(summaries: Sequence[Summary], notes: Sequence[Note]) -> list[PageTab
             ours, theirs = each.spread("acc"), printed("table5", each)
             is_best = ours is not None and ours.mean >= best
             scores = (theirs, entries.spread(ours, is_best=is_best))
-            change = entries.difference(ours, theirs)
+            change = entries.change(ours, theirs)
             loss = entries.numeral(each.mean("ll"), ".3f")
             took = entries.seconds(each.mean("fit_s"))
             low = entries.numeral(each.mean("mu_min"), ".3g")

@@ -1,0 +1,68 @@
+"""A method whose theory needs a positive semidefinite matrix, on one that is not."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from kreinlearn.comparison import plan_comparison, run_comparison
+from kreinlearn.comparison import run as module
+from kreinlearn.kernels import gram
+from kreinlearn.methods import METHODS
+from kreinlearn.paper.methods import KLR, ON_FACES, ON_TL1, SVM
+from tests.comparison.test_compare import inline
+
+ASSUMES = "assumes a positive semidefinite matrix"
+INDEFINITE = "tl1 (ratio 0.7)"
+
+
+@pytest.fixture
+def sentences(rings, tmp_path, monkeypatch):
+    """Return what is said of assumptions after some methods on three folds."""
+    monkeypatch.setattr(module, "run", inline)
+
+    def said(methods, X=rings[0], **options):
+        planned = plan_comparison(X, rings[1], methods=methods, folds=3, **options)
+        found = run_comparison(planned, out=tmp_path, force=True)
+        return [each for each in found["sentences"] if ASSUMES in each]
+
+    return said
+
+
+def test_only_indefinite_matrices_are_named(sentences):
+    methods = ["SVC raw", "SVC clip", "IKLR krein"]
+    assert sentences(methods, kernels=["tl1", "rbf"]) == [
+        f"SVC raw {ASSUMES}; {INDEFINITE} is indefinite, so its result has no "
+        "guarantee."
+    ]
+    assert sentences(["SVC raw"], kernels=["rbf"]) == []
+    assert sentences(methods[1:], kernels=["tl1"]) == []
+
+
+def test_a_given_matrix_is_called_the_matrix(sentences, rings):
+    K = gram(rings[0], kernel="tl1") - 0.1 * np.eye(len(rings[0]))
+    [said] = sentences(["SVC raw"], K, is_gram=True)
+    assert f"{ASSUMES}; the matrix is indefinite" in said
+
+
+def test_the_record_says_so_and_not_the_name(sentences, monkeypatch):
+    mine = replace(METHODS["IKLR krein"], name="mine", definite_only=True)
+    monkeypatch.setitem(METHODS, mine.name, mine)
+    [said] = sentences(["mine"], kernels=["tl1"])
+    assert said.startswith("mine assumes")
+
+
+def test_a_fold_without_result_claims_nothing(sentences, monkeypatch):
+    def broken(value, seed):
+        raise RuntimeError("broken")
+
+    mine = replace(METHODS["SVC raw"], name="mine", build=broken)
+    monkeypatch.setitem(METHODS, mine.name, mine)
+    assert sentences(["mine", "IKLR krein"], kernels=["tl1"]) == []
+
+
+def test_which_methods_need_it():
+    assert [each.name for each in METHODS.values() if each.definite_only] == ["SVC raw"]
+    assert KLR.definite_only and SVM.definite_only
+    assert ON_FACES["KLR(Log-E)"][0].definite_only
+    assert not ON_FACES["Flip"][0].definite_only and not ON_TL1["Clip"].definite_only
