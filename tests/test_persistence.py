@@ -584,8 +584,3 @@ def test_a_file_larger_than_memory_is_refused(folder, monkeypatch):
     monkeypatch.setattr("kreinlearn.persistence.available_bytes", lambda: 1000)
     with pytest.raises(MemoryError, match=r"but only 1,000 bytes of memory"):
         kreinlearn.load(folder / "binary")
-
-
-def test_importing_the_package_imports_no_skops():
-    code = "import sys, kreinlearn; sys.exit('skops' in sys.modules)"
-    subprocess.run([sys.executable, "-c", code], check=True)
