@@ -203,7 +203,7 @@ def test_module_and_script_are_the_same():
     assert done.stdout.startswith("krein, version ")
 
 
-@SLOW  # test_docs runs a smaller twin of it
+@SLOW  # test_docs runs the same lines, and asks for no score
 def test_the_readme_example_runs(capsys):
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.S)
     exec(compile(blocks[0], "README.md", "exec"), {})
