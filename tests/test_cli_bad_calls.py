@@ -315,6 +315,8 @@ CALLS = {
     "inspect, damaged": ("inspect cut.npz", ["cut.npz is damaged"]),
 }
 
+SLOW = pytest.mark.slow
+
 
 def contents(folder):
     """Return names and bytes of all that is in a folder."""
@@ -343,7 +345,10 @@ def test_bad_calls(capsys, folder, monkeypatch, what):
     check(said, before, folder, *run(capsys, *shlex.split(call)))
 
 
-@pytest.mark.parametrize("what", ["word in numbers", "pickle", "lam 0"])
+@pytest.mark.parametrize(
+    "what",
+    ["pickle", *(pytest.param(w, marks=SLOW) for w in ("word in numbers", "lam 0"))],
+)
 def test_bad_calls_from_a_shell(folder, what):
     call, said = CALLS[what]
     before = contents(folder)

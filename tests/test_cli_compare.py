@@ -28,6 +28,13 @@ def flowers(tmp_path, monkeypatch):
     return X[::3], y[::3]
 
 
+@pytest.fixture
+def not_drawn(monkeypatch):
+    """Leave the page empty, where a test is about something else."""
+    name = "kreinlearn.comparison.page.comparison_page"
+    monkeypatch.setattr(name, lambda found: "<!DOCTYPE html>")
+
+
 def test_a_table_is_compared_printed_and_drawn(capsys, flowers, tmp_path):
     code, out, err = run(capsys, "compare", "flowers.csv", *FEW)
     assert code == 0 and err == ""
@@ -51,6 +58,7 @@ def test_a_table_is_compared_printed_and_drawn(capsys, flowers, tmp_path):
     assert (folder / "compare.jsonl").read_bytes() == records
 
 
+@pytest.mark.usefixtures("not_drawn")
 def test_json_is_the_whole_dict_and_nothing_else(capsys, flowers):
     code, out, _ = run(capsys, "compare", "flowers.csv", *FEW, "--json", "--out", "x")
     found = json.loads(out)
@@ -59,6 +67,7 @@ def test_json_is_the_whole_dict_and_nothing_else(capsys, flowers):
     assert {row["method"] for row in found["rows"]} == {"IKLR", "SVC raw"}
 
 
+@pytest.mark.usefixtures("not_drawn")
 def test_gram_matrices_are_compared(capsys, flowers):
     X, y = flowers
     np.savez("gram.npz", K=gram(X / X.max(axis=0)), y=y)
@@ -67,6 +76,7 @@ def test_gram_matrices_are_compared(capsys, flowers):
     assert code == 0 and row["kernel"] == "precomputed" and row["accuracy"] > 0.85
 
 
+@pytest.mark.usefixtures("not_drawn")
 def test_other_settings_are_refused_with_one_line(capsys, flowers, tmp_path):
     run(capsys, "compare", "flowers.csv", *FEW)
     code, out, err = run(capsys, "compare", "flowers.csv", *FEW, "--seed", "1")
@@ -80,6 +90,7 @@ def test_other_settings_are_refused_with_one_line(capsys, flowers, tmp_path):
     assert code == 2 and "nothing.csv" in err and len(err.splitlines()) == 1
 
 
+@pytest.mark.usefixtures("not_drawn")
 def test_large_data_are_announced(capsys, flowers, monkeypatch):
     monkeypatch.setattr("kreinlearn.comparison.plan.LARGE_DATA", 10)
     code, _, err = run(capsys, "compare", "flowers.csv", *FEW, "--jobs", "1")
@@ -87,6 +98,7 @@ def test_large_data_are_announced(capsys, flowers, monkeypatch):
     assert re.match(r"50 rows: 6 fits .* 101,728 bytes and, roughly, 0m00s;", err)
 
 
+@pytest.mark.usefixtures("not_drawn")
 def test_progress_goes_to_stderr(capsys, flowers, monkeypatch):
     def told(cells, path, work, progress=None, **rest):
         inline(cells, path, work)

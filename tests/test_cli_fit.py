@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -72,10 +73,10 @@ def krein(*args, cwd):
     return done.stdout
 
 
-def check_same_as_python(folder, train, X, y):
-    """Fit and predict in other processes, and here by the lines of the README."""
-    krein("fit", str(train), "-o", "m.krein", cwd=folder)
-    out = krein("predict", "m.krein", str(train), "--proba", cwd=folder)
+def check_same_as_python(krein, train, X, y):
+    """Fit and predict by the command, and here by the lines of the README."""
+    krein("fit", str(train), "-o", "m.krein")
+    out = krein("predict", "m.krein", str(train), "--proba")
     model = make_pipeline(MinMaxScaler(), KreinLogisticRegressionCV()).fit(X, y)
     labels, predicted, proba = probabilities(out)
     assert labels == [str(label) for label in model.classes_]
@@ -83,16 +84,22 @@ def check_same_as_python(folder, train, X, y):
     assert (proba == model.predict_proba(X)).all()
 
 
-def test_the_same_probabilities_as_in_python_to_the_last_bit(here, cells):
-    check_same_as_python(here, "cells.csv", *cells)
+def test_the_same_probabilities_as_in_python_to_the_last_bit(capsys, here, cells):
+    check_same_as_python(lambda *args: run(capsys, *args)[1], "cells.csv", *cells)
 
 
+@pytest.mark.slow
+def test_the_same_probabilities_in_other_processes(here, cells):
+    check_same_as_python(partial(krein, cwd=here), "cells.csv", *cells)
+
+
+@pytest.mark.slow
 def test_the_same_on_sonar(tmp_path, data_home):
     path = Path(data_home) / "sonar.csv.gz"
     rows = list(csv.reader(io.StringIO(gzip.decompress(path.read_bytes()).decode())))
     X = np.array([[float(cell) for cell in row[:-1]] for row in rows[1:]])
     y = np.array([int(row[-1]) for row in rows[1:]])
-    check_same_as_python(tmp_path, path, X, y)
+    check_same_as_python(partial(krein, cwd=tmp_path), path, X, y)
 
 
 def test_fit_says_what_it_did(capsys, here, cells):
@@ -375,11 +382,20 @@ def test_the_shell_completes(monkeypatch, words, position, expected):
     assert found == expected or len(expected) > 2 or "norm" in words
 
 
+ASKED = {"COMP_WORDS": "krein fit --kernel tl", "COMP_CWORD": "3"}
+ASKED |= {"_KREIN_COMPLETE": "bash_complete"}
+
+
+def test_the_command_answers_the_shell(capsys, monkeypatch):
+    for name, value in ASKED.items():
+        monkeypatch.setenv(name, value)
+    assert run(capsys)[1].split() == ["plain,tl1"]
+
+
+@pytest.mark.slow
 def test_the_shell_asks_the_command():
-    env = {"_KREIN_COMPLETE": "bash_complete"}
-    env |= {"COMP_WORDS": "krein fit --kernel tl", "COMP_CWORD": "3"}
     call = [sys.executable, "-m", "kreinlearn"]
-    done = subprocess.run(call, capture_output=True, text=True, env=os.environ | env)
+    done = subprocess.run(call, capture_output=True, text=True, env=os.environ | ASKED)
     assert done.stdout.split() == ["plain,tl1"]
 
 

@@ -111,6 +111,7 @@ def test_the_limit_of_the_address_space(system, monkeypatch):
     assert _memory.available_bytes() == 4 * GIB
 
 
+@pytest.mark.slow  # in a process of its own; the quick tests read made-up limits
 @pytest.mark.skipif(sys.platform != "linux", reason="limits are those of Linux")
 def test_the_limit_of_a_process_is_seen():
     code = (

@@ -63,6 +63,18 @@ def picky(X):
     return X
 
 
+def test_a_process_changes_nothing(rings, tmp_path, monkeypatch):
+    X, y = rings
+    one = {"kernels": ["tl1"], "methods": ["SVC clip"], "folds": 2}
+    planned = plan_comparison(X, y, **one)
+    there = run_comparison(planned, out=tmp_path / "there", jobs=1)
+    monkeypatch.setattr(module, "run", inline)
+    here = run_comparison(planned, out=tmp_path / "here")
+    assert [row["failed"] for row in there["rows"]] == [0]
+    assert without_seconds(there) == without_seconds(here)
+
+
+@pytest.mark.slow
 def test_processes_change_nothing_and_runs_resume(rings, tmp_path):
     X, y = rings
     planned = plan_comparison(X, np.where(y > 0, "yes", "no"), **FEW_OPTIONS)
@@ -279,7 +291,22 @@ def test_three_classes_and_what_the_dict_holds(tmp_path, here, rng):
     assert published["method"].startswith("CCICP-GD") and len(published["values"]) > 5
 
 
-def test_a_method_with_its_own_kernels_runs_once(rings, tmp_path, here):
+def test_a_method_with_its_own_kernels_runs_once(rings, tmp_path, here, monkeypatch):
+    X, y = rings
+    own = Method("own", lambda value, seed: SVC(kernel="rbf"), on_samples=True)
+    monkeypatch.setitem(METHODS, own.name, own)
+    some = {"kernels": ["tl1", "rbf"], "methods": ["own", "SVC raw"], "folds": 2}
+    found = run_comparison(plan_comparison(X, y, **some), out=tmp_path)
+    kernels = [(row["method"], row["kernel"]) for row in found["rows"]]
+    assert kernels == [
+        ("own", None),
+        ("SVC raw", "tl1 (ratio 0.7)"),
+        ("SVC raw", "rbf (median width)"),
+    ]
+
+
+@pytest.mark.slow
+def test_the_recommended_one_runs_once(rings, tmp_path, here):
     X, y = rings
     some = {"kernels": ["tl1", "rbf"], "methods": ["KreinCV", "IKLR"], "folds": 2}
     found = run_comparison(plan_comparison(X[::2], y[::2], **some), out=tmp_path)

@@ -18,7 +18,14 @@ from kreinlearn import KreinLogisticRegression, SpectrumRepair
 from kreinlearn.datasets import make_monks
 from kreinlearn.exceptions import DivergenceWarning, IndefiniteKernelWarning
 from kreinlearn.kernels import gram
-from kreinlearn.solvers import CCCP, PUBLISHED, SGD, DualNewton, GradientDescent
+from kreinlearn.solvers import (
+    CCCP,
+    PUBLISHED,
+    SGD,
+    DualNewton,
+    GradientDescent,
+    gradient,
+)
 from kreinlearn.solvers.base import Result, Status
 from tests.conftest import gram_of_signature, scaled
 
@@ -29,19 +36,28 @@ EXPECTED = {
 }
 
 
+# The checks' data are not scaled, which the estimator rightly remarks on.
+NOT_SCALED = pytest.mark.filterwarnings(
+    "ignore::kreinlearn.exceptions.IndefiniteKernelWarning"
+)
+
+
+@parametrize_with_checks([KreinLogisticRegression()])
+@NOT_SCALED
+def test_scikit_learn_contract(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.slow
 @parametrize_with_checks(
     [
-        KreinLogisticRegression(),
         KreinLogisticRegression(kernel="precomputed"),
         KreinLogisticRegression(kernel="rbf", norm="hilbert", multi_class="ovr"),
     ],
     expected_failed_checks=lambda estimator: EXPECTED.get(estimator.kernel, {}),
 )
-@pytest.mark.filterwarnings(
-    # The checks' data are not scaled, which the estimator rightly remarks on.
-    "ignore::kreinlearn.exceptions.IndefiniteKernelWarning"
-)
-def test_scikit_learn_contract(estimator, check):
+@NOT_SCALED
+def test_scikit_learn_contract_with_other_settings(estimator, check):
     check(estimator)
 
 
@@ -361,11 +377,7 @@ def test_what_is_no_solver_is_refused(solver, moons):
         KreinLogisticRegression(solver=solver).fit(*moons)
 
 
-def test_run_to_accuracy_the_published_procedure_diverges_on_monks(data_home):
-    from kreinlearn.datasets import load
-
-    bunch = load("monks1", data_home)
-    X, y = scaled(bunch.data), bunch.target
+def check_divergence(X, y):
     solver = CCCP(
         inner=GradientDescent(step="lipschitz"),
         eps=1e-7,
@@ -378,6 +390,21 @@ def test_run_to_accuracy_the_published_procedure_diverges_on_monks(data_home):
     assert model.status_ == "diverged"
     assert np.isfinite(model.dual_coef_).all() and np.isfinite(model.intercept_).all()
     assert model.history_[-1]["value"] < -1e3
+
+
+def test_run_to_accuracy_the_published_procedure_diverges(monkeypatch):
+    monkeypatch.setattr(gradient, "INNER_ITER", 1000)
+    X, y = make_monks(1)
+    rows = np.random.default_rng(0).permutation(len(y))[:40]
+    check_divergence(scaled(X)[rows], y[rows])
+
+
+@pytest.mark.slow
+def test_run_to_accuracy_the_published_procedure_diverges_on_monks(data_home):
+    from kreinlearn.datasets import load
+
+    bunch = load("monks1", data_home)
+    check_divergence(scaled(bunch.data), bunch.target)
 
 
 def test_weights(moons):

@@ -30,21 +30,33 @@ EXPECTED = {
 }
 
 
+# What small data that are not scaled rightly bring about.
+EXPECTED_WARNINGS = pytest.mark.filterwarnings(
+    "ignore::kreinlearn.exceptions.IndefiniteKernelWarning",
+    "ignore:The least populated class:UserWarning",
+)
+# tol, because one check wants weights and repeated rows to agree to 1e-7
+SEARCH = {"cv": 2, "kernel_grid": {"tl1": {}}, "tol": 1e-8}
+
+
+@parametrize_with_checks(
+    [KreinLogisticRegressionCV(lams=[0.1], norms=["krein"], average=False, **SEARCH)]
+)
+@EXPECTED_WARNINGS
+def test_scikit_learn_contract(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.slow
 @parametrize_with_checks(
     [
-        # tol, because one check wants weights and repeated rows to agree to 1e-7
-        KreinLogisticRegressionCV(
-            lams=[0.1, 0.01], cv=2, kernel_grid={"tl1": {}}, tol=1e-8
-        ),
+        KreinLogisticRegressionCV(lams=[0.1, 0.01], **SEARCH),
         KreinLogisticRegressionCV(lams=[0.1], cv=2, kernel="precomputed"),
     ],
     expected_failed_checks=lambda estimator: EXPECTED.get(estimator.kernel, {}),
 )
-@pytest.mark.filterwarnings(
-    "ignore::kreinlearn.exceptions.IndefiniteKernelWarning",
-    "ignore:The least populated class:UserWarning",
-)
-def test_scikit_learn_contract(estimator, check):
+@EXPECTED_WARNINGS
+def test_scikit_learn_contract_with_other_settings(estimator, check):
     check(estimator)
 
 

@@ -26,23 +26,31 @@ BOTH = pytest.mark.parametrize("Machine", [KreinSVC, DCASVC])
 TIGHT = {KreinSVC: 1e-9, DCASVC: 1e-10}  # LIBSVM gets ten times the latter
 
 
-@parametrize_with_checks(
-    [
-        KreinSVC(),
-        KreinSVC(kernel="precomputed"),
-        DCASVC(),
-        DCASVC(kernel="precomputed"),
-    ],
-    expected_failed_checks=lambda estimator: {
-        "check_sample_weight_equivalence_on_dense_data": "LIBSVM's steps differ within "
-        "the default tol; holds for a tight one, see the test of weights"
-    },
-)
-@pytest.mark.filterwarnings(
-    # The checks' data are not scaled, which the estimators rightly remark on.
+EXPECTED = {
+    "check_sample_weight_equivalence_on_dense_data": "LIBSVM's steps differ within "
+    "the default tol; holds for a tight one, see the test of weights"
+}
+# The checks' data are not scaled, which the estimators rightly remark on.
+NOT_SCALED = pytest.mark.filterwarnings(
     "ignore::kreinlearn.exceptions.IndefiniteKernelWarning"
 )
+
+
+@parametrize_with_checks(
+    [KreinSVC(), DCASVC()], expected_failed_checks=lambda _: EXPECTED
+)
+@NOT_SCALED
 def test_scikit_learn_contract(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.slow
+@parametrize_with_checks(
+    [KreinSVC(kernel="precomputed"), DCASVC(kernel="precomputed")],
+    expected_failed_checks=lambda _: EXPECTED,
+)
+@NOT_SCALED
+def test_scikit_learn_contract_of_similarities(estimator, check):
     check(estimator)
 
 

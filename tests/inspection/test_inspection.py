@@ -275,6 +275,7 @@ def test_bad_input_is_refused_in_one_sentence(K, y, words):
         inspect_matrix(K, y)
 
 
+@pytest.mark.slow
 def test_real_dissimilarities(data_home):
     """Cat cortex: connection strengths of 65 regions, in four classes."""
     from pathlib import Path

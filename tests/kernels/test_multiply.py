@@ -375,6 +375,7 @@ print(peak() - before)
 """
 
 
+@pytest.mark.slow  # in a process of its own; the next one counts what is taken here
 def test_memory_does_not_grow_with_the_matrix():
     pytest.importorskip("resource")
     ran = subprocess.run(

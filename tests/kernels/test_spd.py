@@ -1,6 +1,3 @@
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 from scipy.linalg import block_diag, logm, sqrtm
@@ -509,14 +506,6 @@ def test_extreme_widths_give_no_warning():
 
 
 # -- the compiled parts ----------------------------------------------------------------
-
-
-def test_numba_is_imported_when_first_needed():
-    code = (
-        "import sys; from kreinlearn.kernels import spd; "
-        "sys.exit(any(m.split('.')[0] == 'numba' for m in sys.modules))"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_a_shift_that_is_too_large_is_taken_back(monkeypatch):

@@ -1,6 +1,7 @@
 """Findings as the command line makes them, small and real."""
 
 import platform
+from functools import cache
 
 import numpy as np
 import sklearn
@@ -13,6 +14,8 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from kreinlearn.comparison.page import comparison_page
+from kreinlearn.inspection.page import inspection_page
 from tests.conftest import scaled, tl1_naive
 
 NASTY = "<b>&\"x'</b> $a$ \x07 {{1}} 日本"
@@ -137,6 +140,18 @@ def comparison(*names, nasty=False):
         "convergence": convergence,
         "versions": VERSIONS,
     }
+
+
+@cache
+def comparison_text(*names, nasty=False):
+    """Return the page of a comparison, which is drawn once."""
+    return comparison_page(comparison(*names, nasty=nasty))
+
+
+@cache
+def inspection_text(*, labels=True, nasty=False):
+    """Return the page of an inspection, which is drawn once."""
+    return inspection_page(inspection(labels=labels, nasty=nasty))
 
 
 def inspection(*, labels=True, nasty=False):

@@ -8,8 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from kreinlearn.comparison.page import comparison_page
-from kreinlearn.inspection.page import inspection_page
 from kreinlearn.paper.page import write
 from tests.pages import made
 
@@ -21,17 +19,17 @@ MODES = [
     (1280, 900, "dark"),
 ]
 PAGES = {
-    "comparison": lambda: comparison_page(made.comparison("moons")),
-    "comparison of four": lambda: comparison_page(made.comparison(*made.DATA)),
-    "comparison, three classes": lambda: comparison_page(made.comparison("iris")),
-    "comparison, odd names": lambda: comparison_page(
-        made.comparison("moons", nasty=True)
-    ),
-    "inspection": lambda: inspection_page(made.inspection()),
-    "inspection without labels": lambda: inspection_page(made.inspection(labels=False)),
+    "comparison": lambda: made.comparison_text("moons"),
+    "comparison of two": lambda: made.comparison_text("moons", "iris"),
+    "comparison of four": lambda: made.comparison_text(*made.DATA),
+    "comparison, three classes": lambda: made.comparison_text("iris"),
+    "comparison, odd names": lambda: made.comparison_text("moons", nasty=True),
+    "inspection": made.inspection_text,
+    "inspection without labels": lambda: made.inspection_text(labels=False),
     "table4": None,
     "fig2": None,
 }
+QUICK = ("comparison", "inspection", "table4")
 
 OUTSIDE = """() => [...document.querySelectorAll("body *")].filter(each => {
   if (each.closest(".scroll table, .hidden, .skip, script")) return false;
@@ -149,7 +147,13 @@ def shows_what_is_behind(image, scheme):
     return picture.getpixel((2, 2)) == expected
 
 
-@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize(
+    "name",
+    [
+        name if name in QUICK else pytest.param(name, marks=pytest.mark.slow)
+        for name in PAGES
+    ],
+)
 def test_a_page_is_fit_to_be_read(opened, name):
     shown = {}
     page = opened(name)
@@ -223,7 +227,7 @@ def test_negative_numbers_sort_as_numbers_within_details(opened):
 
 
 def test_means_stay_below(opened):
-    page = opened("comparison of four")
+    page = opened("comparison of two")
     table = page.locator("table").first
     before = table.locator("tfoot").inner_text()
     table.locator("thead button").nth(1).click()
@@ -277,7 +281,7 @@ def test_names_of_users_are_only_text(opened):
 
 
 def test_a_page_prints_on_one_width(opened):
-    page = opened("comparison of four")
+    page = opened("comparison of two")
     page.emulate_media(media="print", color_scheme="light")
     assert page.locator("nav").is_hidden()
     assert page.locator(".scroll").first.evaluate(

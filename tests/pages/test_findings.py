@@ -28,8 +28,8 @@ def one():
 
 
 @pytest.fixture(scope="module")
-def one_page(one):
-    return comparison_page(one)
+def one_page():
+    return made.comparison_text("moons")
 
 
 def parsed(text):
@@ -81,7 +81,8 @@ def test_comparison_shows_what_was_found(one, one_page):
 
 
 def test_the_command_is_the_one_that_was_typed(one):
-    text = comparison_page(one | {"command": "krein compare moons.csv --folds 5"})
+    bare = one | {"curves": [], "convergence": []}
+    text = comparison_page(bare | {"command": "krein compare moons.csv --folds 5"})
     assert "<code>krein compare moons.csv --folds 5</code>" in text
 
 
@@ -107,7 +108,7 @@ def test_best_is_bold_in_each_column(one, one_page):
 
 def test_inspection_shows_what_was_found():
     found = made.inspection()
-    text = inspection_page(found)
+    text = made.inspection_text()
     parsed(text)
     p, q, _ = found["signature"]
     assert len(alts(text)) == 2
@@ -116,7 +117,7 @@ def test_inspection_shows_what_was_found():
     assert "the observed +0.031 is reached by 0 of them, p = 0.005" in alts(text)[1]
     assert "<strong>0.930</strong>" in text
     assert f"{found['unique_lam']:.4g}" in text
-    without = inspection_page(made.inspection(labels=False))
+    without = made.inspection_text(labels=False)
     assert len(alts(without)) == 1
     assert "worth" not in without
 
@@ -133,7 +134,7 @@ def test_a_positive_matrix_has_nothing_to_mark():
 
 def test_several_data_sets_have_an_overview_with_means():
     found = made.comparison("moons", "iris")
-    text = comparison_page(found)
+    text = made.comparison_text("moons", "iris")
     parsed(text)
     foot = text[text.index("<tfoot>") : text.index("</tfoot>")]
     own = [r["accuracy"] for r in found["rows"] if r["method"] == "logistic"]
@@ -148,8 +149,8 @@ def test_several_data_sets_have_an_overview_with_means():
 
 def test_nothing_of_a_user_becomes_markup():
     for text in (
-        comparison_page(made.comparison("moons", nasty=True)),
-        inspection_page(made.inspection(nasty=True)),
+        made.comparison_text("moons", nasty=True),
+        made.inspection_text(nasty=True),
     ):
         parsed(text)
         assert "<b>" not in text

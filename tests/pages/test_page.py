@@ -37,7 +37,17 @@ class Page(HTMLParser):
         assert self.open.pop() == tag
 
 
-@pytest.fixture(scope="module", params=LAYOUTS)
+MANY_DRAWINGS = ("table3", "fig2")
+"""Quick tests draw the figures of the one, and write the other."""
+
+
+@pytest.fixture(
+    scope="module",
+    params=[
+        pytest.param(name, marks=pytest.mark.slow) if name in MANY_DRAWINGS else name
+        for name in LAYOUTS
+    ],
+)
 def written(request, stored, tmp_path_factory):
     """Return the files of an experiment, which are written once."""
     folder = tmp_path_factory.mktemp("written") / "out"

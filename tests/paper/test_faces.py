@@ -17,6 +17,9 @@ from kreinlearn.paper.splits import half_rows
 from kreinlearn.runs.cells import Cell
 from kreinlearn.runs.records import record_of
 
+QUICK = ("SVM(Log-E)", "SVM(Log-E) regions", "KSVM", "IKLR krein")
+"""One of each kind; tests/paper/test_protocol.py runs every method on small data."""
+
 
 @pytest.fixture
 def three_digits(monkeypatch):
@@ -34,7 +37,13 @@ def test_table5_has_every_row():
     assert set(EXPERIMENTS["table5"].methods) == {*ON_FACES, "KreinCV"}
 
 
-@pytest.mark.parametrize("name", [*TABLE5, *TABLE5_OURS])
+@pytest.mark.parametrize(
+    "name",
+    [
+        each if each in QUICK else pytest.param(each, marks=pytest.mark.slow)
+        for each in (*TABLE5, *TABLE5_OURS)
+    ],
+)
 def test_every_method_gives_a_record(three_digits, name):
     cell = Cell("table5", "digits", name, 0)
     assert cost(cell) == 1

@@ -1,6 +1,4 @@
 import re
-import subprocess
-import sys
 from xml.etree import ElementTree
 
 import pytest
@@ -44,11 +42,3 @@ def test_diverged_curves_are_drawn(stored):
 
 def test_nothing_to_draw():
     assert figures_for("table3", []) == {}
-
-
-def test_matplotlib_is_loaded_only_when_needed():
-    code = (
-        "import sys, kreinlearn.paper, kreinlearn.comparison, kreinlearn.inspection;"
-        "assert 'matplotlib' not in sys.modules"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True)

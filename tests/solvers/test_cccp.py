@@ -7,12 +7,17 @@ from scipy.special import expit
 
 from kreinlearn.operators import Dense
 from kreinlearn.problem import KreinRisk
-from kreinlearn.solvers import CCCP, PUBLISHED, SGD, GradientDescent, Status
+from kreinlearn.solvers import CCCP, PUBLISHED, SGD, GradientDescent, Status, gradient
 from kreinlearn.solvers.monitor import Printer, callback_for
 from kreinlearn.spectrum import split
 from tests.conftest import gram_of_signature
 
 SAFE = GradientDescent(step="lipschitz")
+INNER_STEPS = pytest.mark.parametrize(
+    "inner_steps",
+    [1000, pytest.param(gradient.INNER_ITER, marks=pytest.mark.slow)],
+)
+"""Where an inner problem has no minimum, all steps that are allowed are taken."""
 
 
 def risk(K, y, lam, mode="paper", **settings):
@@ -110,8 +115,12 @@ def test_random_and_given_starts():
         CCCP(init="random").start(problem, np.random.default_rng(0))
 
 
+@INNER_STEPS
 @pytest.mark.parametrize("mode", ["paper", "tight", "shift"])
-def test_accurate_inner_solves_never_increase_the_objective(mode):
+def test_accurate_inner_solves_never_increase_the_objective(
+    mode, inner_steps, monkeypatch
+):
+    monkeypatch.setattr(gradient, "INNER_ITER", inner_steps)
     K, y = small()
     solver = CCCP(inner=SAFE, eps=1e-7, outer_iter=6)
     result = solver.solve(risk(K, y, 0.05, mode), tol=1e-12)
@@ -146,7 +155,9 @@ def test_all_inner_solvers_agree_where_the_minimum_is_unique(mode):
         np.testing.assert_allclose(K @ w[:30] + w[30], expected, atol=1e-3)
 
 
-def test_run_to_accuracy_it_diverges_and_keeps_the_best():
+@INNER_STEPS
+def test_run_to_accuracy_it_diverges_and_keeps_the_best(inner_steps, monkeypatch):
+    monkeypatch.setattr(gradient, "INNER_ITER", inner_steps)
     K, y = small()
     problem = risk(K, y, 0.1, "tight")
     solver = CCCP(inner=SAFE, eps=1e-6, outer_iter=10_000)

@@ -5,9 +5,9 @@ from collections.abc import Callable, Mapping
 from numbers import Real
 from typing import TextIO
 
-Cells = Mapping[str, float | str]
+ProgressRow = Mapping[str, float | str]
 """A row of history, or another line to print."""
-Watch = Callable[[Cells], bool]
+Watch = Callable[[ProgressRow], bool]
 
 
 class Printer:
@@ -23,7 +23,7 @@ class Printer:
         self.stream = stream
         self._head: tuple[str, ...] = ()
 
-    def __call__(self, row: Cells) -> bool:
+    def __call__(self, row: ProgressRow) -> bool:
         """Print a row, under a header whenever the columns change."""
         out = sys.stdout if self.stream is None else self.stream
         if tuple(row) != self._head:

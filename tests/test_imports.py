@@ -1,0 +1,44 @@
+"""What importing the package does not do, asked of one fresh process."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+PROGRAM = """
+import json, sys
+import kreinlearn
+for room in sys.argv[1:]:
+    __import__(f"kreinlearn.{room}" if room else "kreinlearn")
+    print(json.dumps([room, sorted({name.split(".")[0] for name in sys.modules})]))
+"""
+ROOMS = ("", "kernels", "kernels.spd", "paper", "comparison", "inspection")
+
+
+@pytest.fixture(scope="module")
+def fresh():
+    """Return what a process said that imports one room after the other."""
+    call = [sys.executable, "-W", "error", "-c", PROGRAM, *ROOMS]
+    return subprocess.run(call, capture_output=True, text=True, check=False)
+
+
+def test_import_is_quiet(fresh):
+    assert fresh.returncode == 0 and fresh.stderr == ""
+    said = [json.loads(line) for line in fresh.stdout.splitlines()]
+    assert [room for room, _ in said] == list(ROOMS)
+    assert "numpy" in said[0][1]
+
+
+@pytest.mark.parametrize(
+    ("heavy", "last"),
+    [
+        ("numba", "kernels.spd"),  # compilers wait until a kernel is computed
+        ("skops", ""),
+        ("matplotlib", "inspection"),  # drawing waits until something is drawn
+    ],
+)
+def test_what_is_heavy_is_loaded_when_first_needed(fresh, heavy, last):
+    loaded = dict(json.loads(line) for line in fresh.stdout.splitlines())
+    for room in ROOMS[: ROOMS.index(last) + 1]:
+        assert heavy not in loaded[room], room
