@@ -127,7 +127,8 @@ class Dense:
         return np.ascontiguousarray(product, dtype=np.float64)
 
     def columns(self, idx: Array) -> Array:
-        return self.K[:, idx].astype(np.float64, copy=False)
+        # Rows, which are the same and lie together in memory.
+        return self.K[idx].T.astype(np.float64, copy=False)
 
     def diagonal(self) -> Array:
         return self.K.diagonal().astype(np.float64)

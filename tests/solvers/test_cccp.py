@@ -7,7 +7,15 @@ from scipy.special import expit
 
 from kreinlearn.operators import Dense
 from kreinlearn.problem import KreinRisk
-from kreinlearn.solvers import CCCP, PUBLISHED, SGD, GradientDescent, Status, gradient
+from kreinlearn.solvers import (
+    AS_PRINTED,
+    CCCP,
+    PUBLISHED,
+    SGD,
+    GradientDescent,
+    Status,
+)
+from kreinlearn.solvers.cccp import UNLIMITED
 from kreinlearn.solvers.monitor import Printer, callback_for
 from kreinlearn.spectrum import split
 from tests.conftest import gram_of_signature
@@ -15,7 +23,7 @@ from tests.conftest import gram_of_signature
 SAFE = GradientDescent(step="lipschitz")
 INNER_STEPS = pytest.mark.parametrize(
     "inner_steps",
-    [1000, pytest.param(gradient.INNER_ITER, marks=pytest.mark.slow)],
+    [1000, pytest.param(UNLIMITED, marks=pytest.mark.slow)],
 )
 """Where an inner problem has no minimum, all steps that are allowed are taken."""
 
@@ -34,14 +42,32 @@ def small(signature=(20, 10), seed=0):
     return K, np.where(f > np.median(f), 1, -1)
 
 
-def algorithm_one(K, y, lam, eps, rng=None, a=None, tau_margin=1.01):
-    """Algorithm 1 of the paper, letter by letter, with a full eigendecomposition."""
+def algorithm_one(
+    K,
+    y,
+    lam,
+    eps,
+    rng=None,
+    a=None,
+    *,
+    shrink="step",
+    loss="mean",
+    stop="mean",
+    max_inner=10**9,
+    tau_margin=1.01,
+):
+    """Algorithm 1 of the paper, with a full eigendecomposition.
+
+    By default to the letter; ``lam`` is always that of the mean loss.
+    """
     n = len(y)
     mu, V = np.linalg.eigh(K)
     tau = tau_margin * max(0.0, -mu[0])
     K_plus = (V * (np.maximum(mu, 0) + tau)) @ V.T
     K_minus = (V * (np.maximum(-mu, 0) + tau)) @ V.T
     a = np.zeros(n) if a is None else a
+    total = n if loss == "sum" else 1
+    unit = {"mean": 1, "sum": n}[stop]
     eta, rho, k_max = 0.02, 0.8, 20
     for _ in range(k_max):
         grad_h = lam * K_minus @ a
@@ -49,23 +75,26 @@ def algorithm_one(K, y, lam, eps, rng=None, a=None, tau_margin=1.01):
 
         def surrogate(a, grad_h=grad_h, base=base):
             h = lam / 2 * base @ K_minus @ base + grad_h @ (a - base)
-            loss = np.log1p(np.exp(-y * (K @ a))).mean()
-            return lam / 2 * a @ K_plus @ a + loss - h
+            mean_loss = np.log1p(np.exp(-y * (K @ a))).mean()
+            return lam / 2 * a @ K_plus @ a + mean_loss - h
 
         value = surrogate(a)
-        while True:
+        for _ in range(max_inner):
             beta = 1 / (1 + np.exp(y * (K @ a)))
             if rng is None:
                 push = K @ (y * beta) / n
             else:
                 j = rng.integers(n, size=1)[0]
                 push = y[j] * K[:, j] * beta[j]
-            a = a - eta * (lam * K_plus @ a - push - grad_h)
-            eta = rho * eta
+            a = a - eta * total * (lam * K_plus @ a - push - grad_h)
             new = surrogate(a)
-            if abs(new - value) <= eps:
+            if shrink == "step" or (shrink == "increase" and new > value):
+                eta = rho * eta
+            if unit * abs(new - value) <= eps:
                 break
             value = new
+        if shrink == "outer":
+            eta = rho * eta
     return a
 
 
@@ -73,7 +102,7 @@ def algorithm_one(K, y, lam, eps, rng=None, a=None, tau_margin=1.01):
 @pytest.mark.parametrize("lam", [1e-3, 0.1, 1.0])
 def test_gd_variants_are_algorithm_one(name, lam):
     K, y = small()
-    solver = PUBLISHED[name]
+    solver = AS_PRINTED[name]
     assert solver.outer_iter == 20 and solver.inner == GradientDescent(
         "paper", 0.02, 0.8
     )
@@ -83,13 +112,83 @@ def test_gd_variants_are_algorithm_one(name, lam):
     np.testing.assert_allclose(result.w, expected, rtol=1e-9, atol=1e-13)
 
 
-@pytest.mark.parametrize("solver", [PUBLISHED["ccicp-sgd"], CCCP(inner=SGD())])
-def test_sgd_variants_are_algorithm_one(solver):
+@pytest.mark.parametrize("name", ["ccicp-sgd", "ccicp-sgd-i"])
+def test_sgd_variants_are_algorithm_one(name):
     K, y = small()
-    problem = risk(K, y, 0.1, fit_intercept=False)
+    solver, problem = AS_PRINTED[name], risk(K, y, 0.1, fit_intercept=False)
+    assert PUBLISHED[f"{name}-as-printed"] is solver
     result = solver.solve(problem, tol=1e-12, rng=np.random.default_rng(5))
     expected = algorithm_one(K, y, 0.1, solver.eps, np.random.default_rng(5))
     np.testing.assert_allclose(result.w, expected, rtol=1e-9, atol=1e-13)
+
+
+@pytest.mark.parametrize("shrink", ["step", "outer", "increase"])
+@pytest.mark.parametrize("loss", ["mean", "sum"])
+@pytest.mark.parametrize("stop", ["mean", "sum"])
+@pytest.mark.parametrize("max_inner", [1, 40])
+@pytest.mark.parametrize("stochastic", [False, True])
+def test_readings_are_algorithm_one_with_other_data(
+    shrink, loss, stop, max_inner, stochastic
+):
+    K, y = small()
+    n, lam = len(y), 0.05
+    kind = SGD if stochastic else GradientDescent
+    solver = CCCP(
+        inner=kind(shrink=shrink),
+        eps=1e-3,
+        loss_scale=loss,
+        stop_on=stop,
+        max_inner=max_inner,
+    )
+    scale = float(n) if loss == "sum" else 1.0
+    problem = risk(K, y, lam, fit_intercept=False, scale=scale)
+    result = solver.solve(problem, tol=1e-14, rng=np.random.default_rng(5))
+    rng = np.random.default_rng(5) if stochastic else None
+    reading = {"shrink": shrink, "loss": loss, "stop": stop, "max_inner": max_inner}
+    expected = algorithm_one(K, y, lam, 1e-3, rng, **reading)
+    assert np.abs(expected).max() > 1e-3
+    np.testing.assert_allclose(result.w, expected, rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_a_block_is_its_problems_one_by_one(name):
+    K, y = small()
+    n, solver = len(y), PUBLISHED[name]
+    scale = float(n) if solver.loss_scale == "sum" else 1.0
+    labels = np.column_stack([y, -y, np.roll(y, 1), y, y]).astype(float)
+    lams = np.array([0.1, 1e-3, 0.02, 5.0, 1e-4])
+    block = risk(K, labels, lams, scale=scale)
+    rngs = [np.random.default_rng(j) for j in range(5)]
+    together = solver.solve(block, tol=1e-12, rng=rngs)
+    for j in range(5):
+        one = solver.solve(block.take(j), tol=1e-12, rng=np.random.default_rng(j))
+        np.testing.assert_allclose(together.w[:, j], one.w, rtol=1e-8, atol=1e-10)
+        assert together.status[j] == one.status[0]
+        assert together.n_iter[j] == one.n_iter[0]
+
+
+def test_the_reading_differs_from_the_letter_in_data_only():
+    for name, letter in AS_PRINTED.items():
+        reading = PUBLISHED[name]
+        assert type(reading.inner) is type(letter.inner)
+        assert (reading.eps, reading.outer_iter) == (letter.eps, letter.outer_iter)
+        assert (letter.inner.shrink, reading.inner.shrink) == ("step", "outer")
+    rates = [
+        row["rate"]
+        for row in PUBLISHED["ccicp-gd"].solve(risk(*small(), 0.1), tol=1e-12).history
+    ]
+    np.testing.assert_allclose(rates[1:], 0.02 * 0.8 ** np.arange(1, 21))
+
+
+def test_settings_with_a_wrong_word_are_refused():
+    problem = risk(*small(), 0.1)
+    for solver, said in [
+        (CCCP(stop_on="change"), "'stop_on' must be one of 'mean', 'sum'"),
+        (CCCP(loss_scale="n"), "'loss_scale' must be one of"),
+        (CCCP(inner=GradientDescent(shrink="never")), "'shrink' must be one of"),
+    ]:
+        with pytest.raises(ValueError, match=said):
+            solver.solve(problem, tol=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -117,12 +216,9 @@ def test_random_and_given_starts():
 
 @INNER_STEPS
 @pytest.mark.parametrize("mode", ["paper", "tight", "shift"])
-def test_accurate_inner_solves_never_increase_the_objective(
-    mode, inner_steps, monkeypatch
-):
-    monkeypatch.setattr(gradient, "INNER_ITER", inner_steps)
+def test_accurate_inner_solves_never_increase_the_objective(mode, inner_steps):
     K, y = small()
-    solver = CCCP(inner=SAFE, eps=1e-7, outer_iter=6)
+    solver = CCCP(inner=SAFE, eps=1e-7, outer_iter=6, max_inner=inner_steps)
     result = solver.solve(risk(K, y, 0.05, mode), tol=1e-12)
     values = [row["value"] for row in result.history]
     assert values == sorted(values, reverse=True)
@@ -156,11 +252,10 @@ def test_all_inner_solvers_agree_where_the_minimum_is_unique(mode):
 
 
 @INNER_STEPS
-def test_run_to_accuracy_it_diverges_and_keeps_the_best(inner_steps, monkeypatch):
-    monkeypatch.setattr(gradient, "INNER_ITER", inner_steps)
+def test_run_to_accuracy_it_diverges_and_keeps_the_best(inner_steps):
     K, y = small()
     problem = risk(K, y, 0.1, "tight")
-    solver = CCCP(inner=SAFE, eps=1e-6, outer_iter=10_000)
+    solver = CCCP(inner=SAFE, eps=1e-6, outer_iter=10_000, max_inner=inner_steps)
     result = solver.solve(problem, tol=1e-12)
     assert result.status == (Status.DIVERGED,)
     assert np.isfinite(result.w).all() and np.isfinite(result.crit[0])
@@ -186,14 +281,11 @@ def test_vanishing_rate_is_stalled():
     assert solver.solve(risk(K, y, 0.1), np.ones(31), tol=1e-12).status == ("stalled",)
 
 
-def test_rate_goes_on_shrinking_unless_reset():
+def test_the_rate_of_the_letter_goes_on_shrinking():
     K, y = small()
     problem = risk(K, y, 0.1)
     rates = [row["rate"] for row in CCCP().solve(problem, tol=1e-12).history[1:]]
     np.testing.assert_allclose(rates, 0.02 * 0.8 ** np.arange(1, 21))
-    reset = CCCP(inner=GradientDescent(reset_each_outer=True))
-    rates = [row["rate"] for row in reset.solve(problem, tol=1e-12).history[1:]]
-    np.testing.assert_allclose(rates, 0.016)
 
 
 def test_summed_loss_scales_everything_by_n():

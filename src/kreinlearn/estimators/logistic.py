@@ -66,8 +66,10 @@ class KreinLogisticRegression(Probable):
         in the decision function in both.
     solver : str or solver object, default="newton"
         "newton" finds the stationary point, with a certificate. "cccp-gd",
-        "ccicp-gd" and "ccicp-sgd" are the published procedures with the paper's
-        constants, which stop early by design. Objects of ``kreinlearn.solvers`` give
+        "ccicp-gd", "ccicp-sgd" and "ccicp-sgd-i" are the published procedures, which
+        stop early by design, in the reading that reproduces the paper's tables;
+        "cccp-gd-as-printed" and so on are Algorithm 1 to the letter. ``lam`` means the
+        same for all of them: the mean loss. Objects of ``kreinlearn.solvers`` give
         full control, and so does any object with a method ``solve`` and an attribute
         ``needs``, "dual" or "dc", as in ``kreinlearn.solvers.base``.
     fit_intercept : bool, default=True

@@ -85,6 +85,8 @@ class Method:
         Whether it is for two classes only.
     definite_only : bool
         Whether its theory needs a positive semidefinite matrix.
+    summed : bool
+        Whether its values of lam belong to the summed loss, and are n times ours.
     weight : float
         Seconds that `fit_method` takes with 1000 samples of two classes and one
         thread, roughly.
@@ -99,6 +101,7 @@ class Method:
     on_samples: bool = False
     binary_only: bool = False
     definite_only: bool = False
+    summed: bool = False
     weight: float = 1.0
 
     @property
@@ -114,6 +117,14 @@ class Method:
     def values(self, n: int) -> list[float]:
         """Return what to try with n rows, the strongest regularization first."""
         return [s / n if self.parameter == "lam" else 1 / s for s in STRENGTHS]
+
+    def per_sample(self, value: float, n: int) -> float:
+        """Return a value of lam in our units, those of the mean loss of n rows.
+
+        The one place that knows: ``sum of losses + (lam / 2) a'Ka`` is n times ours
+        with ``lam / n``.
+        """
+        return value / n if self.summed else value
 
 
 def exact(
@@ -193,8 +204,8 @@ def block_search(*norms: str) -> Search:
     )
 
 
-def published(name: str, solver: CCCP) -> Method:
-    """Return the paper's procedure; its path splits K once for all values.
+def published(name: str, solver: CCCP, *, summed: bool = False) -> Method:
+    """Return the paper's procedure.
 
     Parameters
     ----------
@@ -202,11 +213,14 @@ def published(name: str, solver: CCCP) -> Method:
         What tables call it.
     solver : CCCP
         Its settings.
+    summed : bool
+        See `Method`.
 
     Returns
     -------
     Method
-        More than two classes are learned one against the rest.
+        More than two classes are learned one against the rest. Its path splits K once,
+        and all classes and values are columns of one block.
     """
 
     def build(value: float, seed: int) -> Classifier:
@@ -215,21 +229,31 @@ def published(name: str, solver: CCCP) -> Method:
         )
 
     def path(K: Array, y: Array, K_new: Array, values: Tried, seed: int) -> Scores:
-        operator, n = Dense(K), len(y)
-        parts = split(operator, solver.split)
-        scale = float(n) if solver.loss_scale == "sum" else 1.0
-        found = []
-        for value in values:
-            # A stream of its own for each value: another grid changes no result.
-            rng = np.random.default_rng([seed, int(1e6 * value)])
-            weights = np.full(n, 1 / n)
-            risk = KreinRisk(operator, parts, y, weights, float(value), scale=scale)
-            result = solver.solve(risk, tol=TOL, rng=rng)
-            scores = K_new @ result.w[:n] + result.w[n]
-            found.append((scores[:, None], str(result.status[0])))
-        return found
+        n, labels = len(y), np.unique(y)
+        columns = np.where(y[:, None] == labels, 1.0, -1.0)
+        columns = columns[:, 1:] if len(labels) == 2 else columns
+        c = columns.shape[1]
+        lams = np.array([method.per_sample(value, n) for value in values])
+        # A stream of its own for each value: another grid changes no result.
+        streams = [[seed, int(1e6 * value)] for value in values for _ in range(c)]
+        risk = KreinRisk(
+            Dense(K),
+            split(Dense(K), solver.split),
+            np.tile(columns, len(values)),
+            np.full(n, 1 / n),
+            np.repeat(lams, c),
+            scale=float(n) if solver.loss_scale == "sum" else 1.0,
+        )
+        rngs = [np.random.default_rng(stream) for stream in streams]
+        result = solver.solve(risk, tol=TOL, rng=rngs)
+        scores = (K_new @ result.w[:n] + result.w[n]).reshape(len(K_new), -1, c)
+        return [
+            (scores[:, j], worst(result.status[j * c : (j + 1) * c]))
+            for j in range(len(values))
+        ]
 
-    return Method(name, build, "lam", "ovr", _each_class(path), weight=4.0)
+    method = Method(name, build, "lam", "ovr", path, summed=summed, weight=4.0)
+    return method
 
 
 def machine(
@@ -264,7 +288,7 @@ def one_vs_rest(method: Method) -> Method:
     return replace(
         method,
         build=lambda value, seed: OneVsRestClassifier(method.build(value, seed)),
-        path=_each_class(path_of(method)),
+        path=method.path if method.link == "ovr" else _each_class(path_of(method)),
         link=method.link and "ovr",
         binary_only=False,
     )

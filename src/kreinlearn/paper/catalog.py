@@ -1,9 +1,10 @@
 """The experiments by name, each a grid of cells."""
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from kreinlearn._validation import check_choice
-from kreinlearn.paper import faces, metrics, published
+from kreinlearn.paper import faces, metrics, published, readings, splits
 from kreinlearn.paper.protocol import STATISTICS
 from kreinlearn.runs.cells import Cell, Value, grid
 
@@ -20,13 +21,15 @@ class Experiment:
         Their names.
     settings : dict
         Further settings and the values that they take.
-    runs : int
-        Default number of repetitions.
+    runs : int or dict
+        Default number of repetitions; with a dictionary, by data set.
     is_timed : bool
         Whether seconds or memory matter: cells then run one at a time, with all
         threads.
     stand_ins : tuple of str
         Data sets that may take the place of the paper's.
+    listed : callable, optional
+        Lists the cells where they are not a grid, from ``runs`` and ``dataset``.
     """
 
     name: str
@@ -34,17 +37,24 @@ class Experiment:
     datasets: tuple[str, ...]
     methods: tuple[str, ...]
     settings: dict[str, tuple[Value, ...]] = field(default_factory=dict)
-    runs: int = 10
+    runs: int | Mapping[str, int] = 10
     is_timed: bool = False
     stand_ins: tuple[str, ...] = ()
+    listed: Callable[[int | None, str | None], list[Cell]] | None = None
 
     def cells(self, runs: int | None = None, dataset: str | None = None) -> list[Cell]:
         """Return all cells, or those of one data set or stand-in."""
-        count = self.runs if runs is None else runs
         names = self.datasets
         if dataset is not None:
             names = (check_choice("dataset", dataset, names + self.stand_ins),)
-        return grid(self.name, names, self.methods, count, **self.settings)
+        if self.listed is not None:
+            return self.listed(runs, dataset)
+        found: list[Cell] = []
+        for name in names:
+            count = self.runs if isinstance(self.runs, int) else self.runs[name]
+            count = count if runs is None else runs
+            found += grid(self.name, (name,), self.methods, count, **self.settings)
+        return found
 
 
 EXPERIMENTS: dict[str, Experiment] = {
@@ -73,7 +83,7 @@ EXPERIMENTS: dict[str, Experiment] = {
             "Accuracy and time on larger data sets",
             published.TABLE4_DATA,
             published.TABLE4_METHODS + published.TABLE4_OURS,
-            runs=3,
+            runs={"EEG": 3, "guide1-t": 10, "ijcnn1-tr": 3, "madelon": 10},
             is_timed=True,
         ),
         Experiment(
@@ -87,15 +97,14 @@ EXPERIMENTS: dict[str, Experiment] = {
             "table6",
             "First coefficients",
             published.TABLE6_DATA,
-            published.TABLE6_METHODS,
-            {"init": published.INITS, "half": (0,)},
+            published.TABLE6_METHODS + published.TABLE6_OURS,
+            {"init": published.INITS, "half": (splits.FIXED,)},
         ),
         Experiment(
             "table7",
             "Inexact stochastic steps",
             published.TABLE4_DATA,
-            published.TABLE7_METHODS,
-            runs=3,
+            published.TABLE7_METHODS + published.TABLE7_OURS,
             is_timed=True,
         ),
         Experiment(
@@ -118,10 +127,18 @@ EXPERIMENTS: dict[str, Experiment] = {
             "fig3",
             "Objective after each outer iteration",
             published.FIG3_DATA,
-            published.FIG3_METHODS,
+            published.FIG3_METHODS + published.FIG3_OURS,
             {"tuned": ("CCICP-GD",)},
             runs=1,
             is_timed=True,
+        ),
+        Experiment(
+            "readings",
+            "Readings of Algorithm 1",
+            (*readings.SMALL_DATA, *readings.STEP_DATA),
+            tuple(readings.READINGS),
+            runs=readings.HALVES,
+            listed=readings.cells,
         ),
     )
 }

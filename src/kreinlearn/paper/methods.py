@@ -7,9 +7,9 @@ from typing import Any, Literal, Required, TypedDict
 from kreinlearn._typing import Array
 from kreinlearn.methods.records import Method, exact, one_vs_rest, published
 from kreinlearn.methods.table import METHODS
-from kreinlearn.paper.published import TABLE5
+from kreinlearn.paper.published import TABLE5, TABLE5_OURS
 from kreinlearn.paper.splits import TL1_RATIO
-from kreinlearn.solvers import CCCP, PUBLISHED, SGD
+from kreinlearn.solvers import CCCP, PUBLISHED
 
 GRID = (0.0001, 0.001, 0.01, 0.1, 1.0, 5.0, 10.0)
 """The paper's values of lam, C and sigma."""
@@ -28,15 +28,24 @@ TL1: KernelSettings = ({"kernel": "tl1", "ratio": TL1_RATIO},)
 GAUSSIANS: KernelSettings = tuple({"kernel": "rbf", "sigma": s} for s in reversed(GRID))
 """The widest first: ties go to the smoothest."""
 
+AS_PRINTED = " as printed"
+"""What is added to the name of a procedure that is run to the letter."""
 PROCEDURES = {
-    "CCCP-GD": PUBLISHED["cccp-gd"],
-    "CCICP-GD": PUBLISHED["ccicp-gd"],
-    "CCICP-SGD": PUBLISHED["ccicp-sgd"],
-    "CCICP-SGD-I": CCCP(inner=SGD(), eps=1.0),
+    name + suffix: PUBLISHED[name.lower() + suffix.replace(" ", "-")]
+    for suffix in ("", AS_PRINTED)
+    for name in ("CCCP-GD", "CCICP-GD", "CCICP-SGD", "CCICP-SGD-I")
 }
-"""The published procedures, whose settings a cell may change."""
+"""The published procedures, whose settings a cell may change.
+
+The reading that explains the paper's tables has its names, the letter a suffix.
+"""
 KREIN_CV = "KreinCV"
 """The recommended estimator, which tunes itself."""
+
+
+def procedure(name: str, solver: CCCP) -> Method:
+    """Return a published procedure; the grid of lam is that of its own loss."""
+    return published(name, solver, summed=solver.loss_scale == "sum")
 
 
 def _repair(mode: str, out_of_sample: Literal["exact", "none"] = "none") -> Method:
@@ -51,7 +60,7 @@ ON_TL1 = {
     "Flip": _repair("flip"),
     "Clip": _repair("clip"),
     "Shift": _repair("shift"),
-    **{name: published(name, solver) for name, solver in PROCEDURES.items()},
+    **{name: procedure(name, solver) for name, solver in PROCEDURES.items()},
     "Flip exact": _repair("flip", "exact"),
     "Clip exact": _repair("clip", "exact"),
     **{
@@ -74,7 +83,7 @@ ON_FACES: dict[str, tuple[Method, str]] = {
     "KLR(Log-E)": (one_vs_rest(KLR), "log_euclid"),
     **{
         name: (one_vs_rest(ON_TL1[name]), "affine_invariant")
-        for name in TABLE5
+        for name in (*TABLE5, *TABLE5_OURS)
         if name in ON_TL1
     },
     "IKLR krein": (METHODS["IKLR krein"], "affine_invariant"),
@@ -87,4 +96,4 @@ def with_settings(method: Method, **settings: Any) -> Method:
     """Return a published procedure with other fields of `CCCP`."""
     if not settings:
         return method
-    return published(method.name, replace(PROCEDURES[method.name], **settings))
+    return procedure(method.name, replace(PROCEDURES[method.name], **settings))

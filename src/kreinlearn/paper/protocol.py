@@ -44,10 +44,10 @@ JUDGMENTS = ("acc", "bacc", "ll", "pred_s")
 
 def table_cell(cell: Cell, data_home: str | None) -> Record:
     """Run a cell on samples with features."""
-    X, y = splits.table(cell.dataset, data_home)
+    X, _ = splits.table(cell.dataset, data_home)
     if cell.method == STATISTICS:
         return statistics(X, cell)
-    parts = splits.halves(X, y, cell.half_seed)
+    parts = splits.parts_of(cell, data_home)
     if cell.method == KREIN_CV:
         fields = recommended(KreinLogisticRegressionCV(), parts)
     else:
@@ -125,7 +125,9 @@ def learn(
     K, gram_s = timed(gram, X, **kernel)
     value, model, fit_s = _fit(judge, choice, K, y, cell.seed)
     if not own:
-        model = with_settings(method, **settings).build(value, cell.seed)
+        # The same model: the same lam in our units, whichever loss each is printed for.
+        lam = judge.per_sample(value, n)
+        model = with_settings(method, **settings).build(lam, cell.seed)
         _, fit_s = timed(model.fit, K, y)
     fields = {
         "status": status_of(model),
@@ -133,7 +135,7 @@ def learn(
         "gram_s": gram_s,
         "n_iter": iterations_of(model),
         "n": n,
-        **choice_fields(method, choice, value, n, kernels),
+        **choice_fields(judge, choice, value, n, kernels),
         **splits.spectrum_fields(K),
         "split": settings.get("split"),
     }
@@ -213,6 +215,8 @@ def choice_fields(
     """Return what a record of n training rows says about a choice."""
     name = str(method.parameter)
     chosen, grid = {name: value}, {name: choice.values}
+    if method.summed:
+        chosen["lam_of_mean"] = method.per_sample(value, n)
     if len(kernels) > 1:
         chosen["sigma"] = kernels[choice.setting]["sigma"]
         grid["sigma"] = tuple(each["sigma"] for each in kernels)
@@ -238,7 +242,7 @@ def _fit(
         values = values[:1]
     fits = []
     for value in values:
-        model = method.build(value, seed)
+        model = method.build(method.per_sample(value, len(y)), seed)
         _, seconds = timed(model.fit, K, y)
         fits.append((value, model, seconds))
         if status_of(model) not in LOST:

@@ -10,7 +10,7 @@ from kreinlearn._validation import check_choice, check_count
 from kreinlearn.datasets import available, info
 from kreinlearn.datasets.local import folder
 from kreinlearn.exceptions import ConvergenceWarning, IndefiniteKernelWarning
-from kreinlearn.paper import faces, metrics, protocol
+from kreinlearn.paper import faces, metrics, protocol, readings
 from kreinlearn.paper.catalog import EXPERIMENTS
 from kreinlearn.paper.splits import stored_name
 from kreinlearn.runs.cells import Cell
@@ -116,6 +116,8 @@ def evaluate(cell: Cell, data_home: str | None = None) -> Record:
             return metrics.search(cell)
         if cell.method == faces.EXAMPLES:
             return faces.examples(cell, data_home)
+        if cell.method in readings.READINGS:
+            return readings.evaluate_reading(cell, data_home)
         if cell.dataset in faces.REGIONS:
             return protocol.face_cell(cell, data_home)
         return protocol.table_cell(cell, data_home)

@@ -12,6 +12,7 @@ import numpy as np
 from kreinlearn._typing import Array
 from kreinlearn.datasets import load
 from kreinlearn.operators import Dense
+from kreinlearn.runs.cells import Cell
 from kreinlearn.runs.records import Record
 from kreinlearn.spectrum import describe, extreme
 
@@ -21,6 +22,10 @@ IDENTIFIER, BARE_NUCLEI = 0, 6
 """Columns of breast-cancer: the sample number, and a count with missing values."""
 ALL_EIGENVALUES = 2500
 """Largest number of samples for which all eigenvalues are computed, in seconds."""
+FIXED = "fixed"
+"""Setting "half" of cells whose runs share their training and test samples."""
+PREDEFINED = ("monks1",)
+"""Data sets of Table 6 whose training and test samples come in files of their own."""
 LOWER_END_STEPS = 50
 """Lanczos steps for the smallest eigenvalue of a larger matrix."""
 
@@ -47,6 +52,19 @@ def table(name: str, data_home: str | None = None) -> tuple[Array, Array]:
         return np.delete(X, IDENTIFIER, axis=1)[whole], y[whole]
     bunch = load(name, data_home)
     return bunch.data, bunch.target
+
+
+def parts_of(cell: Cell, data_home: str | None = None) -> Halves:
+    """Return the training and test samples of a cell.
+
+    They are random halves. Where a cell says that its samples are fixed, they are the
+    same in all runs: the predefined ones if there are any.
+    """
+    if cell.setting("half") == FIXED and cell.dataset in PREDEFINED:
+        train, test = (load(cell.dataset, data_home, part=p) for p in ("train", "test"))
+        X_train, X_test = scale(train.data, test.data)
+        return Halves(X_train, train.target, X_test, test.target)
+    return halves(*table(cell.dataset, data_home), cell.half_seed)
 
 
 def stored_name(name: str) -> str:

@@ -205,6 +205,10 @@ def printed(name: str, summary: Summary, measure: str = "acc") -> Spread | None:
         return None
     if name == "table3":
         return published.TABLE3.get(data, {}).get(method)
+    if name == "readings" and not summary.settings:
+        return published.TABLE3[data][
+            "CCICP-SGD" if method.startswith("SGD") else "CCICP-GD"
+        ]
     if name == "table5" and data in published.TABLE5_DATA:
         return published.TABLE5.get(method)
     if name == "table6":

@@ -1,12 +1,15 @@
 """The paper's objective F as a difference of convex functions, and its surrogate.
 
-Letters: ``K`` (n, n) symmetric; ``a`` (n,) coefficients (the paper's alpha); ``c`` the
-intercept; ``f = K a + c`` (n,); ``y`` (n,) labels, -1 or +1; ``weights`` (n,) summing
-to one, in place of 1/n.
+Letters: ``K`` (n, n) symmetric; ``a`` coefficients (the paper's alpha); ``c`` the
+intercept; ``f = K a + c``; ``y`` labels, -1 or +1; ``b`` sigma(-y f) (its beta);
+``weights`` (n,) summing to one, in place of 1/n. Arrays of one problem have shape (n,),
+those of a block of P problems that share K (n, P); everything below holds for both.
 """
 
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple, Self
+
 import numpy as np
-from scipy.special import expit
 
 from kreinlearn._typing import Array
 from kreinlearn.operators import Symmetric
@@ -14,10 +17,21 @@ from kreinlearn.spectrum.decompose import Split
 from kreinlearn.spectrum.describe import theorem1_bound
 
 
+class Evaluated(NamedTuple):
+    """What one product with K tells about a point: f, K- a, the loss, w y b."""
+
+    w: Array
+    f: Array
+    minus: Array
+    loss: Array
+    push: Array
+
+
+@dataclass(frozen=True)
 class KreinRisk:
     """The paper's objective F as a difference of convex functions g - h.
 
-    For one problem with one column (binary labels), variables ``w = (a, c)``:
+    With variables ``w = (a, c)``:
 
         F(w) = sum_i weights_i log(1 + exp(-y_i f_i)) + (lam / 2) a'(K+ - K-) a,
         f = K a + c;  h = (lam / 2) a' K- a.
@@ -28,11 +42,11 @@ class KreinRisk:
         The similarities.
     split : Split
         Positive decomposition K = K+ - K-.
-    y : ndarray of shape (n,)
-        Labels, -1 or +1.
+    y : ndarray of shape (n,) or (n, P)
+        Labels, -1 or +1; one column per problem for a block.
     weights : ndarray of shape (n,)
         Nonnegative, summing to one.
-    lam : float
+    lam : float or ndarray of shape (P,)
         Regularization.
     fit_intercept : bool
         Whether c is a variable; if not, ``w = a``.
@@ -46,20 +60,16 @@ class KreinRisk:
     concave part would never be used. Both are as meant here, not as printed.
     """
 
-    def __init__(
-        self,
-        K: Symmetric,
-        split: Split,
-        y: Array,
-        weights: Array,
-        lam: float,
-        *,
-        fit_intercept: bool = True,
-        scale: float = 1.0,
-    ) -> None:
-        self.K, self.split, self.y, self.weights = K, split, y, weights
-        self.lam, self.fit_intercept, self.scale = lam, fit_intercept, scale
-        self._memo: tuple[Array, Array, Array] | None = None
+    K: Symmetric
+    split: Split
+    y: Array
+    weights: Array
+    lam: float | Array
+    fit_intercept: bool = True
+    scale: float = 1.0
+    _last: list[Evaluated] = field(
+        default_factory=list, init=False, repr=False, compare=False
+    )
 
     @property
     def n_terms(self) -> int:
@@ -70,76 +80,121 @@ class KreinRisk:
         return self.n_terms + int(self.fit_intercept)
 
     @property
-    def lipschitz(self) -> float:
+    def n_problems(self) -> int:
+        return 1 if self.y.ndim == 1 else self.y.shape[1]
+
+    @property
+    def lipschitz(self) -> Array:
         """Lipschitz constant of the gradient of g, hence of every surrogate.
 
         ``lam |K+| + |K|^2 / (4 n)``; the paper prints ``|K|`` without the square.
         """
         norm2 = self.split.norm**2 + self.n_terms * self.fit_intercept
         smooth = self.lam * self.split.norm_plus + self.weights.max() * norm2 / 4
-        return float(self.scale * smooth)
+        return np.asarray(self.scale * smooth)
 
     @property
     def theorem1_bound(self) -> float:
         """Right side of the paper's Theorem 1: a diagnostic, never a guarantee."""
         norms = self.split.norm, self.split.norm_plus, self.split.norm_minus
-        return theorem1_bound(*norms, self.n_terms, self.lam)
+        return theorem1_bound(*norms, self.n_terms, float(self.lam))
 
-    def parts(self, w: Array) -> tuple[Array, Array]:
-        """Return f and K- a at w, remembering the last ones: one product with K."""
-        if self._memo is None or self._memo[0] is not w:
-            a = w[: self.n_terms, None]
-            f = self.K.matmat(a)[:, 0]
-            if self.fit_intercept:
-                f = f + w[-1]
-            self._memo = (w, f, self.split.minus(a)[:, 0])
-        return self._memo[1], self._memo[2]
+    def block(self) -> Self:
+        """Return the same problems as a block, whose arrays have a column for each."""
+        if self.y.ndim == 2:
+            return self
+        return replace(self, y=self.y[:, None], lam=np.array([self.lam], dtype=float))
 
-    def value(self, w: Array) -> float:
-        f, _ = self.parts(w)
+    def take(self, which: Array | int) -> Self:
+        """Return some problems of a block, or with a number a single one."""
+        return replace(self, y=self.y[:, which], lam=np.asarray(self.lam)[which])
+
+    def at(self, w: Array) -> Evaluated:
+        """Evaluate everything that values and gradients at w need.
+
+        One product with K; the last one is remembered, so that a gradient where a
+        value was asked for costs no second one.
+        """
+        if self._last and self._last[0].w is w:
+            return self._last[0]
         a = w[: self.n_terms]
-        Ka = f - w[-1] if self.fit_intercept else f
-        loss = (self.weights * np.logaddexp(0.0, -self.y * f)).sum()
-        return float(self.scale * (loss + self.lam / 2 * (a @ Ka)))
+        columns = a if a.ndim == 2 else a[:, None]
+        f = self.K.matmat(columns).reshape(a.shape)
+        if self.fit_intercept:
+            f += w[-1]
+        minus = self.split.minus(columns).reshape(a.shape)
+        margin = self.y * f
+        e = np.exp(-np.abs(margin))  # serves the loss and b, and cannot overflow
+        weights = self.weights if a.ndim == 1 else self.weights[:, None]
+        loss = (weights * (np.log1p(e) - np.minimum(margin, 0.0))).sum(axis=0)
+        push = weights * self.y * np.where(margin > 0, e, 1.0) / (1.0 + e)
+        self._last[:] = [Evaluated(w, f, minus, loss, push)]
+        return self._last[0]
+
+    def value(self, w: Array) -> Array:
+        here = self.at(w)
+        size = _dot(w[: self.n_terms], self._without_intercept(here))
+        return self.scale * (here.loss + self.lam / 2 * size)
 
     def grad(self, w: Array) -> Array:
-        return self._gradient(w, minus=None)
+        return self.full_gradient(self.at(w), 0.0)
 
-    def _gradient(self, w: Array, minus: Array | None) -> Array:
-        """Gradient of F, or with ``minus = K- a_k`` that of the surrogate at a_k."""
-        f, minus_a = self.parts(w)
-        push = self.weights * self.y * expit(-self.y * f)
-        Ka = f - w[-1] if self.fit_intercept else f
-        gradient = self.lam * Ka - self.K.matmat(push[:, None])[:, 0]
-        if minus is not None:
-            gradient += self.lam * (minus_a - minus)
-        return self._completed(gradient, -push.sum())
+    def full_gradient(self, here: Evaluated, concave: Array | float) -> Array:
+        """Return the gradient of F plus ``lam`` times a term of the concave part."""
+        columns = here.push if here.push.ndim == 2 else here.push[:, None]
+        pull = self.K.matmat(columns).reshape(here.push.shape)
+        gradient = self.lam * (self._without_intercept(here) + concave) - pull
+        return self._completed(gradient, -here.push.sum(axis=0))
 
-    def _completed(self, gradient: Array, last: float) -> Array:
+    def sampled_gradient(self, here: Evaluated, concave: Array, idx: Array) -> Array:
+        """Return the same with the loss estimated from samples idx (b,) or (b, P)."""
+        columns = () if idx.ndim == 1 else (np.arange(idx.shape[1]),)
+        own = here.push[(idx, *columns)] * (self.n_terms / len(idx))
+        gradient = self.lam * (self._without_intercept(here) + concave)
+        for rows, push in zip(idx, own, strict=True):
+            gradient -= (
+                self.K.columns(np.atleast_1d(rows)).reshape(gradient.shape) * push
+            )
+        return self._completed(gradient, -own.sum(axis=0))
+
+    def _without_intercept(self, here: Evaluated) -> Array:
+        return here.f - here.w[-1] if self.fit_intercept else here.f
+
+    def _completed(self, gradient: Array, last: Array) -> Array:
         if self.fit_intercept:
-            gradient = np.append(gradient, last)
+            gradient = np.concatenate([gradient, last[None]])
         return np.asarray(self.scale * gradient)
 
     def residual(self, w: Array) -> float:
         """Return the largest violation of (S), in units of probability."""
-        f, _ = self.parts(w)
-        used = self.weights > 0
-        p = self.lam * (self.y * w[: self.n_terms])[used] / self.weights[used]
-        return float(np.abs(p - expit(-self.y * f)[used]).max())
+        here, used = self.at(w), self.weights > 0
+        # push is w y b, so that its modulus over the weight is b.
+        off = np.abs(self.lam * w[: self.n_terms] - here.push)[used]
+        return float((off.T / self.weights[used]).max())
 
     def surrogate(self, w: Array) -> "Surrogate":
-        return Surrogate(self, w)
+        return Surrogate(self, w[: self.n_terms], self.at(w).minus)
 
 
+@dataclass(frozen=True)
 class Surrogate:
     """The convex function g minus the tangent of h at a base point.
 
     It touches F at the base point and lies above it everywhere.
+
+    Parameters
+    ----------
+    risk : KreinRisk
+        The objective.
+    base : ndarray of shape (n,) or (n, P)
+        Coefficients at which h is linearized, the paper's alpha_k.
+    minus : ndarray of the same shape
+        Their product with K-.
     """
 
-    def __init__(self, risk: KreinRisk, base: Array) -> None:
-        self.risk, self.base = risk, base
-        _, self.minus = risk.parts(base)
+    risk: KreinRisk
+    base: Array
+    minus: Array
 
     @property
     def dim(self) -> int:
@@ -150,25 +205,30 @@ class Surrogate:
         return self.risk.n_terms
 
     @property
-    def lipschitz(self) -> float:
+    def lipschitz(self) -> Array:
         return self.risk.lipschitz
 
-    def value(self, w: Array) -> float:
+    def take(self, which: Array | int) -> Self:
+        """Return those of some problems of a block, or with a number a single one."""
+        risk = self.risk.take(which)
+        return replace(
+            self, risk=risk, base=self.base[:, which], minus=self.minus[:, which]
+        )
+
+    def value(self, w: Array) -> Array:
         # F + h - tangent of h = F + (lam/2) (a - a_k)' K- (a - a_k)
-        n = self.n_terms
-        _, minus_a = self.risk.parts(w)
-        away = (w[:n] - self.base[:n]) @ (minus_a - self.minus)
-        return self.risk.value(w) + self.risk.scale * self.risk.lam / 2 * float(away)
+        away = _dot(w[: self.n_terms] - self.base, self.risk.at(w).minus - self.minus)
+        return self.risk.value(w) + self.risk.scale * self.risk.lam / 2 * away
 
     def grad(self, w: Array) -> Array:
-        return self.risk._gradient(w, self.minus)
+        here = self.risk.at(w)
+        return self.risk.full_gradient(here, here.minus - self.minus)
 
     def grad_batch(self, w: Array, idx: Array) -> Array:
-        risk = self.risk
-        f, minus_a = risk.parts(w)
-        share = risk.n_terms / len(idx)
-        push = share * (risk.weights * risk.y * expit(-risk.y * f))[idx]
-        Ka = f - w[-1] if risk.fit_intercept else f
-        gradient = risk.lam * (Ka + minus_a - self.minus)
-        gradient -= risk.K.columns(idx) @ push
-        return risk._completed(gradient, -push.sum())
+        here = self.risk.at(w)
+        return self.risk.sampled_gradient(here, here.minus - self.minus, idx)
+
+
+def _dot(u: Array, v: Array) -> Array:
+    """Return the inner product of two vectors, or of each pair of columns."""
+    return np.asarray(np.einsum("i...,i...->...", u, v))

@@ -4,11 +4,12 @@ They know no kernel, no loss and no estimator, report a status and never warn.
 """
 
 from kreinlearn.solvers.base import Result, Status
-from kreinlearn.solvers.cccp import CCCP, PUBLISHED
+from kreinlearn.solvers.cccp import AS_PRINTED, CCCP, PUBLISHED
 from kreinlearn.solvers.gradient import SGD, GradientDescent
 from kreinlearn.solvers.newton import DualNewton
 
 __all__ = [
+    "AS_PRINTED",
     "CCCP",
     "PUBLISHED",
     "SGD",

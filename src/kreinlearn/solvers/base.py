@@ -58,21 +58,28 @@ class Result:
 
 
 class Smooth(Protocol):
-    """A differentiable function of one vector."""
+    """A differentiable function of one vector, or one for each column of a block.
+
+    One problem has variables ``w`` of shape (dim,) and a number as its value; a block
+    of P problems has (dim, P) and values of shape (P,).
+    """
 
     @property
     def dim(self) -> int:
         """Number of variables."""
 
     @property
-    def lipschitz(self) -> float:
-        """Lipschitz constant of the gradient."""
+    def lipschitz(self) -> Array:
+        """Lipschitz constant of the gradient, shape () or (P,)."""
 
-    def value(self, w: Array) -> float:
-        """Value at w."""
+    def value(self, w: Array) -> Array:
+        """Value at w, shape () or (P,)."""
 
     def grad(self, w: Array) -> Array:
-        """Gradient at w, shape (dim,)."""
+        """Gradient at w, of the shape of w."""
+
+    def take(self, which: Array | int) -> Self:
+        """Return some problems of a block, or with a number a single one."""
 
 
 class FiniteSum(Smooth, Protocol):
@@ -83,25 +90,22 @@ class FiniteSum(Smooth, Protocol):
         """Number of terms."""
 
     def grad_batch(self, w: Array, idx: Array) -> Array:
-        """Unbiased estimate of the gradient from the terms idx, shape (dim,)."""
+        """Unbiased estimate of the gradient from the terms idx, (b,) or (b, P)."""
 
 
-class DC(Protocol):
+class DC(Smooth, Protocol):
     """A difference of convex functions, g - h."""
-
-    @property
-    def dim(self) -> int:
-        """Number of variables."""
 
     @property
     def n_terms(self) -> int:
         """Number of samples, whose coefficients come first among the variables."""
 
-    def value(self, w: Array) -> float:
-        """Value at w."""
+    @property
+    def n_problems(self) -> int:
+        """Number of problems in the block."""
 
-    def grad(self, w: Array) -> Array:
-        """Gradient at w, shape (dim,)."""
+    def block(self) -> Self:
+        """Return the same problems as a block, a single one as a block of one."""
 
     def surrogate(self, w: Array) -> FiniteSum:
         """Return the convex function g minus the tangent of h at w."""

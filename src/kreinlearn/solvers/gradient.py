@@ -1,42 +1,48 @@
 """Inner solvers of the published procedure: gradient descent, full or stochastic.
 
-Both do what the inner loop of the paper's Algorithm 1 does: step, shrink the rate,
-repeat until the surrogate changes by at most eps. The rate goes on shrinking over the
-outer iterations unless told otherwise.
+Both do what the inner loop of the paper's Algorithm 1 does: step until the surrogate
+changes by at most eps. What the paper leaves open, or must have meant in another way
+than it is printed, is a setting: above all when the rate shrinks.
 """
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Literal, Protocol
 
 import numpy as np
 
 from kreinlearn._typing import Array
+from kreinlearn._validation import check_choice
 from kreinlearn.solvers.base import FiniteSum, Status
-
-INNER_ITER = 100_000
-"""Cap on inner steps; the shrinking rate of the paper ends long before."""
 
 
 @dataclass(frozen=True)
 class InnerResult:
-    """Where an inner loop ended: point, value there, next rate, steps, status."""
+    """Where an inner loop ended, one entry per problem of the block.
+
+    Attributes
+    ----------
+    w : ndarray of shape (dim, P)
+        The points, of which the last finite one counts.
+    rate : ndarray of shape (P,)
+        Rates of the next steps.
+    n_iter : ndarray of shape (P,)
+        Numbers of steps.
+    status : list of Status
+        How each loop ended.
+    """
 
     w: Array
-    value: float
-    rate: float
-    n_iter: int
-    status: Status
+    rate: Array
+    n_iter: Array
+    status: list[Status]
 
 
 class Inner(Protocol):
     """What the outer loop asks of an inner solver."""
 
-    @property
-    def reset_each_outer(self) -> bool:
-        """Whether each outer iteration starts again with the first rate."""
-
-    def first_rate(self, surrogate: FiniteSum) -> float:
-        """Rate of the very first step."""
+    def first_rate(self, surrogate: FiniteSum) -> Array:
+        """Rate of the very first step, shape () or (P,)."""
 
     def run(
         self,
@@ -44,14 +50,15 @@ class Inner(Protocol):
         w: Array,
         *,
         eps: float,
-        rate: float,
-        limit: float,
-        rng: np.random.Generator,
+        rate: Array,
+        limit: Array,
+        max_inner: int,
+        rng: Sequence[np.random.Generator],
     ) -> InnerResult:
-        """Minimize the surrogate from w until it changes by at most eps.
+        """Decrease the surrogates from w (dim, P) until they change by at most eps.
 
-        Values beyond ``limit`` in modulus end the loop as diverged, long before they
-        could overflow.
+        Values beyond ``limit`` in modulus end a loop as diverged, long before they
+        could overflow. Each problem has a generator of its own.
         """
 
 
@@ -61,12 +68,15 @@ class _Descent:
     step: Literal["paper", "lipschitz"]
     eta: float
     decay: float
+    shrink: Literal["step", "outer", "increase"]
 
-    def first_rate(self, surrogate: FiniteSum) -> float:
-        return self.eta if self.step == "paper" else 1.0 / surrogate.lipschitz
+    def first_rate(self, surrogate: FiniteSum) -> Array:
+        if self.step == "lipschitz":
+            return 1.0 / surrogate.lipschitz
+        return np.full_like(surrogate.lipschitz, self.eta)
 
     def _gradient(
-        self, surrogate: FiniteSum, w: Array, rng: np.random.Generator
+        self, surrogate: FiniteSum, w: Array, rng: Sequence[np.random.Generator]
     ) -> Array:
         return surrogate.grad(w)
 
@@ -76,28 +86,85 @@ class _Descent:
         w: Array,
         *,
         eps: float,
-        rate: float,
-        limit: float,
-        rng: np.random.Generator,
+        rate: Array,
+        limit: Array,
+        max_inner: int,
+        rng: Sequence[np.random.Generator],
     ) -> InnerResult:
-        """Run steps 7 to 13 of Algorithm 1."""
-        factor = self.decay if self.step == "paper" else 1.0
+        """Run steps 6 to 14 of Algorithm 1, for each problem of the block."""
+        check_choice("shrink", self.shrink, ("step", "outer", "increase"))
+        rho = self.decay if self.step == "paper" else 1.0
+        loops = _Loops(w, rate, limit, rng)
         value = surrogate.value(w)
-        for n_iter in range(1, INNER_ITER + 1):
-            gradient = self._gradient(surrogate, w, rng)
+        while loops.go_on(max_inner):
+            gradient = self._gradient(surrogate, loops.w, loops.rng)
             with np.errstate(over="ignore", invalid="ignore"):
-                moved = w - rate * gradient
+                moved = loops.w - loops.rate * gradient
                 new = surrogate.value(moved)
-            rate *= factor
-            if not np.isfinite(new):
-                return InnerResult(w, value, rate, n_iter, Status.NONFINITE)
-            change = abs(new - value)
-            w, value = moved, new
-            if abs(value) > limit:
-                return InnerResult(w, value, rate, n_iter, Status.DIVERGED)
-            if change <= eps:
-                return InnerResult(w, value, rate, n_iter, Status.CONVERGED)
-        return InnerResult(w, value, rate, n_iter, Status.MAX_ITER)
+                change = new - value
+            if self.shrink == "step":
+                loops.rate = rho * loops.rate
+            elif self.shrink == "increase":
+                loops.rate = np.where(change > 0, rho * loops.rate, loops.rate)
+            value = new
+            going = loops.accept(moved, new, np.abs(change) <= eps)
+            if len(going) < len(new):  # some have ended: go on with the others
+                surrogate, value = surrogate.take(going), new[going]
+        ended = loops.ended()
+        return (
+            replace(ended, rate=rho * ended.rate) if self.shrink == "outer" else ended
+        )
+
+
+class _Loops:
+    """The inner loops of a block that are still running, and where the others ended."""
+
+    def __init__(
+        self, w: Array, rate: Array, limit: Array, rng: Sequence[np.random.Generator]
+    ) -> None:
+        self.w, self.rate, self.limit, self.rng = w, rate, limit, list(rng)
+        self.running, self.n_iter = np.arange(w.shape[1]), 0
+        self.ends: dict[int, tuple[Array, float, int, Status]] = {}
+
+    def go_on(self, max_inner: int) -> bool:
+        return len(self.running) > 0 and self.n_iter < max_inner
+
+    def accept(self, moved: Array, value: Array, settled: Array) -> Array:
+        """Take the steps to ``moved``, and return which of the loops go on."""
+        lost, far = ~np.isfinite(value), np.abs(value) > self.limit
+        ended = lost | far | settled
+        self.n_iter += 1
+        if not ended.any():
+            self.w = moved
+            return np.arange(len(ended))
+        for j in map(int, np.flatnonzero(ended)):
+            if lost[j]:
+                self._end(j, self.w, Status.NONFINITE)  # the last that was finite
+            else:
+                self._end(j, moved, Status.DIVERGED if far[j] else Status.CONVERGED)
+        going = np.flatnonzero(~ended)
+        self.w, self.rate, self.limit = (
+            moved[:, going],
+            self.rate[going],
+            self.limit[going],
+        )
+        self.running, self.rng = self.running[going], [self.rng[j] for j in going]
+        return going
+
+    def _end(self, j: int, w: Array, status: Status) -> None:
+        end = w[:, j], float(self.rate[j]), self.n_iter, status
+        self.ends[int(self.running[j])] = end
+
+    def ended(self) -> InnerResult:
+        """Return where all of them ended; those still running are out of steps."""
+        for j in range(len(self.running)):
+            self._end(j, self.w, Status.MAX_ITER)
+        w, rate, n_iter, status = zip(
+            *(self.ends[j] for j in sorted(self.ends)), strict=True
+        )
+        return InnerResult(
+            np.column_stack(w), np.array(rate), np.array(n_iter), list(status)
+        )
 
 
 @dataclass(frozen=True)
@@ -107,18 +174,21 @@ class GradientDescent(_Descent):
     Parameters
     ----------
     step : {"paper", "lipschitz"}
-        "paper": ``eta``, multiplied by ``decay`` after each step. "lipschitz": one
+        "paper": ``eta``, multiplied by ``decay`` as ``shrink`` says. "lipschitz": one
         over the Lipschitz constant of the gradient, constant, never overshooting.
     eta, decay : float
         The paper's learning rate and its factor rho.
-    reset_each_outer : bool
-        Start each outer iteration with ``eta`` again. Algorithm 1 does not.
+    shrink : {"step", "outer", "increase"}
+        When the rate shrinks. "step": after every inner step, as Algorithm 1 is
+        printed; it is gone after some forty steps. "outer": once after every inner
+        loop, the reading that explains the paper's tables. "increase": after inner
+        steps that increased the surrogate.
     """
 
     step: Literal["paper", "lipschitz"] = "paper"
     eta: float = 0.02
     decay: float = 0.8
-    reset_each_outer: bool = False
+    shrink: Literal["step", "outer", "increase"] = "step"
 
 
 @dataclass(frozen=True)
@@ -129,7 +199,7 @@ class SGD(_Descent):
     ----------
     batch_size : int
         Samples drawn, with replacement, for each step; the paper draws one.
-    step, eta, decay, reset_each_outer
+    step, eta, decay, shrink
         As in `GradientDescent`.
 
     Notes
@@ -141,10 +211,10 @@ class SGD(_Descent):
     step: Literal["paper", "lipschitz"] = "paper"
     eta: float = 0.02
     decay: float = 0.8
-    reset_each_outer: bool = False
+    shrink: Literal["step", "outer", "increase"] = "step"
 
     def _gradient(
-        self, surrogate: FiniteSum, w: Array, rng: np.random.Generator
+        self, surrogate: FiniteSum, w: Array, rng: Sequence[np.random.Generator]
     ) -> Array:
-        idx = rng.integers(surrogate.n_terms, size=self.batch_size)
-        return surrogate.grad_batch(w, idx)
+        draws = [each.integers(surrogate.n_terms, size=self.batch_size) for each in rng]
+        return surrogate.grad_batch(w, np.array(draws).T)

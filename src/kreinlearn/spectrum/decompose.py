@@ -12,7 +12,7 @@ from scipy.linalg import eigh
 
 from kreinlearn._typing import Array
 from kreinlearn._validation import check_choice, check_matrix
-from kreinlearn.operators import Dense, Symmetric
+from kreinlearn.operators import Dense, Symmetric, gemm
 from kreinlearn.spectrum.lanczos import extreme
 
 SMALL_MATRIX = 512
@@ -134,7 +134,9 @@ class Split:
 
     def minus(self, B: Array) -> Array:
         """Return K- B for a block of columns."""
-        low_rank = self.vectors @ (self.sizes[:, None] * (self.vectors.T @ B))
+        if not len(self.sizes):
+            return np.asarray(self.tau * B)
+        low_rank = gemm(self.vectors, self.sizes[:, None] * gemm(self.vectors.T, B))
         return np.asarray(self.tau * B + low_rank)
 
 

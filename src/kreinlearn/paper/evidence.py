@@ -1,0 +1,278 @@
+"""What speaks for each reading of Algorithm 1: tables and a figure from records."""
+
+import itertools
+import statistics
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from math import log2, sqrt
+
+import numpy as np
+from scipy.stats import rankdata
+
+from kreinlearn.pages import entries
+from kreinlearn.pages.entries import DASH, Entry, Note
+from kreinlearn.pages.tables import PageTable, TableRow, make_table
+from kreinlearn.paper import published
+from kreinlearn.paper.methods import GRID
+from kreinlearn.paper.summary import Summary
+
+SETTLED = 0.01
+"""Share of its range from the last value within which a curve has settled."""
+TEST_ROWS = 432
+"""Predefined test samples of monks1."""
+STARTS = ("zeros", "ones", "minus-ones")
+"""The starts that involve no chance."""
+EXACT, INEXACT = "0.0001", "1"
+"""The values of eps, as the fields of records name them."""
+WORDS = {
+    "step": "each step",
+    "outer": "each loop",
+    "increase": "each increase",
+}
+"""When the rate shrinks, in a table."""
+
+
+def settled_after(curve: Sequence[float]) -> int:
+    """Return the outer iteration after which a curve stays near its last value."""
+    way = np.abs(np.array(curve) - curve[-1])
+    far = np.flatnonzero(way > SETTLED * way.max(initial=0.0))
+    return int(far[-1]) + 1 if len(far) else 0
+
+
+def is_monotone(curve: Sequence[float]) -> bool:
+    """Tell whether a curve never increases."""
+    return all(after <= before for before, after in itertools.pairwise(curve))
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """All that was found about one reading.
+
+    Attributes
+    ----------
+    name : str
+        Name of the reading.
+    accuracies : dict
+        Data set to mean accuracy.
+    starts, steps : dict
+        Records: of the starts on monks1 (empty if missing), and by data set of steps.
+    """
+
+    name: str
+    accuracies: dict[str, float]
+    starts: dict[str, list[float]]
+    curves: dict[str, list[list[float]]]
+    steps: dict[str, tuple[int, int]]
+
+    @property
+    def column(self) -> str:
+        """The procedure of the paper that it reads."""
+        return "CCICP-SGD" if self.name.startswith("SGD") else "CCICP-GD"
+
+    def printed(self) -> dict[str, float]:
+        """Return the published accuracies on the data sets that were run."""
+        table = published.TABLE3
+        return {name: table[name][self.column].mean for name in self.accuracies}
+
+    @property
+    def distance(self) -> float:
+        """Root mean square difference from the published accuracies."""
+        gaps = [self.accuracies[k] - theirs for k, theirs in self.printed().items()]
+        return sqrt(statistics.fmean(gap**2 for gap in gaps)) if gaps else np.nan
+
+    @property
+    def correlation(self) -> float:
+        """Correlation with the published accuracies over the data sets."""
+        theirs = self.printed()
+        pairs = np.array([(self.accuracies[k], theirs[k]) for k in theirs])
+        return float(np.corrcoef(pairs.T)[0, 1]) if len(pairs) > 1 else np.nan
+
+    def misses(self) -> list[float]:
+        """Return, for each lam, how far the hits of the worst start are from print."""
+        if not self.starts:
+            return []
+        printed = [
+            published.TABLE6[start][self.column, "monks1"].mean * TEST_ROWS
+            for start in STARTS
+        ]
+        hits = np.array([self.starts[start] for start in STARTS])
+        return [float(x) for x in np.abs(hits - np.array(printed)[:, None]).max(axis=0)]
+
+    @property
+    def best_lam(self) -> int:
+        """Position in the grid of the lam whose hits are nearest to print."""
+        return int(np.argmin(self.misses()))
+
+    def ratios(self) -> dict[str, tuple[float, float]]:
+        """Return, by data set, how many times as long eps = 1e-4 takes as eps = 1.
+
+        By numbers of steps, and by the printed seconds.
+        """
+        found = {}
+        for name, (exact, inexact) in self.steps.items():
+            if self.column == "CCICP-GD":
+                costs = published.TABLE4[name]
+                theirs = costs["CCCP-GD"].training / costs["CCICP-GD"].training
+            else:
+                costs = published.TABLE7[name]
+                theirs = costs["CCICP-SGD"].training / costs["CCICP-SGD-I"].training
+            found[name] = (exact / inexact, theirs)
+        return found
+
+    def distances(self) -> list[float]:
+        """Return how far it is from print in each kind of evidence."""
+        doublings = [
+            abs(log2(ours / theirs)) for ours, theirs in self.ratios().values()
+        ]
+        found = [
+            self.distance,
+            min(self.misses(), default=np.nan),
+            statistics.fmean(doublings) if doublings else np.nan,
+        ]
+        if self.column == "CCICP-GD":
+            exact, inexact = self.pair_of_curves() or ([], [])
+            failed = [
+                not inexact or not is_monotone(inexact),
+                not exact or not is_monotone(exact),
+                not exact or settled_after(inexact) >= settled_after(exact),
+            ]
+            found.append(float(sum(failed)))
+        return found
+
+    def pair_of_curves(self) -> tuple[list[float], list[float]] | None:
+        """Return the curves of eps = 1e-4 and eps = 1 at the lam of the starts."""
+        if not self.curves:
+            return None
+        return self.curves[EXACT][self.best_lam], self.curves[INEXACT][self.best_lam]
+
+
+def evidence_of(summaries: Sequence[Summary]) -> list[Evidence]:
+    """Return what was found about each reading, in the order of the records."""
+    names = dict.fromkeys(each.method for each in summaries)
+    return [_gather(name, [s for s in summaries if s.method == name]) for name in names]
+
+
+def _gather(name: str, own: Sequence[Summary]) -> Evidence:
+    kinds = {each.settings.get("evidence"): each for each in own if each.records}
+    accuracies = {
+        each.data: statistics.fmean(each.values("acc"))
+        for each in own
+        if each.values("acc")
+    }
+    starts, curves = {}, {}
+    if "starts" in kinds:
+        record = kinds["starts"].records[0]
+        starts = record["hits"]
+        curves = {eps: record[f"curves_{eps}"] for eps in (EXACT, INEXACT)}
+    steps = {}
+    for each in own:
+        if each.settings.get("evidence") == "steps" and each.records:
+            record = each.records[0]
+            pairs = zip(record["steps_0.0001"], record["steps_1"], strict=True)
+            kept = [(a, b) for a, b in pairs if a is not None and b is not None]
+            if kept:
+                steps[each.data] = (sum(a for a, _ in kept), sum(b for _, b in kept))
+    return Evidence(name, accuracies, starts, curves, steps)
+
+
+def ranked(found: Sequence[Evidence]) -> list[tuple[float, Evidence]]:
+    """Return readings of one procedure, the nearest to print first.
+
+    Each has the mean of its ranks in all kinds of evidence; what is missing counts as
+    the last.
+    """
+    if not found:
+        return []
+    distances = np.array([each.distances() for each in found])
+    worst = np.nan_to_num(distances, nan=np.inf)
+    ranks = np.mean([rankdata(column) for column in worst.T], axis=0)
+    order = np.argsort(ranks, kind="stable")
+    return [(float(ranks[j]), found[j]) for j in order]
+
+
+def readings_tables(
+    summaries: Sequence[Summary], notes: Sequence[Note]
+) -> list[PageTable]:
+    """Return the readings of both procedures, ranked by their distance to print."""
+    found = evidence_of(summaries)
+    tables = []
+    for column, kind in (("CCICP-GD", "gradient descent"), ("CCICP-SGD", "SGD")):
+        own = ranked([each for each in found if each.column == column])
+        if own:
+            tables.append(_ranking(column, kind, own))
+    return tables
+
+
+def _ranking(
+    column: str, kind: str, own: Sequence[tuple[float, Evidence]]
+) -> PageTable:
+    is_gd = column == "CCICP-GD"
+    rows: list[TableRow] = []
+    for rank, each in own:
+        shrink, loss, stop, *cap = each.name.partition(": ")[2].split(", ")
+        head = (WORDS[shrink], loss, stop, cap[0] if cap else "none")
+        fit = (
+            entries.numeral(_mean(each.accuracies.values()), ".3f"),
+            entries.numeral(each.correlation, ".2f"),
+            entries.numeral(each.distance, ".3f"),
+        )
+        curves = _curves(each) if is_gd else ()
+        found = (*_starts(each), *_ratios(each), *curves)
+        rows.append((*head, *fit, *found, entries.numeral(rank, ".1f")))
+    printed = _mean(own[0][1].printed().values())
+    places = [published.TABLE6[s][column, "monks1"].mean * TEST_ROWS for s in STARTS]
+    hits = ", ".join(f"{x:.0f}" for x in places)
+    ratios = own[0][1].ratios()
+    times = ", ".join(f"{name} {theirs:.0f}" for name, (_, theirs) in ratios.items())
+    caption = (
+        f"Readings of {column}, the nearest to print first. Mean accuracy on small data "
+        f"sets (published {printed:.3f}), correlation and root mean square difference "
+        f"over them; test rows of monks1 that are right from the starts 0, 1 and −1 "
+        f"(published {hits} of {TEST_ROWS}), at the lam that comes nearest; how many "
+        f"times as many steps eps = 1e-4 takes as eps = 1 (printed seconds: {times})"
+    )
+    if is_gd:
+        caption += (
+            "; after how many outer iterations the objective has settled with eps = 1 "
+            "and with 1e-4 (published 5 and 16), and whether both curves are monotone"
+        )
+    heads = [
+        *("rate shrinks after", "loss", "change of", "cap"),
+        *("accuracy", "correlation", "distance", "starts", "lam"),
+        *(f"steps, {name}" for name in ("guide1-t", "madelon")),
+        *(("settled", "monotone") if is_gd else ()),
+        "mean rank",
+    ]
+    title = f"Readings of Algorithm 1: {kind}"
+    return make_table(title, f"{caption}.", heads, rows)
+
+
+def _mean(values: Iterable[float]) -> float | None:
+    found = list(values)
+    return statistics.fmean(found) if found else None
+
+
+def _starts(each: Evidence) -> tuple[Entry, Entry]:
+    if not each.starts:
+        return Entry(DASH), Entry(DASH)
+    hits = [each.starts[start][each.best_lam] for start in STARTS]
+    text = ", ".join(f"{x:.0f}" for x in hits)
+    lam = entries.numeral(GRID[each.best_lam], "g")
+    return Entry(text, min(each.misses())), lam
+
+
+def _ratios(each: Evidence) -> list[Entry]:
+    ratios = each.ratios()
+    return [
+        entries.numeral(ratios[name][0], ".3g") if name in ratios else Entry(DASH)
+        for name in ("guide1-t", "madelon")
+    ]
+
+
+def _curves(each: Evidence) -> tuple[Entry, Entry]:
+    pair = each.pair_of_curves()
+    if pair is None:
+        return Entry(DASH), Entry(DASH)
+    exact, inexact = pair
+    falling = "yes" if is_monotone(exact) and is_monotone(inexact) else "no"
+    return Entry(f"{settled_after(inexact)}, {settled_after(exact)}"), Entry(falling)
