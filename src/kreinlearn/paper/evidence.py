@@ -225,8 +225,9 @@ def _ranking(
     ratios = own[0][1].ratios()
     times = ", ".join(f"{name} {theirs:.0f}" for name, (_, theirs) in ratios.items())
     caption = (
-        f"Readings of {column}, the nearest to print first. Mean accuracy on small data "
-        f"sets (published {printed:.3f}), correlation and root mean square difference "
+        f"Readings of {column}, the nearest to print first. Mean accuracy on small "
+        f"data sets (published {printed:.3f}), correlation and root mean square "
+        "difference "
         f"over them; test rows of monks1 that are right from the starts 0, 1 and −1 "
         f"(published {hits} of {TEST_ROWS}), at the lam that comes nearest; how many "
         f"times as many steps eps = 1e-4 takes as eps = 1 (printed seconds: {times})"

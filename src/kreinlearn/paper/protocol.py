@@ -5,6 +5,7 @@ A method is tuned on one random half, fitted to it, and judged on the other half
 
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from sklearn.model_selection import StratifiedKFold
@@ -18,6 +19,7 @@ from kreinlearn.methods.records import Classifier, Method
 from kreinlearn.methods.tuning import LOST, Choice, tune
 from kreinlearn.paper import faces, splits
 from kreinlearn.paper.methods import (
+    AS_PRINTED,
     GRID,
     KREIN_CV,
     ON_FACES,
@@ -104,7 +106,7 @@ def learn(
         those of the kernel, the cross-validation or the scores.
     """
     X, y, X_test, y_test = parts
-    n = len(y)
+    n, seed = len(y), _seed(cell)
     settings = _procedure_settings(method, cell, n)
     # 1. Hyper-parameters, from at most MOST_ROWS rows of the training half.
     rows = subsample(n, cell.half_seed)
@@ -117,17 +119,17 @@ def learn(
         y[rows],
         folds(y[rows], cell.half_seed),
         values,
-        seed=cell.seed,
+        seed=seed,
         score="accuracy",
     )
     kernel = kernels[choice.setting]
     # 2. Fit.
     K, gram_s = timed(gram, X, **kernel)
-    value, model, fit_s = _fit(judge, choice, K, y, cell.seed)
+    value, model, fit_s = _fit(judge, choice, K, y, seed)
     if not own:
         # The same model: the same lam in our units, whichever loss each is printed for.
         lam = judge.per_sample(value, n)
-        model = with_settings(method, **settings).build(lam, cell.seed)
+        model = with_settings(method, **settings).build(lam, seed)
         _, fit_s = timed(model.fit, K, y)
     fields = {
         "status": status_of(model),
@@ -248,6 +250,11 @@ def _fit(
         if status_of(model) not in LOST:
             return fits[-1]
     return fits[0]
+
+
+def _seed(cell: Cell) -> int:
+    """Return the seed of a cell, the same for a procedure as printed and as read."""
+    return replace(cell, method=cell.method.removesuffix(AS_PRINTED)).seed
 
 
 def _procedure_settings(method: Method, cell: Cell, n: int) -> dict[str, str | float]:

@@ -197,7 +197,7 @@ class CCCP:
     ) -> list["_Run"]:
         """Return the runs of a block at their first iterates."""
         values, gradients = block.value(w), block.grad(w)
-        reach = OVERSHOT[getattr(self.inner, "shrink", "step")]
+        reach = OVERSHOT.get(getattr(self.inner, "shrink", "step"), OVERSHOT["step"])
         ends = _Ends(tol, self.outer_iter, reach, callback)
         return [
             _Run(w[:, j], float(values[j]), gradients[:, j], ends)
