@@ -45,8 +45,7 @@ MAY_IMPORT = {
     # an inner solver.
     "solvers/__init__": ({"solvers"}, set()),
     "solvers/base": (set(), set()),
-    "solvers/step": ({"solvers.base", "solvers.cg"}, set()),
-    "solvers/newton": ({"solvers.base", "solvers.path", "solvers.step"}, set()),
+    "solvers/newton": ({"solvers.base", "solvers.step"}, set()),
     "solvers/cccp": ({"solvers.base", "solvers.gradient"}, set()),
     "solvers/*": ({"solvers.base"}, set()),
     "crossval": (MODEL - {"kernels"}, set()),
