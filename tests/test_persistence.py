@@ -584,8 +584,8 @@ def test_models_of_an_earlier_version_say_the_same(path):
 
 
 def test_a_file_larger_than_memory_is_refused(folder, monkeypatch):
-    monkeypatch.setattr("kreinlearn.persistence.available_bytes", lambda: 1000)
-    with pytest.raises(MemoryError, match=r"but only 1,000 bytes of memory"):
+    monkeypatch.setattr("kreinlearn._memory.available_bytes", lambda: 1000)
+    with pytest.raises(MemoryError, match=r"but only 1,000 bytes .* available. Load"):
         kreinlearn.load(folder / "binary")
 
 
