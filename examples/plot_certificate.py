@@ -64,8 +64,9 @@ for ratio in ratios:
     lams = np.full(n_starts, ratio * threshold)
     block = KreinDual(Dense(K), targets, weights, lams, Logistic(), False)
     result = DualNewton().solve(block, starts, tol=1e-8)
-    chances = n * lams * block.point(result.w).A[:, :, 0]
-    counts.append(np.unique(chances.round(4) + 0.0, axis=1).shape[1])
+    coefficients = block.point(result.w).A  # (target - probability) / (n lam)
+    probabilities = (targets - n * lams[:, None] * coefficients)[:, :, 0]
+    counts.append(np.unique(probabilities.round(4) + 0.0, axis=1).shape[1])
     print(f"lam = {ratio:.2f} x threshold: {counts[-1]} different answers")
 
 # %%

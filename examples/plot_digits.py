@@ -27,18 +27,19 @@ for multi_class in ("ovr", "multinomial"):
     model = KreinLogisticRegression(
         kernel="tl1", kernel_params={"ratio": 0.3}, lam=1e-5, multi_class=multi_class
     ).fit(X_train, y_train)
-    chances = model.predict_proba(X_test)
+    probabilities = model.predict_proba(X_test)
     print(
         f"{multi_class:<12} accuracy {model.score(X_test, y_test):.3f}, "
-        f"log-loss {log_loss(y_test, chances):.3f}, residual {model.residual_:.0e}"
+        f"log-loss {log_loss(y_test, probabilities):.3f}, "
+        f"residual {model.residual_:.0e}"
     )
 
 # %%
 # The probabilities tell which answers to trust: here is the accuracy among the samples
 # that the model is most sure about.
 
-sure = chances.max(axis=1)
-right = model.classes_[chances.argmax(axis=1)] == y_test
+sure = probabilities.max(axis=1)
+right = model.classes_[probabilities.argmax(axis=1)] == y_test
 order = np.argsort(-sure)
 kept = np.arange(1, len(order) + 1)
 for share in (0.5, 0.9, 1.0):
@@ -60,9 +61,10 @@ axis.set_ylim(0.95, 1.003)
 axes = right_side.subplots(2, 3)
 for axis, i in zip(axes.flat, order[:-7:-1], strict=True):
     axis.imshow(X_test[i].reshape(8, 8), cmap="gray_r")
-    first, second = np.argsort(-chances[i])[:2]
+    first, second = np.argsort(-probabilities[i])[:2]
     axis.set_title(
-        f"{first}: {chances[i, first]:.0%}, {second}: {chances[i, second]:.0%}\n"
+        f"{first}: {probabilities[i, first]:.0%}, "
+        f"{second}: {probabilities[i, second]:.0%}\n"
         f"true: {y_test[i]}",
         fontsize=10,
     )

@@ -39,7 +39,7 @@ X_test, y_test = spirals(2000)
 
 sizes = [1250, 2500, 5000]
 memory = {"dense": [], "blocked": []}
-chances = {}
+probabilities = {}
 for operator in memory:  # compile first, which takes memory, too
     KreinLogisticRegression(operator=operator).fit(X[:100], y[:100])
 for n in sizes:
@@ -51,11 +51,12 @@ for n in sizes:
         model.fit(X[:n], y[:n])
         peaks.append(tracemalloc.get_traced_memory()[1] / 1e6)
         tracemalloc.stop()
-        chances[operator] = model.predict_proba(X_test)[:, 1]
+        probabilities[operator] = model.predict_proba(X_test)[:, 1]
         print(f"n {n} {operator:8}{peaks[-1]:6.1f} MB, residual {model.residual_:.0e}")
-difference = np.abs(chances["dense"] - chances["blocked"]).max()
+difference = np.abs(probabilities["dense"] - probabilities["blocked"]).max()
 print(f"largest difference between the predictions: {difference:.0e}")
-print(f"accuracy on other samples: {np.mean((chances['blocked'] > 0.5) == y_test):.3f}")
+accuracy = np.mean((probabilities["blocked"] > 0.5) == y_test)
+print(f"accuracy on other samples: {accuracy:.3f}")
 
 # %%
 # The stored matrix grows with the square of n. The blocks stop growing at a fixed size;

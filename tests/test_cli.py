@@ -152,6 +152,9 @@ def test_bench_runs_from_a_checkout_only(capsys, monkeypatch, tmp_path):
     code, out, err = run(capsys, "bench", "machine")
     assert code == 2 and out == "" and len(err.splitlines()) == 1
     assert "not part of an installed package" in err and "checkout" in err
+    (tmp_path / "benchmarks").mkdir()  # of another project
+    (tmp_path / "benchmarks" / "bench_machine.py").write_text("raise SystemExit(3)")
+    assert run(capsys, "bench", "machine") == (code, out, err)
     monkeypatch.chdir(ROOT)
     assert bench._benchmarks()["machine"] == ROOT / "benchmarks" / "bench_machine.py"
 

@@ -20,6 +20,7 @@ from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, OneHotEncoder
 from sklearn.svm import SVC
+from threadpoolctl import threadpool_info
 
 import kreinlearn
 from kreinlearn import (
@@ -36,6 +37,7 @@ from kreinlearn.solvers import CCCP, SGD, DualNewton, GradientDescent
 
 ROOT = Path(__file__).parents[1]
 OLDER = sorted((ROOT / "tests" / "data" / "models").glob("*.krein"))
+OLDER_PROCESSOR = "Haswell"  # as OpenBLAS calls those that give the same bits
 FLOATS = np.random.default_rng(0).uniform(size=(50, 4))
 TWO = (FLOATS[:, 0] + FLOATS[:, 1] / 2 > 0.7).astype(int)
 THREE = np.digitize(FLOATS[:, 0], [0.3, 0.6])
@@ -571,18 +573,19 @@ def test_models_of_an_earlier_version_say_the_same(path):
         if hasattr(model, "predict_proba"):
             said["proba"] = model.predict_proba(X)
         assert expected.files == ["X", "decision", "labels", *list(said)[1:]]
+        # The last bits depend on the processor and its linear algebra.
+        processors = {each.get("architecture") for each in threadpool_info()}
+        is_same = stamp(path)["numpy"] == np.__version__
+        close = 0.0 if is_same and OLDER_PROCESSOR in processors else 1e-12
         for name, found in said.items():
-            # On the machine that wrote them these are the same bits; the last ones
-            # depend on the processor and its linear algebra.
-            scale = np.abs(expected[name]).max()
             np.testing.assert_allclose(
-                found, expected[name], rtol=1e-12, atol=1e-12 * scale
+                found, expected[name], close, close * np.abs(expected[name]).max()
             )
 
 
 def test_a_file_larger_than_memory_is_refused(folder, monkeypatch):
-    monkeypatch.setattr("kreinlearn.persistence.available_bytes", lambda: 1000)
-    with pytest.raises(MemoryError, match=r"but only 1,000 bytes of memory"):
+    monkeypatch.setattr("kreinlearn._memory.available_bytes", lambda: 1000)
+    with pytest.raises(MemoryError, match=r"but only 1,000 bytes .* available. Load"):
         kreinlearn.load(folder / "binary")
 
 

@@ -1,4 +1,4 @@
-"""How much memory is left, and whether a matrix fits in it.
+"""How much memory is left, and whether something fits in it.
 
 What is left is the least of what three sources grant: the machine, the control group
 of a container, and the limit on the process's own address space. A source that says
@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 BYTES_RESERVED = 0.8
-"""Share of the available memory that one matrix may take."""
+"""Share of the available memory that a matrix, a table or a model may take."""
 ROOT = Path("/")
 """Where the files of the system are."""
 GROUPS = {
@@ -46,13 +46,32 @@ def fits(n_rows: int, n_cols: int, dtype: DTypeLike) -> bool:
 
 def check_fits(n_rows: int, n_cols: int, dtype: DTypeLike, what: str) -> None:
     """Raise MemoryError if a dense matrix, which ``what`` names, would not fit."""
-    needed, free = _bytes_of(n_rows, n_cols, dtype), available_bytes()
+    check_bytes(
+        _bytes_of(n_rows, n_cols, dtype),
+        f"{what} of shape ({n_rows}, {n_cols}) in {np.dtype(dtype).name} needs",
+        "Use fewer samples or dtype='float32'.",
+    )
+
+
+def check_bytes(needed: int, what: str, advice: str, free: int | None = None) -> None:
+    """Raise MemoryError if more bytes are needed than may be taken.
+
+    Parameters
+    ----------
+    needed : int
+        Bytes.
+    what : str
+        Begin of the message, up to the verb before the number of bytes.
+    advice : str
+        Its end, a sentence.
+    free : int, optional
+        Bytes that were available, if some of those needed have been taken since.
+    """
+    free = available_bytes() if free is None else free
     if free is not None and needed > BYTES_RESERVED * free:
         raise MemoryError(
-            f"{what} of shape ({n_rows}, {n_cols}) in {np.dtype(dtype).name} needs "
-            f"{needed:,} bytes ({needed / 2**30:.1f} GiB), but only {free:,} bytes "
-            f"({free / 2**30:.1f} GiB) are available. Use fewer samples or "
-            "dtype='float32'."
+            f"{what} {needed:,} bytes ({needed / 2**30:.1f} GiB), but only {free:,} "
+            f"bytes ({free / 2**30:.1f} GiB) are available. {advice}"
         )
 
 

@@ -49,6 +49,22 @@ def check_choice(name: str, value: str, choices: Iterable[str]) -> str:
     return value
 
 
+def check_finite(K: Array, rule: str, first: tuple[int, int] = (0, 0)) -> None:
+    """Raise the rule, and which entry breaks it, unless a matrix is finite.
+
+    ``first`` are the numbers of its first row and column.
+    """
+    # Both ends pass on NaN, and need no second matrix as np.isfinite(K) does.
+    if K.size == 0 or (np.isfinite(K.min()) and np.isfinite(K.max())):
+        return
+    row = next(i for i, values in enumerate(K) if not np.isfinite(values).all())
+    column = int(np.isfinite(K[row]).argmin())
+    raise ValueError(
+        f"{rule}, got {K[row, column]} in row {row + first[0]}, column "
+        f"{column + first[1]}."
+    )
+
+
 def check_matrix(
     K: ArrayLike,
     what: str = "A Gram matrix",
@@ -97,12 +113,11 @@ def check_matrix(
     if dtype is None:
         dtype = np.float32 if given.dtype == np.float32 else np.float64
     matrix: Array = given.astype(dtype, copy=False)
+    if symmetric != "any" and _is_finite_and_symmetric(matrix):
+        return matrix, 0.0
+    check_finite(matrix, f"{what} must be finite", (first, first))
     if symmetric == "any":
-        _check_finite(matrix, what, first)
         return matrix, 0.0
-    if _is_finite_and_symmetric(matrix):
-        return matrix, 0.0
-    _check_finite(matrix, what, first)
     difference, relative = _asymmetry(matrix)
     if symmetric == "refuse" and relative > SYMMETRY:
         raise ValueError(
@@ -138,18 +153,6 @@ def _is_finite_and_symmetric(K: Array) -> bool:
                 if np.subtract(tile, mirror.T, out=difference).any():
                     return False
     return True
-
-
-def _check_finite(K: Array, what: str, first: int) -> None:
-    # Both ends pass on NaN, and need no second matrix as np.isfinite(K) does.
-    if np.isfinite(K.min()) and np.isfinite(K.max()):
-        return
-    row = next(i for i, values in enumerate(K) if not np.isfinite(values).all())
-    column = int(np.isfinite(K[row]).argmin())
-    raise ValueError(
-        f"{what} must be finite, got {K[row, column]} in row {row + first}, column "
-        f"{column + first}."
-    )
 
 
 def _asymmetry(K: Array) -> tuple[float, float]:

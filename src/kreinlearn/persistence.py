@@ -23,7 +23,7 @@ from sklearn.exceptions import InconsistentVersionWarning
 from sklearn.utils.validation import check_is_fitted
 
 from kreinlearn._files import check_free, replace
-from kreinlearn._memory import available_bytes
+from kreinlearn._memory import check_bytes
 
 __all__ = ["load", "save", "stamp"]
 
@@ -322,12 +322,7 @@ def _read_stamp(path: str | os.PathLike[str], file: BinaryIO) -> dict[str, Any]:
             f"{path} was written by the newer kreinlearn {found['kreinlearn']}, and "
             f"this is {version('kreinlearn')}: upgrade kreinlearn to load it."
         )
-    free = available_bytes()
-    if free is not None and needed > free:
-        raise MemoryError(
-            f"{path} holds {needed:,} bytes, but only {free:,} bytes of memory are "
-            "available."
-        )
+    check_bytes(needed, f"The model in {path} takes", "Load it where there are more.")
     return dict(found)
 
 

@@ -366,7 +366,7 @@ def test_costs_are_known_before(rings, monkeypatch):
     )
     smaller = plan_comparison(X, y, methods=["IKLR"], jobs=2)
     assert larger.seconds == pytest.approx(8 * smaller.seconds)
-    monkeypatch.setattr("kreinlearn.comparison.plan.available_bytes", lambda: 10_000)
+    monkeypatch.setattr("kreinlearn._memory.available_bytes", lambda: 10_000)
     with pytest.raises(
         MemoryError, match=r"with 48 training rows .* fewer samples or fewer"
     ):

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from kreinlearn.files.matching import Training, read_like
+from kreinlearn.files.matching import Training, read_like, read_similarities
 
 NAMED = Training(["a", "b"], target="y", target_place=2)
 NUMBERED = Training(["1", "2"], header=False, target="3", target_place=2)
@@ -102,3 +102,17 @@ def test_a_matrix_is_no_table(tmp_path):
     np.savez(tmp_path / "g.npz", K=np.eye(3))
     with pytest.raises(ValueError, match=r"a table with 2 features, but .* a matrix"):
         read_like(tmp_path / "g.npz", NAMED)
+
+
+def test_similarities_with_all_training_samples_or_with_those_needed(tmp_path):
+    path, table = tmp_path / "g.npy", tmp_path / "t.csv"
+    np.save(path, np.ones((4, 3)))
+    assert read_similarities(path, 3).K.shape == (4, 3)
+    assert read_similarities(path, 20, [0, 4, 7]).K.shape == (4, 3)
+    with pytest.raises(ValueError, match=r"5 columns, .* training sample, got shape"):
+        read_similarities(path, 5)
+    with pytest.raises(ValueError, match=r"or 2 columns, .* from 1: 1, 5\), got shape"):
+        read_similarities(path, 20, [0, 4])
+    table.write_text("a,b\n1,2\n")
+    with pytest.raises(ValueError, match=r"on a Gram matrix, but .* a table; give npz"):
+        read_similarities(table, 5)

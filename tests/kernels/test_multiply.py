@@ -312,21 +312,21 @@ def test_mistakes_are_where_they_are_said_to_be():
 
 
 @pytest.mark.parametrize("n_threads", [1, 2, 5])
-@pytest.mark.parametrize("n_rooms", [1, 2, 7])
+@pytest.mark.parametrize("n_workspaces", [1, 2, 7])
 @pytest.mark.parametrize("n_items", [0, 1, 50])
-def test_work_is_finished_in_order(n_items, n_rooms, n_threads):
+def test_work_is_finished_in_order(n_items, n_workspaces, n_threads):
     in_use, lock, finished = set(), threading.Lock(), []
 
-    def work(item, room):
+    def work(item, workspace):
         with lock:
-            assert room not in in_use
-            in_use.add(room)
+            assert workspace not in in_use
+            in_use.add(workspace)
 
-    def finish(item, room):
+    def finish(item, workspace):
         finished.append(item)
-        in_use.remove(room)
+        in_use.remove(workspace)
 
-    in_order(work, finish, range(n_items), list(range(n_rooms)), n_threads)
+    in_order(work, finish, range(n_items), list(range(n_workspaces)), n_threads)
     assert finished == list(range(n_items))
     assert not in_use
 
@@ -336,12 +336,12 @@ def test_work_is_finished_in_order(n_items, n_rooms, n_threads):
 def test_an_error_in_a_thread_reaches_the_caller(where, n_threads):
     done = []
 
-    def fail(item, room):
+    def fail(item, workspace):
         if item == 5:
             raise RuntimeError("no 5")
         done.append(item)
 
-    def nothing(item, room):
+    def nothing(item, workspace):
         pass
 
     steps = (fail, nothing) if where == "work" else (nothing, fail)
@@ -385,21 +385,21 @@ def test_memory_does_not_grow_with_the_matrix():
     assert int(ran.stdout) < 1.5e8
 
 
-def test_rooms_share_a_budget(monkeypatch):
+def test_workspaces_share_a_budget(monkeypatch):
     taken = []
-    make = _blocks._make_room
+    make = _blocks._make_workspace
 
     def record(*args):
         taken.append(make(*args))
         return taken[-1]
 
-    monkeypatch.setattr(_blocks, "_make_room", record)
+    monkeypatch.setattr(_blocks, "_make_workspace", record)
     monkeypatch.setattr("kreinlearn.kernels._compiled.tiles.n_threads", lambda: 64)
     for n, m, k in [(3000, 3, 1), (2000, 3, 256), (500, 10_000, 1), (80, 90_000, 1)]:
         taken.clear()
         multiply(np.zeros((n, m)), None, np.zeros((n, k)))
         assert len(taken) > 1 or m == 90_000
-        assert sum(part.nbytes for room in taken for part in room) < 2**26
+        assert sum(part.nbytes for workspace in taken for part in workspace) < 2**26
 
 
 def test_vector_kernels_are_those_that_are_compiled():

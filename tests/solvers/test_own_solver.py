@@ -11,7 +11,7 @@ from kreinlearn.losses import Logistic, Multinomial
 from kreinlearn.operators import Dense
 from kreinlearn.problem import KreinDual, KreinRisk
 from kreinlearn.solvers import CCCP, DualNewton, Result, Status
-from kreinlearn.solvers.path import continuation
+from kreinlearn.solvers.newton import continuation
 from kreinlearn.spectrum import split
 from tests.conftest import gram_of_signature
 

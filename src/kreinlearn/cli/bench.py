@@ -66,7 +66,7 @@ def _benchmarks() -> dict[str, Path]:
     """Return the scripts by name: of the checkout that runs, or the current folder."""
     for root in (Path(__file__).parents[3], Path.cwd()):
         scripts = sorted(root.glob("benchmarks/bench_*.py"))
-        if scripts:
+        if scripts and (root / "src/kreinlearn/__init__.py").is_file():
             return {path.stem.removeprefix("bench_"): path for path in scripts}
     raise FileNotFoundError(
         "The benchmarks are not part of an installed package; run `krein bench` in the "

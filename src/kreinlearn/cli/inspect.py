@@ -153,8 +153,8 @@ def _print_verdict(found: Facts, page: str | None) -> None:
     console.print(listing)
     if found["value"] is not None:
         scores = text_table(["held out"], ["accuracy", "log-loss"])
-        for way, each in found["value"]["scores"].items():
-            scores.add_row(way, f"{each['accuracy']:.3f}", f"{each['log_loss']:.3f}")
+        for name, each in found["value"]["scores"].items():
+            scores.add_row(name, f"{each['accuracy']:.3f}", f"{each['log_loss']:.3f}")
         console.print(scores)
     console.print()
     for k, sentence in enumerate(found["sentences"]):

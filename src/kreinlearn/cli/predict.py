@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from sklearn.pipeline import Pipeline
 
     from kreinlearn._typing import Array
-    from kreinlearn.files import Table
 
 
 @click.command("predict", epilog="Example:  krein predict model.krein new.csv --proba")
@@ -44,8 +43,9 @@ def predict_command(
     import pandas as pd
     from sklearn.utils import get_tags
 
-    from kreinlearn import files, persistence
+    from kreinlearn import persistence
     from kreinlearn._files import check_free, check_table_name, encoded, replace
+    from kreinlearn.files import matching
 
     if out is not None:
         check_table_name(out)
@@ -55,8 +55,9 @@ def predict_command(
     if not hasattr(fitted, needed):
         raise ValueError(f"The {type(fitted).__name__} in {model} has no {needed}.")
     if get_tags(fitted).input_tags.pairwise:
-        table = files.read(data, labels=False, square=False)
-        X, y = _check_similarities(fitted, table), table.y
+        support = getattr(fitted, "support_", ())
+        table = matching.read_similarities(data, fitted.n_features_in_, support)
+        X, y = table.K, table.y
     else:
         X, y = _known_features(fitted, stamp["notes"], data, header)
     frame = pd.DataFrame({"prediction": fitted.predict(X).tolist()})
@@ -83,31 +84,6 @@ def _print_predictions(
             click.echo(json.dumps(row))
     else:
         click.echo(frame.to_csv(index=False, lineterminator="\n"), nl=False)
-
-
-def _check_similarities(model: "Pipeline", table: "Table") -> "Array":
-    """Return the similarities with the training samples, or raise."""
-    n_train = model.n_features_in_
-    needed = [int(place) + 1 for place in getattr(model, "support_", [])]
-    if table.K is None:
-        raise ValueError(
-            "The model was trained on a Gram matrix: DATA must be npz or npy with "
-            f"{n_train} columns, one for each training sample, got {table.path}."
-        )
-    if table.K.shape[1] not in (n_train, len(needed) or n_train):
-        part = ""
-        if len(needed) < n_train:
-            listed = ", ".join(str(place) for place in needed[:10])
-            part = (
-                f", or {len(needed)} columns, for the training samples that "
-                f"predictions need (counted from 1: {listed}"
-                f"{', ...' * (len(needed) > 10)})"
-            )
-        raise ValueError(
-            f"{table.path} must have {n_train} columns, one for each training sample"
-            f"{part}, got shape {table.K.shape}."
-        )
-    return table.K
 
 
 def _known_features(

@@ -12,7 +12,7 @@ from sklearn.model_selection import RepeatedStratifiedKFold
 from sklearn.preprocessing import MinMaxScaler
 from sklearn.utils.multiclass import type_of_target
 
-from kreinlearn._memory import BYTES_RESERVED, available_bytes
+from kreinlearn._memory import check_bytes
 from kreinlearn._typing import Array
 from kreinlearn._validation import check_choice, check_count, check_matrix
 from kreinlearn.comparison.fold import OWN, PRECOMPUTED, Job
@@ -123,7 +123,12 @@ def plan_comparison(
     n = len(X)
     n_train = n - n // folds
     processes = jobs or processors()
-    _check_memory(n_train, processes)
+    check_bytes(
+        processes * KEPT * 8 * n_train**2,
+        f"A comparison with {n_train} training rows keeps up to {KEPT} matrices of "
+        f"that size in each of {processes} processes, which take",
+        "Use fewer samples or fewer jobs.",
+    )
     if not is_gram:
         _check_features(X, transformer)
     classes, index = _checked_labels(y, n, folds)
@@ -235,17 +240,6 @@ def _checked_labels(y: ArrayLike | None, n: int, folds: int) -> tuple[Array, Arr
             "out."
         )
     return classes, index
-
-
-def _check_memory(n: int, processes: int) -> None:
-    free, needed = available_bytes(), processes * KEPT * 8 * n * n
-    if free is not None and needed > BYTES_RESERVED * free:
-        raise MemoryError(
-            f"A comparison with {n} training rows keeps up to {KEPT} matrices of "
-            f"that size in each of {processes} processes, {needed / 2**30:.1f} GiB, "
-            f"but only {free / 2**30:.1f} GiB are available. Use fewer samples or "
-            "fewer jobs."
-        )
 
 
 def _mark(job: Job, folds: int, seed: int) -> str:

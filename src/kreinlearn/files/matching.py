@@ -5,7 +5,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kreinlearn.files.reading import GRAMS, read_cells
+from kreinlearn.files.reading import GRAMS, read, read_cells
 from kreinlearn.files.table import Table, features_of
 from kreinlearn.files.values import number, plain_labels, some_of, text_labels
 
@@ -97,6 +97,53 @@ def read_like(
         y = y if training.text_labels else plain_labels(y)
     table = Table(cells.path, X, y, target=label, header=cells.header)
     return table, [name for name in rest if name != label]
+
+
+def read_similarities(
+    path: str | os.PathLike[str], n_train: int, support: Collection[int] = ()
+) -> Table:
+    """Return the similarities of new samples with those that a model was trained on.
+
+    Parameters
+    ----------
+    path : path-like
+        A matrix with one row per new sample.
+    n_train : int
+        Number of training samples.
+    support : collection of int, optional
+        Those that predictions need, counted from zero; all by default.
+
+    Returns
+    -------
+    Table
+        Its K has a column for each training sample, or for each that is needed.
+
+    Raises
+    ------
+    ValueError
+        If the file holds no matrix, or one with other columns.
+    """
+    table = read(path, labels=False, square=False)
+    needed = [int(place) + 1 for place in support]
+    if table.K is None:
+        raise ValueError(
+            f"The model was trained on a Gram matrix, but {path} holds a table; give "
+            f"npz or npy with {n_train} columns, one for each training sample."
+        )
+    if table.K.shape[1] not in (n_train, len(needed) or n_train):
+        part = ""
+        if 0 < len(needed) < n_train:
+            listed = ", ".join(str(place) for place in needed[:10])
+            part = (
+                f", or {len(needed)} columns, for the training samples that "
+                f"predictions need (counted from 1: {listed}"
+                f"{', ...' * (len(needed) > 10)})"
+            )
+        raise ValueError(
+            f"{table.path} must have {n_train} columns, one for each training sample"
+            f"{part}, got shape {table.K.shape}."
+        )
+    return table
 
 
 def _matched(

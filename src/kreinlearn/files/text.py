@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
 
-from kreinlearn._memory import BYTES_RESERVED, available_bytes
+from kreinlearn._memory import available_bytes, check_bytes
 from kreinlearn.files.table import Cells
 from kreinlearn.files.values import MISSING, number
 
@@ -137,13 +137,11 @@ def read_text(path: Path, tabs: bool, header: bool | None) -> Cells:
     for at, row in rows if has_header else chain([(line, first)], rows):
         lines.append(at)
         cells.append(row)
-        needed = CELL_BYTES * len(lines) * len(row)
-        if free and len(lines) % LOOK_EVERY == 0 and needed > BYTES_RESERVED * free:
-            raise MemoryError(
-                f"{path} does not fit in memory: its first {len(lines):,} rows of "
-                f"{len(row):,} cells take {needed / 2**30:.1f} GiB of the "
-                f"{free / 2**30:.1f} GiB available. Use fewer samples."
-            )
+        if len(lines) % LOOK_EVERY == 0:
+            rows_read = f"{len(lines):,} rows of {len(row):,} cells"
+            needed = CELL_BYTES * len(lines) * len(row)
+            what = f"{path} is too large: its first {rows_read} take"
+            check_bytes(needed, what, "Use fewer samples.", free)
     columns: list[tuple[str, ...]] = list(zip(*cells, strict=True))
     return Cells(str(path), names, columns, lines, has_header)
 

@@ -38,7 +38,7 @@ def _path_of_negative(
     return _AS_IT_IS.path(features @ features.T, y, new @ features.T, values, seed)
 
 
-WAYS: dict[str, Method] = {
+TREATMENTS: dict[str, Method] = {
     "as it is": _AS_IT_IS,
     "clip": exact("clip", repair="clip", searching=True),
     "flip": exact("flip", repair="flip", searching=True),
@@ -94,7 +94,7 @@ def predictions(
     Returns
     -------
     dict of str to HeldOut
-        By the names in WAYS. "as it is" has the better of both norms.
+        By the names in TREATMENTS. "as it is" has the better of both norms.
 
     Notes
     -----
@@ -107,22 +107,22 @@ def predictions(
     unit = float(np.abs(np.linalg.eigvalsh(K)).mean())
     lams = [each * unit / n for each in N_LAMS]
     shape = (len(lams), n, 1 if n_classes == 2 else n_classes)
-    found = {way: np.empty(shape) for way in WAYS}
+    found = {treatment: np.empty(shape) for treatment in TREATMENTS}
     for done, fold in enumerate(folds, start=1):
         held = fold[1]
         with few_threads(n):
-            for way, method in WAYS.items():
+            for treatment, method in TREATMENTS.items():
                 scores, _ = held_out_scores(method, K, index, [fold], lams, seed=0)
-                found[way][:, held] = scores[:, held]
+                found[treatment][:, held] = scores[:, held]
         if progress is not None:
             progress(done, len(folds))
     found["as it is"] = np.concatenate([found["as it is"], found["flip"]])
     link = link_of(n_classes, multinomial=True)
     return {
-        way: _best_elsewhere(
+        treatment: _best_elsewhere(
             np.stack([log_probabilities(each, link) for each in scores]), index, folds
         )
-        for way, scores in found.items()
+        for treatment, scores in found.items()
     }
 
 

@@ -241,7 +241,7 @@ def _value(
     is_clear = abs(gain) >= MATTERS and p <= LEVEL
     return {
         "what": ("keep" if gain > 0 else "repair") if is_clear else "either",
-        "scores": {way: held.scores() for way, held in found.items()},
+        "scores": {name: held.scores() for name, held in found.items()},
         "gain": float(gain),
         "p_better": better,
         "p_beyond": beyond,

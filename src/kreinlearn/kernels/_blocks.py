@@ -18,8 +18,8 @@ from kreinlearn.kernels._work import in_order
 TOTAL_BYTES = 2**26
 """What all blocks may take together at a time, whatever the number of samples."""
 
-ROOM_BYTES = 2**21
-"""What the room for one block should not exceed, so that it stays in cache."""
+WORKSPACE_BYTES = 2**21
+"""What the workspace for one block should not exceed, so that it stays in cache."""
 
 BLOCKS = 8
 """Parts that the rows are cut into, as long as a part is of a fair size."""
@@ -47,7 +47,7 @@ Block = tuple[int, int, int, int]
 """First and last row, first and last column, the last ones not included."""
 
 
-class Room(NamedTuple):
+class Workspace(NamedTuple):
     """Memory to multiply one block in; `multiply_block` has the shapes."""
 
     space: Array
@@ -136,7 +136,7 @@ def multiply_values(
 
 def _add_linear(out: Array, X: Array, Y: Array, B: Array) -> None:
     """Add (X Y') B, computed as X (Y' B), which needs no kernel matrix, to out."""
-    height = max(1, ROOM_BYTES // (8 * X.shape[1]))
+    height = max(1, WORKSPACE_BYTES // (8 * X.shape[1]))
     inner = np.zeros((X.shape[1], B.shape[1]))
     for j in range(0, len(Y), height):
         rows = Y[j : j + height].astype(np.float64, copy=False)
@@ -161,42 +161,42 @@ def _add_tiles(
         for j in range(i if symmetric else 0, k, width)
     )
 
-    def work(block: Block, room: Room) -> None:
-        products.multiply_block(*room, X, Y, B, first, codes, block, symmetric)
+    def work(block: Block, workspace: Workspace) -> None:
+        products.multiply_block(*workspace, X, Y, B, first, codes, block, symmetric)
 
-    def add(block: Block, room: Room) -> None:
+    def add(block: Block, workspace: Workspace) -> None:
         i0, i1, j0, j1 = block
-        out[i0:i1] += room.space[2, :, : i1 - i0].T
+        out[i0:i1] += workspace.space[2, :, : i1 - i0].T
         if symmetric:
-            out[j0:j1] += room.space[3, :, : j1 - j0].T
+            out[j0:j1] += workspace.space[3, :, : j1 - j0].T
 
-    room = _make_room(height, width, m, p, X.dtype)
-    most = max(1, TOTAL_BYTES // sum(part.nbytes for part in room))
+    size = height, width, m, p, X.dtype
+    workspaces = [_make_workspace(*size)]
+    most = max(1, TOTAL_BYTES // sum(part.nbytes for part in workspaces[0]))
     n_terms = n * k * (m + 10 + 2 * p) // (2 if symmetric else 1)
     n_blocks = -(-n // height) * -(-k // width)
     n_threads = min(1 + n_terms // THREAD_TERMS, tiles.n_threads(), most, n_blocks)
     # As many again for products that wait for their turn to be added.
-    n_rooms = min(2 * n_threads, most) if n_threads > 1 else 1
-    rooms = [room]
-    rooms += [_make_room(height, width, m, p, X.dtype) for _ in range(1, n_rooms)]
-    in_order(work, add, blocks, rooms, n_threads)
+    count = min(2 * n_threads, most) if n_threads > 1 else 1
+    workspaces += [_make_workspace(*size) for _ in range(1, count)]
+    in_order(work, add, blocks, workspaces, n_threads)
 
 
 def _block_rows(n: int, m: int, p: int, itemsize: int) -> int:
     """Return how many of n rows a block should have, a multiple of 16."""
-    fitting = ROOM_BYTES // (32 * p + itemsize * m)
+    fitting = WORKSPACE_BYTES // (32 * p + itemsize * m)
     rows = min(max(n // BLOCKS, FAIR_ROWS[0]), FAIR_ROWS[1], max(fitting, LEAST_ROWS))
     return min(rows // 16 * 16, -(-n // 16) * 16)
 
 
-def _make_room(
+def _make_workspace(
     height: int, width: int, m: int, p: int, dtype: np.dtype[np.floating]
-) -> Room:
+) -> Workspace:
     """Return memory for blocks of up to that height and width."""
     from kreinlearn.kernels._compiled import generator, products
 
     lanes = generator.VECTOR_BYTES // dtype.itemsize
-    return Room(
+    return Workspace(
         space=_aligned((4, p), max(height + generator.HEIGHT, width), np.float64),
         panels=_aligned((-(-width // lanes), m), lanes, dtype),
         tile=_aligned((products.TILE_ROWS,), products.TILE_COLS, dtype),

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kreinlearn._typing import Array
+from kreinlearn._validation import check_finite
 from kreinlearn.kernels._work import share_out
 
 BLAS_FEATURES = 128
@@ -103,13 +104,7 @@ def check_rows(name: str, X: ArrayLike) -> Array:
             f"row and one column, got shape {given.shape}."
         )
     rows = as_floats(name, given)
-    # Both ends pass on NaN, and need no second matrix as np.isfinite(rows) does.
-    if not (np.isfinite(rows.min()) and np.isfinite(rows.max())):
-        i, j = np.argwhere(~np.isfinite(rows))[0]
-        raise ValueError(
-            f"{name!r} must hold finite numbers, got {rows[i, j]} in row {i}, "
-            f"column {j}."
-        )
+    check_finite(rows, f"{name!r} must hold finite numbers")
     return rows
 
 

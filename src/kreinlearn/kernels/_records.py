@@ -26,7 +26,7 @@ Function = Callable[..., Any]
 """A kernel or a measure, ``f(X, Y=None, **params)``, which gives a matrix."""
 
 SAMPLED = 500
-"""SampleSet that a median distance between rows is taken over."""
+"""Samples that a median distance between rows is taken over."""
 SAMPLED_PAIRS = 200
 """The same where a distance is expensive."""
 
@@ -243,7 +243,7 @@ class Kernel:
         Parameters
         ----------
         X : sequence of samples
-            SampleSet, for their size.
+            Samples, for their size.
         params : mapping
             Parameters of the kernel; defaults stand for those that are not given.
 

@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike
 
 from kreinlearn._memory import check_fits
 from kreinlearn._typing import Array
+from kreinlearn._validation import check_finite
 from kreinlearn.kernels._records import Function, Kernel, Params, SampleSet
 from kreinlearn.kernels.spd import SPD_KERNELS
 from kreinlearn.kernels.vector import ROW_KERNELS
@@ -189,11 +190,5 @@ def check_result(
             f"of 'X' and one column for each of 'Y', got shape {given.shape}."
         )
     K: Array = given if given.dtype == np.float32 else given.astype(float, copy=False)
-    # Both ends pass on NaN, and need no second matrix as np.isfinite(K) does.
-    if K.size and not (np.isfinite(K.min()) and np.isfinite(K.max())):
-        i, j = np.unravel_index(np.isfinite(K).argmin(), K.shape)
-        raise ValueError(
-            f"The kernel must give finite numbers, got {K[i, j]} in row "
-            f"{start[0] + i}, column {start[1] + j}."
-        )
+    check_finite(K, "The kernel must give finite numbers", start)
     return K

@@ -31,15 +31,15 @@ def share_out(work: Callable[[int, int], None], n_items: int, n_threads: int) ->
     step = max(1, n_items // (n_threads * SHARES)) if n_threads > 1 else n_items
     parts = [(i, min(i + step, n_items)) for i in range(0, n_items, step)]
     n_threads = min(n_threads, len(parts))
-    rooms = range(2 * n_threads)
-    in_order(lambda part, _: work(*part), lambda *_: None, parts, rooms, n_threads)
+    workspaces = range(2 * n_threads)
+    in_order(lambda part, _: work(*part), lambda *_: None, parts, workspaces, n_threads)
 
 
 def in_order(
     work: Callable[[Item, Place], None],
     finish: Callable[[Item, Place], None],
     items: Iterable[Item],
-    rooms: Sequence[Place],
+    workspaces: Sequence[Place],
     n_threads: int,
 ) -> None:
     """Do pieces of work in several threads, and finish them in the order they have.
@@ -47,37 +47,37 @@ def in_order(
     Parameters
     ----------
     work : callable
-        ``work(item, room)`` does one piece, in a room that no other has at the time.
-        It should let go of the GIL.
+        ``work(item, workspace)`` does one piece, in a workspace that no other has at
+        the time. It should let go of the GIL.
     finish : callable
-        ``finish(item, room)`` follows, for one item at a time, in their order.
+        ``finish(item, workspace)`` follows, for one item at a time, in their order.
     items : iterable
         The pieces.
-    rooms : sequence
-        What pieces are done in, at least one; a piece keeps its room until it is
+    workspaces : sequence
+        What pieces are done in, at least one; a piece keeps its workspace until it is
         finished.
     n_threads : int
         Number of threads that work.
     """
     if n_threads == 1:
         for item in items:
-            work(item, rooms[0])
-            finish(item, rooms[0])
+            work(item, workspaces[0])
+            finish(item, workspaces[0])
         return
-    free = list(rooms)
+    free = list(workspaces)
     started: deque[tuple[Item, Place, Future[None]]] = deque()
 
     def finish_first() -> None:
-        item, room, done = started.popleft()
+        item, workspace, done = started.popleft()
         done.result()
-        finish(item, room)
-        free.append(room)
+        finish(item, workspace)
+        free.append(workspace)
 
     with ThreadPoolExecutor(n_threads) as pool:
         for item in items:
             if not free:
                 finish_first()
-            room = free.pop()
-            started.append((item, room, pool.submit(work, item, room)))
+            workspace = free.pop()
+            started.append((item, workspace, pool.submit(work, item, workspace)))
         while started:
             finish_first()

@@ -16,7 +16,8 @@ scores are moderate: a problem starts from where one with a larger lam has rough
 arrived, while that one goes on to its end. Problems of a block share one matrix-matrix
 product; those that are done leave it.
 
-``step`` holds the step; here is the scheduler: which problems are active, which wait.
+``step`` holds the step; here are the paths of lam, and the scheduler: which problems
+are active, which wait.
 """
 
 from collections.abc import Sequence
@@ -27,13 +28,14 @@ import numpy as np
 
 from kreinlearn._typing import Array
 from kreinlearn.solvers.base import Callback, Dual, PointT, Result, Row, Status
-from kreinlearn.solvers.path import Node, continuation
 from kreinlearn.solvers.step import NewtonStep, State
 
 EASY = 40.0
 """Largest score at the start from which Newton's method goes straight ahead."""
 LOOSE = 0.1
 """Residual at which the next problem of a continuation path starts."""
+STRIDE = 10.0
+"""Factor between the values of lam along a path."""
 WORTHWHILE = 30_000
 """Columns multiplied by K, times samples, after which a preconditioner pays."""
 FLAT = 5
@@ -98,6 +100,73 @@ class DualNewton:
             run.run([Node(j) for j in range(problem.n_problems)], start)
         ended = tuple(run.status), tuple(run.n_iter), tuple(run.crit)
         return Result(run.w, *ended, tuple(run.rows), run.F)
+
+
+@dataclass(frozen=True, eq=False)
+class Node:
+    """A problem with its own lam, or with a larger one on the path to it.
+
+    Attributes
+    ----------
+    problem : int
+        Number of the problem.
+    factor : float
+        What its lam is multiplied by.
+    before : Node or None
+        The node to start from.
+    """
+
+    problem: int
+    factor: float = 1.0
+    before: "Node | None" = None
+
+    @property
+    def is_final(self) -> bool:
+        """Whether this is the problem itself, not a value of lam on the path."""
+        return self.factor <= 1.0
+
+
+def continuation(
+    after: Sequence[int], lam: Sequence[float] | Array, easy: Sequence[float] | Array
+) -> list[Node]:
+    """Return the nodes of all paths, each after the one that it starts from.
+
+    Parameters
+    ----------
+    after : sequence of int
+        For each problem an earlier one to start from; -1 for none.
+    lam : sequence of float
+        Regularization of each problem.
+    easy : sequence of float
+        For each problem without another before it, the factor on lam to begin with.
+
+    Returns
+    -------
+    list of Node
+        Those without a node before them start from the class frequencies.
+
+    Examples
+    --------
+    >>> from kreinlearn.solvers.newton import continuation
+    >>> nodes = continuation([-1, 0], [1.0, 0.01], [1.0])
+    >>> [(node.problem, node.factor) for node in nodes]
+    [(0, 1.0), (1, 10.0), (1, 1.0)]
+    >>> [nodes.index(node.before) for node in nodes[1:]]
+    [0, 1]
+    """
+    nodes: list[Node] = []
+    final: list[Node] = []  # of each problem
+    factors = iter(easy)
+    for j, earlier in enumerate(after):
+        before = None if earlier < 0 else final[earlier]
+        factor = float(next(factors) if earlier < 0 else lam[earlier] / lam[j] / STRIDE)
+        while factor > 1.0:
+            before = Node(j, factor, before)
+            nodes.append(before)
+            factor /= STRIDE
+        final.append(Node(j, 1.0, before))
+        nodes.append(final[j])
+    return nodes
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,7 @@
 """One Newton step of a block of dual problems: direction, walls, step length.
 
+The direction is found by preconditioned conjugate gradients, many problems at once.
+
 Letters: n samples, P problems in the block, C columns per problem; ``D`` (n, P, C) a
 step in the coefficients, ``KD`` its product with K, ``t`` (P,) step lengths.
 """
@@ -10,7 +12,6 @@ from typing import NamedTuple
 import numpy as np
 
 from kreinlearn._typing import Array
-from kreinlearn.solvers import cg
 from kreinlearn.solvers.base import Dual, Indices, Model, PointT
 
 FORCING = (0.25, 0.75)
@@ -31,6 +32,8 @@ ARMIJO = 1e-4
 HALVINGS = 40
 SHORT = 0.1
 """Step length below which the next step is made with K shifted."""
+NEGATIVE = 1e-10
+"""Curvature below this share of the direction's squared length counts as negative."""
 
 
 class State(NamedTuple):
@@ -92,7 +95,7 @@ class NewtonStep:
         point, t, gained = self._move(block, point, D, KD)
         # A step that is cut to nearly nothing was made for another landscape than
         # the one around the point: the next one is more cautious.
-        size = np.sqrt(cg.dot(KD, KD) / np.maximum(cg.dot(D, D), 1e-300))
+        size = np.sqrt(dot(KD, KD) / np.maximum(dot(D, D), 1e-300))
         size = np.where(curvature > 0, curvature, size)
         grown = np.maximum(2 * state.shift, SHIFT_GROWTH * size)
         less = np.where(state.shift > 1e-3 * size, state.shift / 4, 0.0)
@@ -128,8 +131,8 @@ class NewtonStep:
             bent = bent[part.negative > 0]
         return D, KD, met
 
-    def _cg(self, model: Model, rtol: Array) -> cg.Steps:
-        found = cg.solve(model, rtol, self.cg_iter)
+    def _cg(self, model: Model, rtol: Array) -> "Directions":
+        found = conjugate_gradients(model, rtol, self.cg_iter)
         self.products += found.products
         self.columns += found.columns
         return found
@@ -175,3 +178,86 @@ def line_search(
         t = np.where(fine, t, t / 2)
     t = np.where(fine, t, 0.0)
     return t, fine, fine & (change < -noise)
+
+
+@dataclass
+class Directions:
+    """Where the solves of a block have ended.
+
+    Attributes
+    ----------
+    D, KD : ndarray of shape (n, P, C)
+        ``T X`` for the solution X, and its product with K.
+    negative : ndarray of shape (P,)
+        Where negative curvature stopped a problem, the modulus of the Rayleigh
+        quotient of K that was met; zero elsewhere.
+    products, columns : int
+        Products with K, and columns in all of them.
+    """
+
+    D: Array
+    KD: Array
+    negative: Array
+    products: int = 0
+    columns: int = 0
+
+
+def conjugate_gradients(model: Model, rtol: Array, max_iter: int) -> Directions:
+    """Solve (I + T'KT) X = rhs for each problem.
+
+    Parameters
+    ----------
+    model : Model
+        The models of a block.
+    rtol : ndarray of shape (P,)
+        A problem is done when its residual is this share of the first.
+    max_iter : int
+        Most products with K.
+
+    Returns
+    -------
+    Directions
+        The solutions, as far as they were followed.
+    """
+    R = model.rhs
+    found = Directions(np.zeros(R.shape), np.zeros(R.shape), np.zeros(R.shape[1]))
+    active: Array = np.arange(R.shape[1])
+    P = model.precondition(R)
+    rr, rz = dot(R, R), dot(R, P)
+    goal = rtol**2 * rr
+    keep = np.flatnonzero(rr > 0)
+    while keep.size and found.products < max_iter:
+        if keep.size < active.size:
+            active, model = active[keep], model.take(keep)
+            R, P, rz, goal = R[:, keep], P[:, keep], rz[keep], goal[keep]
+        TP, KTP = model.apply(P)
+        found.products += 1
+        found.columns += TP[0].size
+        H = model.pull(TP, KTP, P)
+        curvature = dot(P, H)
+        bent = curvature <= NEGATIVE * dot(P, P)
+        alpha = rz / np.where(bent, 1.0, curvature)
+        if bent.any():
+            alpha[bent] = 0.0
+            with np.errstate(divide="ignore", invalid="ignore"):
+                met = -dot(TP[:, bent], KTP[:, bent]) / dot(TP[:, bent], TP[:, bent])
+            found.negative[active[bent]] = np.maximum(met, np.finfo(float).tiny)
+        if active.size == len(found.negative):
+            found.D += alpha[:, None] * TP
+            found.KD += alpha[:, None] * KTP
+        else:
+            found.D[:, active] += alpha[:, None] * TP
+            found.KD[:, active] += alpha[:, None] * KTP
+        R = R - alpha[:, None] * H
+        keep = np.flatnonzero(~bent & (dot(R, R) > goal))
+        if keep.size:
+            Z = model.precondition(R)
+            new = dot(R, Z)
+            P = Z + (new / rz)[:, None] * P
+            rz = new
+    return found
+
+
+def dot(U: Array, V: Array) -> Array:
+    """Return the inner products of each problem's columns, shape (P,)."""
+    return np.asarray(np.einsum("npc,npc->p", U, V))

@@ -102,13 +102,13 @@ def multiply_block(
     Parameters
     ----------
     space : ndarray of shape (4, p, length)
-        Room for numbers by column, at least as long as the block and HEIGHT more.
+        Workspace for numbers by column, at least as long as the block and HEIGHT more.
     panels : ndarray of shape (ceil((j1 - j0) / width), m, width) or larger
-        Room for the rows of Y.
+        Workspace for the rows of Y.
     tile : ndarray of shape (TILE_ROWS, TILE_COLS) or larger
-        Room for a tile, in the precision of X.
+        Workspace for a tile, in the precision of X.
     wide : ndarray of shape (TILE_ROWS, TILE_COLS) or larger
-        Room for a tile in double precision.
+        Workspace for a tile in double precision.
     X, Y : ndarray of shape (n, m) and (k, m)
         The samples, in C order; the same if the matrix is symmetric.
     B : ndarray of shape (k, p or more)

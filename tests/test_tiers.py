@@ -1,0 +1,34 @@
+"""Two tiers of tests, quick ones and slow ones, and what is installed without any."""
+
+import shlex
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+
+
+def test_slow_tests_are_left_out_unless_they_are_asked_for():
+    options = PROJECT["tool"]["pytest"]["ini_options"]
+    words = shlex.split(options["addopts"])
+    assert words[words.index("-m") + 1] == "not slow"
+    assert [mark.partition(":")[0] for mark in options["markers"]] == ["slow"]
+
+
+def test_a_change_must_pass_both_tiers():
+    script = ROOT / ".ci" / "run"
+    if not script.exists():
+        pytest.skip("only a checkout has .ci/run")
+    text = script.read_text(encoding="utf-8")
+    stages = [line for line in text.splitlines() if line.startswith("stage ")]
+    runs = [
+        line.rpartition("python -m pytest")[2] for line in stages if "pytest" in line
+    ]
+    assert runs == ["'", " -m slow'"]
+
+
+def test_a_wheel_holds_the_package_alone():
+    wheel = PROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]
+    assert wheel == {"packages": ["src/kreinlearn"]}
