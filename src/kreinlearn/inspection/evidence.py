@@ -16,7 +16,8 @@ import numpy as np
 from kreinlearn._typing import Array
 from kreinlearn.crossval import N_LAMS, Fold
 from kreinlearn.losses import link_of, log_probabilities
-from kreinlearn.methods.records import Method, Scores, Tried, exact
+from kreinlearn.methods.records import Method, Scores, Tried, path_of
+from kreinlearn.methods.table import METHODS
 from kreinlearn.methods.tuning import WORST_LOG_LOSS, held_out_scores
 from kreinlearn.operators import few_threads
 from kreinlearn.spectrum.decompose import decompose
@@ -24,7 +25,7 @@ from kreinlearn.spectrum.decompose import decompose
 Tell = Callable[[int, int], object]
 """Told how many folds are done, and of how many."""
 
-_AS_IT_IS = exact("as it is", searching=True)
+_LOOSE = {name: replace(each, path=each.loose) for name, each in METHODS.items()}
 
 
 def _path_of_negative(
@@ -34,15 +35,15 @@ def _path_of_negative(
     part = decompose(K).negative()
     directions = part.vectors / np.sqrt(-part.values)
     features, new = K @ directions, K_new @ directions
-    assert _AS_IT_IS.path is not None
-    return _AS_IT_IS.path(features @ features.T, y, new @ features.T, values, seed)
+    path = path_of(_LOOSE["IKLR krein"])
+    return path(features @ features.T, y, new @ features.T, values, seed)
 
 
 TREATMENTS: dict[str, Method] = {
-    "as it is": _AS_IT_IS,
-    "clip": exact("clip", repair="clip", searching=True),
-    "flip": exact("flip", repair="flip", searching=True),
-    "negative part alone": replace(_AS_IT_IS, path=_path_of_negative),
+    "as it is": _LOOSE["IKLR krein"],
+    "clip": _LOOSE["clip + KLR"],
+    "flip": _LOOSE["flip + KLR"],
+    "negative part alone": replace(METHODS["IKLR krein"], path=_path_of_negative),
 }
 """What is learned from, in the order of the tables."""
 

@@ -10,6 +10,7 @@ samples with them; scores (k, c), with c = 1 column for two classes, else one pe
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Literal, Protocol, Self
 
 import numpy as np
@@ -79,6 +80,9 @@ class Method:
         Scores all values of a fold at once.
     search : callable, optional
         Gives an estimator that chooses among values itself, on given folds.
+    loose : callable, optional
+        The path as `kreinlearn.crossval` solves it: to its tolerance, and each value
+        from the solution for the one before, which is larger.
     on_samples : bool
         Whether it takes samples and brings its own kernels.
     binary_only : bool
@@ -98,6 +102,7 @@ class Method:
     link: Literal["multinomial", "ovr"] | None = None
     path: Path | None = None
     search: Search | None = None
+    loose: Path | None = None
     on_samples: bool = False
     binary_only: bool = False
     definite_only: bool = False
@@ -132,8 +137,6 @@ def exact(
     norm: Literal["krein", "hilbert"] = "krein",
     repair: str | None = None,
     out_of_sample: Literal["exact", "none"] = "exact",
-    *,
-    searching: bool = False,
     weight: float = 4.0,
 ) -> Method:
     r"""Return logistic regression by Newton's method, on K or on a repaired K.
@@ -148,9 +151,6 @@ def exact(
         Mode of `SpectrumRepair`, applied first.
     out_of_sample : {"exact", "none"}
         Whether new samples are repaired as well.
-    searching : bool
-        Whether paths are solved as in `kreinlearn.crossval`: to its tolerance, and
-        each value from the solution for the one before, which is larger.
     weight : float
         See `Method`.
 
@@ -166,7 +166,9 @@ def exact(
             return model
         return make_pipeline(SpectrumRepair(repair, out_of_sample), model)
 
-    def path(K: Array, y: Array, K_new: Array, values: Tried, seed: int) -> Scores:
+    def solved(
+        loosely: bool, K: Array, y: Array, K_new: Array, values: Tried, seed: int
+    ) -> Scores:
         if repair is not None:
             change = SpectrumRepair(repair, out_of_sample)
             K, K_new = change.fit_transform(K), change.transform(K_new)
@@ -184,8 +186,8 @@ def exact(
             lams,
             loss_for(len(classes) > 2),
         )
-        tol = SEARCH_TOL if searching else TOL
-        after = range(-1, len(lams) - 1) if searching else None
+        tol = SEARCH_TOL if loosely else TOL
+        after = range(-1, len(lams) - 1) if loosely else None
         result = DualNewton().solve(block, tol=tol, after=after)
         point = block.point(result.w, result.F)
         A = point.A.reshape(n, -1)
@@ -194,7 +196,8 @@ def exact(
         return [(scores[:, j], str(result.status[j])) for j in range(len(lams))]
 
     search = block_search(norm) if repair is None else None
-    return Method(name, build, "lam", "multinomial", path, search, weight=weight)
+    path, loose = partial(solved, False), partial(solved, True)
+    return Method(name, build, "lam", "multinomial", path, search, loose, weight=weight)
 
 
 def block_search(*norms: str) -> Search:
