@@ -12,6 +12,8 @@ from kreinlearn.pages.figures import NARROW, Drawing, Figure, powers_of_ten
 from kreinlearn.pages.plots import name_rows, scale_by_range
 from kreinlearn.pages.ranks import critical_difference_figure
 from kreinlearn.paper import published
+from kreinlearn.paper.evidence import Evidence, evidence_of
+from kreinlearn.paper.methods import AS_PRINTED
 from kreinlearn.paper.summary import Summary, names_in, ordered
 from kreinlearn.paper.table3 import PRINTED, our_ranking, published_ranking
 from kreinlearn.paper.tables import IMAGE_SETS
@@ -29,6 +31,11 @@ METHOD_LOOKS = {
     "CCICP-SGD": (colors.GREEN, "^"),
 }
 """Color and marker."""
+READ = (
+    ("CCICP-GD", "GD: step, mean, mean", "GD: outer, sum, mean, 100"),
+    ("CCICP-SGD", "SGD: step, mean, mean", "SGD: outer, mean, mean, 100"),
+)
+"""The letter and the chosen reading of each procedure."""
 
 
 def figures_for(name: str, summaries: Sequence[Summary]) -> dict[str, Figure]:
@@ -46,6 +53,7 @@ def figures_for(name: str, summaries: Sequence[Summary]) -> dict[str, Figure]:
         "fig1": _face_figures,
         "fig2": _eps_figures,
         "fig3": _objective_figures,
+        "readings": reading_figures,
     }
     return makers[name](summaries) if summaries and name in makers else {}
 
@@ -154,6 +162,15 @@ def _example_images(summary: Summary, width: float) -> Drawing:
 
 
 def _eps_figures(summaries: Sequence[Summary]) -> dict[str, Figure]:
+    found = {}
+    for method in names_in(summaries, "method", published.FIG2_METHODS):
+        own = [each for each in summaries if each.method == method]
+        short = "eps-as-printed" if method.endswith(AS_PRINTED) else "eps"
+        found[short] = _eps_figure(method, own)
+    return found
+
+
+def _eps_figure(method: str, summaries: Sequence[Summary]) -> Figure:
     said = []
     for name in names_in(summaries, "data", published.FIG2_DATA):
         own = [each for each in summaries if each.data == name and each.records]
@@ -165,15 +182,14 @@ def _eps_figures(summaries: Sequence[Summary]) -> dict[str, Figure]:
                 f"{max(accuracy):.3f}, seconds between {min(seconds):.3g} and "
                 f"{max(seconds):.3g}"
             )
-    drawn = Figure(
-        "Accuracy and time by eps",
-        "CCICP-GD by eps: mean accuracy ± one standard deviation, median and range "
+    return Figure(
+        f"{method}: accuracy and time by eps",
+        f"{method} by eps: mean accuracy ± one standard deviation, median and range "
         "of the seconds of one fit. The table has the numbers.",
         f"Curves over eps. {'; '.join(said)}.",
         _eps_curves(summaries),
         _eps_curves(summaries, is_narrow=True),
     )
-    return {"eps": drawn}
 
 
 def _eps_curves(summaries: Sequence[Summary], is_narrow: bool = False) -> Drawing:
@@ -213,6 +229,19 @@ def _eps_curves(summaries: Sequence[Summary], is_narrow: bool = False) -> Drawin
 
 
 def _objective_figures(summaries: Sequence[Summary]) -> dict[str, Figure]:
+    letter = [each for each in summaries if each.method.endswith(AS_PRINTED)]
+    reading = [each for each in summaries if each not in letter]
+    return {
+        short: _objective_figure(title, own)
+        for short, title, own in (
+            ("objective", "The objective over the iterations", reading),
+            ("objective-as-printed", "The same, as printed", letter),
+        )
+        if own
+    }
+
+
+def _objective_figure(title: str, summaries: Sequence[Summary]) -> Figure:
     said = []
     for each in summaries:
         if each.records:
@@ -221,14 +250,13 @@ def _objective_figures(summaries: Sequence[Summary]) -> dict[str, Figure]:
                 f"{each.method} on {each.data} from {curve[0]:.3g} to {curve[-1]:.3g} "
                 f"in {len(curve) - 1} iterations"
             )
-    drawn = Figure(
-        "The objective over the iterations",
+    return Figure(
+        title,
         "The objective after each outer iteration, in the first run.",
         f"Curves of the objective: {'; '.join(said)}.",
         _objective_curves(summaries),
         _objective_curves(summaries, is_narrow=True),
     )
-    return {"objective": drawn}
 
 
 def _objective_curves(summaries: Sequence[Summary], is_narrow: bool = False) -> Drawing:
@@ -242,8 +270,9 @@ def _objective_curves(summaries: Sequence[Summary], is_narrow: bool = False) -> 
         for axes, name in zip(panels, datasets, strict=False):
             own = [each for each in summaries if each.data == name and each.records]
             curves = []
-            for each in ordered(own, (), published.FIG3_METHODS):
-                color, marker = METHOD_LOOKS.get(each.method, (colors.GREY, "."))
+            for each in ordered(own, (), published.FIG3_METHODS + published.FIG3_OURS):
+                short = each.method.removesuffix(AS_PRINTED)
+                color, marker = METHOD_LOOKS.get(short, (colors.GREY, "."))
                 look = {"color": color, "marker": marker, "ms": 3.5, "lw": 1.4}
                 curves.append(np.array(each.records[0]["curve"], dtype=float))
                 axes.plot(curves[-1], label=each.method, **look)
@@ -256,6 +285,61 @@ def _objective_curves(summaries: Sequence[Summary], is_narrow: bool = False) -> 
 
     size = (NARROW, 0.4 + 2.5 * n_panels) if is_narrow else (3.75 * n_panels, 3.0)
     return draw, size
+
+
+def reading_figures(summaries: Sequence[Summary]) -> dict[str, Figure]:
+    """Return published and our accuracies, for the letter and for the chosen reading.
+
+    Parameters
+    ----------
+    summaries : sequence of Summary
+        Of the readings.
+    """
+    found = {each.name: each for each in evidence_of(summaries)}
+    pairs = {
+        kind: [found[name] for name in (letter, reading) if name in found]
+        for kind, letter, reading in READ
+    }
+    if not all(len(own) == 2 for own in pairs.values()):
+        return {}
+    said = [
+        f"{kind}: correlation {letter.correlation:.2f} as printed and "
+        f"{reading.correlation:.2f} as read"
+        for kind, (letter, reading) in pairs.items()
+    ]
+    drawn = Figure(
+        "Published accuracies against ours",
+        "Each point is a small data set: published accuracy and ours, with Algorithm 1 "
+        "to the letter and in the reading that we chose. On the line they agree.",
+        f"Scatter plots. {'; '.join(said)}.",
+        _agreement(pairs),
+        _agreement(pairs, is_narrow=True),
+    )
+    return {"agreement": drawn}
+
+
+def _agreement(pairs: dict[str, list[Evidence]], is_narrow: bool = False) -> Drawing:
+    def draw(figure: "Canvas") -> None:
+        shape = (2, 1) if is_narrow else (1, 2)
+        panels = figure.subplots(*shape, sharex=True, sharey=True)
+        hollow = {"marker": "o", "ls": "", "mfc": colors.PAPER, "mec": colors.ORANGE}
+        filled = {"marker": "o", "ls": "", "color": colors.BLUE}
+        for axes, (kind, own) in zip(panels, pairs.items(), strict=True):
+            axes.plot([0.4, 1.0], [0.4, 1.0], color=colors.FAINT, lw=1.2)
+            for each, label, look in zip(
+                own, ("as printed", "as read"), (hollow, filled), strict=True
+            ):
+                theirs = each.printed()
+                ours = [each.accuracies[name] for name in theirs]
+                axes.plot(list(theirs.values()), ours, label=label, ms=5, **look)
+            axes.set_title(kind)
+            axes.set_xlabel("published accuracy")
+            axes.set_aspect("equal")
+            axes.grid()
+        panels[0].set_ylabel("ours")
+        _legend_above(figure, panels[0])
+
+    return draw, ((NARROW, 6.4) if is_narrow else (7.0, 3.7))
 
 
 def _legend_above(figure: "Canvas", axes: "Axes") -> None:
