@@ -81,11 +81,11 @@ class Evidence:
         return sqrt(statistics.fmean(gap**2 for gap in gaps)) if gaps else np.nan
 
     @property
-    def correlation(self) -> float:
+    def correlation(self) -> float | None:
         """Correlation with the published accuracies over the data sets."""
         theirs = self.printed()
         pairs = np.array([(self.accuracies[k], theirs[k]) for k in theirs])
-        return float(np.corrcoef(pairs.T)[0, 1]) if len(pairs) > 1 else np.nan
+        return float(np.corrcoef(pairs.T)[0, 1]) if len(pairs) > 2 else None
 
     def misses(self) -> list[float]:
         """Return, for each lam, how far the hits of the worst start are from print."""

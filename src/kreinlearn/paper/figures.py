@@ -303,8 +303,8 @@ def reading_figures(summaries: Sequence[Summary]) -> dict[str, Figure]:
     if not all(len(own) == 2 for own in pairs.values()):
         return {}
     said = [
-        f"{kind}: correlation {letter.correlation:.2f} as printed and "
-        f"{reading.correlation:.2f} as read"
+        f"{kind}: root mean square difference {letter.distance:.3f} as printed and "
+        f"{reading.distance:.3f} as read"
         for kind, (letter, reading) in pairs.items()
     ]
     drawn = Figure(

@@ -97,6 +97,7 @@ def _all_readings() -> dict[str, Reading]:
         ("step", UNLIMITED),
         ("increase", 100),
         ("outer", 100),
+        ("outer", 200),
         ("outer", 300),
     )
     found = [
