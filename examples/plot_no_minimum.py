@@ -89,7 +89,7 @@ import warnings
 
 from kreinlearn.solvers import CCCP, GradientDescent
 
-careful = GradientDescent(step="lipschitz", decay=1.0, reset_each_outer=True)
+careful = GradientDescent(step="lipschitz")
 published = KreinLogisticRegression(
     "precomputed",
     lam=lam,

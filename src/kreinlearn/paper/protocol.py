@@ -142,7 +142,9 @@ def learn(
         "split": settings.get("split"),
     }
     if cell.experiment.startswith("fig") and isinstance(model, KreinLogisticRegression):
-        fields["curve"] = [row["value"] for row in model.history_]
+        # In units of the mean loss, whichever the procedure has.
+        unit = method.per_sample(1.0, n)
+        fields["curve"] = [unit * row["value"] for row in model.history_]
     # 3. Judge. The largest matrices fit in memory one at a time.
     del K
     return fields | _judged(model, gram(X_test, X, **kernel), y_test)
