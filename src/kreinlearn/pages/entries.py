@@ -254,5 +254,5 @@ def marks_for(
         for mark, note in enumerate(notes, start=1)
         if (note.row or note.column)
         and note.row == row
-        and (column in note.column.split() if column else not note.column)
+        and (column in note.column.split(", ") if column else not note.column)
     )

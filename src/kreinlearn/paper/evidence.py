@@ -163,12 +163,17 @@ def _gather(name: str, own: Sequence[Summary]) -> Evidence:
     if "starts" in kinds:
         record = kinds["starts"].records[0]
         starts = record["hits"]
-        curves = {eps: record[f"curves_{eps}"] for eps in (EXACT, INEXACT)}
+        curves = {
+            eps: [[np.inf if v is None else v for v in curve] for curve in own_curves]
+            for eps, own_curves in record["curves"].items()
+        }
     steps = {}
     for each in own:
         if each.settings.get("evidence") == "steps" and each.records:
             record = each.records[0]
-            pairs = zip(record["steps_0.0001"], record["steps_1"], strict=True)
+            pairs = zip(
+                *(record["steps"][eps] for eps in (EXACT, INEXACT)), strict=True
+            )
             kept = [(a, b) for a, b in pairs if a is not None and b is not None]
             if kept:
                 steps[each.data] = (sum(a for a, _ in kept), sum(b for _, b in kept))

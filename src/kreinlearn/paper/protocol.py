@@ -132,6 +132,7 @@ def learn(
         model = with_settings(method, **settings).build(lam, seed)
         _, fit_s = timed(model.fit, K, y)
     fields = {
+        "seed": seed,
         "status": status_of(model),
         "fit_s": fit_s,
         "gram_s": gram_s,

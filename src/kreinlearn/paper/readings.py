@@ -134,13 +134,15 @@ def evaluate_reading(cell: Cell, data_home: str | None) -> Record:
     found: Record
     if cell.setting("evidence") == "steps":
         found = {
-            f"steps_{eps:g}": blocks.steps(blocks.solve(eps, STEP_LAMS))
-            for eps in (EXACT, INEXACT)
+            "steps": {
+                f"{eps:g}": blocks.steps(blocks.solve(eps, STEP_LAMS))
+                for eps in (EXACT, INEXACT)
+            }
         }
     else:
         found = {
             "hits": {init: blocks.hits(init) for init in INITS},
-            **{f"curves_{eps:g}": blocks.curves(eps) for eps in (EXACT, INEXACT)},
+            "curves": {f"{eps:g}": blocks.curves(eps) for eps in (EXACT, INEXACT)},
         }
     return {"status": "done", "n": len(parts.y_train), **found}
 

@@ -18,7 +18,8 @@ FAILED = frozenset({"error", "timeout"})
 FIELDS = (
     "key exp data method run set seed half status error acc bacc ll auc truth "
     "proba score fit_s pred_s gram_s n_iter chosen grid cv cv_n curve n m tau sig "
-    "mu neg mu_bound split tried indefinite mu_ratio shape pixels ver git"
+    "mu neg mu_bound split tried indefinite mu_ratio shape pixels hits curves steps "
+    "ver git"
 ).split()
 """Keys of a record, in the order in which they are written; absent where they do not
 apply.
@@ -62,6 +63,9 @@ indefinite : how many of them have a negative eigenvalue
 mu_ratio : their smallest eigenvalue relative to the largest, of all of them
 shape : rows, columns, height and width of example images
 pixels : their gray values, compressed
+hits : test rows that are right, by start, for each lam of the grid
+curves : objective after each outer iteration, by eps, for each lam of the grid
+steps : inner steps, by eps, for each lam; null where the fit diverged
 ver : versions
 git : revision of the source
 """
