@@ -33,15 +33,20 @@ WORDS = {
 
 
 def settled_after(curve: Sequence[float]) -> int:
-    """Return the outer iteration after which a curve stays near its last value."""
-    way = np.abs(np.array(curve) - curve[-1])
+    """Return the outer iteration after which a curve stays near its last value.
+
+    The first value, from before the first iteration, does not count here and below:
+    it is near the lowest for any reading whose first steps overshoot, and a figure
+    "versus iteration" does not show it.
+    """
+    way = np.abs(np.array(curve[1:]) - curve[-1])
     far = np.flatnonzero(way > SETTLED * way.max(initial=0.0))
-    return int(far[-1]) + 1 if len(far) else 0
+    return int(far[-1]) + 2 if len(far) else 1
 
 
 def is_monotone(curve: Sequence[float]) -> bool:
-    """Tell whether a curve never increases."""
-    return all(after <= before for before, after in itertools.pairwise(curve))
+    """Tell whether a curve never increases from its first iteration on."""
+    return all(after <= before for before, after in itertools.pairwise(curve[1:]))
 
 
 @dataclass(frozen=True)

@@ -274,8 +274,9 @@ def _objective_curves(summaries: Sequence[Summary], is_narrow: bool = False) -> 
                 short = each.method.removesuffix(AS_PRINTED)
                 color, marker = METHOD_LOOKS.get(short, (colors.GREY, "."))
                 look = {"color": color, "marker": marker, "ms": 3.5, "lw": 1.4}
-                curves.append(np.array(each.records[0]["curve"], dtype=float))
-                axes.plot(curves[-1], label=each.method, **look)
+                curves.append(np.array(each.records[0]["curve"][1:], dtype=float))
+                iterations = np.arange(1, len(curves[-1]) + 1)
+                axes.plot(iterations, curves[-1], label=each.method, **look)
             scale_by_range(axes, curves)
             axes.set(title=name, xlabel="outer iteration")
             axes.xaxis.get_major_locator().set_params(integer=True)

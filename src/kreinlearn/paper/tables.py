@@ -245,8 +245,8 @@ def _fig3(summaries: Sequence[Summary], notes: Sequence[Note]) -> list[PageTable
     caption = (
         "First run: the objective before, at its lowest, and after the last step; "
         "the outer iteration after which it stays within a hundredth of its range "
-        "from the last value; whether it never increases. lam is that of the summed "
-        "loss."
+        "from the last value, and whether it never increases, both from the first "
+        "iteration on. lam is that of the summed loss."
     )
     heads = (
         "data, method, lam, first, lowest, last, settled after, monotone, iterations, "
