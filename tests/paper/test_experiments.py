@@ -2,6 +2,8 @@ import pytest
 
 from kreinlearn.paper import EXPERIMENTS, run_experiment
 from kreinlearn.paper import run as module
+from kreinlearn.paper.published import INITS, TABLE3_DATA
+from kreinlearn.paper.readings import READINGS
 from kreinlearn.paper.run import cost
 from kreinlearn.runs.records import read_records as read
 
@@ -10,11 +12,16 @@ def test_sizes_of_the_grids():
     sizes = {name: len(each.cells()) for name, each in EXPERIMENTS.items()}
     assert sizes["table1"] == 4 * 4 * 10
     assert sizes["table2"] == 20 * 10
-    assert sizes["table3"] == 16 * 10 * 15
-    assert sizes["table5"] == 12 * 10
+    assert sizes["table3"] == 16 * 10 * 17
+    assert sizes["table4"] == (10 + 10 + 3 + 3) * 7
+    assert sizes["table5"] == 14 * 10
     assert sizes["fig1"] == 1
-    assert sizes["table6"] == 4 * 2 * 2 * 10
-    assert sizes["fig2"] == 7 * 2 * 10
+    # Three starts of gradient descent involve no chance.
+    assert sizes["table6"] == 2 * (2 * (3 + 10) + 2 * 4 * 10)
+    assert sizes["table7"] == (10 + 10 + 3 + 3) * 4
+    assert sizes["fig2"] == 7 * 2 * 2 * 10
+    assert sizes["fig3"] == 2 * 6
+    assert sizes["readings"] == 30 * (13 * 5 + 1 + 2)
     keys = [cell.key for each in EXPERIMENTS.values() for cell in each.cells(2)]
     assert len(set(keys)) == len(keys)
 
@@ -23,6 +30,53 @@ def test_table6_has_one_half_for_all_runs():
     cells = [c for c in EXPERIMENTS["table6"].cells(3) if c.dataset == "monks1"]
     assert len({cell.half_seed for cell in cells}) == 1
     assert len({cell.seed for cell in cells}) == len(cells)
+    assert {cell.setting("half") for cell in cells} == {"fixed"}
+
+
+def test_table6_runs_once_what_chance_does_not_change():
+    cells = EXPERIMENTS["table6"].cells(3)
+    runs = {
+        (c.method, c.setting("init")): {
+            (d.dataset, d.run)
+            for d in cells
+            if (d.method, d.setting("init")) == (c.method, c.setting("init"))
+        }
+        for c in cells
+    }
+    assert len(runs) == 4 * len(INITS)
+    for (method, init), found in runs.items():
+        count = 3 if "SGD" in method or init == "uniform" else 1
+        assert found == {(d, r) for d in ("monks1", "guide1-t") for r in range(count)}
+
+
+@pytest.mark.parametrize("name", ["table4", "table7"])
+def test_the_largest_data_are_run_less_often(name):
+    def runs(*given):
+        cells = EXPERIMENTS[name].cells(*given)
+        return {c.dataset: 1 + max(d.run for d in cells if d == c or d.dataset == c.dataset) for c in cells}
+
+    assert runs() == {"EEG": 3, "guide1-t": 10, "ijcnn1-tr": 3, "madelon": 10}
+    assert set(runs(4).values()) == {4}
+
+
+def test_readings_are_three_kinds_of_cells():
+    experiment = EXPERIMENTS["readings"]
+
+    def kinds(*given):
+        cells = experiment.cells(*given)
+        assert {cell.method for cell in cells} == set(READINGS)
+        return {(c.dataset, c.run, *c.settings) for c in cells}
+
+    fixed = ("half", "fixed")
+    starts = ("monks1", 0, ("evidence", "starts"), fixed)
+    steps = {(d, 0, ("evidence", "steps"), fixed) for d in ("guide1-t", "madelon")}
+    small = set(TABLE3_DATA) - {"parkinsons", "diabetic", "splice"}
+    halves = {(d, run) for d in small for run in range(2)}
+    assert kinds(2) == halves | {starts} | steps
+    assert kinds(None, "monks1") == {("monks1", r) for r in range(5)} | {starts}
+    assert kinds(2, "madelon") == steps - {("guide1-t", *starts[1:2], *next(iter(steps))[2:])}
+    with pytest.raises(ValueError, match="'dataset' must be one of .* got 'splice'"):
+        experiment.cells(2, "splice")
 
 
 def test_larger_data_cost_more():

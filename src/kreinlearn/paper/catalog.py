@@ -134,6 +134,7 @@ EXPERIMENTS: dict[str, Experiment] = {
             published.FIG2_DATA,
             published.FIG2_METHODS,
             {"eps": published.FIG2_EPS},
+            runs={"monks1": 10, "guide1-t": 3},
             is_timed=True,
         ),
         Experiment(
