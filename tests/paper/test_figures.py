@@ -4,7 +4,8 @@ from xml.etree import ElementTree
 import pytest
 
 from kreinlearn.pages.figures import NARROW, files
-from kreinlearn.paper.figures import figures_for
+from kreinlearn.paper.evidence import evidence_of
+from kreinlearn.paper.figures import READ, figures_for
 from kreinlearn.paper.summary import summaries_of
 from kreinlearn.runs.records import read_records as read
 
@@ -14,8 +15,9 @@ from kreinlearn.runs.records import read_records as read
     [
         ("table3", ["dots", "cd", "cd-published"]),
         ("fig1", ["yaleb"]),
-        ("fig2", ["eps"]),
-        ("fig3", ["objective"]),
+        ("fig2", ["eps", "eps-as-printed"]),
+        ("fig3", ["objective", "objective-as-printed"]),
+        ("readings", ["agreement"]),
         ("table4", []),
     ],
 )
@@ -38,6 +40,35 @@ def test_diverged_curves_are_drawn(stored):
     figure = figures_for("fig3", summaries_of(records))["objective"]
     assert "from 0.69 to -2e+07 in 3 iterations" in figure.alt
     assert files(figure)["svg"]
+
+
+@pytest.mark.parametrize(("name", "short"), [("fig2", "eps"), ("fig3", "objective")])
+def test_the_letter_has_figures_of_its_own(stored, name, short):
+    summaries = summaries_of(read(stored(name)))
+    letter = [each for each in summaries if each.method.endswith(" as printed")]
+    reading = [each for each in summaries if not each.method.endswith(" as printed")]
+    drawn = figures_for(name, summaries)
+    for file, own in ((short, reading), (f"{short}-as-printed", letter)):
+        (figure,) = figures_for(name, own).values()
+        assert (drawn[file].title, drawn[file].alt) == (figure.title, figure.alt)
+        # Each procedure is in one of the two.
+        assert f"{file}" in figures_for(name, own)
+    assert drawn[short].alt != drawn[f"{short}-as-printed"].alt
+    assert "as printed" not in drawn[short].alt
+
+
+def test_agreement_is_that_of_the_letter_and_of_the_chosen_reading(stored):
+    summaries = summaries_of(read(stored("readings")))
+    figure = figures_for("readings", summaries)["agreement"]
+    found = {each.name: each for each in evidence_of(summaries)}
+    for kind, letter, reading in READ:
+        said = (
+            f"{kind}: root mean square difference {found[letter].distance:.3f} as "
+            f"printed and {found[reading].distance:.3f} as read"
+        )
+        assert said in figure.alt
+    fewer = [each for each in summaries if each.method != READ[1][2]]
+    assert figures_for("readings", fewer) == {}
 
 
 def test_nothing_to_draw():

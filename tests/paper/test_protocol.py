@@ -1,11 +1,11 @@
 from collections import Counter
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from kreinlearn import KreinLogisticRegression
 from kreinlearn.kernels import gram
+from kreinlearn.methods.records import Method
 from kreinlearn.methods.tuning import Choice, tune
 from kreinlearn.paper import protocol, splits
 from kreinlearn.paper.catalog import EXPERIMENTS
@@ -17,6 +17,7 @@ from kreinlearn.paper.protocol import (
     subsample,
 )
 from kreinlearn.paper.published import OURS, TABLE3_METHODS
+from kreinlearn.paper.readings import READINGS
 from kreinlearn.paper.run import evaluate
 from kreinlearn.paper.splits import half_rows, halves
 from kreinlearn.runs.cells import Cell
@@ -43,15 +44,19 @@ def test_every_method_gives_a_record(fake_table, name):
     assert ("ll" in record) == has_probabilities
     assert not {"truth", "proba", "score", "split", "cv_n"} & set(record)
     if name != "KreinCV":
-        assert set(record["chosen"]) <= {"lam", "C", "sigma"}
+        chosen = record["chosen"]
+        if name in ("CCCP-GD", "CCICP-GD"):  # of the summed loss
+            assert chosen.pop("lam_of_mean") == pytest.approx(chosen["lam"] / 30)
+        assert set(chosen) <= {"lam", "C", "sigma"}
         fits = 35 * (7 if "RBF" in name else 1)
         assert sum(record["cv"].values()) == fits
 
 
 def test_every_experiment_has_its_methods():
     assert EXPERIMENTS["table3"].methods == TABLE3_METHODS + OURS
+    assert EXPERIMENTS["readings"].methods == tuple(READINGS)
     for experiment in EXPERIMENTS.values():
-        if experiment.name not in ("table1", "table2", "table5", "fig1"):
+        if experiment.name not in ("table1", "table2", "table5", "fig1", "readings"):
             assert set(experiment.methods) <= {*ON_TABLES, "KreinCV"}
 
 
@@ -111,24 +116,55 @@ class FakeModel:
 def test_lam_that_diverges_on_all_rows_gives_way_to_the_next_best():
     y = np.ones(4)
     ranking = ((0, 10.0), (1, 0.1), (0, 1.0), (0, 0.01))
-    method = SimpleNamespace(build=FakeModel)
+    mean, summed = (Method("fake", FakeModel, "lam", summed=s) for s in (False, True))
 
-    def fitted(rows, ranking=ranking):
+    def fitted(rows, ranking=ranking, method=mean):
         choice = Choice(ranking, np.zeros((2, 4)), Counter(), rows, ())
         return protocol._fit(method, choice, None, y, 0)[0]
 
     assert fitted(rows=2) == 0.01  # of the same matrix
     assert fitted(rows=4) == 10.0  # chosen on all rows: taken as it is
     assert fitted(rows=2, ranking=ranking[:1]) == 10.0  # none is better
+    # A quarter of it is what the estimator gets: 2.5 diverges, 0.25 does not.
+    assert fitted(rows=2, method=summed) == 1.0
 
 
-def test_figure3_shares_lam(fake_table):
+def test_figure3_shares_lam_and_the_unit_of_the_objective(fake_table, monkeypatch):
+    fitted, original = set(), protocol.status_of
+
+    def spy(model):
+        fitted.add(model.lam)
+        return original(model)
+
+    monkeypatch.setattr(protocol, "status_of", spy)
     cells = EXPERIMENTS["fig3"].cells(1)
-    lams = {
-        evaluate(cell)["chosen"]["lam"] for cell in cells if cell.dataset == "monks1"
-    }
-    assert len(cells) == 6
-    assert len(lams) == 1
+    own = [evaluate(cell) for cell in cells if cell.dataset == "monks1"]
+    assert (len(cells), len(own)) == (12, 6)
+    lams = {(each["chosen"]["lam"], each["chosen"]["lam_of_mean"]) for each in own}
+    ((lam, lam_of_mean),) = lams
+    assert lam_of_mean == pytest.approx(lam / 30)
+    # Whichever loss a procedure has, its model is the same, and so is its start.
+    assert fitted == {lam_of_mean}
+    assert [each["curve"][0] for each in own] == pytest.approx([np.log(2)] * 6)
+
+
+@pytest.mark.parametrize("name", ["CCICP-SGD", "CCICP-GD"])
+def test_a_procedure_as_printed_has_the_seed_of_the_reading(
+    fake_table, monkeypatch, name
+):
+    seeds, original = [], protocol.tune
+
+    def spy(*args, seed, **settings):
+        seeds.append(seed)
+        # One value will do: it is the seed that is looked at.
+        return original(*args[:4], [1.0], seed=seed, **settings)
+
+    monkeypatch.setattr(protocol, "tune", spy)
+    cells = [Cell("table3", "heart", name + end) for end in ("", " as printed")]
+    records = [record_of(cell, evaluate(cell)) for cell in cells]
+    assert cells[0].seed != cells[1].seed
+    assert seeds == [record["seed"] for record in records] == [cells[0].seed] * 2
+    assert len({record["key"] for record in records}) == 2
 
 
 def test_statistics_scale_over_all_rows_and_use_the_printed_m(rng):
@@ -181,3 +217,12 @@ def test_record_says_what_was_chosen_from_what():
     assert fields["chosen"] == {"C": 1.0, "sigma": 5.0}
     assert fields["grid"]["sigma"] == (10.0, 5.0, 1.0, 0.1, 0.01, 0.001, 0.0001)
     assert fields["cv_n"] == 50
+
+
+def test_record_of_a_summed_procedure_has_lam_of_both_losses():
+    choice = Choice(((0, 5.0),), np.zeros((1, 1)), Counter(max_iter=5), 50, (5.0,))
+    fields = choice_fields(ON_TL1["CCICP-GD"], choice, 5.0, 50, TL1)
+    assert fields["chosen"] == {"lam": 5.0, "lam_of_mean": 0.1}
+    assert fields["grid"] == {"lam": (5.0,)}
+    letter = choice_fields(ON_TL1["CCICP-GD as printed"], choice, 5.0, 50, TL1)
+    assert letter["chosen"] == {"lam": 5.0}

@@ -99,11 +99,11 @@ def test_table3_means_with_and_without_the_doubtful_row(stored):
 def test_overview_counts_statuses_and_ranks(stored):
     _, (_, _, overview) = tables_of(stored, "table3")
     rows = {row[0].text: row for row in overview.rows}
-    assert len(rows) == 15
+    assert len(rows) == 17
     assert rows["CCICP-GD"][-2].text == "max_iter in 48 of 48 fits"
     assert rows["CCICP-GD"][-1].text == "diverged in 240 of 1680 fits"
     ranks = [row[4].value for row in overview.rows]
-    assert np.mean(ranks) == pytest.approx(8)
+    assert np.mean(ranks) == pytest.approx(9)  # of 1 to 17
     assert "Friedman" in overview.caption
     assert rows["KSVM"][3].text == "–"  # no probabilities
 
@@ -121,10 +121,20 @@ def test_costs_by_hand(stored, name):
     assert row[2].value == cost.accuracy.mean
     assert row[3].value == pytest.approx(accuracy)
     assert row[4].value == pytest.approx(accuracy - cost.accuracy.mean)
-    assert (row[5].value, row[7].value) == (cost.training, cost.test)
-    assert row[6].value == pytest.approx(np.mean([r["fit_s"] for r in own]))
+    assert row[5].value == pytest.approx(np.mean([r["bacc"] for r in own]))
+    assert (row[6].value, row[8].value) == (cost.training, cost.test)
+    assert row[7].value == pytest.approx(np.mean([r["fit_s"] for r in own]))
+    assert row[9].value == pytest.approx(np.mean([r["pred_s"] for r in own]))
     # The misprint is marked at the number itself.
     assert bool(row[2].marks) == (name == "table7")
+    # Nothing is published for the letter.
+    letter = next(
+        row
+        for row in table.rows
+        if (row[0].text, row[1].text) == ("EEG", "CCICP-SGD as printed")
+    )
+    assert [letter[place].text for place in (2, 4, 6, 8)] == ["–"] * 4
+    assert letter[3].value is not None
 
 
 def test_table2_table6_and_figures(stored):
@@ -135,12 +145,37 @@ def test_table2_table6_and_figures(stored):
     assert row[7].value == pytest.approx(high)
     assert row[8].value == pytest.approx(100 * (high / 695.16 - 1))
     _, (table,) = tables_of(stored, "table6")
-    assert [len(table.rows), len(table.columns)] == [4, 5]
+    assert [len(table.rows), len(table.columns)] == [4, 9]
     assert table.rows[1][1].detail.startswith("0.697, ")
+    assert table.columns[5].text == "CCICP-GD as printed, monks1"
+    assert [entry.detail for entry in table.rows[1][5:]] == [""] * 4
     _, (table,) = tables_of(stored, "fig2")
-    assert [row[1].value for row in table.rows[:7]] == list(published.FIG2_EPS)
+    assert len(table.rows) == 2 * 2 * 7
+    for first, place in (
+        (0, ["guide1-t", "CCICP-GD"]),
+        (7, ["guide1-t", "CCICP-GD as printed"]),
+        (14, ["monks1", "CCICP-GD"]),
+    ):
+        rows = table.rows[first : first + 7]
+        assert all([entry.text for entry in row[:2]] == place for row in rows)
+        assert [row[2].value for row in rows] == list(published.FIG2_EPS)
     _, (table,) = tables_of(stored, "fig3", 1)
-    assert len(table.rows) == 6
+    assert len(table.rows) == 12
+
+
+def test_figure3_tells_where_a_curve_settles_and_whether_it_falls(stored):
+    records = [dict(record) for record in read(stored("fig3", 1))]
+    # 99 of a range of 100 are gone after the third step.
+    records[0]["curve"] = [100.0, 50.0, 2.0, 1.0, 0.5, 0.0]
+    records[1]["curve"] = [0.7, 0.9, 0.2, None]
+    records[1]["chosen"] = {"lam": 10.0, "lam_of_mean": 0.2}
+    (table,) = LAYOUTS["fig3"](summaries_of(records), notes_for("fig3"))
+    rows = {(row[0].text, row[1].text): row for row in table.rows}
+    assert [e.text for e in rows["monks1", "CCCP-GD"][3:8]] == [
+        *("100", "0", "0", "3", "yes")
+    ]
+    row = rows["monks1", "CCICP-GD"]
+    assert [e.text for e in row[2:8]] == ["10", "0.7", "0.2", "0.2", "2", "no"]
 
 
 @pytest.mark.parametrize("name", LAYOUTS)
@@ -197,6 +232,12 @@ def test_marks_belong_to_exactly_one_place():
     assert marks_for(notes, column="Flip exact") == ()
     assert marks_for(notes, row="heart") == ()
     assert marks_for(notes) == ()
+    # The letter is not the reading.
+    read, letter = (
+        set(marks_for(notes, column=name))
+        for name in ("CCICP-GD", "CCICP-GD as printed")
+    )
+    assert read and letter and not read & letter
     notes = notes_for("table7")
     assert len(marks_for(notes, "EEG", "CCICP-SGD")) == 1
     assert marks_for(notes, "EEG", "CCICP-SGD-I") == ()
@@ -246,8 +287,9 @@ def test_table5_has_published_numbers_beside_faces(stored):
     summaries = summaries_of(read(stored("table5")))
     (table,) = LAYOUTS["table5"](summaries, notes_for("table5"))
     rows = rows_of(table)
-    assert len(rows) == 12
+    assert len(rows) == 14
     assert rows["CCICP-GD"][0] == "0.983 ± 0.008"
+    assert rows["CCICP-GD as printed"][0] == "–"
     assert rows["KreinCV"][0] == "–"
     assert sum(row[2].is_best for row in table.rows) == 1
     assert "-160.28 and 670.05" in table.caption
