@@ -11,7 +11,7 @@ from kreinlearn.cli.options import AS_JSON, FOLDER
 
 
 @click.command("reproduce", epilog="Example:  krein reproduce table3 --runs 10")
-@click.argument("name", metavar="{table1..table7, fig1..fig3, all}")
+@click.argument("name", metavar="{table1..table7, fig1..fig3, readings, all}")
 @FOLDER
 @click.option("--runs", type=int, help="Repetitions; the experiment's own by default.")
 @click.option("--dataset", help="Only this data set; for faces also `digits`.")
@@ -44,7 +44,11 @@ def reproduce_command(
     from kreinlearn import paper
     from kreinlearn.runs.progress import progress_bar
 
-    for each in paper.EXPERIMENTS if name == "all" else [name]:
+    names = list(paper.EXPERIMENTS) if name == "all" else [name]
+    said = paper.announcement(names, runs=runs, dataset=dataset, out=out)
+    if said:
+        click.echo(said, err=True)
+    for each in names:
         with progress_bar(sys.stderr, each) as progress:
             records = paper.run_experiment(
                 each,

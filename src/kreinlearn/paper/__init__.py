@@ -5,6 +5,6 @@ Nothing else of the package needs this folder.
 
 from kreinlearn.paper.catalog import EXPERIMENTS
 from kreinlearn.paper.page import write
-from kreinlearn.paper.run import run_experiment
+from kreinlearn.paper.run import announcement, run_experiment
 
-__all__ = ["EXPERIMENTS", "run_experiment", "write"]
+__all__ = ["EXPERIMENTS", "announcement", "run_experiment", "write"]

@@ -1,6 +1,7 @@
 """The experiments by name, each a grid of cells."""
 
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from kreinlearn._validation import check_choice
@@ -23,6 +24,8 @@ class Experiment:
         Further settings and the values that they take.
     runs : int or dict
         Default number of repetitions; with a dictionary, by data set.
+    minutes : float or dict
+        What all its cells took on two cores; with a dictionary, by data set.
     is_timed : bool
         Whether seconds or memory matter: cells then run one at a time, with all
         threads.
@@ -40,6 +43,7 @@ class Experiment:
     methods: tuple[str, ...]
     settings: dict[str, tuple[Value, ...]] = field(default_factory=dict)
     runs: int | Mapping[str, int] = 10
+    minutes: float | Mapping[str, float] = 0.0
     is_timed: bool = False
     stand_ins: tuple[str, ...] = ()
     listed: Callable[[int | None, str | None], list[Cell]] | None = None
@@ -58,6 +62,16 @@ class Experiment:
             count = count if runs is None else runs
             found += grid(self.name, (name,), self.methods, count, **self.settings)
         return [cell for cell in found if not cell.run or not self.is_repeated(cell)]
+
+    def expected_minutes(self, cells: Sequence[Cell]) -> float:
+        """Return what some of its cells will take on two cores, roughly."""
+        everything = self.cells()
+        if isinstance(self.minutes, float):
+            return self.minutes * len(cells) / len(everything)
+        ours, whole = (Counter(c.dataset for c in each) for each in (cells, everything))
+        return sum(
+            self.minutes[name] * count / whole[name] for name, count in ours.items()
+        )
 
 
 def _involves_no_chance(cell: Cell) -> bool:

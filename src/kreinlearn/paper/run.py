@@ -2,7 +2,7 @@
 
 import os
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 
@@ -82,6 +82,44 @@ def run_experiment(
     work = partial(evaluate, data_home=home)
     run(cells, path, work, jobs=jobs, limit=limit, cost=cost, progress=progress)
     return path
+
+
+def announcement(
+    names: Iterable[str],
+    *,
+    runs: int | None = None,
+    dataset: str | None = None,
+    out: str | os.PathLike[str] = "results",
+) -> str:
+    """Return how much of some experiments is left to run, and how long that takes.
+
+    Parameters
+    ----------
+    names : iterable of str
+        Names of experiments.
+    runs, dataset, out
+        As in `run_experiment`.
+
+    Returns
+    -------
+    str
+        A sentence; empty if nothing is left.
+    """
+    left, minutes = 0, 0.0
+    for name in names:
+        experiment = EXPERIMENTS[check_choice("name", name, EXPERIMENTS)]
+        done = {record["key"] for record in read_records(Path(out) / f"{name}.jsonl")}
+        cells = experiment.cells(runs, dataset)
+        todo = [cell for cell in cells if cell.key not in done]
+        left += len(todo)
+        minutes += experiment.expected_minutes(todo)
+    if not left:
+        return ""
+    took = "less than a minute" if minutes < 1 else f"about {minutes:.0f} minutes"
+    return (
+        f"{left} cells to run: {took} on two cores. Stop at any time: the same command "
+        "continues."
+    )
 
 
 def _check_data(cells: list[Cell], name: str, data_home: str | None) -> None:
