@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_limits
 
 
 def gram_of_signature(positive, negative, zero=0, *, scale=1.0, seed=0):
@@ -30,6 +31,17 @@ def tl1_naive(X, Z, tau):
 def scaled(X):
     span = np.ptp(X, axis=0)
     return (X - X.min(axis=0)) / np.where(span > 0, span, 1.0)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def one_thread():
+    """Keep linear algebra to one thread.
+
+    Matrices are small here, and threads that wait for each other on a busy machine
+    take minutes. Processes that tests start have as many as ever.
+    """
+    with threadpool_limits(1):
+        yield
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from kreinlearn.runs.runner import Progress
 from tests.comparison.test_compare import inline
 from tests.test_cli import run
 
-FEW = ("--methods", "IKLR,SVC raw", "--kernels", "tl1", "--folds", "3")
+FEW = ("--methods", "IKLR,SVC raw", "--kernels", "tl1", "--folds", "2")
 
 
 @pytest.fixture
@@ -42,7 +42,7 @@ def test_a_table_is_compared_printed_and_drawn(capsys, flowers, tmp_path):
         row = next(line for line in out.splitlines() if line.strip().startswith(name))
         assert (
             re.search(r"tl1 +[01]\.\d{3} ± 0\.\d{3} +(-|0\.\d{3}) +[01]\.\d{3}", row)
-            and "3/3" in row
+            and "2/2" in row
         )
     assert "not a standard error" in out and out.rstrip().endswith(
         "comparison/report.html"
@@ -95,18 +95,18 @@ def test_large_data_are_announced(capsys, flowers, monkeypatch):
     monkeypatch.setattr("kreinlearn.comparison.plan.LARGE_DATA", 10)
     code, _, err = run(capsys, "compare", "flowers.csv", *FEW, "--jobs", "1")
     assert code == 0
-    assert re.match(r"50 rows: 6 fits .* 101,728 bytes and, roughly, 0m00s;", err)
+    assert re.match(r"50 rows: 4 fits .* 55,000 bytes and, roughly, 0m00s;", err)
 
 
 @pytest.mark.usefixtures("not_drawn")
 def test_progress_goes_to_stderr(capsys, flowers, monkeypatch):
     def told(cells, path, work, progress=None, **rest):
         inline(cells, path, work)
-        progress(Progress(6, 6, 6, None, None))
+        progress(Progress(4, 4, 4, None, None))
 
     monkeypatch.setattr(module, "run", told)
     code, out, err = run(capsys, "compare", "flowers.csv", *FEW)
-    assert code == 0 and err == "compare 6/6 (6 found)\n" and "found)" not in out
+    assert code == 0 and err == "compare 4/4 (4 found)\n" and "found)" not in out
 
 
 def test_help_names_every_method(capsys):

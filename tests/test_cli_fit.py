@@ -59,6 +59,12 @@ def here(tmp_path, monkeypatch, cells):
     return tmp_path
 
 
+@pytest.fixture
+def few_lams(monkeypatch):
+    """Try fewer values of lam by default, where a test is not about them."""
+    monkeypatch.setattr("kreinlearn.estimators.logistic_cv.N_LAMS", (10.0, 1.0, 0.1))
+
+
 def probabilities(text):
     rows = list(csv.reader(io.StringIO(text)))
     labels = [name.removeprefix("proba_") for name in rows[0][1:]]
@@ -84,6 +90,7 @@ def check_same_as_python(krein, train, X, y):
     assert (proba == model.predict_proba(X)).all()
 
 
+@pytest.mark.usefixtures("few_lams")
 def test_the_same_probabilities_as_in_python_to_the_last_bit(capsys, here, cells):
     check_same_as_python(lambda *args: run(capsys, *args)[1], "cells.csv", *cells)
 
@@ -102,6 +109,7 @@ def test_the_same_on_sonar(tmp_path, data_home):
     check_same_as_python(partial(krein, cwd=tmp_path), path, X, y)
 
 
+@pytest.mark.usefixtures("few_lams")
 def test_fit_says_what_it_did(capsys, here, cells):
     code, out, err = run(capsys, "fit", "cells.csv", "-o", "m.krein")
     assert code == 0

@@ -27,7 +27,6 @@ from urllib.parse import urlsplit
 import click
 import numpy as np
 import pytest
-from threadpoolctl import threadpool_limits
 
 import kreinlearn
 from kreinlearn import cli, datasets, kernels
@@ -180,13 +179,6 @@ def folder(tmp_path, monkeypatch):
     kernels.KERNELS.update(known)
 
 
-@pytest.fixture
-def one_thread():
-    """Use one thread for linear algebra: the problems on pages are small."""
-    with threadpool_limits(1):
-        yield
-
-
 def write_files():
     """Write the files that pages use: two small tables and a small Gram matrix."""
     from sklearn.datasets import load_iris
@@ -213,7 +205,7 @@ def sessions():
 
 
 @pytest.mark.parametrize(("page", "long"), list(sessions()))
-def test_pages_run(page, long, folder, one_thread):
+def test_pages_run(page, long, folder):
     if page in GIVEN_FILES:
         write_files()
     namespace = {"__name__": "__page__"}
@@ -271,7 +263,7 @@ def test_each_entry_is_needed(entry, folder):
         if twin is not None
     ],
 )
-def test_what_is_run_instead(twin, folder, one_thread):
+def test_what_is_run_instead(twin, folder):
     write_files()
     code, _, err = krein(shlex.split(twin)[1:])
     assert code == 0, err

@@ -589,11 +589,6 @@ def test_a_file_larger_than_memory_is_refused(folder, monkeypatch):
         kreinlearn.load(folder / "binary")
 
 
-def test_importing_the_package_imports_no_skops():
-    code = "import sys, kreinlearn; sys.exit('skops' in sys.modules)"
-    subprocess.run([sys.executable, "-c", code], check=True)
-
-
 def test_a_record_of_a_kernel_is_refused_by_name(tmp_path, rings):
     model = KreinLogisticRegression(kernel=KERNELS["tl1"]).fit(*rings)
     with pytest.raises(ValueError, match=r"fit it with kernel='tl1', the name"):

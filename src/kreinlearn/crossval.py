@@ -24,7 +24,8 @@ from kreinlearn.solvers.newton import DualNewton
 from kreinlearn.spectrum.modulus import lift
 
 N_LAMS = (100.0, 30.0, 10.0, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01, 0.001)
-"""Values of n * lam that are tried by default: those of 1 / C in other tools."""
+"""What is tried by default: not lam itself, but n times lam, for n samples. That is
+what other tools call 1 / C."""
 SEARCH_TOL = 1e-4
 """Residual of the fits in cross-validation: no score changes below it."""
 

@@ -140,7 +140,7 @@ def test_a_method_added_as_one_record_is_compared(
     assert rows.name in {cell.method for cell in plan_comparison(X, y).cells}
     np.savetxt(tmp_path / "data.csv", np.column_stack([X, y]), "%.6g", ",")
     call = ["compare", f"{tmp_path}/data.csv", "--methods", "SVC raw,rows as features"]
-    call += ["--kernels", "tl1", "--folds", "3", "--out", f"{tmp_path}/out"]
+    call += ["--kernels", "tl1", "--folds", "2", "--out", f"{tmp_path}/out"]
     with pytest.raises(SystemExit, match="0"):
         main(call)
     assert rows.name in capsys.readouterr().out

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from kreinlearn.runs import progress as progress_module
+from kreinlearn.runs.cells import grid
 from kreinlearn.runs.records import read_records as read
 from kreinlearn.runs.records import record_of, rounded
 from kreinlearn.runs.runner import Progress, run, surroundings
@@ -54,41 +55,48 @@ def test_longest_first_and_progress(uninterrupted):
     assert told[-1].record["key"] == read(path)[-1]["key"]
 
 
-def test_failures_are_records_and_the_rest_goes_on(tmp_path):
-    path = tmp_path / "toy.jsonl"
-    assert run(work.cells(6), path, work.failing, jobs=2) == 6
-    records = read(path)
-    failed = [r for r in records if r["status"] == "error"]
-    assert {r["data"] for r in failed} == {"b"}
-    assert len(failed) == 3
-    assert failed[0]["error"] == f"ValueError: no luck with {failed[0]['key']}"
+@pytest.fixture(scope="module")
+def troubled(tmp_path_factory):
+    """Return records, by key, of cells of which three have trouble, and the seconds.
 
-
-def test_a_hanging_cell_is_stopped(tmp_path):
-    path = tmp_path / "toy.jsonl"
+    The cells in trouble come first, so that all others are left to replaced workers.
+    """
+    path = tmp_path_factory.mktemp("troubled") / "toy.jsonl"
+    cells = grid("toy", ["hangs", "dies", "raises"], ["m"], 3)
     start = time.monotonic()
-    run(work.cells(6), path, work.hanging, jobs=1, limit=2.0)
-    assert time.monotonic() - start < 120  # not ten minutes
-    found = {r["key"]: r for r in read(path)}
-    assert found["toy/a/m/0"]["status"] == "timeout"
-    assert "limit of 2 seconds" in found["toy/a/m/0"]["error"]
-    assert sum(r["status"] == "converged" for r in found.values()) == 5
+    how = {"jobs": 1, "limit": 2.0, "cost": lambda cell: -cell.run}
+    assert run(cells, path, work.troubled, **how) == 9
+    return {r["key"]: r for r in read(path)}, time.monotonic() - start
 
 
-def test_a_worker_that_dies_is_replaced(tmp_path):
-    path = tmp_path / "toy.jsonl"
-    run(work.cells(6), path, work.dying, jobs=1)
-    found = {r["key"]: r for r in read(path)}
-    assert found["toy/a/m/0"]["status"] == "error"
-    assert "ended with code 7" in found["toy/a/m/0"]["error"]
-    assert len(found) == 6
+def test_failures_are_records_and_the_rest_goes_on(troubled):
+    found, _ = troubled
+    failed = found["toy/raises/m/0"]
+    assert failed["status"] == "error"
+    assert failed["error"] == "ValueError: no luck with toy/raises/m/0"
+    others = [r for r in found.values() if r["run"] > 0]
+    assert [r["status"] for r in others] == ["converged"] * 6
+    assert len(found) == 9
+
+
+def test_a_hanging_cell_is_stopped(troubled):
+    found, seconds = troubled
+    assert seconds < 120  # not ten minutes
+    assert found["toy/hangs/m/0"]["status"] == "timeout"
+    assert "limit of 2 seconds" in found["toy/hangs/m/0"]["error"]
+
+
+def test_a_worker_that_dies_is_replaced(troubled):
+    found, _ = troubled
+    assert found["toy/dies/m/0"]["status"] == "error"
+    assert "ended with code 7" in found["toy/dies/m/0"]["error"]
 
 
 def test_workers_keep_to_one_thread(tmp_path):
     path = tmp_path / "toy.jsonl"
     before = dict(os.environ)
-    run(work.cells(2), path, work.surveying, jobs=2)
-    assert [r["n_iter"] for r in read(path)] == [1, 1]
+    run(work.cells(2)[:1], path, work.surveying, jobs=2)
+    assert [r["n_iter"] for r in read(path)] == [1]
     assert dict(os.environ) == before
 
 

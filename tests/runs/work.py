@@ -19,22 +19,15 @@ def slow(cell):
     return fair(cell)
 
 
-def failing(cell):
-    if cell.dataset == "b":
-        raise ValueError(f"no luck with {cell.key}")
-    return fair(cell)
-
-
-def hanging(cell):
-    if cell.run == 0 and cell.dataset == "a":
+def troubled(cell):
+    """Hang, die, or raise an error, by the name of the data; else be fair."""
+    if cell.run > 0:
+        return fair(cell)
+    if cell.dataset == "hangs":
         time.sleep(600)
-    return fair(cell)
-
-
-def dying(cell):
-    if cell.run == 0 and cell.dataset == "a":
+    if cell.dataset == "dies":
         os._exit(7)
-    return fair(cell)
+    raise ValueError(f"no luck with {cell.key}")
 
 
 def surveying(cell):

@@ -152,6 +152,8 @@ def _loss(row: Findings) -> float:
 
 
 def _roc_figure(curves: Curves, rows: Mapping[str, Findings], several: bool) -> Figure:
+    """Return the ROC curves, with each AUC, and rates read off from them."""
+
     def read_off(curve: Curve, rate: float) -> float:
         pairs = zip(curve["fpr"], curve["tpr"], strict=True)
         return max((tpr for fpr, tpr in pairs if fpr <= rate), default=0.0)
@@ -175,6 +177,7 @@ def _roc_figure(curves: Curves, rows: Mapping[str, Findings], several: bool) -> 
 
 
 def _reliability_figure(curves: Curves, several: bool) -> Figure:
+    """Return how often predictions came true, against their probability."""
     said = []
     rows: list[TableRow] = []
     for label, curve in curves.items():
@@ -201,6 +204,7 @@ def _reliability_figure(curves: Curves, several: bool) -> Figure:
 
 
 def _convergence_figure(traces: Sequence[Findings]) -> Figure:
+    """Return how fast solvers converge, one panel for each thing measured."""
     panels: dict[str, dict[str, Sequence[float]]] = {}
     said = []
     rows: list[TableRow] = []

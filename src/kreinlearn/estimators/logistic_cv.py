@@ -116,9 +116,9 @@ class KreinLogisticRegressionCV(Probable):
 
     Notes
     -----
-    Ties go to the larger lam, then to the setting that comes first. The folds with
-    the norm a'Ka are solved as one block with the grid of lam, see
-    ``kreinlearn.crossval``. What the kernels measure between samples, such as their
+    Ties go to the larger lam, then to the setting that comes first. For each setting
+    of the kernel, all folds, norms, classes and values of lam are solved as one block,
+    see ``kreinlearn.crossval``. What the kernels measure between samples, such as their
     distances, is computed once for all settings and kept while it fits in memory,
     unless it takes less time to compute than to look up. Settings are weighted by
     pseudo Bayesian model averaging with the Bayesian bootstrap.

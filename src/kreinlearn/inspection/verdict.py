@@ -11,7 +11,9 @@ from kreinlearn.inspection import wording
 from kreinlearn.inspection.evidence import Tell, exchanged, predictions
 from kreinlearn.inspection.permutation import conditional
 from kreinlearn.inspection.wording import LEVEL, MATTERS, ROUNDED, Inspection
+from kreinlearn.losses import loss_for
 from kreinlearn.methods.table import inner_folds
+from kreinlearn.problem import uniqueness_threshold
 from kreinlearn.runs.runner import surroundings
 from kreinlearn.spectrum import describe
 
@@ -124,8 +126,8 @@ def inspect_matrix(
         "classes": None if labels is None else np.unique(labels).tolist(),
         **_measured(matrix),
     }
-    if len(found["classes"] or ()) > 2:  # the multinomial model needs twice that
-        found["unique_lam"] *= 2
+    loss = loss_for(len(found["classes"] or ()) > 2)
+    found["unique_lam"] = uniqueness_threshold(found["mu_min"], 1 / len(matrix), loss)
     matrix = (matrix + matrix.T) / 2
     found["matrix"] = _matrix_kind(matrix, found["negative_share"])
     found["value"], why = None, "no labels were given"
@@ -189,7 +191,6 @@ def _measured(K: Array) -> Inspection:
         "mu_max": report["mu_max"],
         "eigenvalues": np.linalg.eigvalsh((K + K.T) / 2)[::-1].tolist(),
         "negative_share": report["negative_share"],
-        "unique_lam": report["lam_unique"],
     }
 
 

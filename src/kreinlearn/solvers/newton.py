@@ -265,7 +265,7 @@ class _Scheduler(Generic[PointT]):
         single precision. Problems whose products are fresh come last.
         """
         final = np.array([node.is_final for node in active.nodes])
-        seems_done = final & (active.point.residual < self.tol)
+        seems_done = final & self._is_small(active)
         if not seems_done.any():
             return active
         stale = active.take(np.flatnonzero(seems_done))
@@ -292,15 +292,26 @@ class _Scheduler(Generic[PointT]):
             if self.callback is not None:
                 self.stopped |= bool(self.callback(row))
 
+    def _is_small(self, active: _Active[PointT]) -> Array:
+        """Tell whose residual is below ``tol``, or below LOOSE on the path; (P,)."""
+        goal = [self.tol if node.is_final else LOOSE for node in active.nodes]
+        return np.asarray(active.point.residual < np.array(goal))
+
     def _done(self, active: _Active[PointT]) -> Array:
-        """Tell which iterates need no further step, and note why; shape (P,)."""
-        done = np.zeros(len(active.nodes), dtype=bool)
+        """Tell which iterates need no further step, and note why; shape (P,).
+
+        A problem has failed if its residual or its objective is not finite, converged
+        if its residual is small, and stalled after FLAT steps in a row without gain.
+        Any other goes on until it has made ``max_iter`` steps or the callback stops
+        all of them.
+        """
+        done, small = np.zeros(len(active.nodes), dtype=bool), self._is_small(active)
         for j, node in enumerate(active.nodes):
             p, residual = node.problem, float(active.point.residual[j])
             self.crit[p] = residual
             if not np.isfinite([residual, active.point.value[j]]).all():
                 self.status[p] = Status.NONFINITE
-            elif residual < (self.tol if node.is_final else LOOSE):
+            elif small[j]:
                 self.status[p] = Status.CONVERGED
             elif active.state.flat[j] >= FLAT:
                 self.status[p] = Status.STALLED
