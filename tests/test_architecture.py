@@ -73,7 +73,7 @@ MAY_IMPORT = {
     ),
     "inspection/*": (
         {"operators", "spectrum", "losses", "crossval"}
-        | {"inspection", "methods", "runs", "pages"},
+        | {"inspection", "problem", "methods", "runs", "pages"},
         set(),
     ),
     "paper/*": (

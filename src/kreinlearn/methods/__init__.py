@@ -1,10 +1,9 @@
 """One table of methods, and one way to tune them.
 
 A method is a record: how to build its estimator for one value of its hyper-parameter,
-what that is called, and which score judges it. Comparisons and the experiments of the
-paper read one table, `METHODS`; to add a method, add a record. Inspections have a few
-records of their own, made by the same functions. What does not choose for itself is
-cross-validated by one function, `held_out_scores`.
+what that is called, and which score judges it. Comparisons, inspections and the
+experiments of the paper read one table, `METHODS`; to add a method, add a record. What
+does not choose for itself is cross-validated by one function, `held_out_scores`.
 """
 
 from kreinlearn.methods.records import Method
