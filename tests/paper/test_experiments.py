@@ -21,7 +21,7 @@ def test_sizes_of_the_grids():
     # Three starts of gradient descent involve no chance.
     assert sizes["table6"] == 2 * (2 * (3 + 10) + 2 * 4 * 10)
     assert sizes["table7"] == (10 + 10 + 3 + 3) * 4
-    assert sizes["fig2"] == 7 * 2 * 2 * 10
+    assert sizes["fig2"] == (10 + 3) * 2 * 7
     assert sizes["fig3"] == 2 * 6
     assert sizes["readings"] == 30 * (13 * 5 + 1 + 2)
     keys = [cell.key for each in EXPERIMENTS.values() for cell in each.cells(2)]

@@ -165,17 +165,15 @@ def test_table2_table6_and_figures(stored):
 
 def test_figure3_tells_where_a_curve_settles_and_whether_it_falls(stored):
     records = [dict(record) for record in read(stored("fig3", 1))]
-    # 99 of a range of 100 are gone after the third step.
-    records[0]["curve"] = [100.0, 50.0, 2.0, 1.0, 0.5, 0.0]
-    records[1]["curve"] = [0.7, 0.9, 0.2, None]
+    # Of a range of 50, 0.5 is a hundredth; what was before the first step is no part.
+    records[0]["curve"] = [10.0, 50.0, 2.0, 1.0, 0.4, 0.0]
+    records[1]["curve"] = [0.7, 0.3, 0.5, 0.2, None]
     records[1]["chosen"] = {"lam": 10.0, "lam_of_mean": 0.2}
     (table,) = LAYOUTS["fig3"](summaries_of(records), notes_for("fig3"))
     rows = {(row[0].text, row[1].text): row for row in table.rows}
-    assert [e.text for e in rows["monks1", "CCCP-GD"][3:8]] == [
-        *("100", "0", "0", "3", "yes")
-    ]
-    row = rows["monks1", "CCICP-GD"]
-    assert [e.text for e in row[2:8]] == ["10", "0.7", "0.2", "0.2", "2", "no"]
+    falling, rising = rows["monks1", "CCCP-GD"], rows["monks1", "CCICP-GD"]
+    assert [e.text for e in falling[3:8]] == ["10", "0", "0", "4", "yes"]
+    assert [e.text for e in rising[2:8]] == ["10", "0.7", "0.2", "0.2", "3", "no"]
 
 
 @pytest.mark.parametrize("name", LAYOUTS)
