@@ -138,6 +138,7 @@ def test_figure3_shares_lam_and_the_unit_of_the_objective(fake_table, monkeypatc
         return original(model)
 
     monkeypatch.setattr(protocol, "status_of", spy)
+    monkeypatch.setattr(splits, "PREDEFINED", ())
     cells = EXPERIMENTS["fig3"].cells(1)
     own = [evaluate(cell) for cell in cells if cell.dataset == "monks1"]
     assert (len(cells), len(own)) == (12, 6)

@@ -156,7 +156,7 @@ EXPERIMENTS: dict[str, Experiment] = {
             "Objective after each outer iteration",
             published.FIG3_DATA,
             published.FIG3_METHODS + published.FIG3_OURS,
-            {"tuned": ("CCICP-GD",)},
+            {"tuned": ("CCICP-GD",), "half": (splits.FIXED,)},
             runs=1,
             is_timed=True,
         ),

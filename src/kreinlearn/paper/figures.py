@@ -13,7 +13,7 @@ from kreinlearn.pages.plots import name_rows, scale_by_range
 from kreinlearn.pages.ranks import critical_difference_figure
 from kreinlearn.paper import published
 from kreinlearn.paper.evidence import Evidence, evidence_of
-from kreinlearn.paper.methods import AS_PRINTED
+from kreinlearn.paper.methods import LETTER_SUFFIX
 from kreinlearn.paper.summary import Summary, names_in, ordered
 from kreinlearn.paper.table3 import PRINTED, our_ranking, published_ranking
 from kreinlearn.paper.tables import IMAGE_SETS
@@ -165,7 +165,7 @@ def _eps_figures(summaries: Sequence[Summary]) -> dict[str, Figure]:
     found = {}
     for method in names_in(summaries, "method", published.FIG2_METHODS):
         own = [each for each in summaries if each.method == method]
-        short = "eps-as-printed" if method.endswith(AS_PRINTED) else "eps"
+        short = "eps-as-printed" if method.endswith(LETTER_SUFFIX) else "eps"
         found[short] = _eps_figure(method, own)
     return found
 
@@ -229,7 +229,7 @@ def _eps_curves(summaries: Sequence[Summary], is_narrow: bool = False) -> Drawin
 
 
 def _objective_figures(summaries: Sequence[Summary]) -> dict[str, Figure]:
-    letter = [each for each in summaries if each.method.endswith(AS_PRINTED)]
+    letter = [each for each in summaries if each.method.endswith(LETTER_SUFFIX)]
     reading = [each for each in summaries if each not in letter]
     return {
         short: _objective_figure(title, own)
@@ -271,7 +271,7 @@ def _objective_curves(summaries: Sequence[Summary], is_narrow: bool = False) -> 
             own = [each for each in summaries if each.data == name and each.records]
             curves = []
             for each in ordered(own, (), published.FIG3_METHODS + published.FIG3_OURS):
-                short = each.method.removesuffix(AS_PRINTED)
+                short = each.method.removesuffix(LETTER_SUFFIX)
                 color, marker = METHOD_LOOKS.get(short, (colors.GREY, "."))
                 look = {"color": color, "marker": marker, "ms": 3.5, "lw": 1.4}
                 curves.append(np.array(each.records[0]["curve"][1:], dtype=float))

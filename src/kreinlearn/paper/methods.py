@@ -28,11 +28,11 @@ TL1: KernelSettings = ({"kernel": "tl1", "ratio": TL1_RATIO},)
 GAUSSIANS: KernelSettings = tuple({"kernel": "rbf", "sigma": s} for s in reversed(GRID))
 """The widest first: ties go to the smoothest."""
 
-AS_PRINTED = " as printed"
+LETTER_SUFFIX = " as printed"
 """What is added to the name of a procedure that is run to the letter."""
 PROCEDURES = {
     name + suffix: PUBLISHED[name.lower() + suffix.replace(" ", "-")]
-    for suffix in ("", AS_PRINTED)
+    for suffix in ("", LETTER_SUFFIX)
     for name in ("CCCP-GD", "CCICP-GD", "CCICP-SGD", "CCICP-SGD-I")
 }
 """The published procedures, whose settings a cell may change.

@@ -19,9 +19,9 @@ from kreinlearn.methods.records import Classifier, Method
 from kreinlearn.methods.tuning import LOST, Choice, tune
 from kreinlearn.paper import faces, splits
 from kreinlearn.paper.methods import (
-    AS_PRINTED,
     GRID,
     KREIN_CV,
+    LETTER_SUFFIX,
     ON_FACES,
     ON_TABLES,
     ON_TL1,
@@ -257,7 +257,7 @@ def _fit(
 
 def _seed(cell: Cell) -> int:
     """Return the seed of a cell, the same for a procedure as printed and as read."""
-    return replace(cell, method=cell.method.removesuffix(AS_PRINTED)).seed
+    return replace(cell, method=cell.method.removesuffix(LETTER_SUFFIX)).seed
 
 
 def _procedure_settings(method: Method, cell: Cell, n: int) -> dict[str, str | float]:
