@@ -16,7 +16,7 @@ def test_sizes_of_the_grids():
     assert sizes["table2"] == 20 * 10
     assert sizes["table3"] == 16 * 10 * 17
     assert sizes["table4"] == (10 + 10 + 3 + 3) * 7
-    assert sizes["table5"] == 14 * 10
+    assert sizes["table5"] == 15 * 10
     assert sizes["fig1"] == 1
     # Three starts of gradient descent involve no chance.
     assert sizes["table6"] == 2 * (2 * (3 + 10) + 2 * 4 * 10)
