@@ -151,8 +151,8 @@ def test_distances_in_each_kind_of_evidence():
     expected = [0.03, 300 - 299.808, (abs(doublings[0]) + abs(doublings[1])) / 2, 0]
     assert found.pair_of_curves() == (slow, fast)
     assert found.distances() == pytest.approx(expected)
-    # Without curves, all that a figure could tell has failed.
-    assert evidence().distances() == pytest.approx([np.nan] * 3 + [3], nan_ok=True)
+    # What is missing is no distance.
+    assert evidence().distances() == pytest.approx([np.nan] * 4, nan_ok=True)
     assert evidence(STOCHASTIC).distances() == pytest.approx([np.nan] * 3, nan_ok=True)
 
 
@@ -356,3 +356,11 @@ def test_published_accuracies_stand_beside_those_of_readings():
     # The other kinds of cells have no accuracy.
     starts = next(s for s in summaries if s.settings == {"evidence": "starts"})
     assert printed("readings", starts) is None
+
+
+def test_curves_that_ended_at_once_or_ran_away_show_nothing():
+    assert not is_monotone([0.7, 0.6])
+    assert settled_after([0.7, 5.0, np.inf]) == 3
+    assert (
+        evidence(READING, dict.fromkeys(near("CCICP-GD", 0.0), 0.7)).correlation is None
+    )

@@ -45,7 +45,9 @@ def reproduce_command(
     from kreinlearn.runs.progress import progress_bar
 
     names = list(paper.EXPERIMENTS) if name == "all" else [name]
-    said = paper.announcement(names, runs=runs, dataset=dataset, out=out)
+    said = paper.announcement(
+        names, data_home=data_home, runs=runs, dataset=dataset, out=out
+    )
     if said:
         click.echo(said, err=True)
     for each in names:

@@ -121,7 +121,9 @@ class Method:
 
     def values(self, n: int) -> list[float]:
         """Return what to try with n rows, the strongest regularization first."""
-        return [s / n if self.parameter == "lam" else 1 / s for s in STRENGTHS]
+        if self.parameter == "C":
+            return [1 / s for s in STRENGTHS]
+        return [s if self.summed else s / n for s in STRENGTHS]
 
     def per_sample(self, value: float, n: int) -> float:
         """Return a value of lam in our units, those of the mean loss of n rows.
@@ -318,8 +320,8 @@ def path_of(method: Method) -> Path:
     """Return how a method scores a fold: its path, or else a fit for each value."""
 
     def path(K: Array, y: Array, K_new: Array, values: Tried, seed: int) -> Scores:
-        found = []
-        for model, rows in _fits(method.build, K, y, K_new, values, seed):
+        found, ours = [], [method.per_sample(value, len(y)) for value in values]
+        for model, rows in _fits(method.build, K, y, K_new, ours, seed):
             if method.has_proba:
                 scores = scores_of(model, rows)
             else:  # estimators have their own ways to decide a tie of votes

@@ -135,5 +135,5 @@ def fit_method(name: str, X: Array, y: Array, *, fold_seed: int, seed: int) -> F
             # By its estimators, so that this is what a grid search finds.
             one_by_one = replace(method, path=None)
             choice = tune(one_by_one, [X], y, folds, values, seed=seed)
-            model = method.build(choice.value, seed)
+            model = method.build(method.per_sample(choice.value, len(y)), seed)
         return Fitted(method, model.fit(X, y), choice)

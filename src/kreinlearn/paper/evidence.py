@@ -23,6 +23,8 @@ FIXED_STARTS = ("zeros", "ones", "minus-ones")
 """The starts that involve no chance."""
 EXACT, INEXACT = "0.0001", "1"
 """The values of eps, as the fields of records name them."""
+STEP_DATA = ("guide1-t", "madelon")
+"""Data sets on which steps are counted."""
 UNITS = (0.05, 4.0, 2.0, 1.0)
 """What counts as one unit of distance in each kind of evidence.
 
@@ -44,14 +46,20 @@ def settled_after(curve: Sequence[float]) -> int:
     it is near the lowest for any reading whose first steps overshoot, and a figure
     "versus iteration" does not show it.
     """
+    if not np.isfinite(curve).all():
+        return len(curve)  # never
     way = np.abs(np.array(curve[1:]) - curve[-1])
     far = np.flatnonzero(way > SETTLED_SHARE * way.max(initial=0.0))
     return int(far[-1]) + 2 if len(far) else 1
 
 
 def is_monotone(curve: Sequence[float]) -> bool:
-    """Tell whether a curve never increases from its first iteration on."""
-    return all(after <= before for before, after in itertools.pairwise(curve[1:]))
+    """Tell whether a curve never increases from its first iteration on.
+
+    A run that diverged at once shows nothing of the kind.
+    """
+    steps = itertools.pairwise(curve[1:])
+    return len(curve) > 2 and all(after <= before for before, after in steps)
 
 
 @dataclass(frozen=True)
@@ -95,7 +103,9 @@ class Evidence:
         """Correlation with the published accuracies over the data sets."""
         theirs = self.printed()
         pairs = np.array([(self.accuracies[k], theirs[k]) for k in theirs])
-        return float(np.corrcoef(pairs.T)[0, 1]) if len(pairs) > 2 else None
+        if len(pairs) < 3 or not np.ptp(pairs, axis=0).all():
+            return None
+        return float(np.corrcoef(pairs.T)[0, 1])
 
     def misses(self) -> list[float]:
         """Return, for each lam, how far the hits of the worst start are from print."""
@@ -116,18 +126,13 @@ class Evidence:
     def ratios(self) -> dict[str, tuple[float, float]]:
         """Return, by data set, how many times as long eps = 1e-4 takes as eps = 1.
 
-        By numbers of steps, and by the printed seconds.
+        By numbers of steps, and by the printed seconds. A data set on which the reading
+        diverges has none.
         """
-        found = {}
-        for name, (exact, inexact) in self.steps.items():
-            if self.column == "CCICP-GD":
-                costs = published.TABLE4[name]
-                theirs = costs["CCCP-GD"].training / costs["CCICP-GD"].training
-            else:
-                costs = published.TABLE7[name]
-                theirs = costs["CCICP-SGD"].training / costs["CCICP-SGD-I"].training
-            found[name] = (exact / inexact, theirs)
-        return found
+        return {
+            name: (exact / inexact, printed_ratio(self.column, name))
+            for name, (exact, inexact) in self.steps.items()
+        }
 
     def distances(self) -> list[float]:
         """Return how far it is from print in each kind of evidence."""
@@ -140,20 +145,31 @@ class Evidence:
             statistics.fmean(doublings) if doublings else np.nan,
         ]
         if self.column == "CCICP-GD":
-            exact, inexact = self.pair_of_curves() or ([], [])
-            failed = [
-                not inexact or not is_monotone(inexact),
-                not exact or not is_monotone(exact),
-                not exact or settled_after(inexact) >= settled_after(exact),
-            ]
-            found.append(float(sum(failed)))
+            found.append(self._failed_statements())
         return found
+
+    def _failed_statements(self) -> float:
+        pair = self.pair_of_curves()
+        if pair is None:
+            return np.nan
+        exact, inexact = pair
+        first = settled_after(inexact) < settled_after(exact)
+        return float(sum(not each for each in (*map(is_monotone, pair), first)))
 
     def pair_of_curves(self) -> tuple[list[float], list[float]] | None:
         """Return the curves of eps = 1e-4 and eps = 1 at the lam of the starts."""
         if not self.curves:
             return None
         return self.curves[EXACT][self.best_lam], self.curves[INEXACT][self.best_lam]
+
+
+def printed_ratio(column: str, name: str) -> float:
+    """Return how many times the seconds of eps = 1 are printed for eps = 1e-4."""
+    if column == "CCICP-GD":
+        costs = published.TABLE4[name]
+        return costs["CCCP-GD"].training / costs["CCICP-GD"].training
+    costs = published.TABLE7[name]
+    return costs["CCICP-SGD"].training / costs["CCICP-SGD-I"].training
 
 
 def evidence_of(summaries: Sequence[Summary]) -> list[Evidence]:
@@ -194,14 +210,14 @@ def ranked(found: Sequence[Evidence]) -> list[tuple[float, Evidence]]:
     """Return readings of one procedure, the nearest to print first.
 
     Each has the sum of its distances in all kinds of evidence, in the units of
-    `UNITS`; it is infinite if one is missing.
+    `UNITS`; it is infinite if a kind is missing.
     """
     totals = []
     for each in found:
         distances = each.distances()
         units = UNITS[: len(distances)]
         total = sum(d / unit for d, unit in zip(distances, units, strict=True))
-        totals.append(float(np.nan_to_num(total, nan=np.inf)))
+        totals.append(np.inf if np.isnan(total) else float(total))
     order = np.argsort(totals, kind="stable")
     return [(totals[j], found[j]) for j in order]
 
@@ -230,21 +246,21 @@ def _ranking(
         fit = (
             entries.numeral(_mean(each.accuracies.values()), ".3f"),
             entries.numeral(each.correlation, ".2f"),
-            entries.numeral(each.distance, ".3f"),
+            _number(each.distance, ".3f"),
         )
         curves = _curve_entries(each) if is_gd else ()
         found = (*_starts(each), *_ratios(each), *curves)
-        rows.append((*head, *fit, *found, entries.numeral(total, ".1f")))
-    printed = _mean(own[0][1].printed().values())
-    places = [
+        rows.append((*head, *fit, *found, _number(total, ".1f")))
+    fullest = max((each for _, each in own), key=lambda each: len(each.accuracies))
+    printed = _number(_mean(fullest.printed().values()), ".3f").text
+    rows_right = [
         published.TABLE6[s][column, "monks1"].mean * TEST_ROWS for s in FIXED_STARTS
     ]
-    hits = ", ".join(f"{x:.0f}" for x in places)
-    ratios = own[0][1].ratios()
-    times = ", ".join(f"{name} {theirs:.0f}" for name, (_, theirs) in ratios.items())
+    hits = ", ".join(f"{x:.0f}" for x in rows_right)
+    times = ", ".join(f"{name} {printed_ratio(column, name):.0f}" for name in STEP_DATA)
     caption = (
         f"Readings of {column}, the nearest to print first. Mean accuracy on small "
-        f"data sets (published {printed:.3f}), correlation and root mean square "
+        f"data sets (published {printed}), correlation and root mean square "
         "difference "
         f"over them; test rows of monks1 that are right from the starts 0, 1 and −1 "
         f"(published {hits} of {TEST_ROWS}), at the lam that comes nearest; how many "
@@ -258,12 +274,18 @@ def _ranking(
     heads = [
         *("rate shrinks after", "loss", "change of", "cap"),
         *("accuracy", "correlation", "distance", "starts", "lam"),
-        *(f"steps, {name}" for name in ("guide1-t", "madelon")),
+        *(f"steps, {name}" for name in STEP_DATA),
         *(("settled", "monotone") if is_gd else ()),
         "total",
     ]
     title = f"Readings of Algorithm 1: {kind}"
     return make_table(title, f"{caption}.", heads, rows)
+
+
+def _number(value: float | None, form: str) -> Entry:
+    """Return a number, or a dash for what is missing."""
+    known = value is not None and np.isfinite(value)
+    return entries.numeral(value if known else None, form)
 
 
 def _mean(values: Iterable[float]) -> float | None:
@@ -284,7 +306,7 @@ def _ratios(each: Evidence) -> list[Entry]:
     ratios = each.ratios()
     return [
         entries.numeral(ratios[name][0], ".3g") if name in ratios else Entry(DASH)
-        for name in ("guide1-t", "madelon")
+        for name in STEP_DATA
     ]
 
 

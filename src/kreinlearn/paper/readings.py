@@ -15,6 +15,7 @@ from kreinlearn.kernels import gram
 from kreinlearn.methods.records import Method
 from kreinlearn.operators import Dense
 from kreinlearn.paper import splits
+from kreinlearn.paper.evidence import EXACT, INEXACT, STEP_DATA
 from kreinlearn.paper.methods import GRID, TL1, procedure
 from kreinlearn.paper.protocol import learn
 from kreinlearn.paper.published import INITS, TABLE3_DATA
@@ -33,9 +34,6 @@ STREAMS = 10
 """Streams of random numbers for a stochastic reading from each start."""
 STEP_LAMS = (0.0001,)
 """Values of lam at which steps are counted; larger ones diverge on madelon."""
-STEP_DATA = ("guide1-t", "madelon")
-EXACT, INEXACT = 1e-4, 1.0
-"""The two values of eps that the paper compares."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +67,7 @@ class Reading:
     @property
     def eps(self) -> float:
         """That of CCICP-SGD, or of CCICP-GD."""
-        return EXACT if self.stochastic else INEXACT
+        return float(EXACT if self.stochastic else INEXACT)
 
     def solver(self, eps: float | None = None) -> CCCP:
         """Return the procedure, with another eps if one is given."""
@@ -135,14 +133,14 @@ def evaluate_reading(cell: Cell, data_home: str | None) -> Record:
     if cell.setting("evidence") == "steps":
         found = {
             "steps": {
-                f"{eps:g}": blocks.steps(blocks.solve(eps, STEP_LAMS))
+                eps: blocks.steps(blocks.solve(float(eps), STEP_LAMS))
                 for eps in (EXACT, INEXACT)
             }
         }
     else:
         found = {
             "hits": {init: blocks.hits(init) for init in INITS},
-            "curves": {f"{eps:g}": blocks.curves(eps) for eps in (EXACT, INEXACT)},
+            "curves": {eps: blocks.curves(float(eps)) for eps in (EXACT, INEXACT)},
         }
     return {"status": "done", "n": len(parts.y_train), **found}
 
@@ -153,7 +151,7 @@ class _Blocks:
     def __init__(self, reading: Reading, parts: splits.Halves) -> None:
         self.reading, self.parts = reading, parts
         self.K = Dense(gram(parts.X_train, **TL1[0]))
-        self.halves: Split = split(self.K)
+        self.parts_of_K: Split = split(self.K)
 
     def solve(
         self, eps: float, lams: tuple[float, ...], init: Any = "zeros", streams: int = 1
@@ -162,7 +160,7 @@ class _Blocks:
         ours = [method.per_sample(lam, n) for lam in lams for _ in range(streams)]
         risk = KreinRisk(
             self.K,
-            self.halves,
+            self.parts_of_K,
             np.tile(self.parts.y_train[:, None].astype(float), len(ours)),
             np.full(n, 1 / n),
             np.array(ours),

@@ -2,7 +2,7 @@
 
 import os
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -85,8 +85,9 @@ def run_experiment(
 
 
 def announcement(
-    names: Iterable[str],
+    names: Sequence[str],
     *,
+    data_home: str | None = None,
     runs: int | None = None,
     dataset: str | None = None,
     out: str | os.PathLike[str] = "results",
@@ -95,10 +96,10 @@ def announcement(
 
     Parameters
     ----------
-    names : iterable of str
+    names : sequence of str
         Names of experiments.
-    runs, dataset, out
-        As in `run_experiment`.
+    data_home, runs, dataset, out
+        As in `run_experiment`. A single experiment must have its data.
 
     Returns
     -------
@@ -111,6 +112,8 @@ def announcement(
         done = {record["key"] for record in read_records(Path(out) / f"{name}.jsonl")}
         cells = experiment.cells(runs, dataset)
         todo = [cell for cell in cells if cell.key not in done]
+        if len(names) == 1:
+            _check_data(todo, name, data_home)
         left += len(todo)
         minutes += experiment.expected_minutes(todo)
     if not left:
