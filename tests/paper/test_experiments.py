@@ -2,7 +2,7 @@ from collections import Counter
 
 import pytest
 
-from kreinlearn.paper import EXPERIMENTS, run_experiment
+from kreinlearn.paper import EXPERIMENTS, announcement, run_experiment
 from kreinlearn.paper import run as module
 from kreinlearn.paper.published import INITS, TABLE3_DATA
 from kreinlearn.paper.readings import READINGS
@@ -164,3 +164,24 @@ def test_real_data(data_home, tmp_path, monkeypatch):
     exact = [r for r in records if r["method"] == "IKLR krein"]
     assert all(r["status"] == "converged" and 0.4 < r["acc"] < 1 for r in exact)
     assert all(r["mu"][0] < -1 for r in records)
+
+
+def test_what_is_left_is_announced(tmp_path, monkeypatch):
+    said = announcement(["table1"], out=tmp_path)
+    assert said.startswith("160 cells to run: a minute or less on two cores. Stop")
+    said = announcement(["table1", "table3", "table4"], out=tmp_path)
+    whole = 160 + 2720 + 26 * 7
+    assert said.startswith(f"{whole} cells to run: about 59 minutes on two cores.")
+    assert "about 34 minutes" in announcement(["table4", "table7"], dataset="ijcnn1-tr")
+    monkeypatch.setattr(
+        module, "read_records", lambda path: [{"key": c.key} for c in cells]
+    )
+    cells = EXPERIMENTS["table1"].cells()
+    assert announcement(["table1"]) == ""
+    cells = cells[:-16]
+    assert announcement(["table1"]).startswith("16 cells")
+
+
+def test_every_experiment_knows_how_long_it_takes():
+    for each in EXPERIMENTS.values():
+        assert each.expected_minutes(each.cells()) > 0

@@ -30,9 +30,21 @@ def share_out(work: Callable[[int, int], None], n_items: int, n_threads: int) ->
     """
     step = max(1, n_items // (n_threads * SHARES)) if n_threads > 1 else n_items
     parts = [(i, min(i + step, n_items)) for i in range(0, n_items, step)]
-    n_threads = min(n_threads, len(parts))
-    workspaces = range(2 * n_threads)
-    in_order(lambda part, _: work(*part), lambda *_: None, parts, workspaces, n_threads)
+    left = iter(parts)
+
+    def take() -> None:
+        for first, last in left:  # the next one, whoever is first
+            work(first, last)
+
+    if len(parts) == 1 or n_threads == 1:
+        return take()
+    # This thread works, too: waiting for a pool costs a fifth of a small matrix.
+    helpers = min(n_threads, len(parts)) - 1
+    with ThreadPoolExecutor(helpers) as pool:
+        others = [pool.submit(take) for _ in range(helpers)]
+        take()
+        for each in others:
+            each.result()
 
 
 def in_order(

@@ -112,6 +112,7 @@ EXPERIMENTS: dict[str, Experiment] = {
             published.TABLE4_DATA,
             published.TABLE4_METHODS + published.TABLE4_OURS,
             runs=LARGE_RUNS,
+            minutes={"EEG": 6, "guide1-t": 4, "ijcnn1-tr": 25, "madelon": 3},
             is_timed=True,
         ),
         Experiment(
@@ -119,6 +120,7 @@ EXPERIMENTS: dict[str, Experiment] = {
             "Accuracy on faces",
             (faces.FACES,),
             tuple(published.TABLE5) + published.TABLE5_OURS,
+            minutes=15,
             stand_ins=(faces.STAND_IN,),
         ),
         Experiment(
@@ -127,6 +129,7 @@ EXPERIMENTS: dict[str, Experiment] = {
             published.TABLE6_DATA,
             published.TABLE6_METHODS + published.TABLE6_OURS,
             {"init": published.INITS, "half": (splits.FIXED,)},
+            minutes=6,
             is_repeated=_involves_no_chance,
         ),
         Experiment(
@@ -135,6 +138,7 @@ EXPERIMENTS: dict[str, Experiment] = {
             published.TABLE4_DATA,
             published.TABLE7_METHODS + published.TABLE7_OURS,
             runs=LARGE_RUNS,
+            minutes={"EEG": 4, "guide1-t": 3, "ijcnn1-tr": 9, "madelon": 1},
             is_timed=True,
         ),
         Experiment(
@@ -143,6 +147,7 @@ EXPERIMENTS: dict[str, Experiment] = {
             (faces.FACES,),
             (faces.EXAMPLES,),
             runs=1,
+            minutes=0.1,
             stand_ins=(faces.STAND_IN,),
         ),
         Experiment(
@@ -152,6 +157,7 @@ EXPERIMENTS: dict[str, Experiment] = {
             published.FIG2_METHODS,
             {"eps": published.FIG2_EPS},
             runs={"monks1": 10, "guide1-t": 3},
+            minutes={"monks1": 1, "guide1-t": 5},
             is_timed=True,
         ),
         Experiment(
@@ -161,6 +167,7 @@ EXPERIMENTS: dict[str, Experiment] = {
             published.FIG3_METHODS + published.FIG3_OURS,
             {"tuned": ("CCICP-GD",), "half": (splits.FIXED,)},
             runs=1,
+            minutes={"monks1": 0.2, "ijcnn1-tr": 9},
             is_timed=True,
         ),
         Experiment(
@@ -169,6 +176,7 @@ EXPERIMENTS: dict[str, Experiment] = {
             (*readings.SMALL_DATA, *readings.STEP_DATA),
             tuple(readings.READINGS),
             runs=readings.HALVES,
+            minutes=20,
             listed=readings.cells,
         ),
     )

@@ -118,7 +118,7 @@ def announcement(
         minutes += experiment.expected_minutes(todo)
     if not left:
         return ""
-    took = "less than a minute" if minutes < 1 else f"about {minutes:.0f} minutes"
+    took = f"about {minutes:.0f} minutes" if minutes > 1 else "a minute or less"
     return (
         f"{left} cells to run: {took} on two cores. Stop at any time: the same command "
         "continues."
