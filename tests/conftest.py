@@ -8,6 +8,11 @@ import pytest
 from threadpoolctl import threadpool_limits
 
 
+def pytest_xdist_auto_num_workers(config):
+    """Start no processes for some files only: it would take longer than they do."""
+    return None if config.args == config.getini("testpaths") else 0
+
+
 def gram_of_signature(positive, negative, zero=0, *, scale=1.0, seed=0):
     """Return a symmetric matrix with that many eigenvalues of each sign."""
     rng = np.random.default_rng(seed)
