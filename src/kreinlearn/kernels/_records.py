@@ -60,9 +60,9 @@ class Measure:
     metric : str, optional
         The name of the distance in `scipy.spatial.distance.pdist`.
     sums : {"absolute", "square", "product"}, optional
-        What is summed over the features: |x - z|, (x - z)^2 or x z. Then measure and
-        form are computed together, by compiled code, and so are products with a
-        matrix that is not stored.
+        What is summed over the features: ``|x - z|``, ``(x - z)^2`` or ``x z``. Then
+        measure and form are computed together, by compiled code, and so are products
+        with a matrix that is not stored.
     stored_from : int
         Size from which on a form of stored values is faster than both together.
     """
