@@ -1,6 +1,6 @@
 """Checks with one error sentence: what was expected, what came, what to do."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from numbers import Integral, Real
 from typing import Literal
 
@@ -15,6 +15,8 @@ ALMOST = 1e-3
 smaller than their mean, tell samples apart no longer."""
 SYMMETRY = 1e-6
 """Largest asymmetry, relative to the largest entry, that is averaged away."""
+MEAN = "If the symmetric part is meant, pass (K + K.T) / 2."
+"""What to do about a matrix that is not symmetric."""
 TILE = 320
 """Rows and columns compared with their mirror image while in cache."""
 STRIP = 1024
@@ -73,6 +75,7 @@ def check_matrix(
     square: bool = True,
     dtype: DTypeLike | None = None,
     first: int = 0,
+    remedy: str = MEAN,
 ) -> tuple[Array, float]:
     """Return a matrix of finite numbers and its asymmetry, or raise.
 
@@ -93,6 +96,8 @@ def check_matrix(
         else becomes double.
     first : int
         Number of the first row and column, for the message.
+    remedy : str
+        What to do about a matrix that is not symmetric.
 
     Returns
     -------
@@ -123,8 +128,7 @@ def check_matrix(
         raise ValueError(
             f"{what} must be symmetric, but entries of K and its transpose differ by "
             f"up to {difference:.3g} ({relative:.1e} of the largest entry; at most "
-            f"{SYMMETRY:.0e} is averaged away). If the symmetric part is meant, pass "
-            "(K + K.T) / 2."
+            f"{SYMMETRY:.0e} is averaged away). {remedy}"
         )
     if symmetric == "refuse" and relative > 100 * np.finfo(matrix.dtype).eps:
         warn_caller(
@@ -133,6 +137,24 @@ def check_matrix(
             IndefiniteKernelWarning,
         )
     return (matrix + matrix.T) / 2, relative
+
+
+SYMMETRIZED: dict[str, Callable[[Array, Array], Array]] = {
+    "mean": lambda K, mirror: (K + mirror) / 2,
+    "max": np.maximum,
+    "min": np.minimum,
+}
+"""Ways to make one similarity of the two that a pair has."""
+
+
+def asymmetry(K: Array) -> float:
+    """Return the largest ``|K - K'|`` relative to the largest ``|K|``.
+
+    Infinite for a matrix that is not square.
+    """
+    if K.shape[0] != K.shape[1]:
+        return np.inf
+    return 0.0 if _is_finite_and_symmetric(K) else _asymmetry(K)[1]
 
 
 def _is_finite_and_symmetric(K: Array) -> bool:
@@ -162,4 +184,4 @@ def _asymmetry(K: Array) -> tuple[float, float]:
         rows = K[i : i + STRIP]
         largest = max(largest, float(np.abs(rows).max()))
         difference = max(difference, float(np.abs(rows - K[:, i : i + STRIP].T).max()))
-    return difference, difference / largest
+    return difference, difference / largest if largest > 0 else 0.0

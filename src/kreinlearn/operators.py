@@ -1,4 +1,4 @@
-"""What a solver multiplies by: symmetric matrices seen through their products."""
+"""What a solver multiplies by: matrices seen through their products."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -12,7 +12,7 @@ from threadpoolctl import ThreadpoolController
 from kreinlearn._typing import Array
 from kreinlearn.kernels import gram, multiply
 
-__all__ = ["Blocked", "Dense", "Symmetric", "gemm"]
+__all__ = ["Blocked", "Dense", "General", "RowProducts", "Symmetric", "gemm"]
 
 WIDENED_ROWS = 64
 """Rows of a single precision matrix that are widened at once."""
@@ -104,12 +104,7 @@ class Dense:
     def matmat(self, B: Array) -> Array:
         if self.K.dtype == np.float64:
             return self.matmat_native(B)
-        product = np.empty(B.shape)
-        for i in range(0, len(product), WIDENED_ROWS):
-            product[i : i + WIDENED_ROWS] = gemm(
-                self.K[i : i + WIDENED_ROWS].astype(float), B
-            )
-        return product
+        return _widened_product(self.K, B)
 
     def matmat_native(self, B: Array) -> Array:
         B = B.astype(self.K.dtype, copy=False)
@@ -126,12 +121,64 @@ class Dense:
             product = self._gemm(1.0, B.T, stored).T
         return np.ascontiguousarray(product, dtype=np.float64)
 
+    def rmatmat(self, B: Array) -> Array:
+        return self.matmat(B)
+
     def columns(self, idx: Array) -> Array:
         # Rows, which are the same and lie together in memory.
         return self.K[idx].T.astype(np.float64, copy=False)
 
+    def rows(self, idx: Array) -> Array:
+        return self.K[idx].astype(np.float64, copy=False)
+
+    def part(self, rows: Array, columns: Array) -> Array:
+        return self.K[np.ix_(rows, columns)].astype(np.float64)
+
     def diagonal(self) -> Array:
         return self.K.diagonal().astype(np.float64)
+
+
+class General:
+    """A stored matrix that need be neither symmetric nor square.
+
+    Parameters
+    ----------
+    K : ndarray of shape (n, k)
+        The matrix. Single precision stays single precision.
+    """
+
+    def __init__(self, K: Array) -> None:
+        self.K = K
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return (self.K.shape[0], self.K.shape[1])
+
+    @property
+    def dtype(self) -> np.dtype[np.floating]:
+        return self.K.dtype
+
+    def matmat(self, B: Array) -> Array:
+        return _widened_product(self.K, B)
+
+    def rmatmat(self, B: Array) -> Array:
+        return _widened_product(self.K.T, B)
+
+    def rows(self, idx: Array) -> Array:
+        return self.K[idx].astype(np.float64, copy=False)
+
+    def part(self, rows: Array, columns: Array) -> Array:
+        return self.K[np.ix_(rows, columns)].astype(np.float64)
+
+
+def _widened_product(K: Array, B: Array) -> Array:
+    """Return K B in double precision, whatever the precision of K."""
+    if K.dtype == np.float64:
+        return gemm(K, B)
+    product = np.empty((len(K), B.shape[1]))
+    for i in range(0, len(product), WIDENED_ROWS):
+        product[i : i + WIDENED_ROWS] = gemm(K[i : i + WIDENED_ROWS].astype(float), B)
+    return product
 
 
 class Blocked:
@@ -177,15 +224,34 @@ class Blocked:
     def matmat_native(self, B: Array) -> Array:
         return self.matmat(B)  # already in the precision of the matrix but for sums
 
+    def rmatmat(self, B: Array) -> Array:
+        if not callable(self.kernel):  # symmetric, and half the work
+            return self.matmat(B)
+        function = self.kernel
+
+        def transposed(X: Any, Y: Any, **params: Any) -> Array:
+            return np.asarray(function(Y, X, **params)).T
+
+        return multiply(self.X, None, B, transposed, **self.params)
+
     def columns(self, idx: Array) -> Array:
-        n = len(self.X)
-        chosen = np.arange(n)[idx]
-        if chosen.size == 0:
-            return np.empty((n, 0))
-        is_array = isinstance(self.X, np.ndarray)
-        others = self.X[chosen] if is_array else [self.X[i] for i in chosen]
-        K = gram(self.X, others, self.kernel, **self.params)
+        if len(idx) == 0:
+            return np.empty((len(self.X), 0))
+        K = gram(self.X, self._samples(idx), self.kernel, **self.params)
         return K.astype(np.float64, copy=False)
+
+    def rows(self, idx: Array) -> Array:
+        return self.part(idx, np.arange(len(self.X)))
+
+    def part(self, rows: Array, columns: Array) -> Array:
+        ours, others = self._samples(rows), self._samples(columns)
+        K = gram(ours, others, self.kernel, **self.params)
+        return K.astype(np.float64, copy=False)
+
+    def _samples(self, idx: Array) -> Any:
+        chosen = np.arange(len(self.X))[idx]
+        is_array = isinstance(self.X, np.ndarray)
+        return self.X[chosen] if is_array else [self.X[i] for i in chosen]
 
     def diagonal(self) -> Array:
         parts = [
@@ -193,6 +259,62 @@ class Blocked:
             for i in range(0, len(self.X), DIAGONAL)
         ]
         return np.concatenate(parts).astype(np.float64)
+
+
+class RowProducts:
+    """Weighted inner products of the rows of K, ``K diag(v) K'``, not stored.
+
+    Parameters
+    ----------
+    K : Dense, General or Blocked
+        A matrix of shape (n, k): one row per sample, whose k entries are features.
+    v : ndarray of shape (k,)
+        Weights of the features.
+
+    Notes
+    -----
+    A product is two products with K: forming the matrix would take as long as some
+    n / 4 of them. `formed` does so, for searches, which need more.
+    """
+
+    def __init__(self, K: "Dense | General | Blocked", v: Array) -> None:
+        self.K, self.v = K, v[:, None]
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return (self.K.shape[0], self.K.shape[0])
+
+    @property
+    def dtype(self) -> np.dtype[np.floating]:
+        return self.K.dtype
+
+    def matmat(self, B: Array) -> Array:
+        return self.K.matmat(self.coefficients(B))
+
+    def matmat_native(self, B: Array) -> Array:
+        return self.matmat(B)
+
+    def coefficients(self, B: Array) -> Array:
+        """Return diag(v) K' B: those A for which K A is the product with B."""
+        return np.asarray(self.v * self.K.rmatmat(B))
+
+    def columns(self, idx: Array) -> Array:
+        if len(idx) == 0:
+            return np.empty((self.shape[0], 0))
+        return self.K.matmat(self.v * self.K.rows(idx).T)
+
+    def diagonal(self) -> Array:
+        n = self.shape[0]
+        strips = [np.arange(i, min(i + DIAGONAL, n)) for i in range(0, n, DIAGONAL)]
+        return np.concatenate([self.K.rows(i) ** 2 @ self.v[:, 0] for i in strips])
+
+    def formed(self) -> Dense:
+        """Return the stored matrix, in double precision."""
+        if isinstance(self.K, Blocked):
+            raise TypeError("A matrix that is not stored has no stored products.")
+        K = self.K.K.astype(float, copy=False)
+        M = gemm(K * self.v.T, K.T)
+        return Dense((M + M.T) / 2)
 
 
 @contextmanager
@@ -214,13 +336,15 @@ def _blas_libraries() -> ThreadpoolController:
     return ThreadpoolController()
 
 
-def stored(K: Symmetric, what: str) -> Array:
-    """Return a stored matrix, or raise with a message on what needs it stored."""
+def stored(K: "Dense | General | Blocked", what: str) -> Array:
+    """Return a stored symmetric matrix, or raise with a message on what needs it."""
     if isinstance(K, Dense):
         return K.K
+    if isinstance(K, General):
+        raise TypeError(f"{what} needs a symmetric matrix.")
     raise MemoryError(
         f"{what} needs the eigenvectors of the Gram matrix, of {dense_bytes(K):,} "
-        "bytes, but it is not stored. Use the norm 'krein', fewer samples, or "
+        "bytes, but it is not stored. Use the norm 'euclidean', fewer samples, or "
         "dtype='float32' with operator='dense'."
     )
 

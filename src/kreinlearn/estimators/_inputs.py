@@ -6,6 +6,7 @@ in predictions.
 
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
+from dataclasses import dataclass
 from numbers import Real
 from typing import Any
 
@@ -24,13 +25,27 @@ from sklearn.utils.validation import (
 
 from kreinlearn._memory import fits
 from kreinlearn._typing import Array
-from kreinlearn._validation import ALMOST, STRIP, check_choice, check_matrix
+from kreinlearn._validation import (
+    ALMOST,
+    STRIP,
+    MEAN,
+    SYMMETRIZED,
+    SYMMETRY,
+    asymmetry,
+    check_choice,
+    check_matrix,
+)
 from kreinlearn.exceptions import IndefiniteKernelWarning, warn_caller
 from kreinlearn.kernels import KERNELS, Similarities, gram, resolve
-from kreinlearn.operators import Blocked, Dense
+from kreinlearn.operators import Blocked, Dense, General
 
 PRECISIONS = [np.float64, np.float32]
 """Kept as they come; anything else becomes the first."""
+ASYMMETRIC = (
+    "Say symmetrize='mean', 'max' or 'min', or use the norm 'euclidean', which takes "
+    "the matrix as it is."
+)
+"""What to do about a matrix that is not symmetric."""
 AnyKernel = str | Callable[..., Array]
 """What ``kernel=`` takes: a name or a function of two sets of samples."""
 Keywords = Mapping[str, Any]
@@ -214,13 +229,12 @@ def check_weights(sample_weight: ArrayLike | None, n_samples: int) -> Array:
     return weights
 
 
-def normalized(
+def combined(
     weights: Array, class_weight: ClassWeight, classes: Array, index: Array
 ) -> Array:
-    """Return the weights of the samples times those of their classes, summing to 1."""
+    """Return the weights of the samples times those of their classes."""
     present, place = np.unique(index, return_inverse=True)
-    product = weights * class_weighted(class_weight, classes[present], place)
-    return np.asarray(product / product.sum())
+    return weights * class_weighted(class_weight, classes[present], place)
 
 
 def class_weighted(class_weight: ClassWeight, classes: Array, index: Array) -> Array:
@@ -238,15 +252,30 @@ def one_per_class(index: Array, n_classes: int) -> Array:
 
 
 def training_gram(
-    X: ValidSamples | Similarities, kernel: AnyKernel, params: Keywords
+    X: ValidSamples | Similarities,
+    kernel: AnyKernel,
+    params: Keywords,
+    symmetrize: str | None = None,
+    *,
+    any_shape: bool = False,
+    remedy: str = MEAN,
 ) -> Array:
-    """Return the similarities among training samples, exactly symmetric."""
+    """Return the similarities among training samples.
+
+    They are exactly symmetric, unless ``any_shape`` takes them as they are.
+    """
     if isinstance(X, Similarities):
         K = X.X if is_precomputed(kernel) else X.matrix(kernel, params)
     else:
         K = X if is_precomputed(kernel) else gram(X, None, kernel, **params)
-    is_known = isinstance(kernel, str) and not is_precomputed(kernel)
-    return K if is_known else check_matrix(K)[0]
+    if isinstance(kernel, str) and not is_precomputed(kernel):
+        return K
+    if any_shape and symmetrize is None and asymmetry(np.asarray(K)) > SYMMETRY:
+        return check_matrix(K, symmetric="any", square=False)[0]
+    if symmetrize is not None and is_precomputed(kernel):
+        K = check_matrix(K, symmetric="any")[0]
+        K = SYMMETRIZED[symmetrize](K, K.T)
+    return check_matrix(K, remedy=remedy)[0]
 
 
 def training_operator(
@@ -254,11 +283,16 @@ def training_operator(
     kernel: AnyKernel,
     params: Keywords,
     operator: str,
-) -> Dense | Blocked:
+    symmetrize: str | None = None,
+    *,
+    any_shape: bool = False,
+) -> Dense | General | Blocked:
     """Return the similarities among training samples as something to multiply by.
 
-    Blocked if asked for, or if the matrix would not fit in memory.
+    Blocked if asked for, or if the matrix would not fit in memory. ``any_shape`` allows
+    a stored matrix that is not symmetric.
     """
+    kernel = symmetric_kernel(kernel, symmetrize)
     samples = X.X if isinstance(X, Similarities) else X
     check_choice("operator", operator, ["auto", "dense", "blocked"])
     blocked = operator == "blocked"
@@ -273,19 +307,44 @@ def training_operator(
         blocked = not fits(len(samples), len(samples), dtype)
     if blocked:
         return Blocked(samples, kernel, **params)
-    return Dense(training_gram(X, kernel, params))
+    K = training_gram(
+        X, kernel, params, symmetrize, any_shape=any_shape, remedy=ASYMMETRIC
+    )
+    is_symmetric = not any_shape or asymmetry(K) == 0
+    return Dense(K) if is_symmetric else General(K)
 
 
-def warn_if_uninformative(K: Array | Blocked, kernel: AnyKernel) -> None:
+def check_symmetrize(how: str | None) -> None:
+    """Raise unless it is a way to make a matrix symmetric, or None."""
+    if how is not None:
+        check_choice("symmetrize", how, SYMMETRIZED)
+
+
+@dataclass(frozen=True)
+class SymmetricKernel:
+    """A kernel of the user's with both of its values for a pair made one."""
+
+    kernel: Callable[..., Array]
+    how: str
+
+    def __call__(self, X: Any, Y: Any, **params: Any) -> Array:
+        K, mirror = self.kernel(X, Y, **params), self.kernel(Y, X, **params)
+        return SYMMETRIZED[self.how](np.asarray(K), np.asarray(mirror).T)
+
+
+def symmetric_kernel(kernel: AnyKernel, how: str | None) -> AnyKernel:
+    """Return a kernel whose values are symmetric, as far as it can be called."""
+    if how is None or isinstance(kernel, str | SymmetricKernel):
+        return kernel  # kernels with a name are symmetric; matrices have no other
+    return SymmetricKernel(kernel, how)
+
+
+def warn_if_uninformative(K: Dense | General | Blocked, kernel: AnyKernel) -> None:
     """Warn if similarities are almost diagonal or almost constant; a part will tell."""
     if is_precomputed(kernel) or K.shape[0] < 3:
         return
-    step = max(1, K.shape[0] // STRIP)
-    if isinstance(K, Blocked):
-        K = gram(K.X[::step], None, K.kernel, **K.params)
-    else:
-        K = K[::step, ::step]
-    what = _uninformative(K)
+    some = np.arange(0, K.shape[0], max(1, K.shape[0] // STRIP))
+    what = _uninformative(K.part(some, some))
     if what is None:
         return
     if takes_matrices(kernel):

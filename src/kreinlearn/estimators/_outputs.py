@@ -11,7 +11,12 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from kreinlearn._typing import Array
-from kreinlearn.estimators._inputs import KernelEstimator, ValidSamples, is_precomputed
+from kreinlearn.estimators._inputs import (
+    KernelEstimator,
+    ValidSamples,
+    is_precomputed,
+    symmetric_kernel,
+)
 from kreinlearn.kernels import multiply
 from kreinlearn.losses import Link, log_probabilities
 
@@ -138,7 +143,8 @@ def prediction(model: Scored, X: ValidSamples) -> Array:
         f = np.zeros((len(X), a.shape[1]))
     else:
         params = model.kernel_params or {}
-        f = multiply(X, model.X_fit_, a, model.kernel, **params)
+        kernel = symmetric_kernel(model.kernel, getattr(model, "symmetrize", None))
+        f = multiply(X, model.X_fit_, a, kernel, **params)
     return np.asarray(f + model.intercept_)
 
 

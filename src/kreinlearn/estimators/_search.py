@@ -141,30 +141,34 @@ class _HeldOut(ClassifierMixin, BaseEstimator):
         return np.exp(log_probabilities(self.scores[X[:, 0]], self.link))
 
 
-def pick(scores: Array) -> tuple[list[tuple[int, int]], int]:
-    """Return the best norm and lam of each kernel setting, and the best setting.
+Pick = tuple[int, int, int]
+"""Positions of a kernel setting, a norm and a lam in the scores."""
+
+
+def pick(scores: Array) -> tuple[list[Pick], int]:
+    """Return the best lam of each kernel setting and norm, and the best of all.
 
     Ties go to the larger lam, then to what comes first.
 
     Parameters
     ----------
     scores : ndarray of shape (n_settings, n_norms, n_lams, n_folds)
-        Larger is better; NaN never wins. Values of lam decrease.
+        Larger is better. Values of lam decrease; NaN is what was not tried, and never
+        wins.
 
     Returns
     -------
-    picks : list of (int, int)
-        Positions of norm and lam, one pair per setting.
+    picks : list of (int, int, int)
+        Positions, for each setting and norm that was tried.
     best : int
-        Position of the best setting.
+        Position of the best among them.
     """
     mean = scores.mean(axis=3)
-    by_lam = np.where(np.isnan(mean), -np.inf, mean).transpose(2, 0, 1)
-    picks = []
-    for each in by_lam.swapaxes(0, 1):
-        lam, norm = np.unravel_index(each.argmax(), each.shape)
-        picks.append((int(norm), int(lam)))
-    return picks, int(np.unravel_index(by_lam.argmax(), by_lam.shape)[1])
+    tried = ~np.isnan(scores).all(axis=(2, 3))
+    mean = np.where(np.isnan(mean), -np.inf, mean)
+    picks = [(int(i), int(j), int(mean[i, j].argmax())) for i, j in np.argwhere(tried)]
+    best = max(range(len(picks)), key=lambda g: (mean[picks[g]], -picks[g][2], -g))
+    return picks, best
 
 
 def pooling_weights(logs: Array, weights: Array, seed: int = 0) -> Array:

@@ -8,23 +8,14 @@ intercepts.
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.linalg import LinAlgError
-from scipy.linalg import cholesky, eigvalsh
 
 from kreinlearn._typing import Array
 from kreinlearn.losses import loss_for
-from kreinlearn.operators import Dense, Symmetric
+from kreinlearn.operators import Symmetric
 from kreinlearn.problem import KreinDual, KreinRisk
 from kreinlearn.solvers.base import Callback, DCSolver, DualSolver, Row, Status
-from kreinlearn.spectrum.decompose import SMALL_MATRIX, split
-from kreinlearn.spectrum.lanczos import floor
+from kreinlearn.spectrum.decompose import split
 
-REGIME_STEPS = 50
-"""Lanczos steps, enough to estimate mu_min; more would cost as much as the fit."""
-FEW_STEPS = 20
-"""The same where K is not stored, and each step computes it anew."""
-CERTIFIED = 10_000
-"""Most samples for which definiteness is tried: a Cholesky factor takes n^3 / 3."""
 WORST = list(Status).index
 """Orders endings, from the best to the worst."""
 
@@ -40,54 +31,6 @@ class Fit:
     crit: float
     residual: float
     history: list[Row]
-
-
-def regime(
-    K: Symmetric, lam: float, max_weight: float, multinomial: bool
-) -> tuple[str, float]:
-    """Tell whether the stationary point is unique, and the smallest eigenvalue.
-
-    Parameters
-    ----------
-    K, lam, multinomial
-        The model.
-    max_weight : float
-        Largest weight of a sample.
-
-    Returns
-    -------
-    regime : {"unique", "nonconvex"}
-        "nonconvex" means that uniqueness is not proven.
-    mu_min : float
-        Smallest eigenvalue; for large n an estimate from above.
-
-    Notes
-    -----
-    See `kreinlearn.spectrum.lanczos.floor` for the proof, which costs a few dozen
-    products and is given up early where it would take more; a Cholesky factor would
-    settle every case, but takes longer than the fit.
-    """
-    limit = lam / (max_weight * loss_for(multinomial).hessian_bound)
-    if isinstance(K, Dense) and K.shape[0] <= SMALL_MATRIX:
-        matrix = K.K.astype(float, copy=False)
-        mu_min = float(eigvalsh(matrix, subset_by_index=(0, 0))[0])
-        return ("unique" if mu_min > -limit else "nonconvex"), mu_min
-    steps = REGIME_STEPS if isinstance(K, Dense) else FEW_STEPS
-    found = floor(K, -limit, max_steps=steps)
-    return ("unique" if found.verdict else "nonconvex"), found.value
-
-
-def positive_definite(K: Array, shift: float) -> bool:
-    """Tell whether K + shift I has a Cholesky factor; False too if n is too large."""
-    if len(K) > CERTIFIED:
-        return False
-    shifted = K.astype(float)
-    shifted.flat[:: len(K) + 1] += shift
-    try:
-        cholesky(shifted, lower=True, overwrite_a=True, check_finite=False)
-    except LinAlgError:
-        return False
-    return True
 
 
 def fit_dual(

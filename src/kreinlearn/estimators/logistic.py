@@ -1,6 +1,6 @@
 """Indefinite kernel logistic regression as a scikit-learn classifier."""
 
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,27 +11,29 @@ from kreinlearn._validation import check_choice, check_count, check_positive
 from kreinlearn.estimators._inputs import (
     ValidSamples,
     check_classes,
+    check_symmetrize,
     check_weights,
+    combined,
     learn_support,
-    normalized,
     one_per_class,
     training_operator,
     warn_if_uninformative,
 )
 from kreinlearn.estimators._outputs import Probable
-from kreinlearn.estimators._solve import Fit, fit_dc, fit_dual, regime
+from kreinlearn.estimators._regime import DECIDED, OpenQuestion, limit_of, regime
+from kreinlearn.estimators._solve import Fit, fit_dc, fit_dual
 from kreinlearn.exceptions import (
     ConvergenceWarning,
     DivergenceWarning,
     warn_caller,
 )
 from kreinlearn.losses import link_of
-from kreinlearn.operators import Blocked, Dense, dense_bytes, few_threads, stored
+from kreinlearn.operators import Blocked, Dense, General, dense_bytes, few_threads
 from kreinlearn.solvers.base import DCSolver, DualSolver, Status
 from kreinlearn.solvers.cccp import PUBLISHED
 from kreinlearn.solvers.monitor import callback_for
 from kreinlearn.solvers.newton import DualNewton
-from kreinlearn.spectrum.modulus import absolute
+from kreinlearn.spectrum.norms import NORMS, penalized
 
 NEEDS = ("dual", "dc")
 """What a solver may ask for: the dual problem, or a difference of convex functions."""
@@ -61,9 +63,12 @@ class KreinLogisticRegression(Probable):
     lam : float, default=1e-2
         Regularization; with a linear kernel ``1 / (n * lam)`` is the ``C`` of
         scikit-learn's ``LogisticRegression``.
-    norm : {"krein", "hilbert"}, default="krein"
-        Penalty a'Ka, the paper's, or a'\|K\|a, which is convex for every lam. K stays
-        in the decision function in both.
+    norm : {"krein", "hilbert", "euclidean"}, default="krein"
+        Penalty a'Ka, the paper's; a'\|K\|a; or s a'a with the scale s of K, the mean of
+        its absolute eigenvalues. The last two are convex for every lam. K stays in the
+        decision function in all. "euclidean" is logistic regression on the rows of K
+        with a ridge; it needs no eigenvectors, and K need be neither symmetric nor,
+        with "precomputed", square.
     solver : str or solver object, default="newton"
         "newton" finds the stationary point, with a certificate. "cccp-gd",
         "ccicp-gd", "ccicp-sgd" and "ccicp-sgd-i" are the published procedures, which
@@ -90,6 +95,10 @@ class KreinLogisticRegression(Probable):
         Whether the Gram matrix is stored, or computed anew in blocks for every
         product, which needs memory for a few columns only and takes longer. "auto"
         stores it if it fits in memory.
+    symmetrize : {None, "mean", "max", "min"}, default=None
+        What to make of K(x, z) and K(z, x) if they differ. None refuses a matrix that
+        is not symmetric beyond rounding, unless the norm is "euclidean", which takes
+        it as it is. Rows of new samples in a given matrix are used as they are.
     random_state : int, RandomState or None, default=None
         For "ccicp-sgd" and random starts.
     verbose : int or callable, default=0
@@ -111,19 +120,23 @@ class KreinLogisticRegression(Probable):
         Most iterations of any column.
     residual_ : float
         Certificate: largest violation of the stationarity condition
-        ``n lam y_i a_i = sigma(-y_i f_i)`` over all samples and columns.
+        ``n lam y_i a_i = sigma(-y_i f_i)`` over all samples and columns. For the other
+        norms the coefficients d of the dual take the place of a: ``K a = |K| d``, or
+        ``a = K'd / s``.
     status_ : str
         "converged", "max_iter", "stalled", "diverged" or "nonfinite": the worst of
         all columns.
     operator_ : str
         "dense" or "blocked".
-    regime_ : str
+    regime_ : {"unique", "nonconvex", "unknown"}
         "unique" if there is provably one stationary point (with an error probability
-        of one in a million above 512 samples), else "nonconvex". A proof that would
-        take longer than the fit is not tried.
+        of one in a million above 512 samples), "nonconvex" if a direction of negative
+        curvature is known, so that there may be several, "unknown" if neither. What
+        cheap bounds leave open is decided by a factorization when this is first asked
+        for, up to 2000 samples.
     mu_min_ : float
         Smallest eigenvalue of K; above 512 samples an estimate from above by ten to
-        fifty Lanczos steps.
+        fifty Lanczos steps. NaN if K is not symmetric.
     history_ : list of dict
         One row for each iteration of each column.
     n_features_in_ : int
@@ -174,6 +187,7 @@ class KreinLogisticRegression(Probable):
         max_iter=100,
         dtype=None,
         operator="auto",
+        symmetrize=None,
         random_state=None,
         verbose=0,
     ):
@@ -189,6 +203,7 @@ class KreinLogisticRegression(Probable):
         self.max_iter = max_iter
         self.dtype = dtype
         self.operator = operator
+        self.symmetrize = symmetrize
         self.random_state = random_state
         self.verbose = verbose
 
@@ -216,19 +231,46 @@ class KreinLogisticRegression(Probable):
         samples, labels = self._check_training(X, y)
         weights = check_weights(sample_weight, len(labels))
         self.classes_, index = check_classes(labels, weights)
-        weights = normalized(weights, self.class_weight, self.classes_, index)
+        weights = combined(weights, self.class_weight, self.classes_, index)
         check_classes(labels, weights)  # those of a class may be zero
-        params = self.kernel_params or {}
         with few_threads(len(labels)):
-            K = training_operator(samples, self.kernel, params, self.operator)
+            K = training_operator(
+                samples,
+                self.kernel,
+                self.kernel_params or {},
+                self.operator,
+                self.symmetrize,
+                any_shape=self.norm == "euclidean",
+            )
             self._fit(K, samples, index, weights)
         return self
 
+    @property
+    def regime_(self) -> str:
+        if self._open is not None:
+            self._regime, self._open = self._open.answer(), None
+        return self._regime
+
+    def __getstate__(self) -> dict[str, Any]:
+        if getattr(self, "_open", None) is not None:
+            self.regime_  # noqa: B018  settled now, so that no matrix is saved
+        return super().__getstate__()
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        if "regime_" in state:  # saved before there were three of them
+            is_unique = state.pop("regime_") == "unique"
+            state |= {"_regime": "unique" if is_unique else "unknown", "_open": None}
+        super().__setstate__(state)
+
     def _fit(
-        self, K: Dense | Blocked, X: ValidSamples, index: Array, weights: Array
+        self, K: Dense | General | Blocked, X: ValidSamples, index: Array, counts: Array
     ) -> None:
-        """Learn from similarities of samples whose classes are known and checked."""
-        warn_if_uninformative(K.K if isinstance(K, Dense) else K, self.kernel)
+        """Learn from similarities of samples whose classes are known and checked.
+
+        ``counts`` are the weights of the samples, not normalized.
+        """
+        weights = counts / counts.sum()
+        warn_if_uninformative(K, self.kernel)
         solver = self._solver()
         multinomial = self._is_multinomial(solver)
         self._link = link_of(len(self.classes_), multinomial)
@@ -237,37 +279,51 @@ class KreinLogisticRegression(Probable):
         if watch is not None:
             watch({"operator": self.operator_, "GiB if dense": dense_bytes(K) / 2**30})
         lam = float(self.lam)
-        self.regime_, self.mu_min_ = regime(K, lam, weights.max(), multinomial)
-        back = None
-        if self.norm == "hilbert":
-            self.regime_ = "unique"
-            modulus, back = absolute(stored(K, "norm='hilbert'"), weights)
-            K = Dense(modulus)
+        self._learn_regime(K, weights, multinomial)
+        needs_dc = solver.needs == "dc"
+        matrix, back = penalized(self.norm, K, counts, formed=needs_dc)
         columns = one_per_class(index, len(self.classes_))
         settings = {
             "fit_intercept": bool(self.fit_intercept),
             "tol": self.tol,
             "callback": watch,
         }
-        if solver.needs == "dc":
+        if needs_dc:
             seed = check_random_state(self.random_state).randint(2**31, size=4)
             settings["rng"] = np.random.default_rng(seed)
-            fit = fit_dc(solver, K, columns, weights, lam, **settings)
+            fit = fit_dc(solver, matrix, columns, weights, lam, **settings)
         else:
             settings["multinomial"] = multinomial
-            fit = fit_dual(solver, K, columns, weights, lam, **settings)
-        a = fit.a if back is None else back(fit.a)
-        self.dual_coef_, self.intercept_ = a.T, fit.c
+            fit = fit_dual(solver, matrix, columns, weights, lam, **settings)
+        self.dual_coef_, self.intercept_ = back(fit.a).T, fit.c
         learn_support(self, X)
         self.status_, self.n_iter_ = fit.status, fit.n_iter
         self.residual_, self.history_ = fit.residual, fit.history
         self._warn(fit, solver.needs)
 
+    def _learn_regime(
+        self, K: Dense | General | Blocked, weights: Array, multinomial: bool
+    ) -> None:
+        """Learn ``mu_min_``, and what is known at once about uniqueness."""
+        lam, self._open, self._regime = float(self.lam), None, "unique"
+        if isinstance(K, General):
+            self.mu_min_ = np.nan
+            return
+        found = regime(K, limit_of(lam, weights.max(), multinomial))
+        verdict, self.mu_min_ = found
+        if self.norm != "krein" or verdict == "unique":
+            return
+        self._regime = verdict
+        if isinstance(K, Dense) and K.shape[0] <= DECIDED:
+            model = (lam, multinomial, bool(self.fit_intercept))
+            self._open = OpenQuestion(K.K, weights, *model)
+
     def _check_parameters(self) -> None:
         self._check_kernel()
         check_positive("lam", self.lam)
         check_positive("tol", self.tol)
-        check_choice("norm", self.norm, ["krein", "hilbert"])
+        check_choice("norm", self.norm, NORMS)
+        check_symmetrize(self.symmetrize)
         check_choice("multi_class", self.multi_class, ["auto", "ovr", "multinomial"])
         check_count("max_iter", self.max_iter)
         self._solver()

@@ -1,5 +1,6 @@
 """Indefinite kernel logistic regression that chooses its own settings."""
 
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -9,34 +10,52 @@ from sklearn.utils.validation import check_is_fitted
 
 from kreinlearn._typing import Array
 from kreinlearn._validation import check_choice, check_count, check_positive
-from kreinlearn.crossval import N_LAMS, SEARCH_TOL, Fold, Held, held_out, where_held_out
+from kreinlearn.crossval import (
+    MORE_UNITS,
+    SEARCH_TOL,
+    UNITS,
+    Fold,
+    Held,
+    held_out,
+    where_held_out,
+)
 from kreinlearn.estimators._inputs import (
     AnyKernel,
     Keywords,
     check_classes,
+    check_symmetrize,
     check_weights,
+    combined,
     is_precomputed,
     kernel_name,
     kernels_of,
-    normalized,
     one_per_class,
     training_operator,
 )
 from kreinlearn.estimators._outputs import Probable, prediction, share_support
+from kreinlearn.estimators._regime import positive_definite
 from kreinlearn.estimators._search import Judge, kernel_settings, pick, pooling_weights
-from kreinlearn.estimators._solve import positive_definite
 from kreinlearn.estimators.logistic import KreinLogisticRegression
-from kreinlearn.exceptions import ConvergenceWarning, warn_caller
+from kreinlearn.exceptions import (
+    ConvergenceWarning,
+    IndefiniteKernelWarning,
+    warn_caller,
+)
 from kreinlearn.kernels import Similarities
 from kreinlearn.losses import link_of, log_probabilities
-from kreinlearn.operators import Blocked, Dense, few_threads, stored
+from kreinlearn.operators import Blocked, Dense, General, Symmetric, few_threads
 from kreinlearn.solvers.monitor import callback_for
 from kreinlearn.solvers.newton import DualNewton
+from kreinlearn.spectrum.norms import NORMS, penalized, scale_of
 
 Chosen = tuple[AnyKernel, Keywords, str, float]
 """A kernel, its parameters, a norm and a lam."""
+Tried = dict[str, Held]
+"""What each norm that was tried says of the held-out samples."""
 SAME_NORMS = 1e-10
-"""Negative eigenvalues this small relative to the diagonal make both norms the same."""
+"""Negative eigenvalues this small relative to the diagonal make two norms the same."""
+CERTIFIED = 10_000
+"""Most samples for which that is tried: a Cholesky factor takes n^3 / 3."""
 SHARED = (
     "fit_intercept",
     "multi_class",
@@ -45,6 +64,7 @@ SHARED = (
     "max_iter",
     "dtype",
     "operator",
+    "symmetrize",
 )
 """Parameters handed on to the estimator of one setting."""
 
@@ -52,16 +72,21 @@ SHARED = (
 class KreinLogisticRegressionCV(Probable):
     """Logistic regression with any similarity, its settings by cross-validation.
 
-    For each setting of the kernel, lam and the norm are chosen on held-out samples.
-    The best of all settings is learned, and by default the settings are averaged,
-    each by the weight that its held-out predictions earn it.
+    For each setting of the kernel and each norm, lam is chosen on held-out samples.
+    The best of all is learned, and by default all are averaged, each by the weight that
+    its held-out predictions earn it.
 
     Parameters
     ----------
     lams : sequence of float, default=None
-        Regularizations to try; None for ten values from 100 / n to 0.001 / n.
-    norms : sequence of {"krein", "hilbert"}, default=("krein", "hilbert")
-        Norms to try; where K has no negative eigenvalue they are the same.
+        Regularizations to try; None for values that suit the matrix: ``u s / n`` for n
+        samples, the scale s of the matrix (the mean of its absolute eigenvalues) and u
+        from 100 to 0.001, or down to 1e-7 for as long as the smallest is the best.
+    norms : sequence of {"krein", "hilbert", "euclidean"}, \
+            default=("hilbert", "euclidean")
+        Norms to try. Similarities that are not symmetric, or not square, are taken as
+        they are by "euclidean" alone. Where K has no negative eigenvalue, "krein" and
+        "hilbert" are the same.
     kernel : str, callable or sequence of these, default=("tl1", "rbf", "laplacian")
         Kernels to try, or the only one; "precomputed" for a Gram matrix.
     kernel_params : dict, default=None
@@ -78,12 +103,14 @@ class KreinLogisticRegressionCV(Probable):
         The judge. Log-loss chooses better than accuracy on small data, where accuracy
         has many ties.
     average : bool, default=True
-        Whether to average the scores of all settings of the kernel, each with its
-        best lam and norm, instead of using the best setting alone.
+        Whether to average the scores of all settings of the kernel and all norms, each
+        with its best lam, instead of using the best setting alone.
     refit : bool, default=True
         Whether to fit what was chosen to all samples; without it nothing can be
         predicted.
-    fit_intercept, multi_class, class_weight, tol, max_iter, dtype, operator, verbose
+    fit_intercept, multi_class, class_weight, tol, max_iter, dtype, operator : object
+        As in `KreinLogisticRegression`.
+    symmetrize, verbose : object
         As in `KreinLogisticRegression`.
     random_state : int or RandomState, default=None
         Shuffles the folds if ``cv`` is an int; None means 0.
@@ -93,9 +120,12 @@ class KreinLogisticRegressionCV(Probable):
     kernel_, kernel_params_, norm_, lam_ : str or callable, dict, str, float
         The best setting.
     scores_ : ndarray of shape (n_kernel_settings, n_norms, n_lams, n_folds)
-        Scores of the held-out samples; larger is better.
-    lams_ : ndarray of shape (n_lams,)
-        Regularizations tried, decreasing.
+        Scores of the held-out samples; larger is better. NaN where nothing was tried.
+    lams_ : ndarray of shape (n_kernel_settings, n_lams)
+        Regularizations of each setting, decreasing.
+    lam_units_ : ndarray of shape (n_kernel_settings,)
+        Unit of lam for each setting, s / n: with ``lams=None`` all settings try the
+        same multiples of it.
     kernel_settings_ : list of (kernel, dict)
         Kernels and their parameters tried, in the order of ``scores_``.
     best_score_ : float
@@ -117,8 +147,8 @@ class KreinLogisticRegressionCV(Probable):
     Notes
     -----
     Ties go to the larger lam, then to the setting that comes first. For each setting
-    of the kernel, all folds, norms, classes and values of lam are solved as one block,
-    see ``kreinlearn.crossval``. What the kernels measure between samples, such as their
+    of the kernel and each norm, all folds, classes and values of lam are solved as one
+    block, with one matrix for all folds, see ``kreinlearn.crossval``. What the kernels measure between samples, such as their
     distances, is computed once for all settings and kept while it fits in memory,
     unless it takes less time to compute than to look up. Settings are weighted by
     pseudo Bayesian model averaging with the Bayesian bootstrap.
@@ -133,6 +163,8 @@ class KreinLogisticRegressionCV(Probable):
     >>> model = KreinLogisticRegressionCV(kernel="tl1", lams=[1e-2, 1e-3])
     >>> model.fit(X, y).scores_.shape  # settings of the kernel, norms, lams, folds
     (6, 2, 2, 5)
+    >>> model.norms
+    ('hilbert', 'euclidean')
     """
 
     kernel_: Any  # a callable may have attributes of its own
@@ -140,7 +172,7 @@ class KreinLogisticRegressionCV(Probable):
     def __init__(
         self,
         lams=None,
-        norms=("krein", "hilbert"),
+        norms=("hilbert", "euclidean"),
         kernel=("tl1", "rbf", "laplacian"),
         kernel_params=None,
         kernel_grid=None,
@@ -155,6 +187,7 @@ class KreinLogisticRegressionCV(Probable):
         max_iter=100,
         dtype=None,
         operator="auto",
+        symmetrize=None,
         random_state=None,
         verbose=0,
     ):
@@ -174,6 +207,7 @@ class KreinLogisticRegressionCV(Probable):
         self.max_iter = max_iter
         self.dtype = dtype
         self.operator = operator
+        self.symmetrize = symmetrize
         self.random_state = random_state
         self.verbose = verbose
 
@@ -207,9 +241,8 @@ class KreinLogisticRegressionCV(Probable):
         samples, labels = self._check_training(X, y)
         given = check_weights(sample_weight, len(labels))
         self.classes_, index = check_classes(labels, given)
-        weights = normalized(given, self.class_weight, self.classes_, index)
-        check_classes(labels, weights)  # those of a class may be zero
-        self.lams_ = np.array(N_LAMS) / len(labels) if lams is None else lams
+        counts = combined(given, self.class_weight, self.classes_, index)
+        check_classes(labels, counts)  # those of a class may be zero
         shared = Similarities(samples)
         self.kernel_settings_ = kernel_settings(
             self.kernel, shared, self.kernel_params, self.kernel_grid
@@ -219,10 +252,10 @@ class KreinLogisticRegressionCV(Probable):
         judged = None if sample_weight is None else given
         judge = Judge(self, self.scoring, labels, judged)
         with few_threads(len(labels)):
-            held = self._search(shared, index, given, folds, judge)
-            chosen, counts = self._choose(held, folds, judge, given)
+            held = self._search(shared, index, given, counts, folds, judge, lams)
+            chosen, shares = self._choose(held, folds, judge, given)
             if self.refit:
-                self._refit(shared, index, weights, chosen, counts)
+                self._refit(shared, index, counts, chosen, shares)
         return self
 
     def _search(
@@ -230,51 +263,78 @@ class KreinLogisticRegressionCV(Probable):
         shared: Similarities,
         index: Array,
         given: Array,
+        counts: Array,
         folds: list[Fold],
         judge: Judge,
-    ) -> list[list[Held]]:
+        lams: Array | None,
+    ) -> list[Tried]:
         """Fit every setting and norm to every fold; learn ``scores_``."""
         weights = np.zeros((len(given), len(folds)))  # zero if held out
         for f, (train, _) in enumerate(folds):
-            weights[train, f] = normalized(
-                given[train], self.class_weight, self.classes_, index[train]
-            )
-        shape = (len(self.kernel_settings_), len(self.norms), len(self.lams_))
-        self.scores_ = np.empty((*shape, len(folds)))
+            part = (given[train], self.class_weight, self.classes_, index[train])
+            weights[train, f] = combined(*part)
+        weights /= weights.sum(axis=0)
         watch = callback_for(self.verbose)
-        held: list[list[Held]] = []
+        held: list[Tried] = []
+        tried, self.lam_units_ = [], np.empty(len(self.kernel_settings_))
         for i, (kernel, params) in enumerate(self.kernel_settings_):
-            K = training_operator(shared, kernel, params, self.operator)
-            found = self._held_out(K, index, weights, folds)
-            for j, (norm, one) in enumerate(zip(self.norms, found, strict=False)):
-                for f, (_, rows) in enumerate(folds):
-                    self.scores_[i, j, :, f] = [judge(s, rows) for s in one.scores[f]]
+            K = self._operator(shared, kernel, params)
+            scale = scale_of(K, counts)
+            self.lam_units_[i] = scale / np.count_nonzero(counts)
+            values = np.array(UNITS) * self.lam_units_[i] if lams is None else lams
+            more = np.array(MORE_UNITS if lams is None else ()) * self.lam_units_[i]
+            found: Tried = {}
+            for norm in self._norms_of(K):
+                matrix = penalized(norm, K, counts, scale, formed=True).matrix
+                solve = partial(self._held_out, matrix, index, weights, folds)
+                found[norm] = solve(values)
+                mean = _means(found[norm], folds, judge)
+                for lam in more:
+                    if mean.argmax() < len(mean) - 1:
+                        break
+                    found[norm] = found[norm].extended(solve(np.array([lam])))
+                    mean = _means(found[norm], folds, judge)
                 if watch is not None:
-                    mean = self.scores_[i, j].mean(axis=1)
                     row = {"kernel": kernel_name(kernel), **params, "norm": norm}
-                    row |= {"lam": self.lams_[mean.argmax()], "score": mean.max()}
-                    watch(row)
-            same = len(self.norms) - len(found)
-            self.scores_[i, len(found) :] = self.scores_[i, 0]
-            held.append(found + found[:1] * same)
+                    lam = [*values, *more][mean.argmax()]
+                    watch(row | {"lam": float(lam), "score": float(mean.max())})
+            held.append(found)
+            tried.append([*values, *more])
+        self._learn_scores(held, tried, folds, judge)
         return held
 
+    def _operator(
+        self, shared: Similarities, kernel: AnyKernel, params: Keywords
+    ) -> Dense | General | Blocked:
+        any_shape = "euclidean" in self.norms
+        how = (self.operator, self.symmetrize)
+        return training_operator(shared, kernel, params, *how, any_shape=any_shape)
+
+    def _norms_of(self, K: Dense | General | Blocked) -> list[str]:
+        """Return the norms to try with a matrix, without those that are the same."""
+        if isinstance(K, General):
+            return ["euclidean"]
+        norms = list(self.norms)
+        if {"krein", "hilbert"} <= set(norms) and isinstance(K, Dense):
+            small = SAME_NORMS * float(np.abs(K.diagonal()).mean())
+            if K.shape[0] <= CERTIFIED and positive_definite(K.K, small):
+                norms.remove("hilbert")
+        return norms
+
     def _held_out(
-        self, K: Dense | Blocked, index: Array, weights: Array, folds: list[Fold]
-    ) -> list[Held]:
-        """Return what each norm says of held-out samples; one if all are the same."""
-        norms = self.norms
-        if len(norms) > 1 and positive_definite(
-            stored(K, "norms=('krein', 'hilbert')"),
-            SAME_NORMS * float(np.abs(K.diagonal()).mean()),
-        ):
-            norms = norms[:1]
+        self,
+        matrix: Symmetric,
+        index: Array,
+        weights: Array,
+        folds: list[Fold],
+        lams: Array,
+    ) -> Held:
+        """Return what one norm says of held-out samples."""
         return held_out(
-            norms,
-            K,
+            matrix,
             one_per_class(index, len(self.classes_)),
             weights,
-            self.lams_,
+            lams,
             folds,
             solver=DualNewton(self.max_iter),
             multinomial=self._link == "multinomial",
@@ -282,19 +342,36 @@ class KreinLogisticRegressionCV(Probable):
             tol=max(SEARCH_TOL, self.tol),
         )
 
+    def _learn_scores(
+        self,
+        held: list[Tried],
+        lams: list[list[float]],
+        folds: list[Fold],
+        judge: Judge,
+    ) -> None:
+        """Learn ``scores_`` and ``lams_``, as far as anything was tried."""
+        most = max(one.converged.shape[1] for each in held for one in each.values())
+        self.lams_ = np.array([each[:most] for each in lams])
+        shape = (len(held), len(self.norms), most, len(folds))
+        self.scores_ = np.full(shape, np.nan)
+        for i, each in enumerate(held):
+            for norm, one in each.items():
+                scores = _scores_of(one, folds, judge)
+                self.scores_[i, self.norms.index(norm), : len(scores)] = scores
+
     def _choose(
-        self, held: list[list[Held]], folds: list[Fold], judge: Judge, given: Array
+        self, held: list[Tried], folds: list[Fold], judge: Judge, given: Array
     ) -> tuple[list[Chosen], Array]:
-        """Learn the best setting; return that of each kernel setting, and weights."""
+        """Learn the best setting; return that of each setting and norm, and weights."""
         picks, best = pick(self.scores_)
         chosen = [
-            (*self.kernel_settings_[i], self.norms[j], float(self.lams_[k]))
-            for i, (j, k) in enumerate(picks)
+            (*self.kernel_settings_[i], self.norms[j], float(self.lams_[i, k]))
+            for i, j, k in picks
         ]
         self.kernel_, self.kernel_params_, self.norm_, self.lam_ = chosen[best]
-        self.best_score_ = float(self.scores_[best, *picks[best]].mean())
-        mine = [held[i][j] for i, (j, _) in enumerate(picks)]
-        lams = [k for _, k in picks]
+        self.best_score_ = float(self.scores_[picks[best]].mean())
+        mine = [held[i][self.norms[j]] for i, j, _ in picks]
+        lams = [k for _, _, k in picks]
         seen, pooled = where_held_out(mine, lams, folds, len(given))
         weights = (np.arange(len(picks)) == best).astype(float)
         if self.average and len(picks) > 1:
@@ -305,20 +382,27 @@ class KreinLogisticRegressionCV(Probable):
         self.held_out_proba_[seen] = np.exp(log_probabilities(scores, self._link))
         used = np.flatnonzero(weights)
         self._warn(np.array([mine[g].converged[:, lams[g]] for g in used]))
+        if len(self.norms) > 1 and all(list(each) == ["euclidean"] for each in held):
+            warn_caller(
+                "The similarities are not symmetric, and only the norm 'euclidean' "
+                "takes them as they are: the others were not tried. Say "
+                "symmetrize='mean', 'max' or 'min' to try them all.",
+                IndefiniteKernelWarning,
+            )
         return chosen, weights
 
     def _refit(
         self,
         shared: Similarities,
         index: Array,
-        weights: Array,
-        chosen: list[Chosen],
         counts: Array,
+        chosen: list[Chosen],
+        shares: Array,
     ) -> None:
-        """Fit the settings that count to all samples."""
+        """Fit the settings that have a share to all samples."""
         parameters = {name: getattr(self, name) for name in SHARED}
         self.estimators_ = []
-        for g in np.flatnonzero(counts):
+        for g in np.flatnonzero(shares):
             kernel, params, norm, lam = chosen[g]
             model = KreinLogisticRegression(
                 kernel, params, lam=lam, norm=norm, **parameters
@@ -326,10 +410,10 @@ class KreinLogisticRegressionCV(Probable):
             model.classes_ = self.classes_
             if hasattr(self, "n_features_in_"):
                 model.n_features_in_ = self.n_features_in_
-            K = training_operator(shared, kernel, params, self.operator)
-            model._fit(K, shared.X, index, weights)
+            K = self._operator(shared, kernel, params)
+            model._fit(K, shared.X, index, counts)
             self.estimators_.append(model)
-        self.weights_ = counts[counts > 0]
+        self.weights_ = shares[shares > 0]
         self.support_ = share_support(self.estimators_)
         self.n_iter_ = max(model.n_iter_ for model in self.estimators_)
 
@@ -358,12 +442,13 @@ class KreinLogisticRegressionCV(Probable):
         check_positive("tol", self.tol)
         check_count("max_iter", self.max_iter)
         if isinstance(self.norms, str) or len(self.norms) == 0:
+            listed = ", ".join(map(repr, NORMS))
             raise ValueError(
-                "'norms' must be a sequence of 'krein' and 'hilbert', got "
-                f"{self.norms!r}."
+                f"'norms' must be a sequence of some of {listed}, got {self.norms!r}."
             )
         for norm in self.norms:
-            check_choice("norms", norm, ["krein", "hilbert"])
+            check_choice("norms", norm, NORMS)
+        check_symmetrize(self.symmetrize)
         if self.lams is None:
             return None
         if np.ndim(self.lams) != 1 or len(self.lams) == 0:
@@ -396,3 +481,18 @@ class KreinLogisticRegressionCV(Probable):
             parts = [np.asarray(new)[:, places] for places in own]
         each = [prediction(e, K) for e, K in zip(self.estimators_, parts, strict=True)]
         return np.asarray(np.tensordot(self.weights_, np.stack(each), 1))
+
+
+def _scores_of(held: Held, folds: list[Fold], judge: Judge) -> Array:
+    """Return the scores of each lam on each fold, shape (n_lams, n_folds)."""
+    each = [
+        [judge(scores, rows) for scores in held.scores[f]]
+        for f, (_, rows) in enumerate(folds)
+    ]
+    return np.array(each).T
+
+
+def _means(held: Held, folds: list[Fold], judge: Judge) -> Array:
+    """Return the mean score of each lam, the worst of all in place of NaN."""
+    mean = _scores_of(held, folds, judge).mean(axis=1)
+    return np.where(np.isnan(mean), -np.inf, mean)

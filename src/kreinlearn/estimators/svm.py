@@ -27,7 +27,7 @@ from kreinlearn.estimators._libsvm import (
 )
 from kreinlearn.estimators._outputs import Scored
 from kreinlearn.exceptions import ConvergenceWarning, warn_caller
-from kreinlearn.operators import few_threads
+from kreinlearn.operators import Dense, few_threads
 from kreinlearn.spectrum.modulus import negative_part
 
 
@@ -72,7 +72,7 @@ class _KernelMachine(Scored):
         check_classes(given, weights)
 
         K = training_gram(samples, self.kernel, self.kernel_params or {})
-        warn_if_uninformative(K, self.kernel)
+        warn_if_uninformative(Dense(K), self.kernel)
         K = K.astype(float, copy=False)
         kept = np.flatnonzero(weights)
         if len(kept) < n:

@@ -26,7 +26,7 @@ import numpy as np
 
 from kreinlearn._typing import Array
 from kreinlearn.losses import LOG_FLOOR, Loss, Probabilities, Root
-from kreinlearn.operators import Symmetric, gemm
+from kreinlearn.operators import Symmetric
 from kreinlearn.problem.intercepts import intercepts, pseudo_inverse
 from kreinlearn.problem.preconditioner import NystroemSketch, Preconditioner
 
@@ -54,32 +54,6 @@ def uniqueness_threshold(mu_min: float, max_weight: float, loss: Loss) -> float:
         The threshold, zero if K is positive semidefinite.
     """
     return max(0.0, -mu_min) * max_weight * loss.hessian_bound
-
-
-@dataclass(frozen=True)
-class Plus:
-    """Terms of low rank: problem p has K + G G' with G = factors[member[p]].
-
-    ``factors`` have shapes (n, r); ``member`` (P,) is -1 for problems with K alone.
-    """
-
-    factors: tuple[Array, ...]
-    member: Array
-
-    def take(self, which: Sequence[int] | Array) -> "Plus":
-        """Return the terms of the chosen problems."""
-        return Plus(self.factors, self.member[which])
-
-    def product(self, B: Array) -> Array:
-        """Return G G'B for a block B of shape (n, P, C)."""
-        out = np.zeros(B.shape)
-        for g, G in enumerate(self.factors):
-            mine = np.flatnonzero(self.member == g)
-            if mine.size:
-                part = B[:, mine]
-                inner = gemm(G.T, part.reshape(len(B), -1))
-                out[:, mine] = gemm(G, inner).reshape(part.shape)
-        return out
 
 
 @dataclass(frozen=True)
@@ -203,8 +177,6 @@ class KreinDual:
         Logistic (C = 1) or multinomial.
     fit_intercept : bool
         Whether c is free, and the columns of A sum to zero.
-    plus : Plus, optional
-        What the matrices of single problems have beyond K.
     sketch : NystroemSketch, optional
         What preconditions the models; see ``preconditioned``.
     """
@@ -215,7 +187,6 @@ class KreinDual:
     lam: Array
     loss: Loss
     fit_intercept: bool = True
-    plus: Plus | None = None
     sketch: NystroemSketch | None = None
 
     @property
@@ -228,7 +199,6 @@ class KreinDual:
             Y=self.Y[:, which],
             weights=self.weights[:, which],
             lam=self.lam[which],
-            plus=None if self.plus is None else self.plus.take(which),
         )
 
     def relaxed(self, factor: Array) -> "KreinDual":
@@ -255,8 +225,7 @@ class KreinDual:
         In the precision of K, which is enough for steps: where the iteration seems to
         end, products are computed again in double precision.
         """
-        KD = self.K.matmat_native(D.reshape(D.shape[0], -1)).reshape(D.shape)
-        return KD if self.plus is None else KD + self.plus.product(D)
+        return self.K.matmat_native(D.reshape(D.shape[0], -1)).reshape(D.shape)
 
     @cached_property
     def _rate(self) -> Array:
@@ -284,7 +253,6 @@ class KreinDual:
         A = self.coefficients(Q)
         if F is None:
             F = self.K.matmat(A.reshape(len(A), -1)).reshape(A.shape)
-            F = F if self.plus is None else F + self.plus.product(A)
         return self._complete(Q, A, F)
 
     def _complete(

@@ -45,7 +45,8 @@ def lift(K: Array, weights: Array) -> tuple[Array, Callable[[Array], Array]]:
     K : ndarray of shape (n, n)
         Symmetric matrix.
     weights : ndarray of shape (n,)
-        Weights of the samples; those without weight are left alone.
+        Weights of the samples; those without weight play no part in |K|, and have
+        rows of it as new samples would: ``(|K| a~)_i = (K a)_i`` for them as well.
 
     Returns
     -------
@@ -61,6 +62,10 @@ def lift(K: Array, weights: Array) -> tuple[Array, Callable[[Array], Array]]:
     negative = negative_part(K[np.ix_(used, used)].astype(float), weights[used])
     G = np.zeros((len(K), len(negative.sizes)))
     G[used] = negative.left * np.sqrt(2 * negative.sizes)
+    if n < len(K):
+        rest = weights <= 0
+        K_rest = K[np.ix_(rest, used)].astype(float)
+        G[rest] = -K_rest @ (negative.right * np.sqrt(2 / negative.sizes))
 
     def back(a: Array) -> Array:
         a = a.copy()
@@ -99,4 +104,7 @@ def negative_part(K: Array, weights: Array) -> Negative:
 def absolute(K: Array, weights: Array) -> tuple[Array, Callable[[Array], Array]]:
     """Return |K| in the precision of K, and the map ``back`` of `lift`."""
     G, back = lift(K, weights)
-    return K + gemm(G, G.T).astype(K.dtype, copy=False), back
+    modulus = K + gemm(G, G.T).astype(K.dtype, copy=False)
+    rest = np.flatnonzero(weights <= 0)
+    modulus[np.ix_(rest, rest)] = K[np.ix_(rest, rest)]  # multiplied by zero only
+    return modulus, back
