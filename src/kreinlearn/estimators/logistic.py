@@ -213,7 +213,7 @@ class KreinLogisticRegression(Probable):
             The fitted estimator.
         """
         self._check_parameters()
-        samples, labels = self._check_training(X, y)
+        samples, labels = self._check_training(X, y, sample_weight)
         weights = check_weights(sample_weight, len(labels))
         self.classes_, index = check_classes(labels, weights)
         weights = normalized(weights, self.class_weight, self.classes_, index)

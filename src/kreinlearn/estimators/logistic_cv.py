@@ -204,7 +204,7 @@ class KreinLogisticRegressionCV(Probable):
             The fitted estimator.
         """
         lams = self._check_parameters()
-        samples, labels = self._check_training(X, y)
+        samples, labels = self._check_training(X, y, sample_weight, groups)
         given = check_weights(sample_weight, len(labels))
         self.classes_, index = check_classes(labels, given)
         weights = normalized(given, self.class_weight, self.classes_, index)

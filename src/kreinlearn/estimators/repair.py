@@ -9,6 +9,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from kreinlearn._typing import Array
 from kreinlearn._validation import check_choice, check_matrix
 from kreinlearn.estimators._inputs import PRECISIONS
+from kreinlearn.estimators._labels import (
+    about_training_samples,
+    match_new,
+    match_training,
+)
 from kreinlearn.operators import few_threads
 from kreinlearn.spectrum.decompose import decompose
 from kreinlearn.spectrum.repair import REPAIRS, Repaired, repaired
@@ -110,15 +115,15 @@ class SpectrumRepair(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         ----------
         K : array-like of shape (n_samples, n_samples)
             Similarities among training samples.
-        y : None
-            Ignored.
+        y : array-like of shape (n_samples,), default=None
+            Ignored, unless its labels are those of the rows in another order.
 
         Returns
         -------
         self : SpectrumRepair
             The fitted transformer.
         """
-        self._fit(K)
+        self._fit(K, y)
         return self
 
     def fit_transform(self, K: ArrayLike, y: ArrayLike | None = None) -> Array:
@@ -128,15 +133,15 @@ class SpectrumRepair(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         ----------
         K : array-like of shape (n_samples, n_samples)
             Similarities among training samples.
-        y : None
-            Ignored.
+        y : array-like of shape (n_samples,), default=None
+            Ignored, unless its labels are those of the rows in another order.
 
         Returns
         -------
         ndarray of shape (n_samples, n_samples)
             Positive semidefinite, to rounding.
         """
-        return self._fit(K).matrix(on_range=self.out_of_sample == "exact")
+        return self._fit(K, y).matrix(on_range=self.out_of_sample == "exact")
 
     def transform(self, K: ArrayLike) -> Array:
         """Return the repaired similarities of new samples.
@@ -152,14 +157,17 @@ class SpectrumRepair(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             Repaired with "exact", unchanged with "none".
         """
         check_is_fitted(self)
-        rows: Array = validate_data(self, K, dtype=PRECISIONS, reset=False)
+        K = match_new(self, K)
+        with about_training_samples(self, K):
+            rows: Array = validate_data(self, K, dtype=PRECISIONS, reset=False)
         if self.extension_ is None:
             return rows
         return rows @ self.extension_.astype(rows.dtype, copy=False)
 
-    def _fit(self, K: ArrayLike) -> Repaired:
+    def _fit(self, K: ArrayLike, y: ArrayLike | None) -> Repaired:
         check_choice("mode", self.mode, REPAIRS)
         check_choice("out_of_sample", self.out_of_sample, ["exact", "none"])
+        K = match_training(self, K, y=y)
         K, _ = check_matrix(validate_data(self, K, dtype=PRECISIONS))
         is_exact = self.out_of_sample == "exact"
         with few_threads(len(K)):

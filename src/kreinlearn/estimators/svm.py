@@ -64,7 +64,7 @@ class _KernelMachine(Scored):
             The fitted estimator.
         """
         C = self._check_parameters()
-        samples, given = self._check_training(X, y)
+        samples, given = self._check_training(X, y, sample_weight)
         n = len(given)
         weights = check_weights(sample_weight, n)
         self.classes_, index = check_classes(given, weights)
