@@ -190,7 +190,7 @@ class KreinLogisticRegressionCV(Probable):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features), or whatever the kernel takes
-            Training samples; with ``kernel="precomputed"`` the Gram matrix.
+            Training samples, as in `KreinLogisticRegression`.
         y : array-like of shape (n_samples,)
             Labels.
         sample_weight : array-like of shape (n_samples,), default=None

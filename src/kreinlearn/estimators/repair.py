@@ -48,7 +48,7 @@ class SpectrumRepair(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     n_features_in_ : int
         Number of training samples.
     feature_names_in_ : ndarray of shape (``n_features_in_``,)
-        Names of the columns, if K has string column names.
+        Names of the columns, in the order of the rows, if K has string column names.
 
     See Also
     --------
@@ -114,7 +114,8 @@ class SpectrumRepair(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         Parameters
         ----------
         K : array-like of shape (n_samples, n_samples)
-            Similarities among training samples.
+            Similarities among training samples; columns of a DataFrame are matched to
+            its rows by label.
         y : array-like of shape (n_samples,), default=None
             Ignored, unless its labels are those of the rows in another order.
 
@@ -132,7 +133,8 @@ class SpectrumRepair(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         Parameters
         ----------
         K : array-like of shape (n_samples, n_samples)
-            Similarities among training samples.
+            Similarities among training samples; columns of a DataFrame are matched to
+            its rows by label.
         y : array-like of shape (n_samples,), default=None
             Ignored, unless its labels are those of the rows in another order.
 
@@ -149,7 +151,8 @@ class SpectrumRepair(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         Parameters
         ----------
         K : array-like of shape (n_new, n_samples)
-            Similarities of new samples with the training samples.
+            Similarities of new samples with the training samples; columns of a
+            DataFrame are matched by label.
 
         Returns
         -------

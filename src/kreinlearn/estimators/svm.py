@@ -52,7 +52,7 @@ class _KernelMachine(Scored):
         ----------
         X : array-like of shape (n_samples, n_features), or whatever the kernel takes
             Training samples; with ``kernel="precomputed"`` the Gram matrix of shape
-            (n_samples, n_samples).
+            (n_samples, n_samples), columns of a DataFrame matched to rows by label.
         y : array-like of shape (n_samples,)
             Labels.
         sample_weight : array-like of shape (n_samples,), default=None
