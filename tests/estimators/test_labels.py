@@ -144,10 +144,24 @@ def test_numbered_columns_of_new_samples():
     for given in (frame, frame.iloc[:, SHUFFLED]):
         scores = quietly(model.decision_function, given)
         np.testing.assert_array_equal(scores, expected)
+    # As many rows as training samples, numbered alike, do not make it transposed.
+    with pytest.warns(UserWarning, match="X has feature names, but .* without"):
+        found = model.predict(pd.DataFrame(K, columns=STRINGS))
+    np.testing.assert_array_equal(found, model.predict(K))
     with pytest.raises(ValueError, match="0 is missing and 24 is not one"):
         model.predict(frame.rename(columns={0: 24}))
     with pytest.raises(ValueError, match="column 1 occurs more than once"):
         model.predict(frame.rename(columns={0: 1}))
+
+
+def test_numbers_in_order_after_training_with_the_same_shuffled():
+    labels = LABELS["shuffled numbers"]
+    rows = new(labels).sort_index(axis=1)
+    assert rows.columns.tolist() == list(range(N))
+    np.testing.assert_array_equal(
+        quietly(fitted(labels).decision_function, rows),
+        fitted().decision_function(new()),
+    )
 
 
 @pytest.mark.parametrize("kind", ["strings", "integers", "tuples"])
@@ -306,6 +320,9 @@ def test_the_first_label_that_differs_is_named():
 def test_labels_of_y_that_have_nothing_to_do_with_x_are_ignored():
     for index in (range(N), [f"t{i}" for i in range(N)]):
         quietly(KreinSVC(kernel="precomputed").fit, square(), pd.Series(y, index))
+    # A numbering shares some numbers with other integers by chance.
+    frame = square(LABELS["integers"])
+    quietly(KreinSVC(kernel="precomputed").fit, frame, pd.Series(y))
     table = pd.DataFrame(X[:N], index=STRINGS)
     KreinSVC().fit(table, pd.Series(y, STRINGS[::-1]))  # features, not similarities
 

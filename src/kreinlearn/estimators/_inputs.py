@@ -26,6 +26,7 @@ from kreinlearn._memory import fits
 from kreinlearn._typing import Array
 from kreinlearn._validation import ALMOST, STRIP, check_choice, check_matrix
 from kreinlearn.estimators._labels import (
+    Labels,
     about_training_samples,
     match_new,
     match_training,
@@ -82,6 +83,7 @@ class KernelEstimator(BaseEstimator):
     dual_coef_: Array
     support_: Array
     X_fit_: ValidSamples | None
+    _labels: Labels | Array | None  # of training samples, unless they are strings
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -111,8 +113,11 @@ class KernelEstimator(BaseEstimator):
 
         Weights and groups are looked at only to see whether they are in the order of X.
         """
-        if is_pairwise(self.kernel):
-            X = match_training(self, X, y=y, sample_weight=sample_weight, groups=groups)
+        self._labels = None
+        if is_pairwise(self.kernel) and hasattr(X, "columns"):  # a DataFrame
+            X, self._labels = match_training(
+                X, y=y, sample_weight=sample_weight, groups=groups
+            )
         samples, labels = self._check_samples(X, y, reset=True)
         labels = column_or_1d(labels, warn=True)
         check_consistent_length(samples, labels)

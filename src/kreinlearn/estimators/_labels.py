@@ -12,24 +12,24 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
+from kreinlearn._typing import Array
 from kreinlearn.exceptions import warn_caller
 
 Labels = list[Hashable]
 
 
 def match_training(
-    estimator: BaseEstimator, K: Any, **beside: ArrayLike | None
-) -> ArrayLike:
-    """Return K with its columns in the order of its rows, and learn their labels.
+    K: Any, **beside: ArrayLike | None
+) -> tuple[ArrayLike, Labels | Array | None]:
+    """Return K with its columns in the order of its rows, and labels to keep.
 
     Raises if labels do not match, or if those of what is given beside K, such as y,
     are in another order. Validation will keep strings in ``feature_names_in_``; other
-    labels are kept in ``_labels``, in a form that can be saved.
+    labels belong in ``_labels`` of the estimator, and have a form that can be saved.
     """
     columns, rows = _columns(K), _rows(K)
-    estimator._labels = None
     if columns is None:
-        return K
+        return K, None
     _check_once(columns, "column")
     if rows is not None and _are_comparable(rows, columns):
         _check_once(rows, "row")
@@ -38,10 +38,10 @@ def match_training(
     for labels, where in ((rows, "index"), (columns, "columns")):
         if labels is not None:
             _check_beside(labels, where, beside)
-    if not _is_named(K):
-        is_whole = all(type(label) is int for label in columns)
-        estimator._labels = np.array(columns) if is_whole else columns
-    return _nameless(K)
+    if _is_named(K):
+        return K, None
+    is_whole = all(type(label) is int for label in columns)
+    return _nameless(K), np.array(columns) if is_whole else columns
 
 
 def match_new(estimator: BaseEstimator, K: Any) -> ArrayLike:

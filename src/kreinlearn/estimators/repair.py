@@ -170,7 +170,7 @@ class SpectrumRepair(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     def _fit(self, K: ArrayLike, y: ArrayLike | None) -> Repaired:
         check_choice("mode", self.mode, REPAIRS)
         check_choice("out_of_sample", self.out_of_sample, ["exact", "none"])
-        K = match_training(self, K, y=y)
+        K, self._labels = match_training(K, y=y)
         K, _ = check_matrix(validate_data(self, K, dtype=PRECISIONS))
         is_exact = self.out_of_sample == "exact"
         with few_threads(len(K)):
