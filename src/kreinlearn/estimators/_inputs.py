@@ -27,13 +27,19 @@ from kreinlearn._memory import fits
 from kreinlearn._typing import Array
 from kreinlearn._validation import (
     ALMOST,
-    STRIP,
     MEAN,
+    STRIP,
     SYMMETRIZED,
     SYMMETRY,
     asymmetry,
     check_choice,
     check_matrix,
+)
+from kreinlearn.estimators._labels import (
+    Labels,
+    about_training_samples,
+    match_new,
+    match_training,
 )
 from kreinlearn.exceptions import IndefiniteKernelWarning, warn_caller
 from kreinlearn.kernels import KERNELS, Similarities, gram, resolve
@@ -59,6 +65,11 @@ ClassWeight = Mapping[Any, float] | str | None
 def is_precomputed(kernel: AnyKernel | Sequence[AnyKernel]) -> bool:
     """Tell whether samples are rows of a Gram matrix."""
     return isinstance(kernel, str) and kernel == "precomputed"
+
+
+def is_pairwise(kernel: AnyKernel | Sequence[AnyKernel]) -> bool:
+    """Tell whether columns of X are training samples, so that it is square in fit."""
+    return is_precomputed(kernel)
 
 
 def takes_matrices(kernel: AnyKernel) -> bool:
@@ -87,11 +98,12 @@ class KernelEstimator(BaseEstimator):
     dual_coef_: Array
     support_: Array
     X_fit_: ValidSamples | None
+    _labels: Labels | Array | None  # of training samples, unless they are strings
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         kernels = kernels_of(self.kernel)
-        tags.input_tags.pairwise = is_precomputed(self.kernel)
+        tags.input_tags.pairwise = is_pairwise(self.kernel)
         tags.input_tags.three_d_array = any(map(takes_matrices, kernels))
         return tags
 
@@ -105,8 +117,22 @@ class KernelEstimator(BaseEstimator):
                 f"'dtype' must be None, 'float32' or 'float64', got {self.dtype!r}."
             )
 
-    def _check_training(self, X: ArrayLike, y: ArrayLike) -> tuple[ValidSamples, Array]:
-        """Return validated training samples and labels; learn ``n_features_in_``."""
+    def _check_training(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> tuple[ValidSamples, Array]:
+        """Return validated training samples and labels; learn ``n_features_in_``.
+
+        Weights and groups are looked at only to see whether they are in the order of X.
+        """
+        self._labels = None
+        if is_pairwise(self.kernel) and hasattr(X, "columns"):  # a DataFrame
+            X, self._labels = match_training(
+                X, y=y, sample_weight=sample_weight, groups=groups
+            )
         samples, labels = self._check_samples(X, y, reset=True)
         labels = column_or_1d(labels, warn=True)
         check_consistent_length(samples, labels)
@@ -115,16 +141,11 @@ class KernelEstimator(BaseEstimator):
 
     def _check_new(self, X: ArrayLike) -> ValidSamples:
         """Return validated new samples."""
-        try:
-            return self._with_columns_of(X)._check_samples(X, reset=False)
-        except ValueError as error:
-            if is_precomputed(self.kernel) and "features" in str(error):
-                raise ValueError(
-                    f"{error} With kernel='precomputed', pass the similarities of the "
-                    "new samples with the training samples, one column per training "
-                    "sample."
-                ) from None
-            raise
+        if not is_pairwise(self.kernel):
+            return self._check_samples(X, reset=False)
+        K = match_new(self, X)
+        with about_training_samples(self, K):
+            return self._with_columns_of(K)._check_samples(K, reset=False)
 
     def _check_samples(self, X: ArrayLike, *y: ArrayLike, reset: bool) -> Any:
         """Return samples, and labels if given, whatever the kernel takes."""
@@ -147,10 +168,10 @@ class KernelEstimator(BaseEstimator):
     def _with_columns_of(self, X: ArrayLike) -> "KernelEstimator":
         """Return an estimator that expects the columns that X has, if they suffice.
 
-        With "precomputed", these are all training samples or those of ``support_``.
+        If columns are training samples: all of them, or those of ``support_``.
         """
         support = getattr(self, "support_", None)
-        if support is None or not is_precomputed(self.kernel):
+        if support is None or not is_pairwise(self.kernel):
             return self
         shape = getattr(X, "shape", None) or np.asarray(X, dtype=object).shape
         if shape[1:] != (len(support),) or len(support) == self.n_features_in_:

@@ -40,7 +40,8 @@ class Scored(ClassifierMixin, KernelEstimator):
         X : array-like of shape (n_new, n_features), or whatever the kernel takes
             Samples; with ``kernel="precomputed"`` their similarities with the
             training samples, of shape (n_new, n_samples), or with those of
-            ``support_`` alone, of shape (n_new, n_support).
+            ``support_`` alone, of shape (n_new, n_support); columns of a DataFrame are
+            matched by label.
 
         Returns
         -------

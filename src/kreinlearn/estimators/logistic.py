@@ -216,7 +216,7 @@ class KreinLogisticRegression(Probable):
         ----------
         X : array-like of shape (n_samples, n_features), or whatever the kernel takes
             Training samples; with ``kernel="precomputed"`` the Gram matrix of shape
-            (n_samples, n_samples).
+            (n_samples, n_samples), columns of a DataFrame matched to rows by label.
         y : array-like of shape (n_samples,)
             Labels.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -228,7 +228,7 @@ class KreinLogisticRegression(Probable):
             The fitted estimator.
         """
         self._check_parameters()
-        samples, labels = self._check_training(X, y)
+        samples, labels = self._check_training(X, y, sample_weight)
         weights = check_weights(sample_weight, len(labels))
         self.classes_, index = check_classes(labels, weights)
         weights = combined(weights, self.class_weight, self.classes_, index)

@@ -224,7 +224,7 @@ class KreinLogisticRegressionCV(Probable):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features), or whatever the kernel takes
-            Training samples; with ``kernel="precomputed"`` the Gram matrix.
+            Training samples, as in `KreinLogisticRegression`.
         y : array-like of shape (n_samples,)
             Labels.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -238,7 +238,7 @@ class KreinLogisticRegressionCV(Probable):
             The fitted estimator.
         """
         lams = self._check_parameters()
-        samples, labels = self._check_training(X, y)
+        samples, labels = self._check_training(X, y, sample_weight, groups)
         given = check_weights(sample_weight, len(labels))
         self.classes_, index = check_classes(labels, given)
         counts = combined(given, self.class_weight, self.classes_, index)
@@ -352,12 +352,13 @@ class KreinLogisticRegressionCV(Probable):
         """Learn ``scores_`` and ``lams_``, as far as anything was tried."""
         most = max(one.converged.shape[1] for each in held for one in each.values())
         self.lams_ = np.array([each[:most] for each in lams])
-        shape = (len(held), len(self.norms), most, len(folds))
+        norms = list(self.norms)
+        shape = (len(held), len(norms), most, len(folds))
         self.scores_ = np.full(shape, np.nan)
         for i, each in enumerate(held):
             for norm, one in each.items():
                 scores = _scores_of(one, folds, judge)
-                self.scores_[i, self.norms.index(norm), : len(scores)] = scores
+                self.scores_[i, norms.index(norm), : len(scores)] = scores
 
     def _choose(
         self, held: list[Tried], folds: list[Fold], judge: Judge, given: Array

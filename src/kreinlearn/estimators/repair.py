@@ -9,6 +9,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from kreinlearn._typing import Array
 from kreinlearn._validation import check_choice, check_matrix
 from kreinlearn.estimators._inputs import PRECISIONS
+from kreinlearn.estimators._labels import (
+    about_training_samples,
+    match_new,
+    match_training,
+)
 from kreinlearn.operators import few_threads
 from kreinlearn.spectrum.decompose import decompose
 from kreinlearn.spectrum.repair import REPAIRS, Repaired, repaired
@@ -43,7 +48,7 @@ class SpectrumRepair(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     n_features_in_ : int
         Number of training samples.
     feature_names_in_ : ndarray of shape (``n_features_in_``,)
-        Names of the columns, if K has string column names.
+        Names of the columns, in the order of the rows, if K has string column names.
 
     See Also
     --------
@@ -109,16 +114,17 @@ class SpectrumRepair(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         Parameters
         ----------
         K : array-like of shape (n_samples, n_samples)
-            Similarities among training samples.
-        y : None
-            Ignored.
+            Similarities among training samples; columns of a DataFrame are matched to
+            its rows by label.
+        y : array-like of shape (n_samples,), default=None
+            Ignored, unless its labels are those of the rows in another order.
 
         Returns
         -------
         self : SpectrumRepair
             The fitted transformer.
         """
-        self._fit(K)
+        self._fit(K, y)
         return self
 
     def fit_transform(self, K: ArrayLike, y: ArrayLike | None = None) -> Array:
@@ -127,16 +133,17 @@ class SpectrumRepair(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         Parameters
         ----------
         K : array-like of shape (n_samples, n_samples)
-            Similarities among training samples.
-        y : None
-            Ignored.
+            Similarities among training samples; columns of a DataFrame are matched to
+            its rows by label.
+        y : array-like of shape (n_samples,), default=None
+            Ignored, unless its labels are those of the rows in another order.
 
         Returns
         -------
         ndarray of shape (n_samples, n_samples)
             Positive semidefinite, to rounding.
         """
-        return self._fit(K).matrix(on_range=self.out_of_sample == "exact")
+        return self._fit(K, y).matrix(on_range=self.out_of_sample == "exact")
 
     def transform(self, K: ArrayLike) -> Array:
         """Return the repaired similarities of new samples.
@@ -144,7 +151,8 @@ class SpectrumRepair(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         Parameters
         ----------
         K : array-like of shape (n_new, n_samples)
-            Similarities of new samples with the training samples.
+            Similarities of new samples with the training samples; columns of a
+            DataFrame are matched by label.
 
         Returns
         -------
@@ -152,14 +160,17 @@ class SpectrumRepair(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             Repaired with "exact", unchanged with "none".
         """
         check_is_fitted(self)
-        rows: Array = validate_data(self, K, dtype=PRECISIONS, reset=False)
+        K = match_new(self, K)
+        with about_training_samples(self, K):
+            rows: Array = validate_data(self, K, dtype=PRECISIONS, reset=False)
         if self.extension_ is None:
             return rows
         return rows @ self.extension_.astype(rows.dtype, copy=False)
 
-    def _fit(self, K: ArrayLike) -> Repaired:
+    def _fit(self, K: ArrayLike, y: ArrayLike | None) -> Repaired:
         check_choice("mode", self.mode, REPAIRS)
         check_choice("out_of_sample", self.out_of_sample, ["exact", "none"])
+        K, self._labels = match_training(K, y=y)
         K, _ = check_matrix(validate_data(self, K, dtype=PRECISIONS))
         is_exact = self.out_of_sample == "exact"
         with few_threads(len(K)):

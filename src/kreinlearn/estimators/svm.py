@@ -52,7 +52,7 @@ class _KernelMachine(Scored):
         ----------
         X : array-like of shape (n_samples, n_features), or whatever the kernel takes
             Training samples; with ``kernel="precomputed"`` the Gram matrix of shape
-            (n_samples, n_samples).
+            (n_samples, n_samples), columns of a DataFrame matched to rows by label.
         y : array-like of shape (n_samples,)
             Labels.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -64,7 +64,7 @@ class _KernelMachine(Scored):
             The fitted estimator.
         """
         C = self._check_parameters()
-        samples, given = self._check_training(X, y)
+        samples, given = self._check_training(X, y, sample_weight)
         n = len(given)
         weights = check_weights(sample_weight, n)
         self.classes_, index = check_classes(given, weights)
