@@ -166,7 +166,7 @@ def folder(tmp_path, monkeypatch):
 
     Cross-validation tries a few values instead of many: pages are what is tested.
     """
-    monkeypatch.setattr(logistic_cv, "N_LAMS", (10.0, 1.0, 0.1))
+    monkeypatch.setattr(logistic_cv, "UNITS", (10.0, 1.0, 0.1))
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("KREINLEARN_DATA", str(tmp_path / "data"))
     known = dict(kernels.KERNELS)

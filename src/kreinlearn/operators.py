@@ -129,10 +129,10 @@ class Dense:
         return self.K[idx].T.astype(np.float64, copy=False)
 
     def rows(self, idx: Array) -> Array:
-        return self.K[idx].astype(np.float64, copy=False)
+        return np.asarray(self.K[idx], dtype=np.float64)
 
     def part(self, rows: Array, columns: Array) -> Array:
-        return self.K[np.ix_(rows, columns)].astype(np.float64)
+        return np.asarray(self.K[np.ix_(rows, columns)], dtype=np.float64)
 
     def diagonal(self) -> Array:
         return self.K.diagonal().astype(np.float64)
@@ -165,10 +165,10 @@ class General:
         return _widened_product(self.K.T, B)
 
     def rows(self, idx: Array) -> Array:
-        return self.K[idx].astype(np.float64, copy=False)
+        return np.asarray(self.K[idx], dtype=np.float64)
 
     def part(self, rows: Array, columns: Array) -> Array:
-        return self.K[np.ix_(rows, columns)].astype(np.float64)
+        return np.asarray(self.K[np.ix_(rows, columns)], dtype=np.float64)
 
 
 def _widened_product(K: Array, B: Array) -> Array:
@@ -349,6 +349,6 @@ def stored(K: "Dense | General | Blocked", what: str) -> Array:
     )
 
 
-def dense_bytes(K: Symmetric) -> int:
+def dense_bytes(K: "Symmetric | General") -> int:
     """Return the number of bytes that the whole matrix takes."""
     return K.shape[0] * K.shape[1] * K.dtype.itemsize

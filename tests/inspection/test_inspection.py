@@ -88,7 +88,7 @@ def test_a_negative_part_that_is_too_small_to_matter(rng):
 
 
 def test_three_classes(rng, monkeypatch):
-    monkeypatch.setattr(worth, "N_LAMS", FEW_LAMS)
+    monkeypatch.setattr(worth, "UNITS", FEW_LAMS)
     K, y = halves(45, rng, 3)
     y = np.array(["low", "middle", "high"])[y]
     found = inspect_matrix(K, y, permutations=100)
@@ -98,7 +98,7 @@ def test_three_classes(rng, monkeypatch):
 
 def test_noise_is_rarely_called_information(monkeypatch):
     """At a level of 5 %, at most 2 of 20 problems without information say keep."""
-    monkeypatch.setattr(worth, "N_LAMS", FEW_LAMS)
+    monkeypatch.setattr(worth, "UNITS", FEW_LAMS)
     p_values = []
     for seed in range(20):
         rng = np.random.default_rng(seed)
@@ -115,7 +115,7 @@ def test_noise_is_rarely_called_information(monkeypatch):
 
 def test_held_out_predictions_are_those_of_the_estimators(rng, monkeypatch):
     """One lam only: as it is with the first norm, clipped as in a pipeline."""
-    monkeypatch.setattr(worth, "N_LAMS", (1.0,))
+    monkeypatch.setattr(worth, "UNITS", (1.0,))
     K, y = halves(40, rng)
     folds = [(np.arange(20, 40), np.arange(20)), (np.arange(20), np.arange(20, 40))]
     found = worth.predictions(K, y, folds)
@@ -228,7 +228,7 @@ def test_too_few_samples_are_said(n, y, words):
 
 
 def test_rare_classes_are_left_out_and_folds_reduced(rng, monkeypatch):
-    monkeypatch.setattr(worth, "N_LAMS", FEW_LAMS)
+    monkeypatch.setattr(worth, "UNITS", FEW_LAMS)
     K, y = halves(40, rng)
     y[:2], y[2:6] = 7, 8
     value = inspect_matrix(K, y, permutations=20)["value"]
@@ -242,7 +242,7 @@ def test_large_matrices_are_sampled(rng, monkeypatch):
 
     monkeypatch.setattr(inspection, "LARGEST", 50)
     monkeypatch.setattr(inspection, "LEARNED", 40)
-    monkeypatch.setattr(worth, "N_LAMS", FEW_LAMS)
+    monkeypatch.setattr(worth, "UNITS", FEW_LAMS)
     K, y = halves(80, rng)
     seen = []
     found = inspect_matrix(

@@ -1,9 +1,9 @@
 """Whether logistic regression in a Krein space has one solution.
 
-Letters as in ``kreinlearn.problem.dual``. The dual J is convex, and its stationary point
-unique, if K + diag(lam / (weights * b)) is positive definite, where b is the largest
-second derivative of the loss. With an intercept the columns of A sum to zero, and it is
-enough that this holds for such columns.
+Letters as in ``kreinlearn.problem.dual``. The dual J is convex, and its stationary
+point unique, if K + diag(lam / (weights * b)) is positive definite, where b is the
+largest second derivative of the loss. With an intercept the columns of A sum to zero,
+and it is enough that this holds for such columns.
 """
 
 from dataclasses import dataclass
@@ -24,6 +24,8 @@ FEW_STEPS = 20
 """The same where K is not stored, and each step computes it anew."""
 DECIDED = 2000
 """Most samples for which an open question is settled by a factorization."""
+
+
 def limit_of(lam: float, max_weight: float, multinomial: bool) -> float:
     """Return how far below zero the spectrum may reach."""
     return lam / (max_weight * loss_for(multinomial).hessian_bound)

@@ -173,6 +173,9 @@ class KreinLogisticRegression(Probable):
     'converged'
     """
 
+    _regime: str
+    _open: OpenQuestion | None
+
     def __init__(
         self,
         kernel="tl1",
@@ -247,6 +250,7 @@ class KreinLogisticRegression(Probable):
 
     @property
     def regime_(self) -> str:
+        """Whether there is one stationary point: see the attributes of the class."""
         if self._open is not None:
             self._regime, self._open = self._open.answer(), None
         return self._regime
@@ -280,15 +284,14 @@ class KreinLogisticRegression(Probable):
             watch({"operator": self.operator_, "GiB if dense": dense_bytes(K) / 2**30})
         lam = float(self.lam)
         self._learn_regime(K, weights, multinomial)
-        needs_dc = solver.needs == "dc"
-        matrix, back = penalized(self.norm, K, counts, formed=needs_dc)
+        matrix, back = penalized(self.norm, K, counts, formed=solver.needs == "dc")
         columns = one_per_class(index, len(self.classes_))
         settings = {
             "fit_intercept": bool(self.fit_intercept),
             "tol": self.tol,
             "callback": watch,
         }
-        if needs_dc:
+        if solver.needs == "dc":
             seed = check_random_state(self.random_state).randint(2**31, size=4)
             settings["rng"] = np.random.default_rng(seed)
             fit = fit_dc(solver, matrix, columns, weights, lam, **settings)

@@ -148,10 +148,11 @@ class KreinLogisticRegressionCV(Probable):
     -----
     Ties go to the larger lam, then to the setting that comes first. For each setting
     of the kernel and each norm, all folds, classes and values of lam are solved as one
-    block, with one matrix for all folds, see ``kreinlearn.crossval``. What the kernels measure between samples, such as their
-    distances, is computed once for all settings and kept while it fits in memory,
-    unless it takes less time to compute than to look up. Settings are weighted by
-    pseudo Bayesian model averaging with the Bayesian bootstrap.
+    block, with one matrix for all folds, see ``kreinlearn.crossval``. What the kernels
+    measure between samples, such as their distances, is computed once for all settings
+    and kept while it fits in memory, unless it takes less time to compute than to look
+    up. Settings are weighted by pseudo Bayesian model averaging with the Bayesian
+    bootstrap.
 
     Examples
     --------

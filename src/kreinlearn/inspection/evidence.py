@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from kreinlearn._typing import Array
-from kreinlearn.crossval import N_LAMS, Fold
+from kreinlearn.crossval import UNITS, Fold
 from kreinlearn.losses import link_of, log_probabilities
 from kreinlearn.methods.records import Method, Scores, Tried, path_of
 from kreinlearn.methods.table import METHODS
@@ -106,7 +106,7 @@ def predictions(
     n, n_classes = len(K), int(index.max()) + 1
     # Values of lam in units of K, which may have any scale.
     unit = float(np.abs(np.linalg.eigvalsh(K)).mean())
-    lams = [each * unit / n for each in N_LAMS]
+    lams = [each * unit / n for each in UNITS]
     shape = (len(lams), n, 1 if n_classes == 2 else n_classes)
     found = {treatment: np.empty(shape) for treatment in TREATMENTS}
     for done, fold in enumerate(folds, start=1):

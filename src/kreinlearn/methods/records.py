@@ -30,7 +30,7 @@ from kreinlearn.operators import Dense
 from kreinlearn.problem import KreinDual, KreinRisk
 from kreinlearn.solvers import CCCP, DualNewton
 from kreinlearn.spectrum import split
-from kreinlearn.spectrum.modulus import absolute
+from kreinlearn.spectrum.norms import penalized
 
 STRENGTHS = (100.0, 30.0, 10.0, 3.0, 1.0, 0.1, 0.01)
 """Values of n lam, or of 1 / C, that comparisons try."""
@@ -136,7 +136,7 @@ class Method:
 
 def exact(
     name: str,
-    norm: Literal["krein", "hilbert"] = "krein",
+    norm: Literal["krein", "hilbert", "euclidean"] = "krein",
     repair: str | None = None,
     out_of_sample: Literal["exact", "none"] = "exact",
     weight: float = 4.0,
@@ -147,8 +147,8 @@ def exact(
     ----------
     name : str
         What tables call it.
-    norm : {"krein", "hilbert"}
-        Penalty a'Ka or a'\|K\|a.
+    norm : {"krein", "hilbert", "euclidean"}
+        Penalty a'Ka, a'\|K\|a or a'a.
     repair : str, optional
         Mode of `SpectrumRepair`, applied first.
     out_of_sample : {"exact", "none"}
@@ -175,14 +175,12 @@ def exact(
             change = SpectrumRepair(repair, out_of_sample)
             K, K_new = change.fit_transform(K), change.transform(K_new)
         n, lams = len(y), np.asarray(values, dtype=float)
-        back = None
-        if norm == "hilbert":
-            K, back = absolute(K, np.full(n, 1 / n))
+        matrix, back = penalized(norm, Dense(K), np.ones(n), formed=True)
         classes = np.unique(y)
         columns = (y[:, None] == classes).astype(float)
         columns = columns[:, 1:] if len(classes) == 2 else columns
         block = KreinDual(
-            Dense(K),
+            matrix,
             np.repeat(columns[:, None], len(lams), axis=1),
             np.full((n, len(lams)), 1 / n),
             lams,
@@ -193,7 +191,7 @@ def exact(
         result = DualNewton().solve(block, tol=tol, after=after)
         point = block.point(result.w, result.F)
         A = point.A.reshape(n, -1)
-        scores = K_new @ (A if back is None else back(A))
+        scores = K_new @ back(A)
         scores = scores.reshape(len(K_new), *point.A.shape[1:]) + point.c
         return [(scores[:, j], str(result.status[j])) for j in range(len(lams))]
 

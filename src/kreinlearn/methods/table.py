@@ -12,7 +12,7 @@ from kreinlearn._typing import Array
 from kreinlearn.crossval import Fold
 from kreinlearn.estimators import DCASVC, KreinLogisticRegressionCV, KreinSVC
 from kreinlearn.methods.judging import status_of
-from kreinlearn.methods.records import Method, block_search, exact, machine, published
+from kreinlearn.methods.records import Method, exact, machine, published
 from kreinlearn.methods.tuning import Choice, tune
 from kreinlearn.operators import few_threads
 from kreinlearn.solvers import PUBLISHED
@@ -34,16 +34,16 @@ METHODS: dict[str, Method] = {
         ),
         Method(
             "IKLR",
-            lambda value, seed: KreinLogisticRegressionCV(
-                [value], kernel="precomputed"
+            lambda value, seed: KreinLogisticRegressionCV(kernel="precomputed"),
+            link="multinomial",
+            search=lambda values, folds: KreinLogisticRegressionCV(
+                kernel="precomputed", cv=folds
             ),
-            "lam",
-            "multinomial",
-            search=block_search("krein", "hilbert"),
-            weight=0.9,
+            weight=1.0,
         ),
         exact("IKLR krein", "krein", weight=0.5),
         exact("IKLR hilbert", "hilbert", weight=0.9),
+        exact("IKLR euclidean", "euclidean", weight=0.9),
         exact("clip + KLR", repair="clip"),
         exact("flip + KLR", repair="flip"),
         # A shift spoils new rows if it is extended to them.

@@ -1,4 +1,4 @@
-"""The three penalties, each as a matrix whose dual problem is solved.
+r"""The three penalties, each as a matrix whose dual problem is solved.
 
 Letters: ``K`` (n, k) similarities; ``w`` (n,) weights of the samples, which count as
 repetitions: a weight of two is a row that stands twice; ``s`` the scale of K.
@@ -7,7 +7,7 @@ repetitions: a weight of two is a row that stands twice; ``s`` the scale of K.
 norm         penalty                      matrix of the dual      a from its solution
 ============ ============================ ======================= ==================
 krein        a'Ka                         K                       itself
-hilbert      a'\\|K\\|a                     \\|K\\|                   sign(K) d
+hilbert      a'\|K\|a                     \|K\|                   sign(K) d
 euclidean    s a'a                        K K' / s                K'd / s
 ============ ============================ ======================= ==================
 
