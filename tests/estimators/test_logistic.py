@@ -1,3 +1,6 @@
+import pickle
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -128,6 +131,7 @@ def test_regimes_on_the_full_monks_problem():
     above = KreinLogisticRegression(lam=1.01 * threshold).fit(X, y)
     below = KreinLogisticRegression(lam=0.99 * threshold).fit(X, y)
     assert (above.regime_, below.regime_) == ("unique", "nonconvex")
+    assert KreinLogisticRegression(lam=1e-9, kernel="rbf").fit(X, y).regime_ == "unique"
     assert above.status_ == below.status_ == "converged"
     convex = KreinLogisticRegression(lam=1e-6, norm="hilbert").fit(X, y)
     assert convex.regime_ == "unique" and convex.status_ == "converged"
@@ -513,7 +517,7 @@ def test_bad_parameters(moons):
         ({"tol": 0.0}, ValueError, "'tol' must be a positive number, got 0.0"),
         ({"max_iter": 0}, ValueError, "'max_iter' must be .* whole number, got 0"),
         ({"max_iter": 1.5}, TypeError, "'max_iter' must be .* whole number, got 1.5"),
-        ({"norm": "l2"}, ValueError, "'norm' must be one of 'krein', 'hilbert', got"),
+        ({"norm": "l2"}, ValueError, "'norm' must be one of 'krein', .* got"),
         ({"solver": "smo"}, ValueError, "'newton', 'cccp-gd', .* got 'smo'"),
         ({"multi_class": "all"}, ValueError, "'multi_class' must be .* got 'all'"),
         ({"class_weight": "even"}, ValueError, "'class_weight' must be .* got 'even'"),
@@ -622,3 +626,59 @@ def test_single_precision_meets_the_certificate(rng):
     s, a = 2 * y - 1, model.dual_coef_[0]
     f = K @ a + model.intercept_[0]
     assert np.abs(len(y) * 1e-5 * s * a - expit(-s * f)).max() < 1e-6
+
+
+def test_regime_is_settled_by_a_factorization_when_asked_for(data_home):
+    # The bound by Lanczos steps leaves this open, and the solution is unique.
+    table = pd.read_csv(Path(data_home) / "breast-cancer-683x9.csv.gz")
+    X, y = scaled(table.iloc[:, :-1].to_numpy(float)), table["y"].to_numpy()
+    K = gram(X, kernel="tl1")
+    lam = 1.1 * -np.linalg.eigvalsh(K)[0] / (4 * len(y))
+    model = KreinLogisticRegression("precomputed", lam=lam).fit(K, y)
+    assert model._open is not None
+    assert model.regime_ == "unique" and model._open is None
+    below = KreinLogisticRegression("precomputed", lam=0.8 / 1.1 * lam).fit(K, y)
+    assert below.regime_ == "nonconvex"
+
+
+def test_what_the_intercept_absorbs_is_no_negative_curvature(rng):
+    # Negative distances: eigenvalues of both signs, but none below zero among
+    # coefficients that sum to zero.
+    X = rng.standard_normal((40, 2))
+    K = -np.linalg.norm(X[:, None] - X, axis=2)
+    y = (X[:, 0] > 0).astype(int)
+    with_it = KreinLogisticRegression("precomputed", lam=1e-4).fit(K, y)
+    without = KreinLogisticRegression("precomputed", lam=1e-4, fit_intercept=False)
+    assert with_it.regime_ == "unique"
+    assert without.fit(K, y).regime_ == "nonconvex"
+
+
+def test_weights_have_a_part_in_the_regime(rng):
+    # The largest weight is that of a sample without negative similarities.
+    K = np.diag([1.0, 1.0, 1.0, 1.0, -1.0, 1.0])
+    y, w = [0, 1, 0, 1, 0, 1], [50.0, 1, 1, 1, 1, 1]
+    lam = 2.0 / (4 * 55)  # twice the threshold of the fifth sample
+    model = KreinLogisticRegression("precomputed", lam=lam).fit(K, y, sample_weight=w)
+    assert model.regime_ == "unique"
+
+
+def test_regime_of_many_samples_stays_unknown(monkeypatch, rng):
+    monkeypatch.setattr("kreinlearn.estimators.logistic.DECIDED", 20)
+    K = gram_of_signature(20, 20)
+    model = KreinLogisticRegression("precomputed", lam=1e-5)
+    assert model.fit(K, rng.integers(0, 2, 40)).regime_ == "unknown"
+
+
+def test_regime_survives_copies_and_holds_no_matrix(rng):
+    K = gram_of_signature(20, 20)
+    model = KreinLogisticRegression("precomputed", lam=1e-5)
+    model.fit(K, rng.integers(0, 2, 40))
+    assert model._open is not None
+    again = pickle.loads(pickle.dumps(model))
+    assert again._open is None and again.regime_ == model.regime_ == "nonconvex"
+    old = model.__getstate__()
+    del old["_open"], old["_regime"]
+    for before, now in (("unique", "unique"), ("nonconvex", "unknown")):
+        landed = KreinLogisticRegression()
+        landed.__setstate__(old | {"regime_": before})
+        assert landed.regime_ == now

@@ -17,7 +17,7 @@ from sklearn.model_selection import (
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from kreinlearn import KreinLogisticRegression, KreinLogisticRegressionCV
-from kreinlearn.crossval import held_out
+from kreinlearn.crossval import UNITS, held_out
 from kreinlearn.estimators._search import pooling_weights
 from kreinlearn.exceptions import ConvergenceWarning
 from kreinlearn.kernels import KERNELS, gram
@@ -70,9 +70,9 @@ LAMS = [1e-1, 1e-2, 1e-3]
 
 
 @pytest.mark.parametrize("scoring", ["neg_log_loss", "accuracy", "roc_auc"])
-@pytest.mark.parametrize("norm", ["krein", "hilbert"])
-def test_scores_are_those_of_grid_search(moons, scoring, norm):
+def test_scores_are_those_of_grid_search(moons, scoring):
     X, y = moons
+    norm = "krein"
     cv = StratifiedKFold(4, shuffle=True, random_state=3)
     mine = KreinLogisticRegressionCV(
         lams=LAMS,
@@ -92,6 +92,81 @@ def test_scores_are_those_of_grid_search(moons, scoring, norm):
     assert mine.scores_.shape == (2, 1, 3, 4)
     np.testing.assert_allclose(mine.scores_[:, 0], theirs.T.reshape(2, 3, 4), atol=1e-4)
     assert mine.best_score_ == pytest.approx(grid.best_score_, abs=1e-4)
+
+
+def modulus(K, weights):
+    root = np.sqrt(weights)
+    mu, V = np.linalg.eigh(root[:, None] * K * root)
+    return (V * np.abs(mu)) @ V.T / root[:, None] / root
+
+
+def rows_squared(K, weights):
+    root = np.sqrt(weights / weights.sum())
+    s = np.abs(np.linalg.eigvalsh(root[:, None] * K * root)).sum()
+    return (K * weights) @ K / s
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(
+    ("norm", "matrix"), [("hilbert", modulus), ("euclidean", rows_squared)]
+)
+def test_folds_are_masks_on_one_matrix(moons, norm, matrix, weighted):
+    X, y = moons
+    K = gram(X, kernel="tl1", ratio=0.4)
+    w = np.random.default_rng(0).uniform(0.5, 2.0, len(y)) if weighted else None
+    cv = StratifiedKFold(4, shuffle=True, random_state=3)
+    mine = KreinLogisticRegressionCV(LAMS, [norm], "precomputed", cv=cv)
+    mine.fit(K, y, sample_weight=w)
+    w = np.ones(len(y)) if w is None else w
+    M = matrix(K, w)
+    for f, (train, test) in enumerate(cv.split(K, y)):
+        for j, lam in enumerate(LAMS):
+            one = KreinLogisticRegression("precomputed", lam=lam)
+            one.fit(M[np.ix_(train, train)], y[train], sample_weight=w[train])
+            logs = one.predict_log_proba(M[np.ix_(test, train)])
+            mean = np.average(logs[np.arange(len(test)), y[test]], weights=w[test])
+            assert mine.scores_[0, 0, j, f] == pytest.approx(mean, abs=1e-4)
+
+
+def test_the_grid_is_in_units_of_the_matrix(moons):
+    X, y = moons
+    K = gram(X, kernel="tl1", ratio=0.4)
+    fits = [
+        KreinLogisticRegressionCV(kernel="precomputed").fit(scale * K, y)
+        for scale in (1.0, 1000.0)
+    ]
+    s = np.abs(np.linalg.eigvalsh(K)).mean()
+    np.testing.assert_allclose(fits[0].lam_units_, [s / len(y)])
+    np.testing.assert_allclose(fits[0].lams_[0, :10], np.array(UNITS) * s / len(y))
+    np.testing.assert_allclose(fits[1].lams_, 1000 * fits[0].lams_)
+    np.testing.assert_allclose(fits[1].scores_, fits[0].scores_, atol=1e-3)
+    np.testing.assert_allclose(
+        fits[1].predict_proba(1000 * K), fits[0].predict_proba(K), atol=1e-3
+    )
+
+
+def test_the_grid_grows_while_its_end_is_the_best():
+    # Separable: less and less regularization is better and better.
+    X = np.linspace(-1, 1, 40)[:, None]
+    y = (X[:, 0] > 0).astype(int)
+    model = KreinLogisticRegressionCV(
+        kernel=("linear", "tl1"), kernel_grid={"tl1": {"ratio": [0.1]}}
+    ).fit(X, y)
+    n_lams = model.scores_.shape[2]
+    assert n_lams > len(UNITS) and model.lams_.shape == (2, n_lams)
+    tried = ~np.isnan(model.scores_).any(axis=3)
+    assert tried[:, :, : len(UNITS)].all()
+    mean = np.where(tried, model.scores_.mean(axis=3), -np.inf)
+    for i, j in np.ndindex(2, 2):
+        last = tried[i, j].sum() - 1
+        if last + 1 > len(UNITS):  # each value but the last was the best when tried
+            grown = mean[i, j, len(UNITS) - 1 : last]
+            assert (grown > mean[i, j, : len(UNITS) - 1].max()).all()
+        if last + 1 < n_lams:
+            assert mean[i, j].argmax() < last
+    fixed = KreinLogisticRegressionCV(LAMS, kernel="linear").fit(X, y)
+    assert fixed.scores_.shape[2] == len(LAMS)
+    np.testing.assert_array_equal(fixed.lams_, [LAMS])
 
 
 def test_many_classes_and_grid_search():
@@ -128,7 +203,7 @@ def test_best_setting_is_refitted(moons):
         lams=LAMS, kernel="tl1", average=False, random_state=0
     ).fit(X, y)
     assert model.scores_.shape == (6, 2, 3, 5)
-    np.testing.assert_array_equal(model.lams_, LAMS)
+    np.testing.assert_array_equal(model.lams_, [LAMS] * 6)
     i = model.kernel_settings_.index((model.kernel_, model.kernel_params_))
     j, k = model.norms.index(model.norm_), LAMS.index(model.lam_)
     best = model.scores_.mean(axis=3)
@@ -185,14 +260,16 @@ def test_both_norms_are_solved_once_where_they_are_the_same(moons, monkeypatch):
     X, y = moons
     seen = []
 
-    def spy(norms, *args, **settings):
-        seen.append(list(norms))
-        return held_out(norms, *args, **settings)
+    def spy(*args, **settings):
+        seen.append(args)
+        return held_out(*args, **settings)
 
     monkeypatch.setattr("kreinlearn.estimators.logistic_cv.held_out", spy)
-    model = KreinLogisticRegressionCV(lams=LAMS, kernel="rbf", kernel_grid={})
+    norms = ("krein", "hilbert")
+    model = KreinLogisticRegressionCV(LAMS, norms, kernel="rbf", kernel_grid={})
     model.fit(X, y)
-    assert seen == [["krein"]] and np.ptp(model.scores_, axis=1).max() == 0
+    assert len(seen) == 1 and len(model.estimators_) == 1
+    assert np.isnan(model.scores_[:, 1]).all() and model.norm_ == "krein"
 
 
 @pytest.fixture
@@ -254,7 +331,7 @@ def test_ties_go_to_more_regularization(moons):
         return 1.0
 
     model = KreinLogisticRegressionCV(lams=LAMS, scoring=indifferent).fit(X, y)
-    assert model.lam_ == 0.1 and model.norm_ == "krein"
+    assert model.lam_ == 0.1 and model.norm_ == "hilbert"
     assert (model.kernel_, model.kernel_params_) == ("tl1", {"ratio": 0.1})
 
 

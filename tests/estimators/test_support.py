@@ -123,8 +123,10 @@ def test_the_columns_of_the_support_are_enough(model, dtype, order, n_new, moons
     part = np.asarray(rows[:, model.support_], order=order)
     all_of_it = model.decision_function(np.asarray(rows, order=order))
     np.testing.assert_array_equal(all_of_it, model.decision_function(part))
-    one = model.estimators_[0] if hasattr(model, "estimators_") else model
-    np.testing.assert_allclose(all_of_it, naive(one, rows), atol=1e-5)
+    each = getattr(model, "estimators_", [model])
+    shares = getattr(model, "weights_", [1.0])
+    expected = sum(w * naive(one, rows) for w, one in zip(shares, each, strict=True))
+    np.testing.assert_allclose(all_of_it, expected, atol=1e-5)
     np.testing.assert_array_equal(model.predict(rows), model.predict(part.tolist()))
 
 

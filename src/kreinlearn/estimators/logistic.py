@@ -20,15 +20,29 @@ from kreinlearn.estimators._inputs import (
     warn_if_uninformative,
 )
 from kreinlearn.estimators._outputs import Probable
-from kreinlearn.estimators._regime import DECIDED, OpenQuestion, limit_of, regime
-from kreinlearn.estimators._solve import Fit, fit_dc, fit_dual
+from kreinlearn.estimators._solve import (
+    DECIDED,
+    Fit,
+    OpenQuestion,
+    fit_dc,
+    fit_dual,
+    limit_of,
+    regime,
+)
 from kreinlearn.exceptions import (
     ConvergenceWarning,
     DivergenceWarning,
     warn_caller,
 )
 from kreinlearn.losses import link_of
-from kreinlearn.operators import Blocked, Dense, General, dense_bytes, few_threads
+from kreinlearn.operators import (
+    Blocked,
+    Dense,
+    General,
+    Symmetric,
+    dense_bytes,
+    few_threads,
+)
 from kreinlearn.solvers.base import DCSolver, DualSolver, Status
 from kreinlearn.solvers.cccp import PUBLISHED
 from kreinlearn.solvers.monitor import callback_for
@@ -284,7 +298,11 @@ class KreinLogisticRegression(Probable):
             watch({"operator": self.operator_, "GiB if dense": dense_bytes(K) / 2**30})
         lam = float(self.lam)
         self._learn_regime(K, weights, multinomial)
-        matrix, back = penalized(self.norm, K, counts, formed=solver.needs == "dc")
+        back = None
+        if self.norm == "krein" and not isinstance(K, General):
+            matrix: Symmetric = K
+        else:
+            matrix, back = penalized(self.norm, K, counts, formed=solver.needs == "dc")
         columns = one_per_class(index, len(self.classes_))
         settings = {
             "fit_intercept": bool(self.fit_intercept),
@@ -298,7 +316,8 @@ class KreinLogisticRegression(Probable):
         else:
             settings["multinomial"] = multinomial
             fit = fit_dual(solver, matrix, columns, weights, lam, **settings)
-        self.dual_coef_, self.intercept_ = back(fit.a).T, fit.c
+        a = fit.a if back is None else back(fit.a)
+        self.dual_coef_, self.intercept_ = a.T, fit.c
         learn_support(self, X)
         self.status_, self.n_iter_ = fit.status, fit.n_iter
         self.residual_, self.history_ = fit.residual, fit.history

@@ -33,8 +33,8 @@ from kreinlearn.estimators._inputs import (
     training_operator,
 )
 from kreinlearn.estimators._outputs import Probable, prediction, share_support
-from kreinlearn.estimators._regime import positive_definite
 from kreinlearn.estimators._search import Judge, kernel_settings, pick, pooling_weights
+from kreinlearn.estimators._solve import positive_definite
 from kreinlearn.estimators.logistic import KreinLogisticRegression
 from kreinlearn.exceptions import (
     ConvergenceWarning,

@@ -113,11 +113,12 @@ def scale_of(K: Dense | General | Blocked, weights: Array) -> float:
     rows = _some(np.flatnonzero(weights > 0))
     roots = np.sqrt(weights[rows] / weights[rows].sum())
     if K.shape[0] == K.shape[1]:
-        part = K.part(rows, rows) * roots[:, None] * roots
+        part = K.part(rows, rows) * (roots[:, None] * roots)
     else:
         columns = _some(np.arange(K.shape[1]))
         part = K.part(rows, columns) * roots[:, None] / np.sqrt(len(columns))
-    sizes = svdvals(part) if isinstance(K, General) else np.abs(eigvalsh(part))
+    is_symmetric = part.shape[0] == part.shape[1] and (part == part.T).all()
+    sizes = np.abs(eigvalsh(part)) if is_symmetric else svdvals(part)
     return float(sizes.sum()) or 1.0
 
 

@@ -1,0 +1,94 @@
+"""Matrices of the dual problem for each norm, and the scale of a matrix."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from kreinlearn.operators import Blocked, Dense, General, RowProducts
+from kreinlearn.spectrum import norms
+from kreinlearn.spectrum.norms import NORMS, penalized, scale_of
+
+
+@pytest.fixture
+def square(rng):
+    K = rng.standard_normal((40, 40))
+    return K + K.T
+
+
+def operators(square, rng):
+    X = rng.uniform(size=(40, 3))
+    yield Dense(square), square
+    yield General(square + np.triu(square)), square + np.triu(square)
+    yield General(square[:, :15]), square[:, :15]
+    yield Dense(square.astype(np.float32)), square.astype(np.float32)
+    blocked = Blocked(X, "tl1")
+    yield blocked, blocked.columns(np.arange(40))
+
+
+def test_products_of_rows_against_the_formula(square, rng):
+    for K, full in operators(square, rng):
+        v = rng.uniform(size=K.shape[1])
+        M = (full.astype(float) * v) @ full.astype(float).T
+        rows, B = RowProducts(K, v), rng.standard_normal((40, 6))
+        for product in (rows.matmat(B), rows.matmat_native(B)):
+            assert_allclose(product, M @ B, atol=1e-5 * np.abs(M).max())
+        assert_allclose(rows.columns(np.array([3, 0])), M[:, [3, 0]], rtol=1e-5)
+        assert rows.columns(np.array([], dtype=int)).shape == (40, 0)
+        assert_allclose(rows.diagonal(), M.diagonal(), rtol=1e-5)
+        assert_allclose(K.matmat(rows.coefficients(B)), rows.matmat(B))
+        if not isinstance(K, Blocked):
+            formed = rows.formed().K
+            assert (formed == formed.T).all()
+            assert_allclose(formed, M, atol=1e-5 * np.abs(M).max())
+
+
+@pytest.mark.parametrize("norm", NORMS)
+def test_back_gives_the_coefficients_of_k(square, rng, norm):
+    w = rng.uniform(size=40)
+    w[7] = 0
+    d = rng.standard_normal((40, 2))
+    d[7] = 0
+    matrix, back = penalized(norm, Dense(square), w)
+    # For the sample without weight too, as if it were new.
+    assert_allclose(square @ back(d), matrix.matmat(d), atol=1e-9)
+    assert_allclose(back(d)[7], 0)
+
+
+def test_matrices_of_the_convex_norms_are_positive_semidefinite(square):
+    for norm in ("hilbert", "euclidean"):
+        matrix = penalized(norm, Dense(square), np.ones(40), formed=True).matrix
+        assert np.linalg.eigvalsh(matrix.K)[0] > -1e-9
+
+
+def test_only_the_euclidean_norm_takes_any_matrix(square):
+    K = General(np.triu(square))
+    for norm in ("krein", "hilbert"):
+        with pytest.raises(TypeError, match="needs a symmetric matrix"):
+            penalized(norm, K, np.ones(40))
+
+
+def test_scale_is_the_mean_absolute_eigenvalue(square):
+    moduli = np.abs(np.linalg.eigvalsh(square))
+    assert scale_of(Dense(square), np.ones(40)) == pytest.approx(moduli.mean())
+    general = np.triu(square)
+    values = np.linalg.svd(general, compute_uv=False)
+    assert scale_of(General(general), np.ones(40)) == pytest.approx(values.mean())
+    assert scale_of(Dense(np.zeros((5, 5))), np.ones(5)) == 1.0
+
+
+def test_scale_with_weights_is_that_of_repeated_rows(square, rng):
+    counts = rng.integers(0, 4, 40)
+    rows = np.repeat(np.arange(40), counts)
+    for K in (square, np.triu(square)):
+        repeated = General(K[np.ix_(rows, rows)])
+        one, two = scale_of(General(K), counts), scale_of(repeated, np.ones(len(rows)))
+        assert one == pytest.approx(two)
+
+
+def test_scale_of_many_samples_is_that_of_some(square, monkeypatch):
+    monkeypatch.setattr(norms, "SAMPLED", 25)
+    some = scale_of(Dense(square), np.ones(40))
+    assert some == scale_of(Dense(square), np.ones(40))
+    assert some != pytest.approx(np.abs(np.linalg.eigvalsh(square)).mean())
+    # A sample of square pieces: the same for landmarks among the samples.
+    assert some == pytest.approx(np.abs(np.linalg.eigvalsh(square)).mean(), rel=0.4)
