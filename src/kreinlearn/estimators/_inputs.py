@@ -22,11 +22,19 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from kreinlearn._memory import fits
+from kreinlearn._memory import check_fits, fits
 from kreinlearn._typing import Array
-from kreinlearn._validation import ALMOST, STRIP, check_choice, check_matrix
+from kreinlearn._validation import (
+    ALMOST,
+    STRIP,
+    check_choice,
+    check_distances,
+    check_matrix,
+    check_similarities,
+)
 from kreinlearn.exceptions import IndefiniteKernelWarning, warn_caller
-from kreinlearn.kernels import KERNELS, Similarities, gram, resolve
+from kreinlearn.kernels import KERNELS, PAIRWISE, Similarities, gram, resolve
+from kreinlearn.kernels.distances import check_form, learned_form
 from kreinlearn.operators import Blocked, Dense
 
 PRECISIONS = [np.float64, np.float32]
@@ -41,9 +49,15 @@ ClassWeight = Mapping[Any, float] | str | None
 """What ``class_weight=`` takes."""
 
 
-def is_precomputed(kernel: AnyKernel | Sequence[AnyKernel]) -> bool:
-    """Tell whether samples are rows of a Gram matrix."""
-    return isinstance(kernel, str) and kernel == "precomputed"
+def is_pairwise(kernel: AnyKernel | Sequence[AnyKernel]) -> bool:
+    """Tell whether samples are rows of a square matrix: similarities or distances."""
+    kernels = kernels_of(kernel)
+    return len(kernels) == 1 and kernels[0] in PAIRWISE
+
+
+def is_distance(kernel: AnyKernel | Sequence[AnyKernel]) -> bool:
+    """Tell whether samples are rows of a matrix of distances."""
+    return is_pairwise(kernel) and kernels_of(kernel)[0] == "distance"
 
 
 def takes_matrices(kernel: AnyKernel) -> bool:
@@ -72,18 +86,22 @@ class KernelEstimator(BaseEstimator):
     dual_coef_: Array
     support_: Array
     X_fit_: ValidSamples | None
+    distance_median_: float
+    distance_means_: Array | None
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         kernels = kernels_of(self.kernel)
-        tags.input_tags.pairwise = is_precomputed(self.kernel)
+        tags.input_tags.pairwise = is_pairwise(self.kernel)
         tags.input_tags.three_d_array = any(map(takes_matrices, kernels))
         return tags
 
     def _check_kernel(self) -> None:
         """Raise if there is no such kernel, or if there is no such precision."""
         for kernel in kernels_of(self.kernel):
-            if not is_precomputed(kernel):
+            if is_pairwise(kernel):
+                check_pairwise_params(kernel, self.kernel_params or {})
+            else:
                 resolve(kernel)
         if self.dtype is not None and np.dtype(self.dtype).char not in "fd":
             raise ValueError(
@@ -96,20 +114,23 @@ class KernelEstimator(BaseEstimator):
         labels = column_or_1d(labels, warn=True)
         check_consistent_length(samples, labels)
         check_classification_targets(labels)
-        return samples, labels
+        return check_given(samples, self.kernel, self.kernel_params or {}), labels
 
     def _check_new(self, X: ArrayLike) -> ValidSamples:
         """Return validated new samples."""
         try:
-            return self._with_columns_of(X)._check_samples(X, reset=False)
+            samples = self._with_columns_of(X)._check_samples(X, reset=False)
         except ValueError as error:
-            if is_precomputed(self.kernel) and "features" in str(error):
+            if is_pairwise(self.kernel) and "features" in str(error):
+                values = "distances" if is_distance(self.kernel) else "similarities"
                 raise ValueError(
-                    f"{error} With kernel='precomputed', pass the similarities of the "
-                    "new samples with the training samples, one column per training "
-                    "sample."
+                    f"{error} With kernel={self.kernel!r}, pass the {values} "
+                    "between new and training samples, one column per training sample."
                 ) from None
             raise
+        if is_distance(self.kernel):
+            return check_distances(samples, square=False)
+        return samples
 
     def _check_samples(self, X: ArrayLike, *y: ArrayLike, reset: bool) -> Any:
         """Return samples, and labels if given, whatever the kernel takes."""
@@ -123,6 +144,8 @@ class KernelEstimator(BaseEstimator):
                 *y,
                 dtype=PRECISIONS if self.dtype is None else np.dtype(self.dtype),
                 allow_nd=not is_name or takes_matrices(kernel),
+                # Of distances, the pair is named for which one is missing.
+                ensure_all_finite=not is_distance(kernel),
                 reset=reset,
             )
         if len(samples) == 0:
@@ -132,10 +155,10 @@ class KernelEstimator(BaseEstimator):
     def _with_columns_of(self, X: ArrayLike) -> "KernelEstimator":
         """Return an estimator that expects the columns that X has, if they suffice.
 
-        With "precomputed", these are all training samples or those of ``support_``.
+        If X is pairwise, these are all training samples or those of ``support_``.
         """
         support = getattr(self, "support_", None)
-        if support is None or not is_precomputed(self.kernel):
+        if support is None or not is_pairwise(self.kernel):
             return self
         shape = getattr(X, "shape", None) or np.asarray(X, dtype=object).shape
         if shape[1:] != (len(support),) or len(support) == self.n_features_in_:
@@ -162,14 +185,44 @@ def _as_array_if_numbers(X: Any) -> Any:
     return X
 
 
+def check_pairwise_params(kernel: AnyKernel, params: Keywords) -> None:
+    """Raise unless a matrix takes these parameters."""
+    if is_distance(kernel):
+        check_form(params)
+        return
+    for name, value in params.items():
+        if name != "check" or not isinstance(value, bool):
+            raise TypeError(
+                "Kernel 'precomputed' takes 'check', True or False, and nothing else, "
+                f"got {name!r}: {value!r}."
+            )
+
+
+def check_given(
+    X: ValidSamples, kernel: AnyKernel | Sequence[AnyKernel], params: Keywords
+) -> ValidSamples:
+    """Return training samples; raise if a given matrix holds what it should not."""
+    if is_distance(kernel):
+        return check_distances(X)
+    if is_pairwise(kernel) and params.get("check", True):
+        check_similarities(np.asarray(X))
+    return X
+
+
 def learn_support(estimator: KernelEstimator, X: ValidSamples) -> None:
     """Learn ``support_`` from ``dual_coef_``, and ``X_fit_``, the samples it names.
 
-    The samples are not copied if all of them are needed.
+    The samples are not copied if all of them are needed. Of distances, only their
+    median and, for the form "centered", means are kept.
     """
     needed = (estimator.dual_coef_ != 0).any(axis=0)
+    if is_distance(estimator.kernel):
+        form = learned_form(np.asarray(X), **(estimator.kernel_params or {}))
+        estimator.distance_median_ = form.median
+        estimator.distance_means_ = form.means
+        needed |= form.means is not None  # the mean is taken over all columns
     estimator.support_ = np.flatnonzero(needed)
-    if is_precomputed(estimator.kernel):
+    if is_pairwise(estimator.kernel):
         estimator.X_fit_ = None
     elif needed.all():
         estimator.X_fit_ = X
@@ -241,12 +294,17 @@ def training_gram(
     X: ValidSamples | Similarities, kernel: AnyKernel, params: Keywords
 ) -> Array:
     """Return the similarities among training samples, exactly symmetric."""
+    given = X.X if isinstance(X, Similarities) else X
+    if is_distance(kernel):
+        check_fits(len(given), len(given), given.dtype, "The similarities")
+        return learned_form(given, **params)(given)
+    if is_pairwise(kernel):
+        return check_matrix(given)[0]
     if isinstance(X, Similarities):
-        K = X.X if is_precomputed(kernel) else X.matrix(kernel, params)
+        K = X.matrix(kernel, params)
     else:
-        K = X if is_precomputed(kernel) else gram(X, None, kernel, **params)
-    is_known = isinstance(kernel, str) and not is_precomputed(kernel)
-    return K if is_known else check_matrix(K)[0]
+        K = gram(X, None, kernel, **params)
+    return K if isinstance(kernel, str) else check_matrix(K)[0]
 
 
 def training_operator(
@@ -262,10 +320,10 @@ def training_operator(
     samples = X.X if isinstance(X, Similarities) else X
     check_choice("operator", operator, ["auto", "dense", "blocked"])
     blocked = operator == "blocked"
-    if is_precomputed(kernel):
+    if is_pairwise(kernel):
         if blocked:
             raise ValueError(
-                "'operator' must be 'auto' or 'dense' with kernel='precomputed', whose "
+                f"'operator' must be 'auto' or 'dense' with kernel={kernel!r}, whose "
                 "matrix is stored already, got 'blocked'."
             )
     elif operator == "auto":
@@ -278,7 +336,7 @@ def training_operator(
 
 def warn_if_uninformative(K: Array | Blocked, kernel: AnyKernel) -> None:
     """Warn if similarities are almost diagonal or almost constant; a part will tell."""
-    if is_precomputed(kernel) or K.shape[0] < 3:
+    if kernel == "precomputed" or K.shape[0] < 3:
         return
     step = max(1, K.shape[0] // STRIP)
     if isinstance(K, Blocked):
@@ -288,7 +346,9 @@ def warn_if_uninformative(K: Array | Blocked, kernel: AnyKernel) -> None:
     what = _uninformative(K)
     if what is None:
         return
-    if takes_matrices(kernel):
+    if is_distance(kernel):
+        advice = "set another form or width in kernel_params."
+    elif takes_matrices(kernel):
         advice = (
             f"a sigma far {'below' if what == 'diagonal' else 'above'} the distances "
             "between samples is the usual reason. Set sigma in kernel_params, e.g. to "

@@ -55,9 +55,12 @@ class KreinLogisticRegression(Probable):
     ----------
     kernel : str or callable, default="tl1"
         A name in ``kreinlearn.kernels.KERNELS``, a callable ``f(X, Y)`` on whole
-        arrays, or "precomputed" for Gram matrices.
+        arrays, "precomputed" for Gram matrices, or "distance" for matrices of
+        distances.
     kernel_params : dict, default=None
-        Keyword arguments of the kernel.
+        Keyword arguments of the kernel. For "distance": ``form`` and ``width`` of
+        `DistanceSimilarity`; for "precomputed": ``check=False`` if similarities are
+        meant though they look like distances.
     lam : float, default=1e-2
         Regularization; with a linear kernel ``1 / (n * lam)`` is the ``C`` of
         scikit-learn's ``LogisticRegression``.
@@ -201,7 +204,7 @@ class KreinLogisticRegression(Probable):
         ----------
         X : array-like of shape (n_samples, n_features), or whatever the kernel takes
             Training samples; with ``kernel="precomputed"`` the Gram matrix of shape
-            (n_samples, n_samples).
+            (n_samples, n_samples), with "distance" the distances.
         y : array-like of shape (n_samples,)
             Labels.
         sample_weight : array-like of shape (n_samples,), default=None

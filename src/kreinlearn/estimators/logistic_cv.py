@@ -15,7 +15,7 @@ from kreinlearn.estimators._inputs import (
     Keywords,
     check_classes,
     check_weights,
-    is_precomputed,
+    is_pairwise,
     kernel_name,
     kernels_of,
     normalized,
@@ -63,14 +63,16 @@ class KreinLogisticRegressionCV(Probable):
     norms : sequence of {"krein", "hilbert"}, default=("krein", "hilbert")
         Norms to try; where K has no negative eigenvalue they are the same.
     kernel : str, callable or sequence of these, default=("tl1", "rbf", "laplacian")
-        Kernels to try, or the only one; "precomputed" for a Gram matrix.
+        Kernels to try, or the only one; "precomputed" for a Gram matrix, "distance"
+        for a matrix of distances.
     kernel_params : dict, default=None
         Parameters that are fixed, if there is one kernel.
     kernel_grid : dict, default=None
         Parameters to try: for one kernel lists of values by parameter, for several
         kernels such a dict by name. None, or a name left out, means the kernel's own
         grid: ``ratio`` 0.1 to 0.9 for "tl1", multiples of the median distance for
-        Gaussians, also those between covariance matrices. An empty dict tries nothing.
+        Gaussians, also those between covariance matrices; for "distance" eight forms
+        and widths. An empty dict tries nothing.
     cv : int, splitter or iterable, default=5
         As in scikit-learn; an int means stratified folds, shuffled by
         ``random_state``.
@@ -347,12 +349,11 @@ class KreinLogisticRegressionCV(Probable):
     def _check_parameters(self) -> Array | None:
         self._check_kernel()
         kernels = kernels_of(self.kernel)
-        if len(kernels) > 1 and (
-            self.kernel_params or any(map(is_precomputed, kernels))
-        ):
+        if len(kernels) > 1 and (self.kernel_params or any(map(is_pairwise, kernels))):
             raise ValueError(
-                "Several kernels go with neither 'kernel_params' nor 'precomputed', "
-                f"got kernel={self.kernel!r} and kernel_params={self.kernel_params!r}."
+                "Several kernels go with neither 'kernel_params' nor 'precomputed' nor "
+                f"'distance', got kernel={self.kernel!r} and kernel_params="
+                f"{self.kernel_params!r}."
             )
         check_choice("multi_class", self.multi_class, ["auto", "ovr", "multinomial"])
         check_positive("tol", self.tol)
@@ -390,7 +391,7 @@ class KreinLogisticRegressionCV(Probable):
             )
         new = self._check_new(X)
         parts = [new] * len(self.estimators_)
-        if is_precomputed(self.kernel) and np.shape(new)[1] < self.n_features_in_:
+        if is_pairwise(self.kernel) and np.shape(new)[1] < self.n_features_in_:
             # Columns of support_, of which each estimator has its own.
             own = [np.searchsorted(self.support_, e.support_) for e in self.estimators_]
             parts = [np.asarray(new)[:, places] for places in own]

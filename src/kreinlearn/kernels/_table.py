@@ -23,6 +23,8 @@ class Kernels(dict[str, Kernel]):
 
 KERNELS = Kernels({each.name: each for each in (*ROW_KERNELS, *SPD_KERNELS)})
 """Kernels by name."""
+PAIRWISE = ("precomputed", "distance")
+"""What estimators call similarities, or distances, that were computed elsewhere."""
 
 
 def resolve(kernel: str | Function) -> Function:
@@ -50,15 +52,16 @@ def resolve(kernel: str | Function) -> Function:
         return kernel
     if isinstance(kernel, str) and kernel in KERNELS:
         return KERNELS[kernel].function
-    if isinstance(kernel, str) and kernel == "precomputed":
+    if isinstance(kernel, str) and kernel in PAIRWISE:
         raise ValueError(
-            "'kernel' is 'precomputed', which names no function: pass the matrix "
+            f"'kernel' is {kernel!r}, which names no function: pass the matrix "
             "itself where the samples go."
         )
     names = ", ".join(repr(name) for name in sorted(KERNELS))
     error = ValueError if isinstance(kernel, str) else TypeError
     raise error(
-        f"'kernel' must be one of {names}, a callable or 'precomputed', got {kernel!r}."
+        f"'kernel' must be one of {names}, a callable, 'precomputed' or 'distance', got "
+        f"{kernel!r}."
     )
 
 
