@@ -17,6 +17,8 @@ SYMMETRY = 1e-6
 """Largest asymmetry, relative to the largest entry, that is averaged away."""
 TILE = 320
 """Rows and columns compared with their mirror image while in cache."""
+SYMMETRIZE = ("mean", "max", "min")
+"""Ways to make one number of two directions."""
 WAYS = (
     "Distances go with kernel='distance' (--distance on the command line); if these "
     "are similarities, such as counts or an adjacency matrix, say so by "
@@ -139,6 +141,27 @@ def check_matrix(
             IndefiniteKernelWarning,
         )
     return (matrix + matrix.T) / 2, relative
+
+
+def symmetrized(K: Array, how: str) -> Array:
+    """Return a symmetric matrix: of both directions the mean, the maximum or minimum.
+
+    Parameters
+    ----------
+    K : ndarray of shape (n, n)
+        Similarities or distances.
+    how : {"mean", "max", "min"}
+        Which of them.
+
+    Returns
+    -------
+    ndarray of shape (n, n)
+        Exactly symmetric.
+    """
+    check_choice("symmetrize", how, SYMMETRIZE)
+    if how == "mean":
+        return np.asarray((K + K.T) / 2)
+    return np.asarray((np.maximum if how == "max" else np.minimum)(K, K.T))
 
 
 def check_similarities(K: Array, what: str = "A Gram matrix", ways: str = WAYS) -> None:

@@ -296,8 +296,9 @@ def training_gram(
     """Return the similarities among training samples, exactly symmetric."""
     given = X.X if isinstance(X, Similarities) else X
     if is_distance(kernel):
-        check_fits(len(given), len(given), given.dtype, "The similarities")
-        return learned_form(given, **params)(given)
+        D = np.asarray(given)
+        check_fits(len(D), len(D), D.dtype, "The matrix of similarities")
+        return learned_form(D, **params)(D)
     if is_pairwise(kernel):
         return check_matrix(given)[0]
     if isinstance(X, Similarities):

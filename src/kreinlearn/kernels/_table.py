@@ -60,8 +60,8 @@ def resolve(kernel: str | Function) -> Function:
     names = ", ".join(repr(name) for name in sorted(KERNELS))
     error = ValueError if isinstance(kernel, str) else TypeError
     raise error(
-        f"'kernel' must be one of {names}, a callable, 'precomputed' or 'distance', got "
-        f"{kernel!r}."
+        f"'kernel' must be one of {names}, a callable, 'precomputed' or 'distance', "
+        f"got {kernel!r}."
     )
 
 

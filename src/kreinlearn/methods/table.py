@@ -12,7 +12,14 @@ from kreinlearn._typing import Array
 from kreinlearn.crossval import Fold
 from kreinlearn.estimators import DCASVC, KreinLogisticRegressionCV, KreinSVC
 from kreinlearn.methods.judging import status_of
-from kreinlearn.methods.records import Method, block_search, exact, machine, published
+from kreinlearn.methods.records import (
+    GIVEN,
+    Method,
+    block_search,
+    exact,
+    machine,
+    published,
+)
 from kreinlearn.methods.tuning import Choice, tune
 from kreinlearn.operators import few_threads
 from kreinlearn.solvers import PUBLISHED
@@ -35,7 +42,7 @@ METHODS: dict[str, Method] = {
         Method(
             "IKLR",
             lambda value, seed: KreinLogisticRegressionCV(
-                [value], kernel="precomputed"
+                [value], kernel="precomputed", kernel_params=GIVEN
             ),
             "lam",
             "multinomial",
