@@ -62,8 +62,9 @@ def inspect_command(
     DATA is a table (csv, tsv, parquet) or LIBSVM text, from which a kernel computes
     similarities (tl1 by default). GRAM is a matrix (npz, npy) of similarities or, with
     --distance, of distances, from which a form computes similarities (exponential by
-    default), with or without labels. Features are scaled with all samples, also with those that are held
-    out later: this is an inspection, not an estimate of accuracy on new data.
+    default), with or without labels. Features are scaled with all samples, also with
+    those that are held out later: this is an inspection, not an estimate of accuracy
+    on new data.
     """
     import numpy as np
 

@@ -93,6 +93,7 @@ class KernelEstimator(BaseEstimator):
         tags = super().__sklearn_tags__()
         kernels = kernels_of(self.kernel)
         tags.input_tags.pairwise = is_pairwise(self.kernel)
+        tags.input_tags.positive_only = is_distance(self.kernel)
         tags.input_tags.three_d_array = any(map(takes_matrices, kernels))
         return tags
 

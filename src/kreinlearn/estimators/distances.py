@@ -121,7 +121,8 @@ class DistanceSimilarity(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         ndarray of shape (n_samples, n_samples)
             Similarities, exactly symmetric.
         """
-        return self._form()(self._fit(D))
+        distances = self._fit(D)
+        return self._form()(distances)
 
     def transform(self, D: ArrayLike) -> Array:
         """Return the similarities of new samples.
