@@ -196,7 +196,10 @@ def test_similarities_named_d_if_insisted(krein, data):
     assert krein(*argv, "--similarity")[0] == 0
 
 
-@pytest.mark.parametrize("name", ["protein", "chickenpieces-20-60"])
+@pytest.mark.parametrize(
+    "name",
+    ["protein", pytest.param("chickenpieces-20-60", marks=pytest.mark.slow)],
+)
 def test_the_verdict_on_distances_is_that_on_their_similarity(
     krein, data_home, tmp_path, name
 ):

@@ -33,8 +33,8 @@ from kreinlearn._validation import (
     check_similarities,
 )
 from kreinlearn.exceptions import IndefiniteKernelWarning, warn_caller
-from kreinlearn.kernels import KERNELS, PAIRWISE, Similarities, gram, resolve
-from kreinlearn.kernels.distances import check_form, learned_form
+from kreinlearn.kernels import KERNELS, Similarities, gram, resolve
+from kreinlearn.kernels.distances import PAIRWISE, check_form, learned_form
 from kreinlearn.operators import Blocked, Dense
 
 PRECISIONS = [np.float64, np.float32]

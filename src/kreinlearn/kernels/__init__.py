@@ -9,7 +9,7 @@ kernel is one more record.
 from kreinlearn.kernels._multiply import multiply
 from kreinlearn.kernels._records import Grid, Kernel, Measure
 from kreinlearn.kernels._similarities import Similarities
-from kreinlearn.kernels._table import KERNELS, PAIRWISE, gram, resolve
+from kreinlearn.kernels._table import KERNELS, gram, resolve
 from kreinlearn.kernels.spd import (
     spd_affine_invariant,
     spd_distances,
@@ -33,7 +33,6 @@ from kreinlearn.kernels.vector import (
 
 __all__ = [
     "KERNELS",
-    "PAIRWISE",
     "Grid",
     "Kernel",
     "Measure",

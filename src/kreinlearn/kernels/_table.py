@@ -9,6 +9,7 @@ from kreinlearn._memory import check_fits
 from kreinlearn._typing import Array
 from kreinlearn._validation import check_finite
 from kreinlearn.kernels._records import Function, Kernel, Params, SampleSet
+from kreinlearn.kernels.distances import PAIRWISE
 from kreinlearn.kernels.spd import SPD_KERNELS
 from kreinlearn.kernels.vector import ROW_KERNELS
 
@@ -23,8 +24,6 @@ class Kernels(dict[str, Kernel]):
 
 KERNELS = Kernels({each.name: each for each in (*ROW_KERNELS, *SPD_KERNELS)})
 """Kernels by name."""
-PAIRWISE = ("precomputed", "distance")
-"""What estimators call similarities, or distances, that were computed elsewhere."""
 
 
 def resolve(kernel: str | Function) -> Function:

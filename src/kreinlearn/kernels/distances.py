@@ -16,6 +16,8 @@ from kreinlearn._typing import Array
 from kreinlearn._validation import STRIP, check_choice, check_positive
 from kreinlearn.kernels._records import Params, spaced
 
+PAIRWISE = ("precomputed", "distance")
+"""What estimators call similarities, or distances, that were computed elsewhere."""
 FORMS = ("exponential", "gaussian", "negative", "centered", "truncated")
 """exp(-d / (w m)), exp(-(d / (w m))^2), -d, -J D^2 J / 2, max(w m - d, 0)."""
 WITHOUT_WIDTH = ("negative", "centered")
