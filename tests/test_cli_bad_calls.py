@@ -200,7 +200,7 @@ CALLS = {
     "no labels": (FIT.format("bare.npz"), ["no labels named 'y'", "--target"]),
     "NaN in matrix": (FIT.format("nan.npz"), ["nan in row 7, column 7"]),
     "cut npz": (FIT.format("cut.npz"), ["cut.npz is damaged"]),
-    "kernel of matrix": (FIT.format("gram.npz --kernel rbf"), ["Gram", "--kernel"]),
+    "kernel of matrix": (FIT.format("gram.npz --kernel rbf"), ["a matrix", "--kernel"]),
     "npy without labels": (FIT.format("alone.npy"), ["no labels", "--target"]),
     "npy, no such labels": (FIT.format("alone.npy --target y.txt"), ["file y.txt"]),
     # settings

@@ -127,7 +127,7 @@ def test_the_page_is_written_once(matrix, tmp_path, capsys):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (["--kernel", "rbf"], "holds a Gram matrix, which takes none of --kernel"),
+        (["--kernel", "rbf"], "holds a matrix, which takes none of --kernel"),
         (["--target", "z"], "'z'"),
         (["--permutations", "0"], "--permutations"),
     ],

@@ -7,6 +7,7 @@ from importlib.metadata import version
 
 from kreinlearn.estimators import (
     DCASVC,
+    DistanceSimilarity,
     KreinLogisticRegression,
     KreinLogisticRegressionCV,
     KreinSVC,
@@ -18,6 +19,7 @@ __version__ = version("kreinlearn")
 
 __all__ = [
     "DCASVC",
+    "DistanceSimilarity",
     "KreinLogisticRegression",
     "KreinLogisticRegressionCV",
     "KreinSVC",

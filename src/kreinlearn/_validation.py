@@ -19,6 +19,12 @@ MEAN = "If the symmetric part is meant, pass (K + K.T) / 2."
 """What to do about a matrix that is not symmetric."""
 TILE = 320
 """Rows and columns compared with their mirror image while in cache."""
+WAYS = (
+    "Distances go with kernel='distance' (--distance on the command line); if these "
+    "are similarities, such as counts or an adjacency matrix, say so by "
+    "kernel_params={'check': False} (--similarity)."
+)
+"""What to do with similarities that look like distances."""
 STRIP = 1024
 """Rows looked at together where a second n x n array would be a waste."""
 
@@ -155,6 +161,135 @@ def asymmetry(K: Array) -> float:
     if K.shape[0] != K.shape[1]:
         return np.inf
     return 0.0 if _is_finite_and_symmetric(K) else _asymmetry(K)[1]
+
+
+def symmetrized(K: Array, how: str) -> Array:
+    """Return a symmetric matrix: of both directions the mean, the maximum or minimum.
+
+    Parameters
+    ----------
+    K : ndarray of shape (n, n)
+        Similarities or distances.
+    how : {"mean", "max", "min"}
+        Which of them.
+
+    Returns
+    -------
+    ndarray of shape (n, n)
+        Exactly symmetric.
+    """
+    check_choice("symmetrize", how, SYMMETRIZED)
+    return np.asarray(SYMMETRIZED[how](K, K.T))
+
+
+def check_similarities(K: Array, what: str = "A Gram matrix", ways: str = WAYS) -> None:
+    """Raise if a matrix looks like distances: learned from, they stand upside down.
+
+    Parameters
+    ----------
+    K : ndarray of shape (n, n)
+        Finite numbers.
+    what : str
+        What the matrix is, for the message.
+    ways : str
+        What to do about it.
+    """
+    if not looks_like_distances(K):
+        return
+    raise ValueError(
+        f"{what} must hold similarities, and this one looks like distances: its "
+        "diagonal is zero and nothing is negative, so that a sample would be least "
+        f"like itself. {ways}"
+    )
+
+
+def looks_like_distances(K: Array) -> bool:
+    """Tell whether K has a zero diagonal and nothing negative off it, but not all 0.
+
+    Zero is what is negligible beside the largest entry. No second matrix is made, and
+    the diagonal of most similarities ends the question after one look at the entries.
+    """
+    if len(K) < 2 or K.shape[0] != K.shape[1]:
+        return False
+    zero = SYMMETRY * float(K.max())
+    if zero <= 0 or float(np.abs(K.diagonal()).max()) > zero:
+        return False
+    return float(K.min()) >= -zero
+
+
+def check_distances(
+    D: ArrayLike,
+    what: str = "A matrix of distances",
+    *,
+    square: bool = True,
+    symmetric: bool = True,
+    first: int = 0,
+) -> Array:
+    """Return a matrix of distances, or raise.
+
+    Parameters
+    ----------
+    D : array-like of shape (n, n), or (k, n) if not ``square``
+        Distances among training samples, or of new samples to these.
+    what : str
+        What the matrix is, for the message.
+    square : bool
+        Whether rows and columns are the same samples.
+    symmetric : bool
+        Whether a square matrix must be symmetric; if so, it is exactly that.
+    first : int
+        Number of the first row and column, for the message.
+
+    Returns
+    -------
+    ndarray
+        The matrix itself if it is symmetric.
+    """
+    given = np.asarray(D)
+    if given.ndim == 2 and given.dtype.kind == "f":
+        check_finite(given, f"{what} must hold no NaN or infinity", (first, first))
+    given, _ = check_matrix(given, what, symmetric="any", square=square, first=first)
+    low, high = float(given.min()), float(given.max())
+    zero, ends = SYMMETRY * high, given.diagonal() if square else None
+    advice = "similarities go with kernel='precomputed' (without --distance)"
+    if ends is not None and ends.min() > zero and (ends >= given.max(axis=1)).all():
+        raise ValueError(
+            f"{what} must be zero on its diagonal, but there it is largest, as in a "
+            f"matrix of similarities; {advice}."
+        )
+    if low < -max(zero, 0.0):
+        row, column = np.unravel_index(given.argmin(), given.shape)
+        raise ValueError(
+            f"{what} must not be negative, got {low:.4g} in row {row + first}, column "
+            f"{column + first}; {advice}."
+        )
+    if ends is None:
+        return given
+    worst = int(np.abs(ends).argmax())
+    if abs(ends[worst]) > zero:
+        raise ValueError(
+            f"{what} must be zero on its diagonal, since a sample is at no distance "
+            f"from itself, got {ends[worst]:.4g} for sample {worst + first}."
+        )
+    if not symmetric:
+        return given
+    _check_both_ways(given, what, first)
+    return check_matrix(given, what)[0]
+
+
+def _check_both_ways(D: Array, what: str, first: int) -> None:
+    """Raise if a distance is another on the way back, and name the worst pair."""
+    if _is_finite_and_symmetric(D) or _asymmetry(D)[1] <= SYMMETRY:
+        return
+    gaps = [np.abs(row - column).max() for row, column in zip(D, D.T, strict=True)]
+    i = int(np.argmax(gaps))
+    j = int(np.abs(D[i] - D[:, i]).argmax())
+    raise ValueError(
+        f"{what} must be symmetric, but it says {D[i, j]:.4g} from {i + first} to "
+        f"{j + first} and {D[j, i]:.4g} back, where both differ most; "
+        "symmetrize='mean' (--symmetrize mean on the command line) takes the mean of "
+        "both."
+    )
 
 
 def _is_finite_and_symmetric(K: Array) -> bool:

@@ -158,9 +158,9 @@ def test_columns_of_the_support_are_found_by_name(moons):
 
 def test_estimators_with_supports_of_their_own(moons):
     X, y = moons
-    K = gram(X, kernel="tl1")
+    K = np.abs(X[:, None] - X).sum(axis=2)
     model = KreinLogisticRegressionCV(
-        [0.1], kernel="precomputed", kernel_grid={"twice": [1, 2]}, cv=2
+        [0.1], kernel="distance", kernel_grid={"width": [1, 1.1]}, cv=2
     ).fit(K, y)
     assert len(model.estimators_) == 2
     for each, unused in zip(model.estimators_, ([3, 7], [3, 50]), strict=True):

@@ -30,6 +30,7 @@ WITHOUT_EFFECT = ("out", "jobs", "force", "as_json")
 @click.command("compare", epilog="Example:  krein compare sonar.csv --kernels tl1,rbf")
 @click.argument("data", type=click.Path())
 @options.table_options
+@options.matrix_options
 @click.option(
     "--kernels",
     default="tl1,rbf",
@@ -50,6 +51,10 @@ def compare_command(
     data: str,
     target: str | None,
     header: bool | None,
+    distance: bool,
+    form: str | None,
+    similarity: bool,
+    symmetrize: str | None,
     kernels: str,
     methods: str | None,
     folds: int,
@@ -63,7 +68,8 @@ def compare_command(
 ) -> None:
     """Compare every method on your data, with the same folds for all.
 
-    DATA is a table or a Gram matrix, with labels. Each method is tuned by
+    DATA is a table, a Gram matrix or, with --distance, a matrix of distances (in the
+    form exponential by default), with labels. Each method is tuned by
     cross-validation on the training rows of a fold, and judged on the rows held out.
     Results are added to compare.jsonl in the folder as they are found: the same
     command continues where it was interrupted. The table is in compare.csv, curves and
@@ -78,11 +84,14 @@ def compare_command(
     from kreinlearn.files import read
     from kreinlearn.pipelines import prepare
 
-    table = read(data, target=target, header=header)
+    holds = options.held(distance, similarity, form)
+    table = read(data, target=target, header=header, holds=holds, symmetrize=symmetrize)
     planned = plan_comparison(
         table.samples,
         table.y,
         is_gram=table.X is None,
+        form=(form or "exponential") if distance else None,
+        check=not similarity,
         name=Path(data).name,
         transformer=None if table.X is None else prepare(table.X, **steps),
         kernels=_split(kernels),

@@ -33,6 +33,7 @@ they grow: the mean of all settings on EEG, which is among the harder data."""
 @click.argument("train", metavar="TRAIN")
 @click.option("-o", "--out", required=True, metavar="MODEL", help="File to write.")
 @options.table_options
+@options.matrix_options
 @options.KERNEL_OPTION
 @options.PARAM
 @click.option(
@@ -51,6 +52,10 @@ def fit_command(
     out: str,
     target: str | None,
     header: bool | None,
+    distance: bool,
+    form: str | None,
+    similarity: bool,
+    symmetrize: str | None,
     kernel: str | None,
     params: KernelParams,
     cv: int | None,
@@ -63,8 +68,9 @@ def fit_command(
     """Train on the samples in TRAIN, and save the model.
 
     TRAIN is a table (csv, tsv, parquet), LIBSVM text (libsvm, svm, svmlight) or a
-    Gram matrix (npz, npy); text may be compressed (.gz). By default three kernels are
-    tried, and averaged by how well they predict held-out samples.
+    matrix of similarities or, with --distance, of distances (npz, npy); text may be
+    compressed (.gz). By default three kernels, or eight forms and widths of distances,
+    are tried, and averaged by how well they predict held-out samples.
     """
     import numpy as np
     from sklearn.pipeline import make_pipeline
@@ -78,10 +84,13 @@ def fit_command(
         raise ValueError("--param needs --kernel, whose parameter it is.")
     if lam is not None and cv is not None:
         raise ValueError("--lam is tried alone, without folds: leave out --cv.")
-    table = files.read(train, target=target, header=header)
+    holds = options.held(distance, similarity, form)
+    table = files.read(
+        train, target=target, header=header, holds=holds, symmetrize=symmetrize
+    )
     if table.K is not None:
         options.check_gram_options(train)
-        kernel = "precomputed"
+        kernel, params = options.matrix_kernel(holds, form)
     model = _model(kernel, params, lam, norm, cv or CV_FOLDS)
     if lam is None:
         _check_folds(table, cv or CV_FOLDS)
@@ -189,6 +198,8 @@ def search_announcement(n: int, model: "KreinLogisticRegressionCV") -> str | Non
         f"{minutes:.0f} minutes" if minutes < 90 else f"{minutes / 60:.0f} hours"
     )
     shorter = ["--kernel tl1 tries one kernel"] if len(kernels) > 1 else []
+    if kernels == ["distance"] and not model.kernel_params:
+        shorter.append("--form exponential tries one form")
     if "hilbert" in model.norms:
         shorter.append("--norm krein needs no eigenvectors")
     return (
@@ -216,6 +227,8 @@ def _findings(table: "Table", model: "Model") -> Facts:
     """Return what the model is, as plain data."""
     import numpy as np
 
+    from kreinlearn.kernels.distances import form_settings
+
     y = np.asarray(table.y)
     classes, counts = np.unique(y, return_counts=True)
     found: Facts = {
@@ -229,7 +242,10 @@ def _findings(table: "Table", model: "Model") -> Facts:
     fitted = "_" if hasattr(model, "estimators_") else ""  # chosen, or given
     for name in ("kernel", "kernel_params", "norm", "lam"):
         found[name] = getattr(model, name + fitted)
-    found["kernel_params"] = found["kernel_params"] or {}
+    if found["kernel"] == "distance":
+        found["kernel_params"] = form_settings(found["kernel_params"] or {}, [{}])[0]
+    given = found["kernel_params"] or {}
+    found["kernel_params"] = {k: v for k, v in given.items() if k != "check"}
     found["lam"] = float(found["lam"])
     models = getattr(model, "estimators_", [model])
     unsolved = [each.status_ for each in models if each.status_ != "converged"]
@@ -258,7 +274,10 @@ def _summary(found: Facts) -> str:
     if len(found["classes"]) > 10:
         listed = f"{min(found['counts'])} to {max(found['counts'])} samples each"
     n_features = found["features"]
-    features = "a Gram matrix" if n_features is None else f"{n_features} features"
+    features = f"{n_features} features"
+    if n_features is None:
+        is_distance = found["kernel"] == "distance"
+        features = "distances" if is_distance else "a Gram matrix"
     more = found["models"] - 1
     held = "no cross-validation, since lam was given"
     if "folds" in found:

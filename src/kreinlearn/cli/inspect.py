@@ -15,14 +15,18 @@ from kreinlearn.cli.output import Facts, setting_text, text_table
 if TYPE_CHECKING:
     from kreinlearn._typing import Array
     from kreinlearn.files import Table
+    from kreinlearn.files.matrices import Holds
 
-TRAINING = ("target", "header", "kernel", "params", "scale", "impute", "one_hot")
+READING = ("target", "header", "distance", "form", "similarity", "symmetrize")
+PREPARING = ("scale", "impute", "one_hot")
+TRAINING = (*READING, *PREPARING, "kernel", "params")
 """Options that `krein fit` takes too."""
 
 
 @click.command("inspect", epilog="Example:  krein inspect train.csv -o page.html")
 @click.argument("data", metavar="DATA-or-GRAM")
 @options.table_options
+@options.matrix_options
 @options.KERNEL_OPTION
 @options.PARAM
 @click.option(
@@ -40,6 +44,10 @@ def inspect_command(
     data: str,
     target: str | None,
     header: bool | None,
+    distance: bool,
+    form: str | None,
+    similarity: bool,
+    symmetrize: str | None,
     kernel: str | None,
     params: KernelParams,
     permutations: int,
@@ -52,10 +60,14 @@ def inspect_command(
     """Tell how indefinite a similarity is, and what to do about it.
 
     DATA is a table (csv, tsv, parquet) or LIBSVM text, from which a kernel computes
-    similarities (tl1 by default). GRAM is a matrix of similarities (npz, npy), with or
-    without labels. Features are scaled with all samples, also with those that are held
-    out later: this is an inspection, not an estimate of accuracy on new data.
+    similarities (tl1 by default). GRAM is a matrix (npz, npy) of similarities or, with
+    --distance, of distances, from which a form computes similarities (exponential by
+    default), with or without labels. Features are scaled with all samples, also with
+    those that are held out later: this is an inspection, not an estimate of accuracy
+    on new data.
     """
+    import numpy as np
+
     from kreinlearn._files import check_free
     from kreinlearn._files import replace as write
     from kreinlearn.inspection import verdict as inspection
@@ -64,16 +76,22 @@ def inspect_command(
 
     if out is not None:
         check_free(out, force)
-    table = _samples(data, target, header)
+    holds = options.held(distance, similarity, form)
+    table = _samples(data, target, header, holds, symmetrize)
+    given = [data, *options.repeated_options(TRAINING)]
     if table.X is None:
         options.check_gram_options(data)
-        K, y, about, notes = table.samples, table.y, Facts(), list[str]()
+        K, y, notes = table.samples, table.y, list[str]()
+        about = Facts(check=not similarity)
+        if distance:
+            form = form or "exponential"
+            given += [] if "--form" in given else ["--form", form]
+            K, about = _formed(np.asarray(K), form)
     else:
         kernel = kernel or "tl1"
+        given += [] if "--kernel" in given else ["--kernel", kernel]
         K, y, about, notes = _similarities_of(table, kernel, params, steps, seed)
-    given = [data, *options.repeated_options(TRAINING)]
-    if kernel is not None and "--kernel" not in given:
-        given += ["--kernel", kernel]
+        about["definite"] = _fit_command([*_without_kernel(data), "--kernel", "rbf"], y)
     with counter(sys.stderr, "inspect") as tell:
         found = inspection.inspect_matrix(
             K,
@@ -82,7 +100,7 @@ def inspect_command(
             seed=seed,
             progress=lambda done, total: tell(done, total, f"fold {done} done"),
             source=data,
-            command=shlex.join(["krein", "fit", *given, "-o", "model.krein"]),
+            command=_fit_command(_symmetric(given, K), y),
             **about,
         )
     found["command"] = shlex.join(["krein", "inspect", *given])
@@ -95,13 +113,63 @@ def inspect_command(
         _print_verdict(found, out)
 
 
-def _samples(data: str, target: str | None, header: bool | None) -> "Table":
+def _fit_command(words: list[str], y: "Array | None") -> str:
+    """Return a command that fits to such labels; empty if there is none."""
+    import numpy as np
+
+    from kreinlearn.cli.fit import CV_FOLDS
+
+    _, counts = np.unique([] if y is None else y, return_counts=True)
+    if len(counts) < 2:
+        return ""
+    least, folds = int(counts.min()), list[str]()
+    if least < CV_FOLDS:  # each fold needs a sample of each class
+        folds = ["--cv", str(least)] if least > 1 else ["--lam", "0.01"]
+    return shlex.join(["krein", "fit", *words, *folds, "-o", "model.krein"])
+
+
+def _symmetric(words: list[str], K: "Array") -> list[str]:
+    """Return options with which a matrix that is not symmetric can be learned from."""
+    from kreinlearn._validation import SYMMETRY, check_matrix
+
+    share = check_matrix(K, symmetric="average")[1]
+    is_needed = share > SYMMETRY and "--symmetrize" not in words
+    return [*words, "--symmetrize", "mean"] if is_needed else words
+
+
+def _without_kernel(data: str) -> list[str]:
+    """Return what was given of the table, without a kernel and its parameters."""
+    return [data, *options.repeated_options((*READING, *PREPARING))]
+
+
+def _formed(D: "Array", form: str) -> tuple["Array", Facts]:
+    """Return a form of distances, and what is known of it."""
+    from kreinlearn.kernels.distances import form_settings, learned_form
+
+    params = form_settings({"form": form}, [{}])[0]
+    return learned_form(D, form)(D), {"kernel": "distance", "params": params}
+
+
+def _samples(
+    data: str,
+    target: str | None,
+    header: bool | None,
+    holds: "Holds | None",
+    symmetrize: str | None,
+) -> "Table":
     """Return the samples in a file; those of a Gram matrix may have no labels."""
     from kreinlearn import files
     from kreinlearn.files.reading import GRAMS
 
     is_gram = data.lower().endswith(GRAMS)
-    table = files.read(data, target=target, header=header, labels=not is_gram)
+    table = files.read(
+        data,
+        target=target,
+        header=header,
+        labels=not is_gram,
+        holds=holds,
+        symmetrize=symmetrize,
+    )
     if not is_gram or table.y is None:
         return table
     rows = range(1, len(table.y) + 1)

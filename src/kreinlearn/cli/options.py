@@ -1,14 +1,19 @@
 """Options that several commands share."""
 
 from collections.abc import Callable, Collection
-from typing import TypedDict, TypeVar
+from typing import TYPE_CHECKING, TypedDict, TypeVar
 
 import click
 from click.core import ParameterSource
 
+from kreinlearn._validation import SYMMETRIZED
 from kreinlearn.kernels import KERNELS
+from kreinlearn.kernels.distances import FORMS
 
-KernelParams = dict[str, float]
+if TYPE_CHECKING:
+    from kreinlearn.files.matrices import Holds
+
+KernelParams = dict[str, float | str | bool]
 Command = TypeVar("Command", bound=Callable[..., None])
 
 
@@ -132,13 +137,66 @@ def table_options(command: Command) -> Command:
     return command
 
 
+DISTANCE = click.option(
+    "--distance",
+    is_flag=True,
+    help="The matrix holds distances; in npz it is named 'D' or is the only one.",
+)
+_OF_MATRICES = (
+    DISTANCE,
+    click.option(
+        "--form",
+        type=click.Choice(FORMS),
+        help="How distances become similarities; widths are multiples of their median.",
+    ),
+    click.option(
+        "--similarity",
+        is_flag=True,
+        help="The matrix holds similarities, even if it looks like distances: counts, "
+        "or an adjacency matrix.",
+    ),
+    click.option(
+        "--symmetrize",
+        type=click.Choice(list(SYMMETRIZED)),
+        help="What to make of the two directions of a matrix that is not symmetric.",
+    ),
+)
+
+
+def matrix_options(command: Command) -> Command:
+    """Add the options that say what is in a square matrix."""
+    for option in reversed(_OF_MATRICES):
+        command = option(command)
+    return command
+
+
+def held(distance: bool, similarity: bool, form: str | None) -> "Holds | None":
+    """Return what a matrix is said to hold, or raise if that is contradictory."""
+    if distance and similarity:
+        raise ValueError("Give --distance or --similarity, not both.")
+    if form is not None and not distance:
+        raise ValueError("--form is a form of distances: it goes with --distance.")
+    if distance:
+        return "distances"
+    return "similarities" if similarity else None
+
+
+def matrix_kernel(
+    holds: "Holds | None", form: str | None = None
+) -> tuple[str, KernelParams]:
+    """Return the kernel of a matrix that was read, and its parameters."""
+    if holds == "distances":
+        return "distance", {} if form is None else {"form": form}
+    return "precomputed", {"check": False} if holds == "similarities" else {}
+
+
 def check_gram_options(path: str) -> None:
     """Raise if the command was given an option that only a table takes."""
     given = click.get_current_context().params
     named = [given[name] for name in ("kernel", "params", "impute", "one_hot")]
     if any(named) or not given["scale"]:
         raise ValueError(
-            f"{path} holds a Gram matrix, which takes none of --kernel, --param, "
+            f"{path} holds a matrix, which takes none of --kernel, --param, "
             "--no-scale, --impute and --one-hot; leave them out."
         )
 

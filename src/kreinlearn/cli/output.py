@@ -30,8 +30,10 @@ def bold_if(is_best: bool, text: str) -> str:
     return f"[bold]{text}[/bold]" if is_best else text
 
 
-def setting_text(kernel: str, params: Mapping[str, float]) -> str:
+def setting_text(kernel: str, params: Mapping[str, float | str]) -> str:
     """Return a kernel and its parameters, as in "tl1 ratio=0.7"."""
-    return " ".join(
-        [kernel, *(f"{name}={value:.4g}" for name, value in params.items())]
-    )
+    told = [
+        f"{name}={value}" if isinstance(value, str) else f"{name}={value:.4g}"
+        for name, value in params.items()
+    ]
+    return " ".join([kernel, *told])

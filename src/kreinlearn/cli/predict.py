@@ -5,10 +5,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kreinlearn.cli.options import AS_JSON, FORCE, HEADER, Notes
+from kreinlearn.cli.options import AS_JSON, DISTANCE, FORCE, HEADER, Notes
 
 if TYPE_CHECKING:
     import pandas as pd
+    from sklearn.base import BaseEstimator
     from sklearn.pipeline import Pipeline
 
     from kreinlearn._typing import Array
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 )
 @click.option("--proba", is_flag=True, help="Add the probability of each class.")
 @HEADER
+@DISTANCE
 @FORCE
 @AS_JSON
 def predict_command(
@@ -30,6 +32,7 @@ def predict_command(
     out: str | None,
     proba: bool,
     header: bool | None,
+    distance: bool,
     force: bool,
     as_json: bool,
 ) -> None:
@@ -37,8 +40,9 @@ def predict_command(
 
     DATA is a file of a kind that `krein fit` reads. Columns are matched by name or,
     without a header, by their order; if DATA has labels too, they are compared with
-    the predictions. For a model of a Gram matrix, DATA holds one row per new sample:
-    its similarities with the training samples.
+    the predictions. For a model of a matrix, DATA holds one row per new sample: its
+    similarities with, or its distances to, the training samples, whichever the model
+    was trained on (--distance need not be given).
     """
     import pandas as pd
     from sklearn.utils import get_tags
@@ -54,9 +58,16 @@ def predict_command(
     needed = "predict_proba" if proba else "predict"
     if not hasattr(fitted, needed):
         raise ValueError(f"The {type(fitted).__name__} in {model} has no {needed}.")
+    is_distance = _takes_distances(fitted)
+    if distance and not is_distance:
+        raise ValueError(
+            f"The model in {model} takes no distances; leave out --distance."
+        )
     if get_tags(fitted).input_tags.pairwise:
         support = getattr(fitted, "support_", ())
-        table = matching.read_similarities(data, fitted.n_features_in_, support)
+        table = matching.read_similarities(
+            data, fitted.n_features_in_, support, is_distance=is_distance
+        )
         X, y = table.K, table.y
     else:
         X, y = _known_features(fitted, stamp["notes"], data, header)
@@ -68,6 +79,16 @@ def predict_command(
     if out is not None:
         replace(out, encoded(frame, out))
     _print_predictions(frame, out, accuracy, as_json)
+
+
+def _takes_distances(model: "BaseEstimator") -> bool:
+    """Tell whether a model was trained on distances, in a search or pipeline or not."""
+    from kreinlearn import DistanceSimilarity
+
+    inner = getattr(model, "best_estimator_", model)
+    first = inner.steps[0][1] if hasattr(inner, "steps") else inner
+    is_change = isinstance(first, DistanceSimilarity)
+    return is_change or getattr(first, "kernel", None) == "distance"
 
 
 def _print_predictions(

@@ -15,6 +15,7 @@ from sklearn.preprocessing import MinMaxScaler
 from kreinlearn._typing import Array
 from kreinlearn.crossval import Fold
 from kreinlearn.kernels import KERNELS, gram
+from kreinlearn.kernels.distances import learned_form
 from kreinlearn.methods.judging import judged, timed
 from kreinlearn.methods.table import METHODS, fit_method
 from kreinlearn.methods.tuning import WORST_LOG_LOSS
@@ -36,7 +37,7 @@ class Job:
     name : str
         What people call the data.
     X : DataFrame or ndarray of shape (n, m), or (n, n)
-        Samples, or similarities if ``is_gram``.
+        Samples, or similarities or distances if ``is_gram``.
     y : ndarray of shape (n,)
         Positions of the labels in ``classes``.
     classes : tuple
@@ -45,10 +46,13 @@ class Job:
         Rows for training and held-out rows, by repetition and fold; the same for all
         methods.
     is_gram : bool
-        Whether X holds similarities.
+        Whether X holds similarities, or distances.
     transformer : estimator, optional
         Turns samples into features, fitted to training rows only; scales to [0, 1] by
         default.
+    form : str, optional
+        The form of distances that makes them similarities, if X holds distances; its
+        width is their median among the training rows.
     """
 
     name: str
@@ -58,6 +62,7 @@ class Job:
     splits: Mapping[tuple[int, int], Fold]
     is_gram: bool = False
     transformer: TransformerMixin | None = None
+    form: str | None = None
 
     def features(self, run: int, fold: int) -> tuple[Array, Array]:
         """Return the features of training and of held-out rows of a fold.
@@ -87,7 +92,11 @@ class Job:
         """
         if self.is_gram:
             train, test = self.splits[run, fold]
-            return self.X[np.ix_(train, train)], self.X[np.ix_(test, train)]
+            K, K_test = self.X[np.ix_(train, train)], self.X[np.ix_(test, train)]
+            if self.form is None:
+                return K, K_test
+            change = learned_form(K, self.form)
+            return change(K), change(K_test)
         X_train, X_test = self.features(run, fold)
         params = KERNELS[kernel].default_params(X_train)
         K = gram(X_train, None, kernel, **params)

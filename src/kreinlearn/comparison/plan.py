@@ -14,10 +14,17 @@ from sklearn.utils.multiclass import type_of_target
 
 from kreinlearn._memory import check_bytes
 from kreinlearn._typing import Array
-from kreinlearn._validation import check_choice, check_count, check_matrix
+from kreinlearn._validation import (
+    check_choice,
+    check_count,
+    check_distances,
+    check_matrix,
+    check_similarities,
+)
 from kreinlearn.comparison.fold import OWN, PRECOMPUTED, Job
 from kreinlearn.crossval import Fold
 from kreinlearn.kernels import KERNELS
+from kreinlearn.kernels.distances import FORMS
 from kreinlearn.methods.table import METHODS
 from kreinlearn.runs.cells import Cell
 from kreinlearn.runs.runner import processors
@@ -63,6 +70,8 @@ def plan_comparison(
     y: ArrayLike | None,
     *,
     is_gram: bool = False,
+    form: str | None = None,
+    check: bool = True,
     name: str = "data",
     transformer: TransformerMixin | None = None,
     kernels: Sequence[str] = ("tl1", "rbf"),
@@ -81,7 +90,12 @@ def plan_comparison(
     y : array-like of shape (n,)
         Labels of any kind.
     is_gram : bool
-        Whether X holds similarities.
+        Whether X holds similarities, or distances with ``form``.
+    form : str, optional
+        The form of distances that makes them similarities, as in
+        `kreinlearn.DistanceSimilarity`.
+    check : bool
+        Whether to refuse similarities that look like distances.
     name : str
         What to call the data.
     transformer : estimator, optional
@@ -116,8 +130,13 @@ def plan_comparison(
     check_count("repeats", repeats)
     wanted = (PRECOMPUTED,) if is_gram else _checked_kernels(kernels)
     notes: tuple[str, ...] = ()
-    if is_gram:
+    if form is not None:
+        wanted = (f"{check_choice('form', form, FORMS)} of distances",)
+        X, is_gram = check_distances(np.asarray(X, dtype=float)), True
+    elif is_gram:
         X, notes = _symmetric(X)
+        if check:
+            check_similarities(X, "The matrix")
     elif not hasattr(X, "iloc"):
         X = np.asarray(X)
     n = len(X)
@@ -133,7 +152,8 @@ def plan_comparison(
         _check_features(X, transformer)
     classes, index = _checked_labels(y, n, folds)
     splits = stratified(index, folds, repeats, seed)
-    job = Job(name, X, index, tuple(classes.tolist()), splits, is_gram, transformer)
+    labels = tuple(classes.tolist())
+    job = Job(name, X, index, labels, splits, is_gram, transformer, form)
     mark = _mark(job, folds, seed)
     cells = [
         Cell("compare", mark, method, run_, (("kernel", kernel), ("fold", fold)))
@@ -246,7 +266,8 @@ def _mark(job: Job, folds: int, seed: int) -> str:
     """Return a name of the data and of all that decides the results."""
     digest = hashlib.sha256()
     settings = folds, seed, job.is_gram, job.classes, job.transformer
-    digest.update(repr((version("kreinlearn"), *settings)).encode())
+    form = () if job.form is None else (job.form,)
+    digest.update(repr((version("kreinlearn"), *settings, *form)).encode())
     digest.update(job.y.astype(np.int64).tobytes())
     columns = [job.X[name] for name in job.X] if hasattr(job.X, "iloc") else [job.X]
     for column in columns:

@@ -135,6 +135,7 @@ def _found(planned: Plan, records: list[Record]) -> Compared:
     folds = len(job.splits) // runs
     times = "" if runs == 1 else f", {runs} times"
     what = "similarities" if job.is_gram else "samples"
+    what = what if job.form is None else "distances"
     sentences = [
         f"{job.name}: {what} of {len(job.y)} rows in {len(job.classes)} classes. Every "
         f"method sees the same {folds} folds{times}: it is tuned by cross-validation "

@@ -15,6 +15,7 @@ from sklearn.metrics import roc_curve
 from kreinlearn._typing import Array
 from kreinlearn.comparison.fold import PRECOMPUTED, Job, label_of
 from kreinlearn.estimators import KreinLogisticRegression
+from kreinlearn.methods.records import GIVEN
 from kreinlearn.methods.table import METHODS
 from kreinlearn.pages.plots import evenly_spaced
 from kreinlearn.pages.tables import csv_text
@@ -227,7 +228,7 @@ def _traced(job: Job, kernel: str, place: tuple[int, int]) -> list[Record]:
     traces = []
     for solver, (name, field, text) in TRACED.items():
         model = KreinLogisticRegression(
-            "precomputed", lam=1 / len(y), solver=solver, random_state=0
+            "precomputed", GIVEN, lam=1 / len(y), solver=solver, random_state=0
         )
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")  # what the curve shows

@@ -1,5 +1,6 @@
 """Estimators that keep scikit-learn's contract."""
 
+from kreinlearn.estimators.distances import DistanceSimilarity
 from kreinlearn.estimators.logistic import KreinLogisticRegression
 from kreinlearn.estimators.logistic_cv import KreinLogisticRegressionCV
 from kreinlearn.estimators.repair import SpectrumRepair
@@ -7,6 +8,7 @@ from kreinlearn.estimators.svm import DCASVC, KreinSVC
 
 __all__ = [
     "DCASVC",
+    "DistanceSimilarity",
     "KreinLogisticRegression",
     "KreinLogisticRegressionCV",
     "KreinSVC",

@@ -23,7 +23,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from kreinlearn._memory import fits
+from kreinlearn._memory import check_fits, fits
 from kreinlearn._typing import Array
 from kreinlearn._validation import (
     ALMOST,
@@ -33,7 +33,10 @@ from kreinlearn._validation import (
     SYMMETRY,
     asymmetry,
     check_choice,
+    check_distances,
     check_matrix,
+    check_similarities,
+    symmetrized,
 )
 from kreinlearn.estimators._labels import (
     Labels,
@@ -43,6 +46,7 @@ from kreinlearn.estimators._labels import (
 )
 from kreinlearn.exceptions import IndefiniteKernelWarning, warn_caller
 from kreinlearn.kernels import KERNELS, Similarities, gram, resolve
+from kreinlearn.kernels.distances import PAIRWISE, check_form, learned_form
 from kreinlearn.operators import Blocked, Dense, General
 
 PRECISIONS = [np.float64, np.float32]
@@ -62,14 +66,15 @@ ClassWeight = Mapping[Any, float] | str | None
 """What ``class_weight=`` takes."""
 
 
-def is_precomputed(kernel: AnyKernel | Sequence[AnyKernel]) -> bool:
-    """Tell whether samples are rows of a Gram matrix."""
-    return isinstance(kernel, str) and kernel == "precomputed"
-
-
 def is_pairwise(kernel: AnyKernel | Sequence[AnyKernel]) -> bool:
-    """Tell whether columns of X are training samples, so that it is square in fit."""
-    return is_precomputed(kernel)
+    """Tell whether samples are rows of a square matrix: similarities or distances."""
+    kernels = kernels_of(kernel)
+    return len(kernels) == 1 and kernels[0] in PAIRWISE
+
+
+def is_distance(kernel: AnyKernel | Sequence[AnyKernel]) -> bool:
+    """Tell whether samples are rows of a matrix of distances."""
+    return is_pairwise(kernel) and kernels_of(kernel)[0] == "distance"
 
 
 def takes_matrices(kernel: AnyKernel) -> bool:
@@ -99,18 +104,28 @@ class KernelEstimator(BaseEstimator):
     support_: Array
     X_fit_: ValidSamples | None
     _labels: Labels | Array | None  # of training samples, unless they are strings
+    distance_median_: float
+    distance_means_: Array | None
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         kernels = kernels_of(self.kernel)
         tags.input_tags.pairwise = is_pairwise(self.kernel)
+        tags.input_tags.positive_only = is_distance(self.kernel)
         tags.input_tags.three_d_array = any(map(takes_matrices, kernels))
         return tags
+
+    @property
+    def _takes_any_shape(self) -> bool:
+        """Whether a matrix need not be symmetric."""
+        return False
 
     def _check_kernel(self) -> None:
         """Raise if there is no such kernel, or if there is no such precision."""
         for kernel in kernels_of(self.kernel):
-            if not is_precomputed(kernel):
+            if is_pairwise(kernel):
+                check_pairwise_params(kernel, self.kernel_params or {})
+            else:
                 resolve(kernel)
         if self.dtype is not None and np.dtype(self.dtype).char not in "fd":
             raise ValueError(
@@ -137,7 +152,14 @@ class KernelEstimator(BaseEstimator):
         labels = column_or_1d(labels, warn=True)
         check_consistent_length(samples, labels)
         check_classification_targets(labels)
-        return samples, labels
+        given = check_given(
+            samples,
+            self.kernel,
+            self.kernel_params or {},
+            getattr(self, "symmetrize", None),
+            any_shape=self._takes_any_shape,
+        )
+        return given, labels
 
     def _check_new(self, X: ArrayLike) -> ValidSamples:
         """Return validated new samples."""
@@ -145,7 +167,10 @@ class KernelEstimator(BaseEstimator):
             return self._check_samples(X, reset=False)
         K = match_new(self, X)
         with about_training_samples(self, K):
-            return self._with_columns_of(K)._check_samples(K, reset=False)
+            samples = self._with_columns_of(K)._check_samples(K, reset=False)
+        if is_distance(self.kernel):
+            return check_distances(samples, square=False)
+        return samples
 
     def _check_samples(self, X: ArrayLike, *y: ArrayLike, reset: bool) -> Any:
         """Return samples, and labels if given, whatever the kernel takes."""
@@ -159,6 +184,8 @@ class KernelEstimator(BaseEstimator):
                 *y,
                 dtype=PRECISIONS if self.dtype is None else np.dtype(self.dtype),
                 allow_nd=not is_name or takes_matrices(kernel),
+                # Of distances, the pair is named for which one is missing.
+                ensure_all_finite=not is_distance(kernel),
                 reset=reset,
             )
         if len(samples) == 0:
@@ -198,14 +225,57 @@ def _as_array_if_numbers(X: Any) -> Any:
     return X
 
 
+def check_pairwise_params(kernel: AnyKernel, params: Keywords) -> None:
+    """Raise unless a matrix takes these parameters."""
+    if is_distance(kernel):
+        check_form(params)
+        return
+    for name, value in params.items():
+        if name != "check" or not isinstance(value, bool):
+            raise TypeError(
+                "Kernel 'precomputed' takes 'check', True or False, and nothing else, "
+                f"got {name!r}: {value!r}."
+            )
+
+
+def check_given(
+    X: ValidSamples,
+    kernel: AnyKernel | Sequence[AnyKernel],
+    params: Keywords,
+    symmetrize: str | None = None,
+    *,
+    any_shape: bool = False,
+) -> ValidSamples:
+    """Return training samples; raise if a given matrix holds what it should not.
+
+    It is made symmetric first if that is asked for; ``any_shape`` allows distances that
+    are not.
+    """
+    if not is_pairwise(kernel):
+        return X
+    if symmetrize is not None:
+        X = symmetrized(check_matrix(X, symmetric="any")[0], symmetrize)
+    if is_distance(kernel):
+        return check_distances(X, symmetric=not any_shape)
+    if params.get("check", True):
+        check_similarities(np.asarray(X))
+    return X
+
+
 def learn_support(estimator: KernelEstimator, X: ValidSamples) -> None:
     """Learn ``support_`` from ``dual_coef_``, and ``X_fit_``, the samples it names.
 
-    The samples are not copied if all of them are needed.
+    The samples are not copied if all of them are needed. Of distances, only their
+    median and, for the form "centered", means are kept.
     """
     needed = (estimator.dual_coef_ != 0).any(axis=0)
+    if is_distance(estimator.kernel):
+        form = learned_form(np.asarray(X), **(estimator.kernel_params or {}))
+        estimator.distance_median_ = form.median
+        estimator.distance_means_ = form.means
+        needed |= form.means is not None  # the mean is taken over all columns
     estimator.support_ = np.flatnonzero(needed)
-    if is_precomputed(estimator.kernel):
+    if is_pairwise(estimator.kernel):
         estimator.X_fit_ = None
     elif needed.all():
         estimator.X_fit_ = X
@@ -276,7 +346,6 @@ def training_gram(
     X: ValidSamples | Similarities,
     kernel: AnyKernel,
     params: Keywords,
-    symmetrize: str | None = None,
     *,
     any_shape: bool = False,
     remedy: str = MEAN,
@@ -285,17 +354,21 @@ def training_gram(
 
     They are exactly symmetric, unless ``any_shape`` takes them as they are.
     """
-    if isinstance(X, Similarities):
-        K = X.X if is_precomputed(kernel) else X.matrix(kernel, params)
+    given = X.X if isinstance(X, Similarities) else X
+    if is_distance(kernel):
+        D = np.asarray(given)
+        check_fits(len(D), len(D), D.dtype, "The matrix of similarities")
+        K = learned_form(D, **params)(D)
+    elif is_pairwise(kernel):
+        K = given
+    elif isinstance(X, Similarities):
+        K = X.matrix(kernel, params)
     else:
-        K = X if is_precomputed(kernel) else gram(X, None, kernel, **params)
-    if isinstance(kernel, str) and not is_precomputed(kernel):
+        K = gram(X, None, kernel, **params)
+    if isinstance(kernel, str) and not is_pairwise(kernel):
         return K
-    if any_shape and symmetrize is None and asymmetry(np.asarray(K)) > SYMMETRY:
+    if any_shape and asymmetry(np.asarray(K)) > SYMMETRY:
         return check_matrix(K, symmetric="any", square=False)[0]
-    if symmetrize is not None and is_precomputed(kernel):
-        K = check_matrix(K, symmetric="any")[0]
-        K = SYMMETRIZED[symmetrize](K, K.T)
     return check_matrix(K, remedy=remedy)[0]
 
 
@@ -317,10 +390,10 @@ def training_operator(
     samples = X.X if isinstance(X, Similarities) else X
     check_choice("operator", operator, ["auto", "dense", "blocked"])
     blocked = operator == "blocked"
-    if is_precomputed(kernel):
+    if is_pairwise(kernel):
         if blocked:
             raise ValueError(
-                "'operator' must be 'auto' or 'dense' with kernel='precomputed', whose "
+                f"'operator' must be 'auto' or 'dense' with kernel={kernel!r}, whose "
                 "matrix is stored already, got 'blocked'."
             )
     elif operator == "auto":
@@ -328,9 +401,7 @@ def training_operator(
         blocked = not fits(len(samples), len(samples), dtype)
     if blocked:
         return Blocked(samples, kernel, **params)
-    K = training_gram(
-        X, kernel, params, symmetrize, any_shape=any_shape, remedy=ASYMMETRIC
-    )
+    K = training_gram(X, kernel, params, any_shape=any_shape, remedy=ASYMMETRIC)
     is_symmetric = not any_shape or asymmetry(K) == 0
     return Dense(K) if is_symmetric else General(K)
 
@@ -362,13 +433,15 @@ def symmetric_kernel(kernel: AnyKernel, how: str | None) -> AnyKernel:
 
 def warn_if_uninformative(K: Dense | General | Blocked, kernel: AnyKernel) -> None:
     """Warn if similarities are almost diagonal or almost constant; a part will tell."""
-    if is_precomputed(kernel) or K.shape[0] < 3:
+    if kernel == "precomputed" or K.shape[0] < 3:
         return
     some = np.arange(0, K.shape[0], max(1, K.shape[0] // STRIP))
     what = _uninformative(K.part(some, some))
     if what is None:
         return
-    if takes_matrices(kernel):
+    if is_distance(kernel):
+        advice = "set another form or width in kernel_params."
+    elif takes_matrices(kernel):
         advice = (
             f"a sigma far {'below' if what == 'diagonal' else 'above'} the distances "
             "between samples is the usual reason. Set sigma in kernel_params, e.g. to "

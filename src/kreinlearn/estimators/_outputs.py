@@ -14,10 +14,12 @@ from kreinlearn._typing import Array
 from kreinlearn.estimators._inputs import (
     KernelEstimator,
     ValidSamples,
-    is_precomputed,
+    is_distance,
+    is_pairwise,
     symmetric_kernel,
 )
 from kreinlearn.kernels import multiply
+from kreinlearn.kernels.distances import DEFAULTS, DistanceForm
 from kreinlearn.losses import Link, log_probabilities
 
 
@@ -40,7 +42,8 @@ class Scored(ClassifierMixin, KernelEstimator):
         X : array-like of shape (n_new, n_features), or whatever the kernel takes
             Samples; with ``kernel="precomputed"`` their similarities with the
             training samples, of shape (n_new, n_samples), or with those of
-            ``support_`` alone, of shape (n_new, n_support); columns of a DataFrame are
+            ``support_`` alone, of shape (n_new, n_support); with
+            ``kernel="distance"`` their distances to these. Columns of a DataFrame are
             matched by label.
 
         Returns
@@ -125,8 +128,8 @@ def prediction(model: Scored, X: ValidSamples) -> Array:
     model : Scored
         Fitted.
     X : ndarray or list
-        New samples; with "precomputed" their similarities with all training samples,
-        or with those of ``support_``.
+        New samples; with "precomputed" and "distance" their similarities with, or
+        distances to, all training samples or those of ``support_``.
 
     Returns
     -------
@@ -135,11 +138,12 @@ def prediction(model: Scored, X: ValidSamples) -> Array:
     """
     # The same layout, whether just fitted or read from a file.
     a = np.ascontiguousarray(model.dual_coef_[:, model.support_].T)
-    if is_precomputed(model.kernel):
+    if is_pairwise(model.kernel):
         # Columns laid out the same in both cases, so that products agree to the bit.
         K = np.asarray(X)
         is_part = K.shape[1] == len(a)
-        f = (np.ascontiguousarray(K) if is_part else K.take(model.support_, 1)) @ a
+        K = np.ascontiguousarray(K) if is_part else K.take(model.support_, 1)
+        f = (_form_of(model)(K) if is_distance(model.kernel) else K) @ a
     elif len(a) == 0:
         f = np.zeros((len(X), a.shape[1]))
     else:
@@ -147,6 +151,14 @@ def prediction(model: Scored, X: ValidSamples) -> Array:
         kernel = symmetric_kernel(model.kernel, getattr(model, "symmetrize", None))
         f = multiply(X, model.X_fit_, a, kernel, **params)
     return np.asarray(f + model.intercept_)
+
+
+def _form_of(model: Scored) -> DistanceForm:
+    """Return how a fitted model turns distances into similarities."""
+    params = {**DEFAULTS, **(model.kernel_params or {})}
+    return DistanceForm(
+        median=model.distance_median_, means=model.distance_means_, **params
+    )
 
 
 def share_support(models: Sequence[Scored]) -> Array:

@@ -16,10 +16,13 @@ from kreinlearn._typing import Array
 from kreinlearn.estimators._inputs import (
     AnyKernel,
     Keywords,
+    is_distance,
+    is_pairwise,
     kernels_of,
 )
 from kreinlearn.estimators._outputs import Probable, decision, labels_of
 from kreinlearn.kernels import Similarities
+from kreinlearn.kernels.distances import form_settings
 from kreinlearn.losses import Link, log_probabilities
 
 Setting = tuple[AnyKernel, Keywords]
@@ -48,7 +51,8 @@ def kernel_settings(
         Parameters that are not tried.
     grid : mapping, optional
         Values by parameter; for several kernels such mappings by kernel. By default,
-        and for kernels left out, `kreinlearn.kernels.Similarities.grid`.
+        and for kernels left out, `kreinlearn.kernels.Similarities.grid`; for
+        distances `kreinlearn.kernels.distances.form_settings`.
 
     Returns
     -------
@@ -70,11 +74,29 @@ def kernel_settings(
         tried = grid
         if grid is not None and len(kernels) > 1:
             tried = grid.get(each)
+        if is_pairwise(each):
+            settings += _pairwise_settings(each, fixed, tried)
+            continue
         if tried is None:
             own = {} if similarities is None else similarities.grid(each, fixed)
             tried = {name: own[name] for name in own if name not in fixed}
         settings += [(each, {**fixed, **one}) for one in ParameterGrid(tried)]
     return settings
+
+
+def _pairwise_settings(
+    kernel: AnyKernel, fixed: Keywords, grid: Mapping[Any, Any] | None
+) -> list[Setting]:
+    """Return what is tried with a given matrix: forms of distances, or nothing."""
+    tried = None if grid is None else list(ParameterGrid(grid))
+    if is_distance(kernel):
+        return [(kernel, one) for one in form_settings(fixed, tried)]
+    if grid:
+        raise ValueError(
+            "'kernel_grid' must be empty with kernel='precomputed', which has nothing "
+            f"to try, got {grid!r}."
+        )
+    return [(kernel, {})]  # "check" is no setting: the matrix has been checked
 
 
 class Judge:

@@ -71,9 +71,12 @@ class KreinLogisticRegression(Probable):
     ----------
     kernel : str or callable, default="tl1"
         A name in ``kreinlearn.kernels.KERNELS``, a callable ``f(X, Y)`` on whole
-        arrays, or "precomputed" for Gram matrices.
+        arrays, "precomputed" for Gram matrices, or "distance" for matrices of
+        distances.
     kernel_params : dict, default=None
-        Keyword arguments of the kernel.
+        Keyword arguments of the kernel. For "distance": ``form`` and ``width`` of
+        `DistanceSimilarity`; for "precomputed": ``check=False`` if similarities are
+        meant though they look like distances.
     lam : float, default=1e-2
         Regularization; with a linear kernel ``1 / (n * lam)`` is the ``C`` of
         scikit-learn's ``LogisticRegression``.
@@ -233,7 +236,8 @@ class KreinLogisticRegression(Probable):
         ----------
         X : array-like of shape (n_samples, n_features), or whatever the kernel takes
             Training samples; with ``kernel="precomputed"`` the Gram matrix of shape
-            (n_samples, n_samples), columns of a DataFrame matched to rows by label.
+            (n_samples, n_samples), with "distance" the distances. Columns of a
+            DataFrame are matched to rows by label.
         y : array-like of shape (n_samples,)
             Labels.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -257,10 +261,14 @@ class KreinLogisticRegression(Probable):
                 self.kernel_params or {},
                 self.operator,
                 self.symmetrize,
-                any_shape=self.norm == "euclidean",
+                any_shape=self._takes_any_shape,
             )
             self._fit(K, samples, index, weights)
         return self
+
+    @property
+    def _takes_any_shape(self) -> bool:
+        return self.norm == "euclidean"
 
     @property
     def regime_(self) -> str:

@@ -26,7 +26,7 @@ from kreinlearn.estimators._inputs import (
     check_symmetrize,
     check_weights,
     combined,
-    is_precomputed,
+    is_pairwise,
     kernel_name,
     kernels_of,
     one_per_class,
@@ -88,14 +88,16 @@ class KreinLogisticRegressionCV(Probable):
         they are by "euclidean" alone. Where K has no negative eigenvalue, "krein" and
         "hilbert" are the same.
     kernel : str, callable or sequence of these, default=("tl1", "rbf", "laplacian")
-        Kernels to try, or the only one; "precomputed" for a Gram matrix.
+        Kernels to try, or the only one; "precomputed" for a Gram matrix, "distance"
+        for a matrix of distances.
     kernel_params : dict, default=None
         Parameters that are fixed, if there is one kernel.
     kernel_grid : dict, default=None
         Parameters to try: for one kernel lists of values by parameter, for several
         kernels such a dict by name. None, or a name left out, means the kernel's own
         grid: ``ratio`` 0.1 to 0.9 for "tl1", multiples of the median distance for
-        Gaussians, also those between covariance matrices. An empty dict tries nothing.
+        Gaussians, also those between covariance matrices; for "distance" eight forms
+        and widths. An empty dict tries nothing.
     cv : int, splitter or iterable, default=5
         As in scikit-learn; an int means stratified folds, shuffled by
         ``random_state``.
@@ -307,9 +309,18 @@ class KreinLogisticRegressionCV(Probable):
     def _operator(
         self, shared: Similarities, kernel: AnyKernel, params: Keywords
     ) -> Dense | General | Blocked:
-        any_shape = "euclidean" in self.norms
-        how = (self.operator, self.symmetrize)
-        return training_operator(shared, kernel, params, *how, any_shape=any_shape)
+        return training_operator(
+            shared,
+            kernel,
+            params,
+            self.operator,
+            self.symmetrize,
+            any_shape=self._takes_any_shape,
+        )
+
+    @property
+    def _takes_any_shape(self) -> bool:
+        return "euclidean" in self.norms
 
     def _norms_of(self, K: Dense | General | Blocked) -> list[str]:
         """Return the norms to try with a matrix, without those that are the same."""
@@ -433,12 +444,11 @@ class KreinLogisticRegressionCV(Probable):
     def _check_parameters(self) -> Array | None:
         self._check_kernel()
         kernels = kernels_of(self.kernel)
-        if len(kernels) > 1 and (
-            self.kernel_params or any(map(is_precomputed, kernels))
-        ):
+        if len(kernels) > 1 and (self.kernel_params or any(map(is_pairwise, kernels))):
             raise ValueError(
-                "Several kernels go with neither 'kernel_params' nor 'precomputed', "
-                f"got kernel={self.kernel!r} and kernel_params={self.kernel_params!r}."
+                "Several kernels go with neither 'kernel_params' nor 'precomputed' nor "
+                f"'distance', got kernel={self.kernel!r} and kernel_params="
+                f"{self.kernel_params!r}."
             )
         check_choice("multi_class", self.multi_class, ["auto", "ovr", "multinomial"])
         check_positive("tol", self.tol)
@@ -477,7 +487,7 @@ class KreinLogisticRegressionCV(Probable):
             )
         new = self._check_new(X)
         parts = [new] * len(self.estimators_)
-        if is_precomputed(self.kernel) and np.shape(new)[1] < self.n_features_in_:
+        if is_pairwise(self.kernel) and np.shape(new)[1] < self.n_features_in_:
             # Columns of support_, of which each estimator has its own.
             own = [np.searchsorted(self.support_, e.support_) for e in self.estimators_]
             parts = [np.asarray(new)[:, places] for places in own]

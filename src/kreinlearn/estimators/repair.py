@@ -7,7 +7,7 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kreinlearn._typing import Array
-from kreinlearn._validation import check_choice, check_matrix
+from kreinlearn._validation import check_choice, check_matrix, check_similarities
 from kreinlearn.estimators._inputs import PRECISIONS
 from kreinlearn.estimators._labels import (
     about_training_samples,
@@ -17,6 +17,12 @@ from kreinlearn.estimators._labels import (
 from kreinlearn.operators import few_threads
 from kreinlearn.spectrum.decompose import decompose
 from kreinlearn.spectrum.repair import REPAIRS, Repaired, repaired
+
+WAYS = (
+    "Put DistanceSimilarity() before it if these are distances, or set check=False if "
+    "they are similarities, such as counts or an adjacency matrix."
+)
+"""What to do with similarities that look like distances."""
 
 
 class SpectrumRepair(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
@@ -36,6 +42,9 @@ class SpectrumRepair(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         "exact" extends the change to new rows, so that training and prediction see
         one and the same similarity. "none" changes the training matrix only, as is
         often done in the literature, and leaves new rows alone.
+    check : bool, default=True
+        Whether to refuse a matrix that looks like distances (zero on its diagonal,
+        nothing negative); False for counts or an adjacency matrix.
 
     Attributes
     ----------
@@ -53,6 +62,7 @@ class SpectrumRepair(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     See Also
     --------
     kreinlearn.KreinSVC : Keeps the indefinite similarity in its decision function.
+    kreinlearn.DistanceSimilarity : Goes before it if there are distances.
 
     Notes
     -----
@@ -98,9 +108,10 @@ class SpectrumRepair(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     1.00
     """
 
-    def __init__(self, mode="flip", out_of_sample="exact"):
+    def __init__(self, mode="flip", out_of_sample="exact", check=True):
         self.mode = mode
         self.out_of_sample = out_of_sample
+        self.check = check
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -172,6 +183,8 @@ class SpectrumRepair(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         check_choice("out_of_sample", self.out_of_sample, ["exact", "none"])
         K, self._labels = match_training(K, y=y)
         K, _ = check_matrix(validate_data(self, K, dtype=PRECISIONS))
+        if self.check:
+            check_similarities(K, ways=WAYS)
         is_exact = self.out_of_sample == "exact"
         with few_threads(len(K)):
             change = repaired(decompose(K), self.mode)

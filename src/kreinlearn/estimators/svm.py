@@ -52,7 +52,8 @@ class _KernelMachine(Scored):
         ----------
         X : array-like of shape (n_samples, n_features), or whatever the kernel takes
             Training samples; with ``kernel="precomputed"`` the Gram matrix of shape
-            (n_samples, n_samples), columns of a DataFrame matched to rows by label.
+            (n_samples, n_samples), with "distance" the distances. Columns of a
+            DataFrame are matched to rows by label.
         y : array-like of shape (n_samples,)
             Labels.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -127,9 +128,12 @@ class KreinSVC(_KernelMachine):
         Weight of the loss.
     kernel : str or callable, default="tl1"
         A name in ``kreinlearn.kernels.KERNELS``, a callable ``f(X, Y)`` on whole
-        arrays, or "precomputed" for Gram matrices.
+        arrays, "precomputed" for Gram matrices, or "distance" for matrices of
+        distances.
     kernel_params : dict, default=None
-        Keyword arguments of the kernel.
+        Keyword arguments of the kernel. For "distance": ``form`` and ``width`` of
+        `DistanceSimilarity`; for "precomputed": ``check=False`` if similarities are
+        meant though they look like distances.
     class_weight : None, "balanced" or dict, default=None
         Factors of C, as in scikit-learn.
     tol : float, default=1e-3
@@ -246,9 +250,12 @@ class DCASVC(_KernelMachine):
         Bound of the coefficients.
     kernel : str or callable, default="tl1"
         A name in ``kreinlearn.kernels.KERNELS``, a callable ``f(X, Y)`` on whole
-        arrays, or "precomputed" for Gram matrices.
+        arrays, "precomputed" for Gram matrices, or "distance" for matrices of
+        distances.
     kernel_params : dict, default=None
-        Keyword arguments of the kernel.
+        Keyword arguments of the kernel. For "distance": ``form`` and ``width`` of
+        `DistanceSimilarity`; for "precomputed": ``check=False`` if similarities are
+        meant though they look like distances.
     class_weight : None, "balanced" or dict, default=None
         Factors of C, as in scikit-learn.
     tol : float, default=1e-6

@@ -5,6 +5,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from kreinlearn.files.matrices import Holds
 from kreinlearn.files.reading import GRAMS, read, read_cells
 from kreinlearn.files.table import Table, features_of
 from kreinlearn.files.values import number, plain_labels, some_of, text_labels
@@ -100,7 +101,11 @@ def read_like(
 
 
 def read_similarities(
-    path: str | os.PathLike[str], n_train: int, support: Collection[int] = ()
+    path: str | os.PathLike[str],
+    n_train: int,
+    support: Collection[int] = (),
+    *,
+    is_distance: bool = False,
 ) -> Table:
     """Return the similarities of new samples with those that a model was trained on.
 
@@ -112,6 +117,8 @@ def read_similarities(
         Number of training samples.
     support : collection of int, optional
         Those that predictions need, counted from zero; all by default.
+    is_distance : bool
+        Whether the model was trained on distances, and takes distances.
 
     Returns
     -------
@@ -123,11 +130,14 @@ def read_similarities(
     ValueError
         If the file holds no matrix, or one with other columns.
     """
-    table = read(path, labels=False, square=False)
+    is_matrix = str(path).lower().endswith(GRAMS)
+    holds: Holds | None = "distances" if is_distance and is_matrix else None
+    table = read(path, labels=False, square=False, holds=holds)
     needed = [int(place) + 1 for place in support]
     if table.K is None:
+        kind = "matrix of distances" if is_distance else "Gram matrix"
         raise ValueError(
-            f"The model was trained on a Gram matrix, but {path} holds a table; give "
+            f"The model was trained on a {kind}, but {path} holds a table; give "
             f"npz or npy with {n_train} columns, one for each training sample."
         )
     if table.K.shape[1] not in (n_train, len(needed) or n_train):

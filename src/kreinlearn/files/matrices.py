@@ -1,48 +1,74 @@
-"""Gram matrices in NumPy's files, with their labels; nothing in them is ever run."""
+"""Similarities and distances in NumPy's files, with labels; nothing in them is run."""
 
 import math
 import warnings
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Literal
 
 import numpy as np
 
 from kreinlearn._memory import check_fits
 from kreinlearn._typing import Array
-from kreinlearn._validation import check_matrix
+from kreinlearn._validation import (
+    WAYS,
+    check_distances,
+    check_matrix,
+    check_similarities,
+    symmetrized,
+)
 from kreinlearn.files.table import Table
 from kreinlearn.files.text import lines_of
 from kreinlearn.files.values import as_labels
 
-GRAM_NAMES = ("K", "S")
+GRAM_NAMES, DISTANCE_NAMES = ("K", "S"), ("D",)
 """Names under which the matrix of an npz file is looked for."""
+Holds = Literal["similarities", "distances"]
+"""What a matrix is said to hold. If nothing is said, it must be similarities that do
+not look like distances."""
+Shapes = dict[str, tuple[int, ...]]
+"""Shapes of the arrays in a file, by name."""
 LABELS = "y"
 """Name of the labels in an npz file."""
 
 
-def read_gram(path: Path, *, target: str | None, labels: bool, square: bool) -> Table:
-    """Return the Gram matrix in an npz or npy file.
+def read_gram(
+    path: Path,
+    *,
+    target: str | None,
+    labels: bool,
+    square: bool,
+    holds: Holds | None = None,
+    symmetrize: str | None = None,
+) -> Table:
+    """Return the matrix of similarities or distances in an npz or npy file.
 
     Parameters
     ----------
     path : Path
-        The file. In npz the matrix is named K or S, or is the only one with two
-        dimensions.
+        The file. In npz the matrix is named K or S, distances are named D; or it is
+        the only one with two dimensions.
     target : str or None
         In npz the name of the labels, "y" by default; for npy another file.
     labels : bool
         Whether labels are needed.
     square : bool
         Whether the matrix must be square.
+    holds : {"similarities", "distances"}, optional
+        What is in it. By default similarities, which are refused if they look like
+        distances.
+    symmetrize : {"mean", "max", "min"}, optional
+        What to make of the two directions, if the matrix is square.
 
     Returns
     -------
     Table
         With K, and y if there are labels.
     """
+    read = partial(_matrix, path, square=square, holds=holds, symmetrize=symmetrize)
     if path.suffix.lower() == ".npy":
         if labels and target is None:
             raise ValueError(
@@ -51,10 +77,11 @@ def read_gram(path: Path, *, target: str | None, labels: bool, square: bool) -> 
                 "numpy.savez(path, K=K, y=y)."
             )
         with open(path, "rb") as stream:
-            K = _matrix(path, "the array", stream, square)
+            K = read("the array", stream)
         found = None if target is None else _other_labels(Path(target))
     else:
-        K, found = _from_npz(path, target, labels, square)
+        choose = partial(_gram_name, path, holds=holds, square=square)
+        K, found = _from_npz(path, target, labels, choose, read)
     name = (target or LABELS) if found is not None else None
     if found is not None:
         found = found.reshape(-1) if 1 in found.shape[1:] else found
@@ -70,7 +97,11 @@ def read_gram(path: Path, *, target: str | None, labels: bool, square: bool) -> 
 
 
 def _from_npz(
-    path: Path, target: str | None, labels: bool, square: bool
+    path: Path,
+    target: str | None,
+    labels: bool,
+    choose: Callable[[Shapes], str],
+    read: Callable[[str, IO[bytes]], Array],
 ) -> tuple[Array, Array | None]:
     """Return the matrix and, if they are there, the labels of an npz file."""
     name, ending = target or LABELS, ".npy"
@@ -82,8 +113,8 @@ def _from_npz(
                 each.removesuffix(ending): archive.open(each) for each in members
             }
             shapes = {each: _header(stream)[0] for each, stream in streams.items()}
-        chosen = _gram_name(path, shapes)
-        K = _matrix(path, repr(chosen), streams[chosen], square)
+        chosen = choose(shapes)
+        K = read(repr(chosen), streams[chosen])
         if name in streams:
             return K, _array(path, repr(name), streams[name])
     if labels or target is not None:
@@ -94,21 +125,42 @@ def _from_npz(
     return K, None
 
 
-def _gram_name(path: Path, shapes: dict[str, tuple[int, ...]]) -> str:
+def _gram_name(path: Path, shapes: Shapes, *, holds: Holds | None, square: bool) -> str:
     """Return the name of the matrix among the arrays of a file."""
-    named = [name for name in GRAM_NAMES if name in shapes]
+    is_distance = holds == "distances"
+    names = DISTANCE_NAMES if is_distance else GRAM_NAMES
+    named = [name for name in names if name in shapes]
+    others = [name for name in (*GRAM_NAMES, *DISTANCE_NAMES) if name in shapes]
+    if not named and others and holds != "similarities":
+        raise ValueError(_misnamed(path, others[0], is_distance, square))
     # One column alone is labels, written as a column.
     wide = [n for n, shape in shapes.items() if len(shape) == 2 and shape[1] > 1]
     chosen = named[:1] or wide
     if len(chosen) != 1:
+        wanted = " or ".join(map(repr, names))
         raise ValueError(
-            f"{path} must hold a matrix named 'K' or 'S', or one matrix only, got "
+            f"{path} must hold a matrix named {wanted}, or one matrix only, got "
             f"{_listed(shapes) or 'no arrays'}."
         )
     return chosen[0]
 
 
-def _listed(shapes: dict[str, tuple[int, ...]]) -> str:
+def _misnamed(path: Path, name: str, is_distance: bool, square: bool) -> str:
+    """Return the sentence about a matrix whose name says what was not expected."""
+    if is_distance:
+        return (
+            f"{path}: distances were expected, but {name!r} names similarities; name "
+            "the matrix 'D' if it holds distances."
+        )
+    if not square:
+        return (
+            f"{path}: similarities were expected, but {name!r} names distances; name "
+            "the matrix 'K' if it holds similarities."
+        )
+    return f"{path}: similarities were expected, but {name!r} names distances. {WAYS}"
+
+
+def _listed(shapes: Shapes) -> str:
     return ", ".join(f"{name!r} {shape}" for name, shape in shapes.items())
 
 
@@ -156,10 +208,28 @@ def _array(path: Path, name: str, stream: IO[bytes]) -> Array:
         return array.astype(str) if array.dtype.kind == "S" else array
 
 
-def _matrix(path: Path, name: str, stream: IO[bytes], square: bool) -> Array:
-    K, what = _array(path, name, stream), f"{path}: {name}"
+def _matrix(
+    path: Path,
+    name: str,
+    stream: IO[bytes],
+    *,
+    square: bool,
+    holds: Holds | None,
+    symmetrize: str | None,
+) -> Array:
+    """Return a matrix that holds what it should."""
+    what = f"{path}: {name}"
     # Rows are counted from one in files.
-    return check_matrix(K, what, symmetric="any", square=square, first=1)[0]
+    K, _ = check_matrix(
+        _array(path, name, stream), what, symmetric="any", square=square, first=1
+    )
+    if symmetrize is not None and square:
+        K = symmetrized(K, symmetrize)
+    if holds == "distances":
+        return check_distances(K, what, square=square, first=1)
+    if square and holds is None:
+        check_similarities(K, what)
+    return K
 
 
 def _other_labels(path: Path) -> Array:

@@ -4,7 +4,7 @@ import os
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
-from kreinlearn.files.matrices import read_gram
+from kreinlearn.files.matrices import Holds, read_gram
 from kreinlearn.files.parquet import parquet_names, read_parquet
 from kreinlearn.files.svmlight import read_svmlight
 from kreinlearn.files.table import Cells, Table, build
@@ -25,14 +25,16 @@ def read(
     text: Collection[str] = (),
     names: Sequence[str] = (),
     square: bool = True,
+    holds: Holds | None = None,
+    symmetrize: str | None = None,
 ) -> Table:
     """Return the samples in a file.
 
     Parameters
     ----------
     path : path-like
-        A table (csv, tsv, parquet), LIBSVM text (libsvm, svm, svmlight), or a Gram
-        matrix (npz, npy); text may be compressed (.gz).
+        A table (csv, tsv, parquet), LIBSVM text (libsvm, svm, svmlight), or a matrix
+        of similarities or distances (npz, npy); text may be compressed (.gz).
     target : str, optional
         Name or position (from 1; -1 is the last) of the column of labels; the last by
         default. In npz the name of the array, "y" by default; for npy the file.
@@ -46,6 +48,11 @@ def read(
         Features that LIBSVM text has, at least, though its lines leave them out.
     square : bool
         Whether a Gram matrix must be square: similarities among training samples.
+    holds : {"similarities", "distances"}, optional
+        What a matrix holds. By default similarities, which are refused if they look
+        like distances: zero on the diagonal, and nothing negative.
+    symmetrize : {"mean", "max", "min"}, optional
+        What to make of the two directions of a square matrix.
 
     Returns
     -------
@@ -59,7 +66,19 @@ def read(
     """
     place, kind = _located(path)
     if kind in GRAMS:
-        return read_gram(place, target=target, labels=labels, square=square)
+        return read_gram(
+            place,
+            target=target,
+            labels=labels,
+            square=square,
+            holds=holds,
+            symmetrize=symmetrize,
+        )
+    if holds is not None or symmetrize is not None:
+        raise ValueError(
+            f"{path} holds a table; --distance, --similarity and --symmetrize go with "
+            "a square matrix in npz or npy."
+        )
     if kind in SPARSE and target is not None:
         raise ValueError(
             f"{path} is LIBSVM text, whose labels come first in each line; leave out "

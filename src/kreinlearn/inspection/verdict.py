@@ -6,7 +6,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kreinlearn._typing import Array
-from kreinlearn._validation import ALMOST, check_count, check_matrix
+from kreinlearn._validation import (
+    ALMOST,
+    check_count,
+    check_matrix,
+    check_similarities,
+    looks_like_distances,
+)
 from kreinlearn.inspection import wording
 from kreinlearn.inspection.evidence import Tell, exchanged, predictions
 from kreinlearn.inspection.permutation import conditional
@@ -41,7 +47,9 @@ def inspect_matrix(
     kernel: str = "precomputed",
     params: Mapping[str, float] | None = None,
     n_given: int | None = None,
+    check: bool = True,
     command: str | None = None,
+    definite: str | None = None,
 ) -> Inspection:
     """Tell how indefinite a similarity is, and what to do about it.
 
@@ -60,13 +68,18 @@ def inspect_matrix(
     source : str, optional
         Where the similarities come from.
     kernel : str
-        Name of the kernel that gave them.
+        Name of the kernel that gave them; "distance" if they are a form of distances.
     params : mapping, optional
         Its parameters.
     n_given : int, optional
         Samples that there are in all, if K holds some of them.
+    check : bool
+        Whether to refuse similarities that look like distances.
     command : str, optional
-        What to run to learn from the similarities as they are, for the last sentence.
+        What to run to learn from the similarities as they are, for the last sentence;
+        empty if nothing can be learned, for lack of labels. By default Python.
+    definite : str, optional
+        What to run instead with a kernel that has no negative part.
 
     Returns
     -------
@@ -106,6 +119,8 @@ def inspect_matrix(
     """
     count = check_count("permutations", permutations)
     matrix, _ = check_matrix(K, "Similarities", symmetric="any", dtype=float)
+    if check and kernel == "precomputed":
+        check_similarities(matrix, "The matrix")
     labels = None if y is None else np.asarray(y)
     if labels is not None and labels.shape != (len(matrix),):
         raise ValueError(
@@ -126,6 +141,7 @@ def inspect_matrix(
         "classes": None if labels is None else np.unique(labels).tolist(),
         **_measured(matrix),
     }
+    is_odd = kernel == "precomputed" and looks_like_distances(matrix)
     loss = loss_for(len(found["classes"] or ()) > 2)
     found["unique_lam"] = uniqueness_threshold(found["mu_min"], 1 / len(matrix), loss)
     matrix = (matrix + matrix.T) / 2
@@ -136,7 +152,8 @@ def inspect_matrix(
     found["recommendation"] = "either"
     if found["matrix"] == "indefinite":
         found["recommendation"] = (found["value"] or {"what": "unknown"})["what"]
-    found["sentences"] = wording.sentences(found, why, command)
+    commands = wording.Commands(command, definite, is_insisted=is_odd)
+    found["sentences"] = wording.sentences(found, why, commands)
     found["versions"] = surroundings()["ver"]
     return found
 

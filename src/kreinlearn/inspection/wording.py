@@ -1,6 +1,8 @@
 """An inspection in plain words."""
 
-from typing import Any
+from typing import Any, NamedTuple
+
+from kreinlearn._validation import SYMMETRY
 
 ROUNDED = 1e-10
 """Asymmetry, or share of negative eigenvalues, that is due to rounding."""
@@ -34,8 +36,31 @@ Inspection = dict[str, Any]
 """As JSON takes it; see `kreinlearn.inspection.verdict.inspect_matrix`."""
 
 
+class Commands(NamedTuple):
+    """What to run next.
+
+    Attributes
+    ----------
+    keep : str or None
+        Learns from the similarities as they are; empty if nothing can be learned, for
+        lack of labels; None for Python.
+    definite : str or None
+        Learns from a kernel without a negative part instead.
+    is_insisted : bool
+        Whether the similarities look like distances, and are none.
+    """
+
+    keep: str | None = None
+    definite: str | None = None
+    is_insisted: bool = False
+
+
+PYTHON = Commands()
+"""No commands: what is recommended is Python."""
+
+
 def sentences(
-    found: Inspection, why: str = "", command: str | None = None
+    found: Inspection, why: str = "", commands: Commands = PYTHON
 ) -> list[str]:
     """Return what was found in plain words, the headline first.
 
@@ -45,8 +70,8 @@ def sentences(
         From `kreinlearn.inspection.verdict.inspect_matrix`, without sentences.
     why : str
         Why the negative part could not be judged, if so.
-    command : str, optional
-        What to run to learn from the similarities as they are.
+    commands : Commands
+        What to run next.
 
     Returns
     -------
@@ -68,7 +93,7 @@ def sentences(
         )
     if found["value"] is not None:
         said += _evidence(found["value"], found["n"])
-    return [*said, *_unit(found), _next(found, command)]
+    return [*said, *_unit(found), _next(found, commands)]
 
 
 def _headline(found: Inspection, why: str) -> str:
@@ -172,27 +197,49 @@ def _unit(found: Inspection) -> list[str]:
     ]
 
 
-def _next(found: Inspection, command: str | None) -> str:
-    """Return what to run, or to do, now."""
-    own = 'KreinLogisticRegressionCV(kernel="precomputed").fit(K, y)'
-    clip = '`make_pipeline(SpectrumRepair("clip"), SVC(kernel="precomputed"))`'
-    keep = f"`{command or own}`"
-    is_table = found["kernel"] != "precomputed"
-    if found["matrix"] == "semidefinite":
-        return f"Next: {keep}, or any other kernel method."
-    if found["matrix"] != "indefinite":
+def _next(found: Inspection, commands: Commands) -> str:
+    """Return what to run, or to do, now; it runs as it is printed."""
+    keep = commands.keep
+    if keep is None:
+        keep = _python(found, commands.is_insisted)
+    is_table = found["kernel"] not in ("precomputed", "distance")
+    if found["matrix"] not in ("semidefinite", "indefinite"):
         if is_table:
             return "Next: scale the features, or change the kernel or its parameters."
         return "Next: check how the similarities were computed."
+    if not keep:  # no labels, or no two classes
+        return "Next: give labels of enough samples, of two classes or more."
+    if found["matrix"] == "semidefinite":
+        return f"Next: `{keep}`, or any other kernel method."
+    clip = _clipped(found, commands.is_insisted)
     if found["recommendation"] == "repair":
-        if is_table and command is not None:
-            other = command.replace(f"--kernel {found['kernel']}", "--kernel rbf")
-            return f"Next: `{other}`, a kernel without a negative part; or {clip}."
+        if commands.definite is not None:
+            return (
+                f"Next: `{commands.definite}`, a kernel without a negative part; or "
+                f"{clip}."
+            )
         return f"Next: {clip}, or any other kernel method after the repair."
-    keeps = f"{keep} learns from the matrix as it is"
+    keeps = f"`{keep}` learns from the matrix as it is"
     return {
         "unknown": "Next: give labels of enough samples, to find out what the negative "
         f"part is worth; {keeps}.",
         "keep": f"Next: {keeps}.",
         "either": f"Next: {keeps}, {clip} from the clipped one.",
     }[found["recommendation"]]
+
+
+def _python(found: Inspection, is_insisted: bool) -> str:
+    """Return Python that learns from the matrix K as it is."""
+    more = ', kernel_params={"check": False}' if is_insisted else ""
+    is_lopsided = found["asymmetry"]["relative"] > SYMMETRY
+    matrix = "(K + K.T) / 2" if is_lopsided else "K"
+    return f'KreinLogisticRegressionCV(kernel="precomputed"{more}).fit({matrix}, y)'
+
+
+def _clipped(found: Inspection, is_insisted: bool) -> str:
+    """Return a pipeline that clips the similarities, and learns from what is left."""
+    first = ""
+    if found["kernel"] == "distance":
+        first = f'DistanceSimilarity("{found["params"]["form"]}"), '
+    mode = '"clip", check=False' if is_insisted else '"clip"'
+    return f'`make_pipeline({first}SpectrumRepair({mode}), SVC(kernel="precomputed"))`'

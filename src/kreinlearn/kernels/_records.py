@@ -92,9 +92,9 @@ class Measure:
             The median of what is above 0; 1 if nothing is.
         """
         if self.metric is not None:
-            rows = _spaced(np.asarray(X, dtype=float), SAMPLED)
+            rows = spaced(np.asarray(X, dtype=float), SAMPLED)
             return _median(pdist(rows, self.metric))
-        D = self.function(_spaced(np.asarray(X), SAMPLED_PAIRS), None, **params)
+        D = self.function(spaced(np.asarray(X), SAMPLED_PAIRS), None, **params)
         return median_of(D, self.is_squared)
 
 
@@ -274,13 +274,26 @@ def median_of(D: Array, is_squared: bool) -> float:
     float
         The median of what is above 0; 1 if nothing is.
     """
-    D = _spaced(_spaced(D, SAMPLED_PAIRS).T, SAMPLED_PAIRS)
+    D = spaced(spaced(D, SAMPLED_PAIRS).T, SAMPLED_PAIRS)
     middle = _median(D[np.triu_indices(len(D), 1)])
     return math.sqrt(middle) if is_squared else middle
 
 
-def _spaced(X: Array, most: int) -> Array:
-    """Return X, or evenly spaced samples of it if there are more than that."""
+def spaced(X: Array, most: int) -> Array:
+    """Return X, or evenly spaced samples of it if there are more than that.
+
+    Parameters
+    ----------
+    X : ndarray
+        One sample per row.
+    most : int
+        How many are wanted at most.
+
+    Returns
+    -------
+    ndarray
+        Rows of X.
+    """
     if len(X) <= most:
         return X
     return X[np.linspace(0, len(X) - 1, most).astype(int)]

@@ -9,6 +9,7 @@ from kreinlearn._memory import check_fits
 from kreinlearn._typing import Array
 from kreinlearn._validation import check_finite
 from kreinlearn.kernels._records import Function, Kernel, Params, SampleSet
+from kreinlearn.kernels.distances import PAIRWISE
 from kreinlearn.kernels.spd import SPD_KERNELS
 from kreinlearn.kernels.vector import ROW_KERNELS
 
@@ -50,15 +51,16 @@ def resolve(kernel: str | Function) -> Function:
         return kernel
     if isinstance(kernel, str) and kernel in KERNELS:
         return KERNELS[kernel].function
-    if isinstance(kernel, str) and kernel == "precomputed":
+    if isinstance(kernel, str) and kernel in PAIRWISE:
         raise ValueError(
-            "'kernel' is 'precomputed', which names no function: pass the matrix "
+            f"'kernel' is {kernel!r}, which names no function: pass the matrix "
             "itself where the samples go."
         )
     names = ", ".join(repr(name) for name in sorted(KERNELS))
     error = ValueError if isinstance(kernel, str) else TypeError
     raise error(
-        f"'kernel' must be one of {names}, a callable or 'precomputed', got {kernel!r}."
+        f"'kernel' must be one of {names}, a callable, 'precomputed' or 'distance', "
+        f"got {kernel!r}."
     )
 
 

@@ -36,6 +36,9 @@ STRENGTHS = (100.0, 30.0, 10.0, 3.0, 1.0, 0.1, 0.01)
 """Values of n lam, or of 1 / C, that comparisons try."""
 TOL = 1e-6
 """Default tolerance of the estimators."""
+GIVEN = {"check": False}
+"""Parameters of a matrix that holds similarities: whoever read it has looked, or was
+told so."""
 
 
 class Classifier(Protocol):
@@ -163,16 +166,16 @@ def exact(
     """
 
     def build(value: float, seed: int) -> Classifier:
-        model = KreinLogisticRegression("precomputed", lam=value, norm=norm)
+        model = KreinLogisticRegression("precomputed", GIVEN, lam=value, norm=norm)
         if repair is None:
             return model
-        return make_pipeline(SpectrumRepair(repair, out_of_sample), model)
+        return make_pipeline(SpectrumRepair(repair, out_of_sample, check=False), model)
 
     def solved(
         loosely: bool, K: Array, y: Array, K_new: Array, values: Tried, seed: int
     ) -> Scores:
         if repair is not None:
-            change = SpectrumRepair(repair, out_of_sample)
+            change = SpectrumRepair(repair, out_of_sample, check=False)
             K, K_new = change.fit_transform(K), change.transform(K_new)
         n, lams = len(y), np.asarray(values, dtype=float)
         matrix, back = penalized(norm, Dense(K), np.ones(n), formed=True)
@@ -203,7 +206,7 @@ def exact(
 def block_search(*norms: str) -> Search:
     """Return logistic regression on K that chooses lam, and the norm, for itself."""
     return lambda values, folds: KreinLogisticRegressionCV(
-        values, norms=norms, kernel="precomputed", cv=folds
+        values, norms=norms, kernel="precomputed", kernel_params=GIVEN, cv=folds
     )
 
 
@@ -228,7 +231,7 @@ def published(name: str, solver: CCCP, *, summed: bool = False) -> Method:
 
     def build(value: float, seed: int) -> Classifier:
         return KreinLogisticRegression(
-            "precomputed", lam=value, solver=solver, random_state=seed
+            "precomputed", GIVEN, lam=value, solver=solver, random_state=seed
         )
 
     def path(K: Array, y: Array, K_new: Array, values: Tried, seed: int) -> Scores:
@@ -266,7 +269,11 @@ def machine(
 
     def build(value: float, seed: int) -> Classifier:
         last = model(C=value, kernel="precomputed", **settings)
-        return last if repair is None else make_pipeline(SpectrumRepair(repair), last)
+        if hasattr(last, "kernel_params"):
+            last.set_params(kernel_params=GIVEN)
+        if repair is None:
+            return last
+        return make_pipeline(SpectrumRepair(repair, check=False), last)
 
     def path(K: Array, y: Array, K_new: Array, values: Tried, seed: int) -> Scores:
         fits = _fits(build, K, y, K_new, values, seed)

@@ -12,7 +12,7 @@ from kreinlearn._typing import Array
 from kreinlearn.crossval import Fold
 from kreinlearn.estimators import DCASVC, KreinLogisticRegressionCV, KreinSVC
 from kreinlearn.methods.judging import status_of
-from kreinlearn.methods.records import Method, exact, machine, published
+from kreinlearn.methods.records import GIVEN, Method, exact, machine, published
 from kreinlearn.methods.tuning import Choice, tune
 from kreinlearn.operators import few_threads
 from kreinlearn.solvers import PUBLISHED
@@ -34,10 +34,12 @@ METHODS: dict[str, Method] = {
         ),
         Method(
             "IKLR",
-            lambda value, seed: KreinLogisticRegressionCV(kernel="precomputed"),
+            lambda value, seed: KreinLogisticRegressionCV(
+                kernel="precomputed", kernel_params=GIVEN
+            ),
             link="multinomial",
             search=lambda values, folds: KreinLogisticRegressionCV(
-                kernel="precomputed", cv=folds
+                kernel="precomputed", kernel_params=GIVEN, cv=folds
             ),
             weight=1.0,
         ),

@@ -1,0 +1,288 @@
+"""kernel="distance": against the similarities made by hand, in every estimator."""
+
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.utils import get_tags
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import kreinlearn
+from kreinlearn import (
+    DCASVC,
+    DistanceSimilarity,
+    KreinLogisticRegression,
+    KreinLogisticRegressionCV,
+    KreinSVC,
+)
+from kreinlearn.exceptions import IndefiniteKernelWarning
+from kreinlearn.kernels.distances import FORMS, TRIED
+
+
+class CheckedRegression(KreinLogisticRegression):
+    """Tells scikit-learn's checks that X holds distances, not similarities."""
+
+    metric = "precomputed"
+
+
+class CheckedMachine(KreinSVC):
+    """The same."""
+
+    metric = "precomputed"
+
+
+EXPECTED = {
+    "check_positive_only_tag_during_fit": "names the pair: test_bad_distances",
+    "check_estimators_nan_inf": "names the pair, once columns are those of training",
+    "check_classifiers_one_label_sample_weights": "passes no distances",
+    "check_class_weight_classifiers": "passes no distances",
+}
+PROBABLE = {"check_decision_proba_consistency": "passes no distances"}
+
+
+@pytest.mark.slow
+@parametrize_with_checks(
+    [CheckedRegression("distance"), CheckedMachine(kernel="distance")],
+    expected_failed_checks=lambda model: (
+        EXPECTED | (PROBABLE if hasattr(model, "predict_proba") else {})
+    ),
+)
+def test_scikit_learn_contract(estimator, check):
+    check(estimator)
+
+
+SINGLE = [KreinLogisticRegression(), KreinSVC(), DCASVC()]
+ALL = [*SINGLE, KreinLogisticRegressionCV([0.1, 0.01], norms=("hilbert",), cv=3)]
+
+
+@pytest.fixture
+def data():
+    """Return distances among training and of new samples, and labels."""
+    rng = np.random.default_rng(3)
+    X = rng.uniform(size=(70, 2))
+    y = np.where(np.abs(X - 0.5).sum(axis=1) > 0.5, "out", "in")
+    D = np.abs(X[:, None] - X).sum(axis=2)
+    return D[:50, :50], y[:50], D[50:, :50], y[50:]
+
+
+@pytest.mark.parametrize("model", SINGLE, ids=lambda model: type(model).__name__)
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_same_as_similarities_made_by_hand(data, model, form, dtype):
+    D, y, new, _ = data
+    D, new = D.astype(dtype), new.astype(dtype)
+    params = {"form": form, "width": 0.8}
+    ours = clone(model).set_params(kernel="distance", kernel_params=params).fit(D, y)
+    change = DistanceSimilarity(**params).fit(D)
+    other = clone(model).set_params(kernel="precomputed").fit(change.transform(D), y)
+    np.testing.assert_array_equal(ours.dual_coef_, other.dual_coef_)
+    np.testing.assert_allclose(
+        ours.decision_function(new),
+        other.decision_function(change.transform(new)),
+        rtol=1e-6,
+        atol=1e-6,
+    )
+
+
+@pytest.mark.parametrize("model", ALL, ids=lambda model: type(model).__name__)
+def test_contract(data, model, tmp_path):
+    D, y, new, y_new = data
+    model = clone(model).set_params(kernel="distance")
+    assert get_tags(model).input_tags.pairwise
+    assert cross_val_score(model, D, y, cv=3).mean() > 0.7
+    model.fit(D, y)
+    assert model.score(new, y_new) > 0.7
+    expected = model.decision_function(new)
+    for again in (clone(model).fit(D, y), pickle.loads(pickle.dumps(model))):
+        np.testing.assert_array_equal(again.decision_function(new), expected)
+    kreinlearn.save(model, tmp_path / "m.krein")
+    again = kreinlearn.load(tmp_path / "m.krein")
+    np.testing.assert_array_equal(again.decision_function(new), expected)
+    needed = new[:, model.support_]
+    np.testing.assert_array_equal(again.decision_function(needed), expected)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_columns_of_the_support_are_enough_if_the_form_allows(data, form):
+    D, y, new, _ = data
+    weights = (np.arange(50) % 3 != 0).astype(float)
+    model = KreinSVC(kernel="distance", kernel_params={"form": form})
+    model.fit(D, y, sample_weight=weights)
+    if form == "centered":  # the mean is taken over all of them
+        assert len(model.support_) == 50
+        with pytest.raises(ValueError, match="the distances between new and training"):
+            model.predict(new[:, weights > 0])
+        return
+    assert len(model.support_) < 50
+    np.testing.assert_array_equal(
+        model.decision_function(new[:, model.support_]), model.decision_function(new)
+    )
+
+
+def test_saved_models_of_all_forms(data, tmp_path):
+    D, y, new, _ = data
+    for form in FORMS:
+        model = KreinLogisticRegression("distance", {"form": form}).fit(D, y)
+        path = tmp_path / f"{form}.krein"
+        kreinlearn.save(model, path)
+        np.testing.assert_array_equal(
+            kreinlearn.load(path).predict_proba(new), model.predict_proba(new)
+        )
+
+
+def test_the_search_tries_forms_and_widths(data):
+    D, y, new, y_new = data
+    model = KreinLogisticRegressionCV(
+        [0.1, 0.01], norms=("hilbert",), kernel="distance", cv=3
+    ).fit(D, y)
+    assert [params for _, params in model.kernel_settings_] == list(TRIED)
+    assert model.kernel_ == "distance"
+    assert model.kernel_params_ in TRIED
+    assert model.score(new, y_new) > 0.7
+    # Each part is what a single estimator would be.
+    for each in model.estimators_:
+        alone = clone(each).fit(D, y)
+        np.testing.assert_allclose(
+            each.decision_function(new), alone.decision_function(new), atol=1e-4
+        )
+
+
+def test_a_grid_of_forms_and_widths(data):
+    D, y, new, _ = data
+    grid = {"form": ["negative", "centered", "gaussian"], "width": [0.5, 1.0]}
+    model = KreinLogisticRegressionCV(
+        [0.1], norms=("hilbert",), kernel="distance", kernel_grid=grid, cv=3
+    ).fit(D, y)
+    tried = [params for _, params in model.kernel_settings_]
+    assert len(tried) == 4
+    assert tried.count({"form": "negative"}) == tried.count({"form": "centered"}) == 1
+    assert len(model.predict(new)) == 20
+    model.set_params(kernel_params={"form": "truncated"}, kernel_grid={"width": [1, 2]})
+    assert len(model.fit(D, y).kernel_settings_) == 2
+
+
+def test_grid_search_over_the_width(data):
+    D, y, _, _ = data
+    params = [{"form": "gaussian", "width": width} for width in (0.2, 1.0)]
+    model = KreinLogisticRegression("distance")
+    search = GridSearchCV(model, {"kernel_params": params}, cv=3).fit(D, y)
+    expected = [
+        cross_val_score(clone(model).set_params(kernel_params=each), D, y, cv=3).mean()
+        for each in params
+    ]
+    np.testing.assert_array_equal(search.cv_results_["mean_test_score"], expected)
+    assert expected[0] != expected[1]
+
+
+def test_several_classes_and_weights(data):
+    D, _, new, _ = data
+    y = np.digitize(D[0], [0.4, 0.8])
+    weights = np.where(np.arange(50) % 4 == 0, 0.0, 2.0)
+    K = DistanceSimilarity().fit_transform(D)
+    for multi_class in ("multinomial", "ovr"):
+        model = KreinLogisticRegression("distance", multi_class=multi_class)
+        other = clone(model).set_params(kernel="precomputed").fit(K, y, weights)
+        model.fit(D, y, weights)
+        np.testing.assert_array_equal(model.dual_coef_, other.dual_coef_)
+        assert model.predict_proba(new).shape == (20, 3)
+
+
+@pytest.mark.parametrize("model", ALL, ids=lambda model: type(model).__name__)
+def test_distances_are_refused_as_similarities(data, model):
+    D, y, _, _ = data
+    model = clone(model).set_params(kernel="precomputed")
+    words = r"looks like distances.*kernel='distance' \(--distance.*'check': False"
+    with pytest.raises(ValueError, match=words):
+        model.fit(D, y)
+    with pytest.raises(ValueError, match=words):
+        model.fit(D + 1e-9 * np.eye(50), y)
+    model.set_params(kernel_params={"check": False}).fit(D, y)
+    model.set_params(kernel_params={"check": True}).fit(-D, y)
+    for params in ({"check": 1}, {"width": 1.0}):
+        with pytest.raises(
+            TypeError, match="takes 'check', True or False, and nothing"
+        ):
+            model.set_params(kernel_params=params).fit(-D, y)
+
+
+def test_what_does_not_look_like_distances(data):
+    _, y, _, _ = data
+    model = KreinLogisticRegression("precomputed")
+    for K in (np.zeros((50, 50)), np.eye(50), 1e-3 * np.ones((50, 50))):
+        model.fit(K, y)
+    block = np.zeros((50, 50))
+    block[:20, :20] = 1.0 - np.eye(20)  # a block of zeros beside
+    with pytest.raises(ValueError, match="looks like distances"):
+        model.fit(block, y)
+
+
+def test_two_samples():
+    D, y = np.array([[0.0, 2.0], [2.0, 0.0]]), [0, 1]
+    model = KreinLogisticRegression("distance").fit(D, y)
+    assert model.predict(D).tolist() == y
+    with pytest.raises(ValueError, match="looks like distances"):
+        KreinLogisticRegression("precomputed").fit(D, y)
+
+
+def test_bad_distances_at_fit_and_predict(data):
+    D, y, new, _ = data
+    model = KreinLogisticRegression("distance").fit(D, y)
+    with pytest.raises(
+        ValueError, match="'operator' must be 'auto'.*kernel='distance'"
+    ):
+        KreinLogisticRegression("distance", operator="blocked").fit(D, y)
+    D[3, 5] = np.nan
+    with pytest.raises(ValueError, match="got nan in row 3, column 5"):
+        KreinLogisticRegression("distance").fit(D, y)
+    new[2, 7] = np.nan
+    with pytest.raises(ValueError, match="got nan in row 2, column 7"):
+        model.predict(new)
+    new[2, 7] = -1.0
+    with pytest.raises(ValueError, match="not be negative, got -1 in row 2, column 7"):
+        model.predict(new)
+
+
+def test_bad_parameters(data):
+    D, y, _, _ = data
+    for params, error in (({"sigma": 1.0}, TypeError), ({"form": "x"}, ValueError)):
+        with pytest.raises(error):
+            KreinLogisticRegression("distance", params).fit(D, y)
+    with pytest.raises(ValueError, match="'kernel_grid' must be empty"):
+        KreinLogisticRegressionCV(
+            kernel="precomputed", kernel_grid={"check": [True]}
+        ).fit(-D, y)
+    with pytest.raises(ValueError, match="nor 'distance'"):
+        KreinLogisticRegressionCV(kernel=("distance", "tl1")).fit(D, y)
+
+
+def test_one_kernel_in_a_tuple(data):
+    D, y, new, _ = data
+    settings = {"norms": ("hilbert",), "cv": 3, "kernel_params": {"form": "negative"}}
+    first = KreinLogisticRegressionCV([0.1], kernel=("distance",), **settings)
+    second = KreinLogisticRegressionCV([0.1], kernel="distance", **settings)
+    assert get_tags(first).input_tags.pairwise
+    np.testing.assert_array_equal(
+        first.fit(D, y).decision_function(new), second.fit(D, y).decision_function(new)
+    )
+
+
+def test_samples_that_are_all_the_same(data):
+    _, y, _, _ = data
+    with pytest.warns(IndefiniteKernelWarning, match="another form or width"):
+        KreinLogisticRegression("distance").fit(np.zeros((50, 50)), y)
+
+
+def test_protein(data_home):
+    path = Path(data_home, "sim", "protein.npz")
+    if not path.exists():
+        pytest.skip(f"needs {path}")
+    with np.load(path) as held:
+        D, y = held["D"], held["y"]
+    with pytest.raises(ValueError, match="looks like distances"):
+        KreinLogisticRegression("precomputed").fit(D, y)
+    upside_down = KreinLogisticRegression("precomputed", {"check": False})
+    assert cross_val_score(upside_down, D, y).mean() < 0.2
+    assert cross_val_score(KreinLogisticRegression("distance"), D, y).mean() > 0.9
