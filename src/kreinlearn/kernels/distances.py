@@ -81,7 +81,8 @@ class DistanceForm:
             return _centered(D, self.means)
         scale = D.dtype.type(self.width * self.median)
         if self.form == "truncated":
-            return np.maximum(scale - D, 0)
+            K = scale - D
+            return np.maximum(K, 0, out=K)
         K = D / scale
         if self.form == "gaussian":
             with np.errstate(over="ignore"):  # exp(-inf) is 0, which is meant
