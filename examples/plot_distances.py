@@ -76,10 +76,11 @@ chosen = cross_val_score(search, D, y, cv=folds).mean()
 print(f"{'search':<12} {'':<18} accuracy {chosen:.3f}")
 
 # %%
-# New words need their distances to the training words.
+# New words need their distances to the training words. Spelling does not always tell:
+# *candle* and *bicchiere* look like words of the other language.
 
 search.fit(D, y)
-new = ["feather", "candle", "finestrino", "bicchiere"]
+new = ["feather", "number", "candle", "finestrino", "telefono", "bicchiere"]
 for word, (_, italian_share) in zip(
     new, search.predict_proba(distances(new, words)), strict=True
 ):

@@ -189,6 +189,7 @@ def write_files():
     table[1::9].to_csv("new.csv", index=False)
     K, y = datasets.make_gram((20, 10), random_state=0)
     np.savez("gram.npz", K=K, y=y)
+    np.savez("distances.npz", D=np.abs(K.diagonal()[:, None] - K.diagonal()), y=y)
 
 
 def sessions():

@@ -275,6 +275,27 @@ def test_samples_that_are_all_the_same(data):
         KreinLogisticRegression("distance").fit(np.zeros((50, 50)), y)
 
 
+def test_samples_of_which_most_are_copies(data):
+    D, y, _, _ = data
+    where = np.where(np.arange(50) < 40, 0, np.arange(50))
+    D = D[np.ix_(where, where)]  # a block of zeros
+    assert np.median(D[np.triu_indices(50, 1)]) == 0.0
+    model = KreinLogisticRegression("distance").fit(D, y)
+    assert model.distance_median_ == np.median(D[(D > 0) & np.triu(D, 1).astype(bool)])
+    assert np.isfinite(model.decision_function(D)).all()
+
+
+def test_progress_of_a_search_names_forms(data, capsys):
+    D, y, _, _ = data
+    rows = []
+    model = KreinLogisticRegressionCV(
+        [0.1], norms=("hilbert",), kernel="distance", cv=3, verbose=rows.append
+    ).fit(D, y)
+    assert [row["form"] for row in rows] == [each["form"] for each in TRIED]
+    model.set_params(verbose=1).fit(D, y)
+    assert "truncated" in capsys.readouterr().out
+
+
 def test_protein(data_home):
     path = Path(data_home, "sim", "protein.npz")
     if not path.exists():

@@ -373,10 +373,10 @@ def test_resolve_names_and_functions():
 def test_resolve_lists_the_known_names():
     assert {"rbf", "tl1"} <= set(KERNELS)
     known = ", ".join(repr(name) for name in sorted(KERNELS))
-    match = f"'kernel' must be one of {known}, a callable or 'precomputed', got "
-    with pytest.raises(ValueError, match=match + r"'foo'\."):
+    match = f"'kernel' must be one of {known}, a callable, 'precomputed' or 'distance'"
+    with pytest.raises(ValueError, match=match + r", got 'foo'\."):
         resolve("foo")
-    with pytest.raises(TypeError, match=match + r"3\."):
+    with pytest.raises(TypeError, match=match + r", got 3\."):
         resolve(3)
     with pytest.raises(ValueError, match="'precomputed', which names no function"):
         resolve("precomputed")

@@ -130,7 +130,10 @@ class KreinLogisticRegression(Probable):
         Coefficients a, one row per class, or a single row if there are two.
     support_ : ndarray of shape (n_support,)
         Positions of the training samples that predictions need: those with a nonzero
-        coefficient in any row of ``dual_coef_``. Only they are kept.
+        coefficient in any row of ``dual_coef_``; all, if distances are "centered".
+        Only they are kept.
+    distance_median_ : float
+        Median distance between training samples, with ``kernel="distance"``.
     intercept_ : ndarray of shape (n_columns,)
         Intercepts c.
     n_iter_ : int
