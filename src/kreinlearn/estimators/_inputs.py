@@ -360,14 +360,14 @@ def training_gram(
         check_fits(len(D), len(D), D.dtype, "The matrix of similarities")
         K = learned_form(D, **params)(D)
     elif is_pairwise(kernel):
-        K = given
+        K = np.asarray(given)
     elif isinstance(X, Similarities):
         K = X.matrix(kernel, params)
     else:
         K = gram(X, None, kernel, **params)
     if isinstance(kernel, str) and not is_pairwise(kernel):
         return K
-    if any_shape and asymmetry(np.asarray(K)) > SYMMETRY:
+    if any_shape and asymmetry(K) > SYMMETRY:
         return check_matrix(K, symmetric="any", square=False)[0]
     return check_matrix(K, remedy=remedy)[0]
 
