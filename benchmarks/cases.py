@@ -9,8 +9,8 @@ file or library is missing is left out with a word; the libraries are
 
     pip install aeon parasail grakel
 
-A case of `which_method` is one of these, and for distances one of two ways to make
-similarities of them.
+A case of `which_method` is one of these and, for distances, one of two ways to make
+similarities of them: ``NAME:exp`` is exp(-d / median), ``NAME:-d`` is -d as it is.
 """
 
 import csv
@@ -33,7 +33,7 @@ CACHE = Path(pooch.os_cache("kreinlearn")) / "cases"
 ROUNDS = 5
 GAP_OPEN, GAP_EXTEND = 11, 1
 """A gap of k letters costs GAP_OPEN + (k - 1) * GAP_EXTEND."""
-NO_DATA = "set KREINLEARN_DATA to a folder that has sim/NAME.npz"
+NO_DATA = "set KREINLEARN_DATA to a folder that has"
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,9 @@ def matrix(name: str, cache: Path) -> Matrix | None:
         try:
             made = MATRICES[name]()
         except FileNotFoundError as error:
-            say(f"{name} is left out: {NO_DATA} and the like, {error.filename} is not.")
+            say(
+                f"{name} is left out: {NO_DATA} {'/'.join(Path(error.filename).parts[-2:])}."
+            )
             return None
         except ImportError as error:
             say(f"{name} is left out: pip install {error.name}")
@@ -232,6 +234,49 @@ MATRICES: dict[str, Callable[[], Matrix]] = {
     "PickupGestureWiimoteZ": partial(bundled, "PickupGestureWiimoteZ"),
 }
 """What makes each matrix, by name."""
+BOTH_FORMS = tuple(MATRICES)[:6]
+CASES = (
+    *(f"{name}:{form}" for name in BOTH_FORMS for form in ("exp", "-d")),
+    *("protein-location", "MUTAG"),
+    *("ArrowHead:exp", "ACSF1:exp", "PickupGestureWiimoteZ:exp"),
+)
+
+
+@dataclass(frozen=True)
+class Fold:
+    """Similarities and distances of training and test rows."""
+
+    K_train: Array
+    K_test: Array
+    D_train: Array
+    D_test: Array
+
+
+def fold_of(found: Matrix, form: str, train: Array, test: Array) -> Fold:
+    """Return what methods get, made without looking at test rows.
+
+    Parameters
+    ----------
+    found : Matrix
+        Distances or similarities of all samples.
+    form : {"exp", "-d", ""}
+        How distances become similarities; empty for similarities. They become
+        distances by d(x, z)^2 = k(x, x) + k(z, z) - 2 k(x, z), negative ones cut at 0.
+    train, test : ndarray of int
+        Rows.
+    """
+    here, there = found.values[np.ix_(train, train)], found.values[np.ix_(test, train)]
+    if found.is_distance:
+        if form == "-d":
+            return Fold(-here, -there, here, there)
+        median = np.median(here[np.triu_indices_from(here, 1)])
+        return Fold(np.exp(-here / median), np.exp(-there / median), here, there)
+    own = np.diag(found.values)
+
+    def distances(K: Array, rows: Array) -> Array:
+        return np.sqrt(np.maximum(own[rows, None] + own[train] - 2 * K, 0.0))
+
+    return Fold(here, there, distances(here, train), distances(there, test))
 
 
 if __name__ == "__main__":
