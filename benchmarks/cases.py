@@ -89,9 +89,8 @@ def matrix(name: str, cache: Path) -> Matrix | None:
         try:
             made = MATRICES[name]()
         except FileNotFoundError as error:
-            say(
-                f"{name} is left out: {NO_DATA} {'/'.join(Path(error.filename).parts[-2:])}."
-            )
+            missing = "/".join(Path(error.filename).parts[-2:])
+            say(f"{name} is left out: {NO_DATA} {missing}.")
             return None
         except ImportError as error:
             say(f"{name} is left out: pip install {error.name}")

@@ -175,7 +175,8 @@ def votes(D: Array, codes: Array, k: int, smoothing: float) -> Array:
     return counted / counted.sum(axis=1, keepdims=True)
 
 
-RAW = SVC(kernel="precomputed", max_iter=STEPS)
+RAW = SVC(kernel="precomputed", max_iter=STEPS, decision_function_shape="ovo")
+"""Its values for each pair of classes: those for each class are little but votes."""
 
 METHODS: dict[str, Callable[[Fold, Array], Learned]] = {
     "default": logistic,
