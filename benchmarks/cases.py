@@ -93,7 +93,8 @@ def matrix(name: str, cache: Path) -> Matrix | None:
             say(f"{name} is left out: {NO_DATA} {missing}.")
             return None
         except ImportError as error:
-            say(f"{name} is left out: pip install {error.name}")
+            library = str(error.name).partition(".")[0]
+            say(f"{name} is left out: pip install {library}")
             return None
         made.save(path)
     with np.load(path) as file:
