@@ -152,11 +152,11 @@ def test_alignment_is_the_naive_loop(script, home, rng):
     with gzip.open(home / "seq" / "protein-location.csv.gz", "wt") as file:
         file.write("name,sequence,y\n")
         file.writelines(f"p,{each},{i % 2}\n" for i, each in enumerate(sequences))
-    blosum = parasail.blosum62
-    order = blosum.alphabet if hasattr(blosum, "alphabet") else "ARNDCQEGHILKMFPSTWYV"
+    scores = parasail.blosum62
+    order = scores.alphabet if hasattr(scores, "alphabet") else "ARNDCQEGHILKMFPSTWYV"
 
     def score(a, b):
-        return blosum.matrix[order.index(a), order.index(b)]
+        return scores.matrix[order.index(a), order.index(b)]
 
     S = [
         [naive_alignment(one, other, score) for other in sequences] for one in sequences
