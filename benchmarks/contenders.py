@@ -25,14 +25,14 @@ from kreinlearn import KreinLogisticRegressionCV, KreinSVC, SpectrumRepair
 from kreinlearn._typing import Array
 
 INNER = StratifiedKFold(5, shuffle=True, random_state=0)
-COSTS = 10.0 ** np.arange(-2, 5)
+COSTS = 10.0 ** np.arange(-4, 5)
 """C of support vector machines, in units of one over half the mean squared distance."""
 STEPS = 1_000_000
 """Most steps of LIBSVM, which need not end where K is indefinite and C is large."""
 LANDED = (100, 30, 10, 3, 1, 0.3, 0.1, 0.03, 0.01, 0.001)
 """Values of n * lam of the default before it got the Euclidean norm."""
 NEIGHBORS = (1, 3, 5, 7, 11, 15, 21)
-SMOOTHING = (1.0, 0.1, 0.01)
+SMOOTHING = (1.0, 0.1, 0.01, 0.001)
 """Votes that each class has from the start."""
 
 
@@ -72,7 +72,7 @@ def logistic(
 def rows_as_features(fold: Fold, y: Array) -> Learned:
     """Learn scikit-learn's logistic regression of the rows of K, standardized."""
     scaler = StandardScaler().fit(fold.K_train)
-    search = ridge(10.0 ** np.arange(-6, 3)).fit(scaler.transform(fold.K_train), y)
+    search = ridge(10.0 ** np.arange(-3, 6)).fit(scaler.transform(fold.K_train), y)
     X_test = scaler.transform(fold.K_test)
     return Learned(
         search.predict(X_test), search.predict_proba(X_test), search.best_params_
