@@ -200,31 +200,34 @@ def draw(rows: list[Row], path: Path) -> None:
 
     mpl.rcParams |= {"svg.hashsalt": "which-method", "svg.fonttype": "none"}
     cases = list(dict.fromkeys(row["case"] for row in rows))
-    figure, axes = plt.subplots(1, 2, sharey=True, figsize=(10, 1.5 + 0.3 * len(cases)))
+    figure, axes = plt.subplots(1, 2, sharey=True, figsize=(10, 1.4 + 0.4 * len(cases)))
     labels = {"log_loss": "log-loss, less is better"}
     labels["accuracy"] = "accuracy, more is better"
     for axis, (measure, label) in zip(axes, labels.items(), strict=True):
-        for method, (color, marker) in reversed(SHOWN.items()):
+        for place, (method, (color, marker)) in enumerate(SHOWN.items()):
+            below = 0.15 * (place - len(SHOWN) // 2)  # marks do not cover each other
             found = [row for row in rows if row["method"] == method]
             axis.plot(
                 [row[measure] for row in found],
-                [cases.index(row["case"]) for row in found],
+                [cases.index(row["case"]) + below for row in found],
                 marker,
                 color=color,
                 label=method,
-                markersize=7,
+                markersize=6,
                 markeredgewidth=1.4,
-                alpha=0.85,
                 fillstyle="full" if method == REFERENCE else "none",
             )
-        axis.grid(color="0.9")
+        axis.grid(axis="x", color="0.9")
+        for line in range(1, len(cases)):
+            axis.axhline(line - 0.5, color="0.9", linewidth=0.8)
         axis.set_axisbelow(True)
         axis.set_xlabel(label)
     axes[0].set_yticks(range(len(cases)), [case.replace(":", ", ") for case in cases])
-    axes[0].invert_yaxis()
     axes[0].set_xscale("log")
-    handles, names = axes[0].get_legend_handles_labels()
-    figure.legend(handles[::-1], names[::-1], loc="outside upper center", ncols=5)
+    axes[0].set_ylim(len(cases) - 0.5, -0.5)
+    figure.legend(
+        *axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=5
+    )
     figure.set_layout_engine("constrained")
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, metadata={"Date": None})
