@@ -123,10 +123,11 @@ def calibrated(held_out: Array, y: Array, values: Array) -> Array:
     values : ndarray of shape (m,) or (m, n_classes)
         Decision values to turn into probabilities.
     """
-    scale = np.abs(held_out).mean()
+    # With a small C, values are a constant and little else: a ridge would lose the rest.
+    scaler = StandardScaler().fit(held_out.reshape(len(y), -1))
     sigmoid = ridge(10.0 ** np.arange(-2, 5))
-    sigmoid.fit(held_out.reshape(len(y), -1) / scale, y)
-    return sigmoid.predict_proba(values.reshape(len(values), -1) / scale)
+    sigmoid.fit(scaler.transform(held_out.reshape(len(y), -1)), y)
+    return sigmoid.predict_proba(scaler.transform(values.reshape(len(values), -1)))
 
 
 # -- nearest neighbors -----------------------------------------------------------------

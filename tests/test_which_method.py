@@ -270,6 +270,19 @@ def test_held_out_values_are_the_naive_loop(script, rng, monkeypatch):
     np.testing.assert_allclose(given[0][1], whole.decision_function(fold.K_test))
 
 
+@pytest.mark.parametrize("n_columns", [1, 3])
+def test_probabilities_do_not_depend_on_units_of_the_values(script, rng, n_columns):
+    contenders, y = script("contenders"), np.arange(60) % 3
+    held_out = rng.standard_normal((60, n_columns)) + y[:, None]
+    values = held_out[:7] + 0.1
+    if n_columns == 1:
+        held_out, values = held_out[:, 0], values[:, 0]
+    found = contenders.calibrated(held_out, y, values)
+    other = contenders.calibrated(1e-4 * held_out - 1, y, 1e-4 * values - 1)
+    np.testing.assert_allclose(found, other, atol=1e-6)
+    assert found.shape == (7, 3) and np.ptp(found[:, 0]) > 0.1
+
+
 def test_costs_follow_the_scale_of_the_matrix(script, rng):
     contenders, cases = script("contenders"), script("cases")
     fold, y, _ = fold_of(script, rng)
