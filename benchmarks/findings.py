@@ -1,0 +1,235 @@
+"""What the records of `which_method` say: tables, checks, a csv file and a figure."""
+
+import csv
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from common import say
+from scipy.stats import rankdata
+
+from kreinlearn._typing import Array
+
+REFERENCE, LANDED, NEAREST = "default", "landed default", "1-NN"
+"""What others are compared with (our estimator as it comes), and what it must beat."""
+MEASURES = {"log_loss": "ll", "accuracy": "acc"}
+SHARE = 1 / 4
+"""Test rows by training rows of an outer fold."""
+SHOWN = {
+    "default": ("#0072b2", "o"),
+    "landed default": ("#56b4e9", ">"),
+    "square, logistic": ("#009e73", "D"),
+    "clip, SVC": ("#e69f00", "s"),
+    "nearest neighbors": ("#000000", "x"),
+}
+Row = dict[str, Any]
+
+
+def findings(
+    records: list[Row], about: dict[str, Row], methods: list[str], n_folds: int
+) -> list[Row]:
+    """Return one row a case and method that has all its folds.
+
+    Parameters
+    ----------
+    records : list of dict
+        What was measured.
+    about : dict from str to dict
+        Properties of each case, first fields of its rows.
+    methods : list of str
+        Names, in the order of the rows.
+    n_folds : int
+        Outer folds of all repeats.
+    """
+    scores: dict[tuple[str, str], dict[tuple[int, int], Row]] = {}
+    for each in records:
+        if "acc" in each:
+            place = each["run"], each["set"]["fold"]
+            scores.setdefault((each["data"], each["method"]), {})[place] = each
+    rows = []
+    for case, known in about.items():
+        reference = scores.get((case, REFERENCE), {})
+        for method in methods:
+            found = scores.get((case, method), {})
+            if len(found) < n_folds:
+                say(f"{case}, {method}: {len(found)} of {n_folds} folds, left out.")
+                continue
+            row = known | {"method": method, "outer_folds": n_folds}
+            for measure, field in MEASURES.items():
+                values = np.array([found[place][field] for place in sorted(found)])
+                row |= {measure: values.mean(), f"{measure}_std": values.std(ddof=1)}
+                if len(reference) == n_folds:
+                    row |= paired(measure, field, values, reference)
+            seconds = np.mean([each["fit_s"] for each in found.values()])
+            rows.append(row | {"seconds": seconds})
+    return rows
+
+
+def paired(measure: str, field: str, values: Array, reference: dict[Any, Row]) -> Row:
+    """Return the mean difference from the reference and its standard error."""
+    difference = values - [reference[place][field] for place in sorted(reference)]
+    # Nadeau and Bengio: outer folds share training rows, so they are no sample.
+    error = np.sqrt((1 / len(difference) + SHARE) * difference.var(ddof=1))
+    return {
+        f"{measure}_difference": difference.mean(),
+        f"{measure}_difference_se": float(error),
+    }
+
+
+def table(rows: list[Row], measure: str) -> tuple[list[str], list[str], Array]:
+    """Return cases, methods and values; NaN where a method has no row."""
+    cases = list(dict.fromkeys(row["case"] for row in rows))
+    methods = list(dict.fromkeys(row["method"] for row in rows))
+    values = np.full((len(cases), len(methods)), np.nan)
+    for row in rows:
+        place = cases.index(row["case"]), methods.index(row["method"])
+        values[place] = row[measure]
+    return cases, methods, values
+
+
+def tables(rows: list[Row]) -> list[str]:
+    """Return the lines of Markdown tables of both measures, the best in bold."""
+    lines: list[str] = []
+    for measure in MEASURES:
+        cases, methods, values = table(rows, measure)
+        sign = 1 if measure == "log_loss" else -1
+        ranks = rankdata(sign * values, axis=1, nan_policy="omit").mean(axis=0)
+        lines += ["", f"{measure.replace('_', '-')}, mean over the outer folds", ""]
+        lines += [f"| case | {' | '.join(methods)} |"]
+        lines += ["| --- " + "| ---: " * len(methods) + "|"]
+        for case, each in zip(cases, values, strict=True):
+            lines.append(f"| {case} | {cells(each, sign)} |")
+        lines.append(f"| mean | {cells(values.mean(axis=0), sign)} |")
+        lines.append(f"| mean rank | {cells(ranks, 1, digits=1)} |")
+        lines += ["", f"{measure.replace('_', '-')}, difference from {REFERENCE}", ""]
+        lines += differences(rows, measure)
+    return lines
+
+
+def cells(values: Array, sign: int, digits: int = 3) -> str:
+    """Return the cells of one row of a table, empty where there is no number."""
+    words = [f"{each:.{digits}f}" if each == each else "" for each in values]
+    if any(words):
+        best = words[int(np.nanargmin(sign * values))]
+        words = [f"**{word}**" if word == best else word for word in words]
+    return " | ".join(words)
+
+
+def differences(rows: list[Row], measure: str) -> list[str]:
+    """Return one line a method: mean difference, and cases beyond two errors."""
+    lines = []
+    for method in dict.fromkeys(row["method"] for row in rows):
+        found = [row for row in rows if row["method"] == method]
+        found = [row for row in found if f"{measure}_difference" in row]
+        if method == REFERENCE or not found:
+            continue
+        all_of = np.array([row[f"{measure}_difference"] for row in found])
+        errors = np.array([row[f"{measure}_difference_se"] for row in found])
+        lines.append(
+            f"{method:<18} {all_of.mean():+.4f}; below by two standard errors in "
+            f"{(all_of < -2 * errors).sum()}, above in {(all_of > 2 * errors).sum()} "
+            f"of {len(found)} cases"
+        )
+    return lines
+
+
+def checks(rows: list[Row]) -> list[str]:
+    """Return lines that say how the default stands to what it should beat."""
+    lines = ["", "checks", ""]
+    cases, methods, losses = table(rows, "log_loss")
+    known = {method: losses[:, place] for place, method in enumerate(methods)}
+    if REFERENCE in known and LANDED in known:
+        ours, theirs = known[REFERENCE], known[LANDED]
+        change = 100 * (ours.mean() / theirs.mean() - 1)
+        worst = int(np.argmax(ours - theirs))
+        lines += [
+            f"mean log-loss: {REFERENCE} {ours.mean():.4f}, {LANDED} "
+            f"{theirs.mean():.4f} ({change:+.1f} %)",
+            f"largest loss against {LANDED}: {ours[worst] - theirs[worst]:+.4f} on "
+            f"{cases[worst]} ({ours[worst]:.4f}, {theirs[worst]:.4f})",
+        ]
+    whole = [method for method in methods if np.isfinite(known[method]).all()]
+    if whole:
+        ranks = rankdata([known[method] for method in whole], axis=0).mean(axis=1)
+        order = [f"{whole[place]} {ranks[place]:.2f}" for place in np.argsort(ranks)]
+        lines.append(f"mean ranks by log-loss: {', '.join(order)}")
+    return lines + nearest_checks(rows)
+
+
+def nearest_checks(rows: list[Row]) -> list[str]:
+    """Return lines that name the cases where one neighbor is better than the default.
+
+    Its accuracy may be above the default's by one standard error of the difference.
+    """
+    found = [row for row in rows if row["method"] == NEAREST]
+    found = [row for row in found if "accuracy_difference" in row]
+    lost = [
+        f"{row['case']} ({row['accuracy'] - row['accuracy_difference']:.3f}, "
+        f"{row['accuracy']:.3f}, standard error {row['accuracy_difference_se']:.3f})"
+        for row in found
+        if row["accuracy_difference"] > row["accuracy_difference_se"]
+    ]
+    said = (
+        f"accuracy of {REFERENCE} at least that of {NEAREST} minus one standard error"
+    )
+    where = f"; not on {', '.join(lost)}" if lost else ""
+    return [f"{said}: {len(found) - len(lost)} of {len(found)} cases{where}"]
+
+
+def write(rows: list[Row], path: Path) -> None:
+    """Write the rows as a table."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, names, lineterminator="\n")
+        writer.writeheader()
+        for row in rows:
+            writer.writerow(
+                {
+                    name: f"{each:.4g}" if isinstance(each, float) else each
+                    for name, each in row.items()
+                }
+            )
+    say(f"Wrote {path}.")
+
+
+def draw(rows: list[Row], path: Path) -> None:
+    """Draw log-losses and accuracies, one line of marks for each case."""
+    import matplotlib as mpl
+    import matplotlib.pyplot as plt
+
+    mpl.rcParams |= {"svg.hashsalt": "which-method", "svg.fonttype": "none"}
+    cases = list(dict.fromkeys(row["case"] for row in rows))
+    figure, axes = plt.subplots(1, 2, sharey=True, figsize=(10, 1.4 + 0.4 * len(cases)))
+    labels = {"log_loss": "log-loss, less is better"}
+    labels["accuracy"] = "accuracy, more is better"
+    for axis, (measure, label) in zip(axes, labels.items(), strict=True):
+        for place, (method, (color, marker)) in enumerate(SHOWN.items()):
+            below = 0.15 * (place - len(SHOWN) // 2)  # marks do not cover each other
+            found = [row for row in rows if row["method"] == method]
+            axis.plot(
+                [row[measure] for row in found],
+                [cases.index(row["case"]) + below for row in found],
+                marker,
+                color=color,
+                label=method,
+                markersize=6,
+                markeredgewidth=1.4,
+                fillstyle="full" if method == REFERENCE else "none",
+            )
+        axis.grid(axis="x", color="0.9")
+        for line in range(1, len(cases)):
+            axis.axhline(line - 0.5, color="0.9", linewidth=0.8)
+        axis.set_axisbelow(True)
+        axis.set_xlabel(label)
+    axes[0].set_yticks(range(len(cases)), [case.replace(":", ", ") for case in cases])
+    axes[0].set_xscale("log")
+    axes[0].set_ylim(len(cases) - 0.5, -0.5)
+    figure.legend(
+        *axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=5
+    )
+    figure.set_layout_engine("constrained")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, metadata={"Date": None})
+    plt.close(figure)
+    say(f"Wrote {path}.")
