@@ -83,9 +83,10 @@ def about_training_samples(estimator: BaseEstimator, K: ArrayLike) -> Iterator[N
         if "features" not in str(error):
             raise
         is_distance = getattr(estimator, "kernel", None) in ("distance", ("distance",))
+        values = "distances" if is_distance else "similarities"
         advice = (
-            f"Pass the {'distances' if is_distance else 'similarities'} between new and "
-            "training samples, one column per training sample."
+            f"Pass the {values} between new and training samples, one column per "
+            "training sample."
         )
         if np.shape(K)[0] == getattr(estimator, "n_features_in_", None):
             advice = (
