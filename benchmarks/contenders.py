@@ -123,7 +123,7 @@ def calibrated(held_out: Array, y: Array, values: Array) -> Array:
     values : ndarray of shape (m,) or (m, n_classes)
         Decision values to turn into probabilities.
     """
-    # With a small C, values are a constant and little else: a ridge would lose the rest.
+    # With a small C, values are a constant and little else, which a ridge would lose.
     scaler = StandardScaler().fit(held_out.reshape(len(y), -1))
     sigmoid = ridge(10.0 ** np.arange(-2, 5))
     sigmoid.fit(scaler.transform(held_out.reshape(len(y), -1)), y)

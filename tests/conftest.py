@@ -1,11 +1,14 @@
 """Valid objects for all tests: matrices of a prescribed signature, real data."""
 
 import os
+import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 from threadpoolctl import threadpool_limits
+
+BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 
 
 def pytest_xdist_auto_num_workers(config):
@@ -52,6 +55,16 @@ def one_thread():
 @pytest.fixture
 def rng():
     return np.random.default_rng(0)
+
+
+@pytest.fixture
+def script(monkeypatch):
+    """Return a function that imports a file of the benchmarks by name."""
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    names = {path.stem for path in BENCHMARKS.glob("*.py")}
+    yield lambda name: __import__(name)
+    for name in names:
+        sys.modules.pop(name, None)
 
 
 @pytest.fixture

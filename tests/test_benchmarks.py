@@ -18,16 +18,6 @@ REQUIRED = {
 }
 
 
-@pytest.fixture
-def script(monkeypatch):
-    """Return a function that imports a file of the folder by name."""
-    monkeypatch.syspath_prepend(str(FOLDER))
-    names = {path.stem for path in FOLDER.glob("*.py")}
-    yield lambda name: __import__(name)
-    for name in names:
-        sys.modules.pop(name, None)
-
-
 def record(work, library, n, seconds, bench="scaling", **fields):
     machine = {"versions": {"python": "3.12"}, "threads": 2, "cpu": "A", "cores": 2}
     row = {"bench": bench, "work": work, "library": library, "n": n, "m": 22}

@@ -21,16 +21,6 @@ LIMIT = 300
 
 
 @pytest.fixture
-def script(monkeypatch):
-    """Return a function that imports a file of the folder by name."""
-    monkeypatch.syspath_prepend(str(FOLDER))
-    names = {path.stem for path in FOLDER.glob("*.py")}
-    yield lambda name: __import__(name)
-    for name in names:
-        sys.modules.pop(name, None)
-
-
-@pytest.fixture
 def home(tmp_path, monkeypatch, rng):
     """Return a data folder whose distances tell two groups apart."""
     X = rng.standard_normal((40, 2))
