@@ -75,9 +75,9 @@ def compare_command(
     command continues where it was interrupted. The table is in compare.csv, curves and
     spectra are in report.html.
 
-    Methods: KreinCV, IKLR, IKLR krein, IKLR hilbert, clip + KLR, flip + KLR,
-    shift + KLR, square + KLR, SVC raw, SVC clip, SVC flip, KSVM, TDCASVM, CCCP-GD,
-    CCICP-GD, CCICP-SGD.
+    Methods: KreinCV, IKLR, IKLR krein, IKLR hilbert, IKLR euclidean, clip + KLR,
+    flip + KLR, shift + KLR, square + KLR, SVC raw, SVC clip, SVC flip, KSVM, TDCASVM,
+    CCCP-GD, CCICP-GD, CCICP-SGD.
     """
     from kreinlearn.comparison.plan import plan_comparison
     from kreinlearn.comparison.run import PAGE
