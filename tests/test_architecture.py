@@ -48,7 +48,7 @@ MAY_IMPORT = {
     "solvers/newton": ({"solvers.base", "solvers.step"}, set()),
     "solvers/cccp": ({"solvers.base", "solvers.gradient"}, set()),
     "solvers/*": ({"solvers.base"}, set()),
-    "crossval": (MODEL - {"crossval", "kernels", "spectrum"}, set()),
+    "crossval": (MODEL - {"crossval", "kernels"}, set()),
     "estimators/*": (MODEL | {"estimators"}, {"sklearn"}),
     # What goes in and out of it.
     "features": (set(), {"sklearn"}),

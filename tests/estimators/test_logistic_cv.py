@@ -17,10 +17,12 @@ from sklearn.model_selection import (
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from kreinlearn import KreinLogisticRegression, KreinLogisticRegressionCV
-from kreinlearn.crossval import UNITS, held_out
+from kreinlearn.crossval import UNITS, Cross
 from kreinlearn.estimators._search import pooling_weights
 from kreinlearn.exceptions import ConvergenceWarning
 from kreinlearn.kernels import KERNELS, gram
+from kreinlearn.operators import Dense, General
+from kreinlearn.spectrum.norms import scale_of
 from tests.conftest import scaled
 
 EXPECTED = {
@@ -70,9 +72,9 @@ LAMS = [1e-1, 1e-2, 1e-3]
 
 
 @pytest.mark.parametrize("scoring", ["neg_log_loss", "accuracy", "roc_auc"])
-def test_scores_are_those_of_grid_search(moons, scoring):
+@pytest.mark.parametrize("norm", ["krein", "hilbert"])
+def test_scores_are_those_of_grid_search(moons, scoring, norm):
     X, y = moons
-    norm = "krein"
     cv = StratifiedKFold(4, shuffle=True, random_state=3)
     mine = KreinLogisticRegressionCV(
         lams=LAMS,
@@ -94,23 +96,9 @@ def test_scores_are_those_of_grid_search(moons, scoring):
     assert mine.best_score_ == pytest.approx(grid.best_score_, abs=1e-4)
 
 
-def modulus(K, weights):
-    root = np.sqrt(weights)
-    mu, V = np.linalg.eigh(root[:, None] * K * root)
-    return (V * np.abs(mu)) @ V.T / root[:, None] / root
-
-
-def rows_squared(K, weights):
-    root = np.sqrt(weights / weights.sum())
-    s = np.abs(np.linalg.eigvalsh(root[:, None] * K * root)).sum()
-    return (K * weights) @ K / s
-
-
 @pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize(
-    ("norm", "matrix"), [("hilbert", modulus), ("euclidean", rows_squared)]
-)
-def test_folds_are_masks_on_one_matrix(moons, norm, matrix, weighted):
+@pytest.mark.parametrize("norm", ["krein", "hilbert", "euclidean"])
+def test_folds_are_fits_of_their_own(moons, norm, weighted):
     X, y = moons
     K = gram(X, kernel="tl1", ratio=0.4)
     w = np.random.default_rng(0).uniform(0.5, 2.0, len(y)) if weighted else None
@@ -118,14 +106,35 @@ def test_folds_are_masks_on_one_matrix(moons, norm, matrix, weighted):
     mine = KreinLogisticRegressionCV(LAMS, [norm], "precomputed", cv=cv)
     mine.fit(K, y, sample_weight=w)
     w = np.ones(len(y)) if w is None else w
-    M = matrix(K, w)
     for f, (train, test) in enumerate(cv.split(K, y)):
+        part, unit = K[np.ix_(train, train)], 1.0
+        if norm == "euclidean":  # the scale is that of all samples
+            unit = scale_of(Dense(K), w) / scale_of(Dense(part), w[train])
         for j, lam in enumerate(LAMS):
-            one = KreinLogisticRegression("precomputed", lam=lam)
-            one.fit(M[np.ix_(train, train)], y[train], sample_weight=w[train])
-            logs = one.predict_log_proba(M[np.ix_(test, train)])
+            one = KreinLogisticRegression("precomputed", lam=lam * unit, norm=norm)
+            one.fit(part, y[train], sample_weight=w[train])
+            logs = one.predict_log_proba(K[np.ix_(test, train)])
             mean = np.average(logs[np.arange(len(test)), y[test]], weights=w[test])
-            assert mine.scores_[0, 0, j, f] == pytest.approx(mean, abs=1e-4)
+            assert mine.scores_[0, 0, j, f] == pytest.approx(mean, abs=5e-4)
+
+
+def test_folds_of_a_rectangular_or_asymmetric_matrix(moons):
+    X, y = moons
+    lopsided = gram(X, kernel="tl1", ratio=0.4) + np.triu(np.full((90, 90), 0.3))
+    cv = StratifiedKFold(4, shuffle=True, random_state=3)
+    for K in (lopsided, lopsided[:, :25]):
+        mine = KreinLogisticRegressionCV(LAMS, ["euclidean"], "precomputed", cv=cv)
+        mine.fit(K, y)
+        for f, (train, test) in enumerate(cv.split(K, y)):
+            columns = train if K.shape[1] == 90 else np.arange(25)
+            part, rows = K[np.ix_(train, columns)], K[np.ix_(test, columns)]
+            ones = np.ones(90)
+            unit = scale_of(General(K), ones) / scale_of(General(part), ones[train])
+            one = KreinLogisticRegression(
+                "precomputed", lam=LAMS[1] * unit, norm="euclidean"
+            ).fit(part, y[train])
+            mean = one.predict_log_proba(rows)[np.arange(len(test)), y[test]].mean()
+            assert mine.scores_[0, 0, 1, f] == pytest.approx(mean, abs=5e-4)
 
 
 def test_the_grid_is_in_units_of_the_matrix(moons):
@@ -260,11 +269,11 @@ def test_both_norms_are_solved_once_where_they_are_the_same(moons, monkeypatch):
     X, y = moons
     seen = []
 
-    def spy(*args, **settings):
+    def spy(*args):
         seen.append(args)
-        return held_out(*args, **settings)
+        return Cross(*args)
 
-    monkeypatch.setattr("kreinlearn.estimators.logistic_cv.held_out", spy)
+    monkeypatch.setattr("kreinlearn.estimators.logistic_cv.Cross", spy)
     norms = ("krein", "hilbert")
     model = KreinLogisticRegressionCV(LAMS, norms, kernel="rbf", kernel_grid={})
     model.fit(X, y)

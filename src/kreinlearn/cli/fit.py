@@ -180,8 +180,8 @@ def _search_progress(model: "Model", n_samples: int) -> Iterator[None]:
             yield
         except MemoryError as error:
             raise MemoryError(
-                f"{error} Or take --norm euclidean, which needs no eigenvectors, or --lam, "
-                "which fits once."
+                f"{error} Or take --norm euclidean, which needs no eigenvectors, or "
+                "--lam, which fits once."
             ) from None
     model.verbose = 0
 

@@ -14,9 +14,9 @@ from kreinlearn.crossval import (
     MORE_UNITS,
     SEARCH_TOL,
     UNITS,
+    Cross,
     Fold,
     Held,
-    held_out,
     where_held_out,
 )
 from kreinlearn.estimators._inputs import (
@@ -43,10 +43,10 @@ from kreinlearn.exceptions import (
 )
 from kreinlearn.kernels import Similarities
 from kreinlearn.losses import link_of, log_probabilities
-from kreinlearn.operators import Blocked, Dense, General, Symmetric, few_threads
+from kreinlearn.operators import Blocked, Dense, General, few_threads
 from kreinlearn.solvers.monitor import callback_for
 from kreinlearn.solvers.newton import DualNewton
-from kreinlearn.spectrum.norms import NORMS, penalized, scale_of
+from kreinlearn.spectrum.norms import NORMS, scale_of
 
 Chosen = tuple[AnyKernel, Keywords, str, float]
 """A kernel, its parameters, a norm and a lam."""
@@ -150,7 +150,7 @@ class KreinLogisticRegressionCV(Probable):
     -----
     Ties go to the larger lam, then to the setting that comes first. For each setting
     of the kernel and each norm, all folds, classes and values of lam are solved as one
-    block, with one matrix for all folds, see ``kreinlearn.crossval``. What the kernels
+    block, see ``kreinlearn.crossval``; s is that of all samples. What the kernels
     measure between samples, such as their distances, is computed once for all settings
     and kept while it fits in memory, unless it takes less time to compute than to look
     up. Settings are weighted by pseudo Bayesian model averaging with the Bayesian
@@ -276,7 +276,6 @@ class KreinLogisticRegressionCV(Probable):
         for f, (train, _) in enumerate(folds):
             part = (given[train], self.class_weight, self.classes_, index[train])
             weights[train, f] = combined(*part)
-        weights /= weights.sum(axis=0)
         watch = callback_for(self.verbose)
         held: list[Tried] = []
         tried, self.lam_units_ = [], np.empty(len(self.kernel_settings_))
@@ -288,8 +287,8 @@ class KreinLogisticRegressionCV(Probable):
             more = np.array(MORE_UNITS if lams is None else ()) * self.lam_units_[i]
             found: Tried = {}
             for norm in self._norms_of(K):
-                matrix = penalized(norm, K, counts, scale, formed=True).matrix
-                solve = partial(self._held_out, matrix, index, weights, folds)
+                cross = Cross(norm, K, weights, folds, scale)
+                solve = partial(self._held_out, cross, index)
                 found[norm] = solve(values)
                 mean = _means(found[norm], folds, judge)
                 for lam in more:
@@ -335,19 +334,14 @@ class KreinLogisticRegressionCV(Probable):
 
     def _held_out(
         self,
-        matrix: Symmetric,
+        cross: Cross,
         index: Array,
-        weights: Array,
-        folds: list[Fold],
         lams: Array,
     ) -> Held:
         """Return what one norm says of held-out samples."""
-        return held_out(
-            matrix,
+        return cross.held_out(
             one_per_class(index, len(self.classes_)),
-            weights,
             lams,
-            folds,
             solver=DualNewton(self.max_iter),
             multinomial=self._link == "multinomial",
             fit_intercept=bool(self.fit_intercept),

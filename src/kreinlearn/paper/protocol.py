@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.model_selection import StratifiedKFold
 
 from kreinlearn._typing import Array
-from kreinlearn.crossval import Fold
+from kreinlearn.crossval import UNITS, Fold
 from kreinlearn.estimators import KreinLogisticRegression, KreinLogisticRegressionCV
 from kreinlearn.kernels import gram
 from kreinlearn.methods.judging import iterations_of, judged, status_of, timed
@@ -175,7 +175,7 @@ def recommended(
             "averaged": len(model.estimators_),
             **chosen,
         },
-        "grid": {"lam": model.lams_, "kernels": len(model.scores_)},
+        "grid": {"u": list(UNITS), "kernels": len(model.scores_)},
         **splits.spectrum_fields(gram(X, None, model.kernel_, **params)),
         **_judged(model, X_test, y_test),
     }

@@ -21,6 +21,7 @@ while the primal F of the paper is unbounded below for every indefinite one.
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Protocol, Self
 
 import numpy as np
 
@@ -54,6 +55,19 @@ def uniqueness_threshold(mu_min: float, max_weight: float, loss: Loss) -> float:
         The threshold, zero if K is positive semidefinite.
     """
     return max(0.0, -mu_min) * max_weight * loss.hessian_bound
+
+
+class OwnMatrices(Protocol):
+    """The matrices of a block whose problems do not share one."""
+
+    def take(self, which: Sequence[int] | Array) -> Self:
+        """Return those of the chosen problems."""
+
+    def product(self, B: Array, *, native: bool) -> Array:
+        """Product of each problem's matrix with its part of B, of shape (n, P, C).
+
+        In the precision of the matrix if ``native``, else in double precision.
+        """
 
 
 @dataclass(frozen=True)
@@ -177,6 +191,9 @@ class KreinDual:
         Logistic (C = 1) or multinomial.
     fit_intercept : bool
         Whether c is free, and the columns of A sum to zero.
+    own : OwnMatrices, optional
+        The matrices, if each problem has its own; K is then one that is like them, and
+        preconditions them.
     sketch : NystroemSketch, optional
         What preconditions the models; see ``preconditioned``.
     """
@@ -187,6 +204,7 @@ class KreinDual:
     lam: Array
     loss: Loss
     fit_intercept: bool = True
+    own: OwnMatrices | None = None
     sketch: NystroemSketch | None = None
 
     @property
@@ -199,6 +217,7 @@ class KreinDual:
             Y=self.Y[:, which],
             weights=self.weights[:, which],
             lam=self.lam[which],
+            own=None if self.own is None else self.own.take(which),
         )
 
     def relaxed(self, factor: Array) -> "KreinDual":
@@ -225,6 +244,8 @@ class KreinDual:
         In the precision of K, which is enough for steps: where the iteration seems to
         end, products are computed again in double precision.
         """
+        if self.own is not None:
+            return self.own.product(D, native=True)
         return self.K.matmat_native(D.reshape(D.shape[0], -1)).reshape(D.shape)
 
     @cached_property
@@ -251,7 +272,9 @@ class KreinDual:
     def point(self, w: Array, F: Array | None = None) -> DualPoint:
         Q = self.loss.at(np.clip(w, LOG_FLOOR, -LOG_FLOOR))
         A = self.coefficients(Q)
-        if F is None:
+        if F is None and self.own is not None:
+            F = self.own.product(A, native=False)
+        elif F is None:
             F = self.K.matmat(A.reshape(len(A), -1)).reshape(A.shape)
         return self._complete(Q, A, F)
 
