@@ -28,7 +28,7 @@ X_train, X_test, y_train, y_test = train_test_split(
 )
 
 # %%
-# We try two kernels, each with its own grid, eight values of lam, both norms, and five
+# We try two kernels, each with its own grid, eight values of lam, two norms, and five
 # folds.
 
 lams = np.geomspace(1, 1e-5, 8)
@@ -42,16 +42,17 @@ print(f"best: {search.kernel_} {search.kernel_params_}, {search.norm_} norm")
 print(f"accuracy on other samples: {search.score(X_test, y_test):.3f}")
 
 # %%
-# Predictions are averaged over the settings of the kernels, weighted by how well each
-# predicts held-out samples. ``average=False`` uses only the best one.
+# Predictions are averaged over the settings of the kernels and the norms, weighted by
+# how well each predicts held-out samples. ``average=False`` uses only the best one.
 
 for weight, model in zip(search.weights_, search.estimators_, strict=True):
-    print(f"{weight:.2f} {model.kernel} {model.kernel_params}, lam {model.lam:.0e}")
+    setting = f"{model.kernel} {model.kernel_params}, {model.norm}"
+    print(f"{weight:.2f} {setting}, lam {model.lam:.0e}")
 
 # %%
 # The figure shows the mean log-loss on the held-out samples for the better of the two
-# norms. Bright is good, and the cross marks the best setting. Where the norms differ, K
-# or H says which one was better, Krein or Hilbert.
+# norms. Bright is good, and the cross marks the best setting. Where the norms differ, H
+# or E says which one was better, Hilbert or Euclidean.
 
 import matplotlib.pyplot as plt
 
@@ -61,7 +62,7 @@ figure, axis = plt.subplots(figsize=(8, 4.6), layout="constrained")
 image = axis.imshow(better, cmap="viridis_r", aspect="auto", vmax=0.75)
 for (i, j), gap in np.ndenumerate(losses[:, 1] - losses[:, 0]):
     if abs(gap) > 0.005:
-        letter = "K" if gap > 0 else "H"
+        letter = "H" if gap > 0 else "E"
         color = "white" if better[i, j] > 0.55 else "black"
         axis.text(j, i, letter, color=color, ha="center", va="center", fontsize=9)
 i, j = np.unravel_index(better.argmin(), better.shape)
@@ -71,7 +72,7 @@ labels = [
     for kernel, params in search.kernel_settings_
 ]
 axis.set_yticks(range(settings), labels)
-axis.set_xticks(range(len(lams)), [f"{lam:.0e}" for lam in search.lams_])
+axis.set_xticks(range(len(lams)), [f"{lam:.0e}" for lam in lams])
 axis.set(xlabel="lam", ylabel="kernel")
 figure.colorbar(image, ax=axis, label="log-loss on held-out samples", extend="max")
 if plt.get_backend().lower() != "agg":
