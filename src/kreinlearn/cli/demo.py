@@ -67,8 +67,8 @@ def demo_command(out: str, force: bool, as_json: bool) -> None:
     click.echo(
         "Negative: share of the negative eigenvalues; most kernel methods need none.\n"
         "KreinCV needs rows of a table, and chooses its kernels; all others are given\n"
-        "the same matrix. Each half is learned from once and judged once; in brackets,\n"
-        "what so many samples can tell (95 %).\n"
+        "the same matrix. Both halves are learned from and judged; in brackets, what\n"
+        "so many samples can tell (95 % intervals).\n"
         f"Spectra, convergence and curves: {page}\n"
         "Next: `krein inspect DATA` says how indefinite a similarity of your own is,\n"
         "`krein fit DATA -o MODEL` learns from it."

@@ -35,20 +35,21 @@ DATA = {
 """Data that come with this package or with scikit-learn, or are made here."""
 SHOWN = ("KreinCV", "IKLR", "SVC raw", "SVC clip", "SVC flip", "KSVM", "k-NN")
 """Names of the methods that are shown, as far as they apply."""
+REPAIRED = ("SVC clip", "SVC flip")
 TITLE = "Four similarities, every way to learn with them"
 SENTENCES = (
-    "monks-1 are rows of a table, compared by a truncated L1 distance (TL1); digits are "
-    "images, compared by the Hausdorff distance of their strokes; balls are small or "
-    "large, compared by the gaps between their surfaces; patients have four of five "
-    "measurements missing, and are compared by those that both have. None of these is "
-    "a kernel: each matrix has negative eigenvalues, and the theory of support vector "
-    "machines does not hold for it.",
+    "monks-1 are rows of a table, compared by a truncated L1 distance (TL1). Digits "
+    "are images, compared by the Hausdorff distance of their strokes. Balls are small "
+    "or large, compared by the gaps between their surfaces. Patients have four of five "
+    "measurements missing, and are compared by those that both have. None of these "
+    "similarities is a kernel: each matrix has negative eigenvalues, and the theory of "
+    "support vector machines does not hold for it.",
     "Three things can be done: take the matrix as it is and hope (SVC raw), repair it "
     "first (SVC clip, SVC flip), or use a method made for it: IKLR, logistic "
-    "regression that weighs two norms by cross-validation, and KSVM, a support vector "
-    "machine in a Krein space. KreinCV is IKLR that also chooses among three kernels "
-    "and averages them; it needs rows of a table. k-NN is a control: it asks which "
-    "samples are nearest, and needs no theory.",
+    "regression that averages two norms, and KSVM, a support vector machine in a Krein "
+    "space. KreinCV is IKLR that also chooses among three kernels and averages them; "
+    "it needs rows of a table. Only these two have probabilities. k-NN is a control: "
+    "it looks for the nearest samples, and needs no theory.",
     "Each method learns from one half of the samples, where its settings are chosen by "
     "cross-validation, and is judged on the other half; then the halves change places. "
     "All see the same halves and folds, and every sample is judged once. Intervals "
@@ -179,34 +180,30 @@ def findings(records: Sequence[Record]) -> Compared:
         for data in DATA
     ]
     kernels = list(dict.fromkeys(source.kernel for source in DATA.values()))
-    sentences = [_farthest_behind(records), SENTENCES[0], _where(records)]
+    sentences = [_keeps_up(records), SENTENCES[0], _where(records)]
     return summary_of(
         found, kernels, title=TITLE, sentences=[*sentences, *SENTENCES[1:]]
     )
 
 
-def _farthest_behind(records: Sequence[Record]) -> str:
-    """Return how far each method falls behind where it does worst.
-
-    Only methods that were given the same matrices are compared.
-    """
-    scores: dict[str, dict[str, list[float]]] = {}
+def _keeps_up(records: Sequence[Record]) -> str:
+    """Return on how many data sets each method keeps up with the best."""
+    groups: dict[tuple[str, str], list[Record]] = {}
     for record in records:
-        if not METHODS[record["method"]].on_samples:
-            own = scores.setdefault(record["method"], {})
-            own.setdefault(record["data"], []).append(record["acc"])
-    means = {
-        method: np.array([np.mean(own[data]) for data in DATA])
-        for method, own in scores.items()
-    }
-    best = np.max(list(means.values()), axis=0)
-    gaps = {method: float((best - own).max()) for method, own in means.items()}
-    said = [f"{method} {gaps[method]:.3f}" for method in sorted(gaps, key=gaps.get)]
-    return (
-        "No repair is right everywhere. How far each method that is given the matrix "
-        "falls behind the best of them, in accuracy, on the data where it does worst: "
-        f"{', '.join(said)}."
-    )
+        groups.setdefault((record["method"], record["data"]), []).append(record)
+    shown = {place: printed_fields(group) for place, group in groups.items()}
+    counts: dict[str, list[bool]] = {}
+    for (method, data), own in shown.items():
+        best = max(each["accuracy"] for each in shown.values() if each["data"] == data)
+        counts.setdefault(method, []).append(own["accuracy_high"] >= best)
+    order = sorted(counts, key=lambda method: -float(np.mean(counts[method])))
+    said = [f"{each} {sum(counts[each])} of {len(counts[each])}" for each in order]
+    repaired = [counts[each] for each in REPAIRED if each in counts]
+    text = "On how many data sets does a method keep up with the best, whose accuracy "
+    text += f"is within its interval? {', '.join(said)}."
+    if repaired and not any(map(all, repaired)):
+        return f"No repair is right everywhere. {text}"
+    return text
 
 
 def _where(records: Sequence[Record]) -> str:

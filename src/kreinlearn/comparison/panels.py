@@ -91,9 +91,9 @@ def accuracy_figure(rows_of: Mapping[str, Mapping[str, Findings]]) -> list[Figur
         for label, each in own.items():
             most = max(most, len(each))
             folds = ", ".join(f"{value:.3f}" for value in each) or DASH
-            ends = [f"{end:.3f}" for end in intervals[data].get(label, ())]
+            shown = [f"{end:.3f}" for end in intervals[data].get(label, ())]
             mean = numeral(means.get(label), ".3f")
-            rows.append((data, label, mean, " to ".join(ends) or DASH, folds))
+            rows.append((data, label, mean, " to ".join(shown) or DASH, folds))
     if most == 0:
         return []
     what = "One diamond per method"
