@@ -199,8 +199,8 @@ def _keeps_up(records: Sequence[Record]) -> str:
     order = sorted(counts, key=lambda method: -float(np.mean(counts[method])))
     said = [f"{each} {sum(counts[each])} of {len(counts[each])}" for each in order]
     repaired = [counts[each] for each in REPAIRED if each in counts]
-    text = "On how many data sets does a method keep up with the best, whose accuracy "
-    text += f"is within its interval? {', '.join(said)}."
+    text = "Data sets on which a method keeps up with the best, that is, its interval "
+    text += f"holds the best accuracy: {', '.join(said)}."
     if repaired and not any(map(all, repaired)):
         return f"No repair is right everywhere. {text}"
     return text

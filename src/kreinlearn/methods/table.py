@@ -60,7 +60,7 @@ METHODS: dict[str, Method] = {
         machine("SVC flip", SVC, "flip", weight=3, max_iter=SMO_STEPS),
         machine("KSVM", KreinSVC, weight=3, max_iter=SMO_STEPS),
         machine("TDCASVM", DCASVC, weight=4),
-        neighbors("k-NN", weight=0.2),
+        neighbors("k-NN", weight=0.3),
         on_features(
             "logistic regression",
             LogisticRegression(max_iter=LBFGS_STEPS),
