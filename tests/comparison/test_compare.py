@@ -401,6 +401,10 @@ def test_the_page_says_what_controls_are_for(rings, tmp_path, here):
         for mean, (low, high) in zip(means, ends, strict=True):
             assert 0 <= low <= mean <= high <= 1 and high - low > 0.05
         assert f"{ends[0][0]:.3f} to {ends[0][1]:.3f}" in comparison_page(found)
+        table = list(
+            csv.DictReader((tmp_path / "compare.csv").read_text().splitlines())
+        )
+        assert float(table[0]["accuracy_low"]) == ends[0][0]
         return " ".join(found["sentences"])
 
     everyone = said(["k-NN", "logistic regression", "SVC RBF"], kernels=["tl1"])
