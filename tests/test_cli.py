@@ -29,27 +29,36 @@ def run(capsys, *args):
 def quick(monkeypatch, tmp_path):
     """Shorten the demo to one small data set and two methods, in an empty folder."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(demo, "DATA", {"wine": demo.DATA["wine"]})
-    monkeypatch.setattr(demo, "SHOWN", ("IKLR", "SVC raw"))
+    monkeypatch.setattr(demo, "DATA", {"balls": demo.DATA["balls"]})
+    monkeypatch.setattr(demo, "SHOWN", ("KreinCV", "IKLR", "SVC raw"))
 
 
 def test_demo_prints_a_table_and_writes_a_page(capsys, quick, tmp_path):
     code, out, err = run(capsys, "demo")
     assert code == 0
     page = (tmp_path / "report.html").read_text()
-    assert page.startswith("<!DOCTYPE html>") and "wine" in page and "SVC raw" in page
+    assert page.startswith("<!DOCTYPE html>") and "balls" in page and "SVC raw" in page
     assert "report.html" in out and "`krein fit" in out and "`krein inspect" in out
-    row = next(line for line in out.splitlines() if "wine" in line)
-    numbers = re.findall(r"\d\.\d{3}", row)
-    assert len(numbers) == 2 and all(float(number) > 0.9 for number in numbers)
-    assert "mean" in out and "wine: IKLR" in err
+    lines = out.splitlines()
+    assert next(line for line in lines if "samples" in line).split()[-1] == "240"
+    assert "KreinCV" not in out[: out.index("Negative:")]  # has no rows of a table
+    accuracies = []
+    for method in ("IKLR", "SVC raw"):
+        row = next(line for line in lines if line.strip().startswith(method))
+        [found] = re.findall(r"(\d\.\d{3}) \((1?\.\d\d)-(1?\.\d\d)\)", row)
+        mean, low, high = map(float, found)
+        assert low - 0.005 <= mean <= high + 0.005 and 0.02 < high - low < 0.15
+        accuracies.append(mean)
+    assert accuracies[0] > 0.95 > 0.6 > accuracies[1]
+    assert "balls: IKLR" in err and "IKLR 1 of 1, SVC raw 0 of 1" in page
 
 
 def test_demo_speaks_json(capsys, quick, tmp_path):
     code, out, _ = run(capsys, "demo", "--json", "--out", "new/folder")
     rows = [json.loads(line) for line in out.splitlines()]
     assert code == 0 and [row["method"] for row in rows] == ["IKLR", "SVC raw"]
-    assert rows[0]["n_train"] + rows[0]["n_test"] == 178
+    assert rows[0]["n"] == 240 and rows[0]["mu_min"] < 0 < rows[0]["negative_share"]
+    assert rows[0]["accuracy_low"] < rows[0]["accuracy"] < rows[0]["accuracy_high"]
     assert rows[0]["log_loss"] < 0.3 and rows[1]["log_loss"] is None
     assert (tmp_path / "new" / "folder" / "report.html").stat().st_size > 0
 

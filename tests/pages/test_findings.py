@@ -66,6 +66,8 @@ def test_comparison_shows_what_was_found(one, one_page):
     for row in one["rows"][:4]:
         entry = f"{row['accuracy']:.3f} ± {row['accuracy_std']:.3f}"
         assert entry in one_page
+        ends = f"{row['accuracy_low']:.3f} to {row['accuracy_high']:.3f}"
+        assert one_page.count(ends) >= 2  # below the mean, and with the figure
         assert any(
             f"{row['method']} {row['accuracy']:.3f}" in a for a in alts(one_page)
         )
@@ -193,6 +195,11 @@ def test_gaps_are_no_trouble(one):
     for row in single:
         row["statuses"] = {"converged": 1}
     text = comparison_page(dict(bare, rows=single))
+    assert "95 % interval" in text
+    for row in single:
+        row["accuracy_low"] = row["accuracy_high"] = None
+    text = comparison_page(dict(bare, rows=single))
+    assert "95 % interval:" not in text and "a line for its" not in text
     assert "all 1 fits" not in text
     assert "Held-out folds" not in text
 

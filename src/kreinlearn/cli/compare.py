@@ -77,7 +77,8 @@ def compare_command(
 
     Methods: KreinCV, IKLR, IKLR krein, IKLR hilbert, IKLR euclidean, clip + KLR,
     flip + KLR, shift + KLR, square + KLR, SVC raw, SVC clip, SVC flip, KSVM, TDCASVM,
-    CCCP-GD, CCICP-GD, CCICP-SGD.
+    CCCP-GD, CCICP-GD, CCICP-SGD; as controls k-NN, logistic regression and SVC RBF.
+    KreinCV, logistic regression and SVC RBF need a table.
     """
     from kreinlearn.comparison.plan import plan_comparison
     from kreinlearn.comparison.run import PAGE
@@ -167,7 +168,7 @@ def _print_comparison(found: Facts) -> None:
             scores[0] += f" ± {row['accuracy_std']:.3f}"
         table.add_row(
             row["method"],
-            (row["kernel"] or "its own").split(" (")[0],
+            (row["kernel"] or "features").split(" (")[0],
             *scores,
             "" if row["fit_seconds"] is None else f"{row['fit_seconds']:.2f}",
             f"{row['statuses'].get('converged', 0)}/{sum(row['statuses'].values())}",

@@ -25,7 +25,7 @@ from kreinlearn.runs.records import Record
 PRECOMPUTED = "precomputed"
 """The kernel of data that are a Gram matrix."""
 OWN = "own"
-"""The kernel, in a cell, of a method that brings its own."""
+"""The kernel, in a cell, of a method that learns from samples."""
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ class Job:
 
 
 def label_of(kernel: str) -> str | None:
-    """Return what tables call a kernel, or None if the method brings its own.
+    """Return what tables call a kernel, or None if the method learns from samples.
 
     Examples
     --------

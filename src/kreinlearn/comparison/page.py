@@ -6,7 +6,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from kreinlearn.comparison.panels import accuracy_figure, curve_figures, labeled
+from kreinlearn.comparison.panels import (
+    accuracy_figure,
+    curve_figures,
+    ends_of,
+    labeled,
+)
 from kreinlearn.pages import entries
 from kreinlearn.pages.entries import DASH, Entry, Findings
 from kreinlearn.pages.figures import Figure
@@ -76,14 +81,21 @@ def _at_a_glance(rows_of: RowsOf) -> PageTable:
     for name, own in rows_of.items():
         means = [own.get(label, {}).get("accuracy") for label in labels]
         columns.append(means)
-        rows.append((name, *(entries.best(mean, means) for mean in means)))
+        cells = [
+            replace(entries.best(mean, means), detail=_interval(own.get(label, {})))
+            for label, mean in zip(labels, means, strict=True)
+        ]
+        rows.append((name, *cells))
     # No mean over fewer sets.
     full = (entries.full_mean(column) for column in zip(*columns, strict=True))
     total: TableRow = (
         f"mean of {len(rows)}",
         *(entries.numeral(mean, ".3f") for mean in full),
     )
-    text = "Mean accuracy on held-out samples; the best of each row is bold."
+    text = (
+        "Mean accuracy on held-out samples, the best of each row in bold, and its "
+        "95 % interval."
+    )
     return make_table("Accuracy at a glance", text, ("data", *labels), rows, [total])
 
 
@@ -118,6 +130,7 @@ def _score_table(rows: Mapping[str, Findings], title: str) -> PageTable:
         std = row.get("accuracy_std")
         if row.get("accuracy") is not None and std is not None:
             accuracy = replace(accuracy, text=f"{accuracy.text} ± {std:.3f}")
+        accuracy = replace(accuracy, detail=_interval(row))
         ended = Counter(row.get("statuses") or {})
         status = entries.statuses(ended) if ended.total() != 1 else next(iter(ended))
         last = Entry(status, detail=str(row.get("error") or ""))
@@ -126,6 +139,8 @@ def _score_table(rows: Mapping[str, Findings], title: str) -> PageTable:
     over = "On held-out samples"
     if any(row.get("accuracy_std") is not None for row in rows.values()):
         over = "Means over held-out folds, accuracy ± standard deviation"
+    if any(map(ends_of, rows.values())):
+        over += " and, below, its 95 % interval"
     names = [entries.SCORE_NAMES[key] for key in SCORES]
     return make_table(
         title,
@@ -134,6 +149,10 @@ def _score_table(rows: Mapping[str, Findings], title: str) -> PageTable:
         ("method", *names, "fit (s)", "kernel", "fits"),
         body,
     )
+
+
+def _interval(row: Findings) -> str:
+    return " to ".join(f"{end:.3f}" for end in ends_of(row))
 
 
 def _spectra(found: Findings) -> Section:

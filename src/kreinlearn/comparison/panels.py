@@ -55,13 +55,19 @@ def labeled(found: Findings, key: str, data: str) -> dict[str, Findings]:
     return {row_label(found, each): each for each in own}
 
 
+def ends_of(row: Findings) -> tuple[float, ...]:
+    """Return the ends of the interval of an accuracy, none if it is not known."""
+    ends = row.get("accuracy_low"), row.get("accuracy_high")
+    return tuple(float(end) for end in ends if end is not None)
+
+
 def accuracy_figure(rows_of: Mapping[str, Mapping[str, Findings]]) -> list[Figure]:
     """Return the accuracies of all methods and folds, one panel per data set.
 
     Parameters
     ----------
     rows_of : mapping
-        Data set to label to row, with "scores".
+        Data set to label to row, with "scores" and the ends of an interval, if known.
 
     Returns
     -------
@@ -70,6 +76,10 @@ def accuracy_figure(rows_of: Mapping[str, Mapping[str, Findings]]) -> list[Figur
     """
     scores: dict[str, dict[str, Sequence[float]]] = {
         data: {label: row["scores"] for label, row in own.items()}
+        for data, own in rows_of.items()
+    }
+    intervals: dict[str, dict[str, Sequence[float]]] = {
+        data: {label: ends for label, row in own.items() if (ends := ends_of(row))}
         for data, own in rows_of.items()
     }
     said, most = [], 0
@@ -81,20 +91,28 @@ def accuracy_figure(rows_of: Mapping[str, Mapping[str, Findings]]) -> list[Figur
         for label, each in own.items():
             most = max(most, len(each))
             folds = ", ".join(f"{value:.3f}" for value in each) or DASH
-            rows.append((data, label, numeral(means.get(label), ".3f"), folds))
+            shown = [f"{end:.3f}" for end in intervals[data].get(label, ())]
+            mean = numeral(means.get(label), ".3f")
+            rows.append((data, label, mean, " to ".join(shown) or DASH, folds))
     if most == 0:
         return []
     what = "One diamond per method"
     if most > 1:
         what = "One tick per held-out fold, a diamond for the mean"
+    if any(intervals.values()):
+        what += ", and a line for its 95 % interval"
     is_wide = len(scores) > 1
     drawn = Figure(
         "Accuracy",
         f"{what}; the largest diamond is the best.",
         f"Mean accuracies. {'; '.join(said)}.",
-        plots.accuracies(scores, n_columns=2 if is_wide else 1),
-        plots.accuracies(scores) if is_wide else None,
-        ("Accuracy on each held-out fold.", "data, method, mean, folds", rows),
+        plots.accuracies(scores, intervals, n_columns=2 if is_wide else 1),
+        plots.accuracies(scores, intervals) if is_wide else None,
+        (
+            "Accuracy on each held-out fold.",
+            "data, method, mean, 95 % interval, folds",
+            rows,
+        ),
     )
     return [drawn]
 

@@ -193,8 +193,8 @@ def _checked_methods(names: Sequence[str] | None, job: Job) -> tuple[str, ...]:
     for name, method in METHODS.items():
         if job.is_gram and method.on_samples:
             unfit[name] = (
-                "brings kernels of its own and needs samples, got a matrix of "
-                "similarities; use 'IKLR'"
+                "learns from samples, got a matrix of similarities; leave it out, or "
+                "use 'IKLR'"
             )
         elif method.binary_only and len(job.classes) > 2:
             unfit[name] = f"is for two classes, got {len(job.classes)}"

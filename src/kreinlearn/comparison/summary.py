@@ -26,6 +26,8 @@ from kreinlearn.spectrum import describe
 MOST_POINTS = 100
 """Points of a curve."""
 MOST_EIGENVALUES = 400
+QUANTILE = 1.959964
+"""That of a normal distribution, for intervals of 95 %."""
 BINS = 10
 """Bins of a reliability curve."""
 TRACED = {
@@ -46,8 +48,18 @@ MEANS = {
 }
 """Fields of a record, and names of their means over the folds."""
 CSV_COLUMNS = (
-    *("data", "method", "kernel", "accuracy", "accuracy_std", "balanced_accuracy"),
-    *("log_loss", "auc", "fit_seconds", "statuses", "folds", "failed", "error"),
+    *("data", "method", "kernel", "accuracy", "accuracy_std", "accuracy_low"),
+    *(
+        "accuracy_high",
+        "balanced_accuracy",
+        "log_loss",
+        "auc",
+        "fit_seconds",
+        "statuses",
+        "folds",
+        "failed",
+        "error",
+    ),
 )
 """Columns of the CSV file."""
 
@@ -135,7 +147,10 @@ def _row_of(group: Sequence[Record]) -> Record:
         row[name] = float(np.mean(values)) if values else None
     scores = [record["acc"] for record in done]
     lost = [each.get("error", each["status"]) for each in group if each not in done]
+    low, high = interval_of(done) if done else (None, None)
     return row | {
+        "accuracy_low": low,
+        "accuracy_high": high,
         # Over the folds, as a sample of them: no standard error, for folds share rows.
         "accuracy_std": float(np.std(scores, ddof=1)) if len(scores) > 1 else None,
         "statuses": dict(sorted(Counter(each["status"] for each in group).items())),
@@ -143,6 +158,36 @@ def _row_of(group: Sequence[Record]) -> Record:
         "failed": len(lost),
         "error": lost[0] if lost else None,
     }
+
+
+def interval_of(records: Sequence[Record]) -> tuple[float, float]:
+    """Return a 95 % interval of the accuracy: what so many held-out rows can tell.
+
+    Parameters
+    ----------
+    records : sequence of dict
+        The folds of a method. Repetitions judge the same rows again: they do not make
+        the interval narrower.
+
+    Returns
+    -------
+    low, high : float
+        Wilson's interval.
+
+    Examples
+    --------
+    >>> low, high = interval_of([{"run": 0, "acc": 0.9, "truth": [0] * 50}])
+    >>> round(low, 3), round(high, 3)
+    (0.786, 0.957)
+    """
+    sizes = np.array([len(record["truth"]) for record in records], float)
+    share = float(sizes @ [record["acc"] for record in records] / sizes.sum())
+    n = sizes.sum() / len({record["run"] for record in records})
+    middle = share + QUANTILE**2 / (2 * n)
+    spread = share * (1 - share) / n + (QUANTILE / (2 * n)) ** 2
+    half = QUANTILE * float(np.sqrt(spread))
+    width = 1 + QUANTILE**2 / n
+    return max(0.0, (middle - half) / width), min(1.0, (middle + half) / width)
 
 
 def _curves(done: Sequence[Record]) -> Record:

@@ -25,17 +25,26 @@ def worst(statuses: Iterable[str]) -> str:
 
 def status_of(model: Any) -> str:
     """Return how a fit ended, the worst of all parts of a model."""
-    last = model[-1] if isinstance(model, Pipeline) else model
+    last = _last(model)
     if hasattr(last, "estimators_"):
         return worst(status_of(each) for each in last.estimators_)
     if hasattr(last, "status_"):
         return str(last.status_)
-    return "max_iter" if getattr(last, "fit_status_", 0) else "converged"
+    most, count = getattr(last, "max_iter", -1), iterations_of(last)
+    # Scikit-learn's own way to say so, which its logistic regression does not have.
+    is_cut = count is not None and 0 < most <= count
+    return "max_iter" if getattr(last, "fit_status_", is_cut) else "converged"
+
+
+def _last(model: Any) -> Any:
+    """Return the fit itself, of a search or of a pipeline."""
+    best = getattr(model, "best_estimator_", model)
+    return best[-1] if isinstance(best, Pipeline) else best
 
 
 def iterations_of(model: Any) -> int | None:
     """Return the number of iterations of a fit, as the estimator counts them."""
-    last = model[-1] if isinstance(model, Pipeline) else model
+    last = _last(model)
     count = getattr(last, "n_iter_", None)
     return None if count is None else int(np.max(count))
 

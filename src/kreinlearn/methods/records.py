@@ -34,6 +34,8 @@ from kreinlearn.spectrum.norms import penalized
 
 STRENGTHS = (100.0, 30.0, 10.0, 3.0, 1.0, 0.1, 0.01)
 """Values of n lam, or of 1 / C, that comparisons try."""
+NEIGHBORS = (11.0, 7.0, 5.0, 3.0, 1.0)
+"""Numbers of neighbors that comparisons try; odd, so that two classes cannot tie."""
 TOL = 1e-6
 """Default tolerance of the estimators."""
 GIVEN = {"check": False}
@@ -74,7 +76,7 @@ class Method:
     build : callable
         Gives the unfitted estimator on Gram matrices for a value and a seed: a
         pipeline, if the matrix is repaired first.
-    parameter : {"lam", "C"} or None
+    parameter : {"lam", "C", "n_neighbors"} or None
         What is tuned; None if the method chooses for itself, or nothing.
     link : {"multinomial", "ovr"} or None
         How the scores of more than two classes become probabilities; None if the
@@ -87,7 +89,10 @@ class Method:
         The path as `kreinlearn.crossval` solves it: to its tolerance, and each value
         from the solution for the one before, which is larger.
     on_samples : bool
-        Whether it takes samples and brings its own kernels.
+        Whether it takes samples, and brings its own kernels if it needs any.
+    is_control : bool
+        Whether it is there to tell if the others are needed at all: it does without a
+        model of the similarity, or without the similarity.
     binary_only : bool
         Whether it is for two classes only.
     definite_only : bool
@@ -101,12 +106,13 @@ class Method:
 
     name: str
     build: Build
-    parameter: Literal["lam", "C"] | None = None
+    parameter: Literal["lam", "C", "n_neighbors"] | None = None
     link: Literal["multinomial", "ovr"] | None = None
     path: Path | None = None
     search: Search | None = None
     loose: Path | None = None
     on_samples: bool = False
+    is_control: bool = False
     binary_only: bool = False
     definite_only: bool = False
     summed: bool = False
@@ -126,6 +132,8 @@ class Method:
         """Return what to try with n rows, the strongest regularization first."""
         if self.parameter == "C":
             return [1 / s for s in STRENGTHS]
+        if self.parameter == "n_neighbors":
+            return list(NEIGHBORS)
         return [s if self.summed else s / n for s in STRENGTHS]
 
     def per_sample(self, value: float, n: int) -> float:

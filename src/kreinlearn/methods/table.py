@@ -5,12 +5,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold
 from sklearn.svm import SVC
 
 from kreinlearn._typing import Array
 from kreinlearn.crossval import Fold
 from kreinlearn.estimators import DCASVC, KreinLogisticRegressionCV, KreinSVC
+from kreinlearn.methods.controls import GAMMAS, neighbors, on_features
 from kreinlearn.methods.judging import status_of
 from kreinlearn.methods.records import GIVEN, Method, exact, machine, published
 from kreinlearn.methods.tuning import Choice, tune
@@ -20,6 +22,8 @@ from kreinlearn.solvers import PUBLISHED
 INNER_FOLDS = 5
 SMO_STEPS = 1_000_000
 """Most steps of LIBSVM, which has no proof of convergence for an indefinite matrix."""
+LBFGS_STEPS = 1000
+"""Most steps of scikit-learn's logistic regression."""
 
 METHODS: dict[str, Method] = {
     each.name: each
@@ -58,6 +62,14 @@ METHODS: dict[str, Method] = {
         machine("SVC flip", SVC, "flip", weight=3, max_iter=SMO_STEPS),
         machine("KSVM", KreinSVC, weight=3, max_iter=SMO_STEPS),
         machine("TDCASVM", DCASVC, weight=4),
+        neighbors("k-NN", weight=0.3),
+        on_features(
+            "logistic regression",
+            LogisticRegression(max_iter=LBFGS_STEPS),
+            "multinomial",
+            weight=0.3,
+        ),
+        on_features("SVC RBF", SVC(max_iter=SMO_STEPS), weight=4, gamma=GAMMAS),
         published("CCCP-GD", PUBLISHED["cccp-gd"]),
         published("CCICP-GD", PUBLISHED["ccicp-gd"]),
         published("CCICP-SGD", PUBLISHED["ccicp-sgd"]),
@@ -98,6 +110,8 @@ class Fitted:
 
 def chosen_by(model: Any) -> dict[str, Any]:
     """Return what an estimator chose for itself, as far as it says."""
+    if hasattr(model, "best_params_"):
+        return dict(model.best_params_)
     found = {"kernel": getattr(model, "kernel_", None)}
     found |= getattr(model, "kernel_params_", None) or {}
     found |= {name: getattr(model, f"{name}_", None) for name in ("lam", "norm")}

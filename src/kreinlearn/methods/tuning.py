@@ -168,7 +168,7 @@ def tune(
                     None if is_lost else scores[j, test], index[test], link
                 )
         means[i] = each.mean(axis=1)
-    order = np.argsort(values)[:: -1 if method.parameter == "lam" else 1]
+    order = np.argsort(values)[:: 1 if method.parameter == "C" else -1]
     pairs = [(i, int(j)) for j in order for i in range(len(matrices))]
     pairs.sort(key=lambda pair: -round(float(means[pair]), TIE_DIGITS))  # stable
     ranking = tuple((i, float(values[j])) for i, j in pairs)

@@ -222,13 +222,15 @@ def permutations(null: Sequence[float], observed: float, label: str) -> Drawing:
     return draw, (NARROW, 2.6)
 
 
-def accuracies(scores: Curves, n_columns: int = 1) -> Drawing:
+def accuracies(scores: Curves, intervals: Curves, n_columns: int = 1) -> Drawing:
     """Return the accuracy of each method: a tick per fold, a diamond for the mean.
 
     Parameters
     ----------
     scores : mapping
         Data set to method to accuracies of folds.
+    intervals : mapping
+        Data set to method to the ends of a line through the diamond, if there is one.
     n_columns : int
         Number of panels side by side.
     """
@@ -241,7 +243,7 @@ def accuracies(scores: Curves, n_columns: int = 1) -> Drawing:
         for axes in grid.flat[len(scores) :]:
             axes.set_visible(False)
         for axes, (data, own) in zip(grid.flat, scores.items(), strict=False):
-            _dots(axes, names, own)
+            _dots(axes, names, own, intervals.get(data, {}))
             if len(scores) > 1:
                 axes.set_title(plain(data))
         name_rows(grid[0, 0], [plain(name, 24) for name in names])
@@ -251,7 +253,7 @@ def accuracies(scores: Curves, n_columns: int = 1) -> Drawing:
     return draw, (NARROW if n_columns == 1 else 1.6 + 2.6 * n_columns, height)
 
 
-def _dots(axes: "Axes", names: Sequence[str], scores: Curve) -> None:
+def _dots(axes: "Axes", names: Sequence[str], scores: Curve, intervals: Curve) -> None:
     means = {name: float(np.mean(own)) for name, own in scores.items() if own}
     best = max(means.values(), default=0.0)
     for y, name in enumerate(names):
@@ -261,6 +263,8 @@ def _dots(axes: "Axes", names: Sequence[str], scores: Curve) -> None:
         if len(own) > 1:
             axes.plot(own, [y] * len(own), "|", color=colors.GREY, ms=9)
         color, size = (colors.BLUE, 7.0) if means[name] >= best else (colors.INK, 4.5)
+        if name in intervals:
+            axes.plot(intervals[name], [y, y], color=color, lw=1.5)
         axes.plot(means[name], y, "D", color=color, ms=size)
     axes.grid()
     low, high = axes.get_xlim()
