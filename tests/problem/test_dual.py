@@ -25,6 +25,7 @@ def make(loss, columns, *, problems=2, intercept=False, seed=0, n=30):
     return KreinDual(Dense(K), Y, weights, lam, loss, intercept), K
 
 
+SEEDS = (*range(20), 93, 120, 625, 678, 802, 833, 1096, 1102, 1191, 1340, 2976)
 LOSSES = [(Logistic(), 1), (Multinomial(), 3)]
 
 
@@ -144,6 +145,21 @@ def test_multinomial_intercepts_balance_the_classes(rng, size):
     loss = Multinomial()
     c = intercepts(loss, Y, F, w)
     error = (w[..., None] * loss.error(Y, loss.at(F + c))).sum(axis=0)
+    np.testing.assert_allclose(error, 0, atol=1e-9)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_multinomial_intercepts_from_far_away(seed):
+    # A full Newton step halves the errors of some of these, and yet leads far astray.
+    rng = np.random.default_rng(seed)
+    n, k = rng.integers(6, 60), rng.integers(3, 6)
+    Y = np.eye(k)[np.r_[np.arange(k), rng.integers(0, k, n - k)]]
+    F = rng.uniform(1, 12) * Y + rng.uniform(0.1, 3) * rng.standard_normal((n, k))
+    F += rng.uniform(0, 15) * rng.standard_normal(k)
+    w = np.full((n, 1), 1 / n)
+    loss = Multinomial()
+    c = intercepts(loss, Y[:, None], F[:, None], w)
+    error = (w[..., None] * loss.error(Y[:, None], loss.at(F[:, None] + c))).sum(axis=0)
     np.testing.assert_allclose(error, 0, atol=1e-9)
 
 

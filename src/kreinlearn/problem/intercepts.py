@@ -5,7 +5,7 @@ Letters as in ``kreinlearn.problem.dual``: ``Y``, ``F`` (n, P, C) targets and sc
 """
 
 import numpy as np
-from scipy.special import expit, logsumexp, softmax
+from scipy.special import expit, log_softmax, logsumexp, softmax
 
 from kreinlearn._typing import Array
 from kreinlearn.losses import Loss
@@ -24,6 +24,8 @@ SMALL_ERROR = 1e-3
 """Sum of weighted errors that goes with an error of c by one, at the least."""
 LAST_STEP = 1e-8
 """Step after which Newton's method has all digits."""
+VALUE_ROUNDING = 1e-12
+"""Change of the value, relative to it, that may be rounding."""
 MODERATE = 50.0
 """Range of scores that Newton's method takes at once."""
 
@@ -151,19 +153,23 @@ def _tempered_newton(
         gone = gradient + target < VANISHED * target
         if gone.any():
             # Newton's method is blind to a class whose probability has vanished: one
-            # step of proportional scaling, which always descends, brings it back.
-            mass = np.maximum((gradient + target)[gone], np.finfo(float).tiny)
+            # step of proportional scaling, which always descends, brings it back. Its
+            # mass is below the rounding of the gradient, so that only logarithms know.
+            logs = log_softmax((f + c) / temperature, axis=1)[:, gone]
+            mass = logsumexp(logs, axis=0, b=w[:, None])
             c = c.copy()
-            c[gone] += temperature * np.log(target[gone] / mass)
+            c[gone] += temperature * (np.log(target[gone]) - mass)
             gradient, hessian = excess(c)
             continue
         step = -pseudo_inverse(hessian) @ gradient
-        # Near the solution the value no longer changes in double precision, but the
-        # gradient does: a full step that halves it needs no other test.
+        current, slope, t = value(c), gradient @ step, 1.0
         moved = c + step
         new = excess(moved)
-        if np.abs(new[0]).max() > size / 2:
-            current, slope, t = value(c), gradient @ step, 1.0
+        # Near the solution the value no longer changes in double precision, but the
+        # gradient does: there, a full step that halves it needs no other test.
+        rounding = VALUE_ROUNDING * max(1.0, abs(current))
+        is_near = value(moved) <= current + rounding
+        if not (is_near and np.abs(new[0]).max() <= size / 2):
             while value(c + t * step) > current + 1e-4 * t * slope and t > 1e-6:
                 t /= 2
             if t <= 1e-6:
