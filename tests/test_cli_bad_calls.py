@@ -194,7 +194,10 @@ CALLS = {
     "no matrix": (FIT.format("nothing.npz"), ["'K' or 'S'", "'y' (12,)"]),
     "two matrices": (FIT.format("two.npz"), ["'K' or 'S'", "'A' (12, 12)"]),
     "not square": (FIT.format("wide.npz"), ["square", "(6, 12)"]),
-    "asymmetric": (FIT.format("skew.npz"), ["symmetric", "(K + K.T) / 2"]),
+    "asymmetric": (
+        FIT.format("skew.npz") + " --norm hilbert",
+        ["symmetric", "symmetrize='mean'", "'euclidean'"],
+    ),
     "pickled labels": (FIT.format("objects.npz"), ["'y'", "could run code"]),
     "too few labels": (FIT.format("short.npz"), ["12 labels", "(5,)"]),
     "no labels": (FIT.format("bare.npz"), ["no labels named 'y'", "--target"]),

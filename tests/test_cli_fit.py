@@ -411,7 +411,7 @@ def test_a_long_search_is_announced_with_what_is_shorter():
     assert search_announcement(300, KreinLogisticRegressionCV()) is None
     said = search_announcement(20_000, KreinLogisticRegressionCV())
     assert "20,000 samples takes 3 GiB" in said and "hours" in said
-    assert all(word in said for word in ("--kernel tl1", "--norm krein", "--lam"))
+    assert all(word in said for word in ("--kernel tl1", "--norm euclidean", "--lam"))
     one = KreinLogisticRegressionCV(
         kernel="tl1", kernel_params={"tau": 2.0}, norms=("krein",)
     )
