@@ -17,8 +17,8 @@ from sklearn.model_selection import (
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from kreinlearn import KreinLogisticRegression, KreinLogisticRegressionCV
-from kreinlearn.crossval import UNITS, Cross
-from kreinlearn.estimators._search import pooling_weights
+from kreinlearn.crossval import MORE_UNITS, UNITS, Cross
+from kreinlearn.estimators._search import UNSEEN_ERRORS, Judge, pooling_weights
 from kreinlearn.exceptions import ConvergenceWarning
 from kreinlearn.kernels import KERNELS, gram
 from kreinlearn.operators import Dense, General
@@ -154,28 +154,62 @@ def test_the_grid_is_in_units_of_the_matrix(moons):
     )
 
 
-def test_the_grid_grows_while_its_end_is_the_best():
-    # Separable: less and less regularization is better and better.
-    X = np.linspace(-1, 1, 40)[:, None]
+def test_the_grid_grows_while_its_end_is_the_best(moons):
+    X, y = moons
+
+    def confident(estimator, X, y):
+        return np.abs(estimator.decision_function(X)).mean()
+
+    def humble(estimator, X, y):
+        return -confident(estimator, X, y)
+
+    settings = {"kernel": "tl1", "kernel_grid": {"ratio": [0.3]}}
+    grown = KreinLogisticRegressionCV(scoring=confident, **settings).fit(X, y)
+    units = [*UNITS, *MORE_UNITS]
+    assert grown.scores_.shape == (1, 2, len(units), 5)
+    np.testing.assert_allclose(grown.lams_[0] / grown.lam_units_[0], units)
+    assert not np.isnan(grown.scores_).any() and grown.lam_ == grown.lams_[0, -1]
+    kept = KreinLogisticRegressionCV(scoring=humble, **settings).fit(X, y)
+    assert kept.scores_.shape == (1, 2, len(UNITS), 5)
+    assert kept.lam_ == kept.lams_[0, 0]
+    fixed = KreinLogisticRegressionCV(LAMS, scoring=confident, **settings).fit(X, y)
+    np.testing.assert_array_equal(fixed.lams_, [LAMS])
+
+
+def test_what_was_not_tried_is_nan():
+    # Separable by a line: less and less regularization is better for this kernel alone.
+    X = np.linspace(-1, 1, 80)[:, None]
     y = (X[:, 0] > 0).astype(int)
-    model = KreinLogisticRegressionCV(
-        kernel=("linear", "tl1"), kernel_grid={"tl1": {"ratio": [0.1]}}
-    ).fit(X, y)
-    n_lams = model.scores_.shape[2]
-    assert n_lams > len(UNITS) and model.lams_.shape == (2, n_lams)
+    grid = {"tl1": {"ratio": [0.01]}}
+    model = KreinLogisticRegressionCV(kernel=("linear", "tl1"), kernel_grid=grid)
+    model.fit(X, y)
     tried = ~np.isnan(model.scores_).any(axis=3)
     assert tried[:, :, : len(UNITS)].all()
-    mean = np.where(tried, model.scores_.mean(axis=3), -np.inf)
-    for i, j in np.ndindex(2, 2):
-        last = tried[i, j].sum() - 1
-        if last + 1 > len(UNITS):  # each value but the last was the best when tried
-            grown = mean[i, j, len(UNITS) - 1 : last]
-            assert (grown > mean[i, j, : len(UNITS) - 1].max()).all()
-        if last + 1 < n_lams:
-            assert mean[i, j].argmax() < last
-    fixed = KreinLogisticRegressionCV(LAMS, kernel="linear").fit(X, y)
-    assert fixed.scores_.shape[2] == len(LAMS)
-    np.testing.assert_array_equal(fixed.lams_, [LAMS])
+    assert tried[0].sum() > tried[1].sum() and not tried.all()
+    assert model.kernel_ == "linear" and np.isfinite(model.lams_).all()
+
+
+def test_an_error_more_than_were_seen():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 3, 30)
+    scores = [rng.standard_normal((10, 3)) for _ in range(3)]
+    folds = [(None, np.arange(10 * f, 10 * f + 10)) for f in range(3)]
+    model = KreinLogisticRegressionCV()
+    model.classes_, model._link = np.arange(3), "multinomial"
+    judge = Judge(model, "neg_log_loss", y, None)
+    total = unseen = 0.0
+    for each, (_, rows) in zip(scores, folds, strict=True):
+        for p, label in zip(np.exp(each), y[rows], strict=True):
+            p /= p.sum()
+            total += np.log(p[label])
+            others = [j for j in range(3) if j != p.argmax()]
+            share = sum(p[j] for j in others)
+            unseen += sum(p[j] / share * np.log(p[j]) for j in others)
+    expected = (total + UNSEEN_ERRORS * unseen / 30) / (30 + UNSEEN_ERRORS)
+    assert judge.criterion(scores, folds) == pytest.approx(expected)
+    by_accuracy = Judge(model, "accuracy", y, None)
+    hits = np.concatenate(scores).argmax(axis=1) == y
+    assert by_accuracy.criterion(scores, folds) == pytest.approx(hits.mean())
 
 
 def test_many_classes_and_grid_search():

@@ -8,11 +8,13 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from scipy.special import softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import ParameterGrid
 
 from kreinlearn._typing import Array
+from kreinlearn.crossval import Fold
 from kreinlearn.estimators._inputs import (
     AnyKernel,
     Keywords,
@@ -23,10 +25,19 @@ from kreinlearn.estimators._inputs import (
 from kreinlearn.estimators._outputs import Probable, decision, labels_of
 from kreinlearn.kernels import Similarities
 from kreinlearn.kernels.distances import form_settings
-from kreinlearn.losses import Link, log_probabilities
+from kreinlearn.losses import LOG_FLOOR, Link, log_probabilities
 
 Setting = tuple[AnyKernel, Keywords]
 """A kernel and its parameters."""
+UNSEEN_ERRORS = 1.0
+"""Errors that are added to those among held-out samples (Laplace's rule of succession):
+who was right on all of sixty samples is not right for sure.
+
+Without it, now and then far too small a lam is chosen where few samples happen to be
+easy: on ten halves of monks3 (61 samples) the mean log-loss is 0.35 with it and 0.47
+without, on sonar 0.43 and 0.47. On fifteen real similarities it costs a little, 0.184
+against 0.176.
+"""
 DRAWS = 500
 """Bootstrap draws; weights change in the third digit between seeds."""
 NEGLIGIBLE_WEIGHT = 0.01
@@ -132,6 +143,28 @@ class Judge:
         logs = log_probabilities(scores, self.link)
         return np.asarray(logs[np.arange(len(rows)), own])
 
+    def unseen_error(self, scores: Array) -> float:
+        """Return the mean log-probability of the true class if each answer were wrong.
+
+        The true class is then another one, by the probabilities of the others.
+        """
+        logs = np.maximum(log_probabilities(scores, self.link), LOG_FLOOR)
+        others = np.sort(logs, axis=1)[:, :-1]
+        return float((softmax(others, axis=1) * others).sum(axis=1).mean())
+
+    def criterion(self, scores: Sequence[Array], folds: Sequence[Fold]) -> float:
+        """Return what one setting is chosen by: the mean score of its folds.
+
+        Log-loss has `UNSEEN_ERRORS` added to the errors that were seen.
+        """
+        rows = [held for _, held in folds]
+        pairs = list(zip(scores, rows, strict=True))
+        mean = float(np.mean([self(each, held) for each, held in pairs]))
+        if not self.by_log_loss:
+            return mean
+        n, unseen = sum(map(len, rows)), self.unseen_error(np.concatenate(scores))
+        return (n * mean + UNSEEN_ERRORS * unseen) / (n + UNSEEN_ERRORS)
+
     def __call__(self, scores: Array, rows: Array) -> float:
         """Return the score of one setting on one fold; larger is better."""
         w = None if self.weights is None else self.weights[rows]
@@ -167,14 +200,14 @@ Pick = tuple[int, int, int]
 """Positions of a kernel setting, a norm and a lam in the scores."""
 
 
-def pick(scores: Array) -> tuple[list[Pick], int]:
+def pick(criteria: Array) -> tuple[list[Pick], int]:
     """Return the best lam of each kernel setting and norm, and the best of all.
 
     Ties go to the larger lam, then to what comes first.
 
     Parameters
     ----------
-    scores : ndarray of shape (n_settings, n_norms, n_lams, n_folds)
+    criteria : ndarray of shape (n_settings, n_norms, n_lams)
         Larger is better. Values of lam decrease; NaN is what was not tried, and never
         wins.
 
@@ -185,9 +218,8 @@ def pick(scores: Array) -> tuple[list[Pick], int]:
     best : int
         Position of the best among them.
     """
-    mean = scores.mean(axis=3)
-    tried = ~np.isnan(scores).all(axis=(2, 3))
-    mean = np.where(np.isnan(mean), -np.inf, mean)
+    tried = ~np.isnan(criteria).all(axis=2)
+    mean = np.where(np.isnan(criteria), -np.inf, criteria)
     picks = [(int(i), int(j), int(mean[i, j].argmax())) for i, j in np.argwhere(tried)]
     best = max(range(len(picks)), key=lambda g: (mean[picks[g]], -picks[g][2], -g))
     return picks, best

@@ -33,7 +33,13 @@ from kreinlearn.estimators._inputs import (
     training_operator,
 )
 from kreinlearn.estimators._outputs import Probable, prediction, share_support
-from kreinlearn.estimators._search import Judge, kernel_settings, pick, pooling_weights
+from kreinlearn.estimators._search import (
+    UNSEEN_ERRORS,
+    Judge,
+    kernel_settings,
+    pick,
+    pooling_weights,
+)
 from kreinlearn.estimators._solve import positive_definite
 from kreinlearn.estimators.logistic import KreinLogisticRegression
 from kreinlearn.exceptions import (
@@ -148,7 +154,10 @@ class KreinLogisticRegressionCV(Probable):
 
     Notes
     -----
-    Ties go to the larger lam, then to the setting that comes first. For each setting
+    Where log-loss is the judge, one error is added to those among held-out samples, so
+    that a model that was right on all of them is not taken for infallible. ``scores_``
+    are without it. Ties go to the larger lam, then to the setting that comes first. For
+    each setting
     of the kernel and each norm, all folds, classes and values of lam are solved as one
     block, see ``kreinlearn.crossval``; s is that of all samples. What the kernels
     measure between samples, such as their distances, is computed once for all settings
@@ -290,16 +299,18 @@ class KreinLogisticRegressionCV(Probable):
                 cross = Cross(norm, K, weights, folds, scale)
                 solve = partial(self._held_out, cross, index)
                 found[norm] = solve(values)
-                mean = _means(found[norm], folds, judge)
+                criteria = _criteria(found[norm], folds, judge)
                 for lam in more:
-                    if mean.argmax() < len(mean) - 1:
+                    if criteria.argmax() < len(criteria) - 1:
                         break
                     found[norm] = found[norm].extended(solve(np.array([lam])))
-                    mean = _means(found[norm], folds, judge)
+                    criteria = _criteria(found[norm], folds, judge)
                 if watch is not None:
+                    best = int(criteria.argmax())
+                    score = _scores_of(found[norm], folds, judge)[best].mean()
                     row = {"kernel": kernel_name(kernel), **params, "norm": norm}
-                    lam = [*values, *more][mean.argmax()]
-                    watch(row | {"lam": float(lam), "score": float(mean.max())})
+                    lam = [*values, *more][best]
+                    watch(row | {"lam": float(lam), "score": float(score)})
             held.append(found)
             tried.append([*values, *more])
         self._learn_scores(held, tried, folds, judge)
@@ -366,11 +377,21 @@ class KreinLogisticRegressionCV(Probable):
                 scores = _scores_of(one, folds, judge)
                 self.scores_[i, norms.index(norm), : len(scores)] = scores
 
+    def _criteria_of(self, held: list[Tried], folds: list[Fold], judge: Judge) -> Array:
+        """Return what is chosen by, of the shape of ``scores_`` without folds."""
+        norms = list(self.norms)
+        criteria = np.full(self.scores_.shape[:3], np.nan)
+        for i, each in enumerate(held):
+            for norm, one in each.items():
+                found = _criteria(one, folds, judge)
+                criteria[i, norms.index(norm), : len(found)] = found
+        return criteria
+
     def _choose(
         self, held: list[Tried], folds: list[Fold], judge: Judge, given: Array
     ) -> tuple[list[Chosen], Array]:
         """Learn the best setting; return that of each setting and norm, and weights."""
-        picks, best = pick(self.scores_)
+        picks, best = pick(self._criteria_of(held, folds, judge))
         chosen = [
             (*self.kernel_settings_[i], self.norms[j], float(self.lams_[i, k]))
             for i, j, k in picks
@@ -383,7 +404,11 @@ class KreinLogisticRegressionCV(Probable):
         weights = (np.arange(len(picks)) == best).astype(float)
         if self.average and len(picks) > 1:
             logs = np.stack([judge.logs(scores, seen) for scores in pooled])
-            weights = pooling_weights(logs, given[seen])
+            unseen = [[judge.unseen_error(scores)] for scores in pooled]
+            errors = UNSEEN_ERRORS * given[seen].mean()
+            weights = pooling_weights(
+                np.hstack([logs, unseen]), np.append(given[seen], errors)
+            )
         scores = np.tensordot(weights, pooled, 1)
         self.held_out_proba_ = np.full((len(given), len(self.classes_)), np.nan)
         self.held_out_proba_[seen] = np.exp(log_probabilities(scores, self._link))
@@ -498,7 +523,8 @@ def _scores_of(held: Held, folds: list[Fold], judge: Judge) -> Array:
     return np.array(each).T
 
 
-def _means(held: Held, folds: list[Fold], judge: Judge) -> Array:
-    """Return the mean score of each lam, the worst of all in place of NaN."""
-    mean = _scores_of(held, folds, judge).mean(axis=1)
-    return np.where(np.isnan(mean), -np.inf, mean)
+def _criteria(held: Held, folds: list[Fold], judge: Judge) -> Array:
+    """Return what each lam is chosen by, the worst of all in place of NaN."""
+    of_lams = zip(*held.scores, strict=True)
+    found = np.array([judge.criterion(scores, folds) for scores in of_lams])
+    return np.where(np.isnan(found), -np.inf, found)
