@@ -132,9 +132,7 @@ class _Loop:
         builder.branch(loop)
         builder.position_at_end(loop)
         old = [builder.phi(value.type) for value in (i64(0), *state)]
-        letter = builder.load(
-            builder.gep(self.letters, [builder.add(start, old[0])])
-        )
+        letter = builder.load(builder.gep(self.letters, [builder.add(start, old[0])]))
         letter = builder.zext(letter, i64)
         places = [builder.add(base, letter) for base in bases]
         new, values = self._row(old[0], old[1:], places, costs)
