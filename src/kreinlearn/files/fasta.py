@@ -47,7 +47,7 @@ def read_fasta(
     >>> from kreinlearn.files import read_fasta
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder, "two.fasta")
-    ...     _ = path.write_text(">a cytoplasm\\nMKV\\nLA*\\n>b nucleus\\nmr-t\\n")
+    ...     _ = path.write_text(">a cytoplasm\nMKV\nLA*\n>b nucleus\nmr-t\n")
     ...     read_fasta(path)
     (['a', 'b'], ['MKVLA', 'MRT'], ['cytoplasm', 'nucleus'])
     """
