@@ -20,7 +20,6 @@ TITLES = {
     "product": "One product with a stored matrix",
     "kernels": "Kernel matrices",
     "spd": "Distances between covariance matrices",
-    "sequences": "Alignments and edit distances of sequences",
     "fit": "One fit of a given matrix",
     "cv": "The grid of a cross-validation",
     "blocked": "Without a stored matrix",
@@ -32,8 +31,6 @@ EXPLAINED = {
     "by the bytes that a copy reads and writes per second.",
     "kernels": "Time to compute all entries of K from samples.",
     "spd": "Distances of all pairs in a stack of matrices; m is their order.",
-    "sequences": "Scores of some sequences with n others, of up to m letters. "
-    "Edit distances are computed by RapidFuzz in both columns.",
     "fit": "`fit` for a given K, with lam and C chosen by cross-validation "
     "(`benchmarks/chosen.json`). Accuracy is measured on the other half.",
     "cv": "Seven values of lam and five folds: 35 problems with one matrix. SVC has "
