@@ -123,7 +123,7 @@ def _align(out, space, width, xs, ys, i, members, gaps, is_local, mirror):
         _global_scores(space, width, xs, i, gaps, ys[2][members])
     a = xs[3][i]
     for lane in range(len(members)):
-        if not mirror or i <= members[lane]:
+        if not mirror or i >= members[lane]:
             b = ys[3][members[lane]]
             out[a, b] = space.scores[lane]
             if mirror:
@@ -155,7 +155,9 @@ def fill_panels(out, xs, ys, table, gaps, is_local, mirror, first, last):
     for p in range(first, last):
         members = np.arange(p * n_lanes, min((p + 1) * n_lanes, k))
         width = _load_panel(space, table, ys, members)
-        for i in range(members[-1] + 1 if mirror else n):
+        # The shorter of a pair is in the panel: few panels have sequences that are
+        # much longer than others, and these have few queries.
+        for i in range(members[0] if mirror else 0, n):
             _align(out, space, width, xs, ys, i, members, gaps, is_local, mirror)
 
 
@@ -177,7 +179,7 @@ def fill_unknown(out, xs, ys, table, gaps, is_local, mirror, first, last):
         scores = out[xs[3][i]][ys[3]]
         unknown = np.nonzero(np.isnan(scores))[0]
         if mirror:
-            unknown = unknown[unknown >= i]
+            unknown = unknown[unknown <= i]
         for j in range(0, len(unknown), n_lanes):
             members = unknown[j : j + n_lanes]
             width = _load_panel(space, table, ys, members)
