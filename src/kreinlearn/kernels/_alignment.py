@@ -24,7 +24,7 @@ MATRICES = (
 MOST_COSTLY = 1000
 """Largest cost of a gap; scores of letters are between -17 and 20."""
 END = -128
-"""Score with what is behind the end of a sequence: no local alignment gets there."""
+"""Score with what is behind the end of a sequence: no local alignment gains by it."""
 UNKNOWN = 255
 """Number of a letter that a matrix does not have."""
 SERIAL_CELLS = 2_000_000
@@ -238,10 +238,14 @@ def _raw_scores(
     mirror = ys is xs
     if n > k:  # the larger set fills the lanes of more vectors
         return np.ascontiguousarray(_raw_scores(ys, xs, matrix, gaps, is_local).T)
-    check_bytes(n * k * 8, f"Scores of {n} by {k} sequences need", "Use fewer of them.")
-    out = np.empty((n, k))
     n_cells = float(xs.lengths.sum()) * float(ys.lengths.sum())
     n_threads = 1 if n_cells < SERIAL_CELLS else tiles.n_threads()
+    # A thread has scores of all letters with a panel, and two columns of its tables.
+    rows = len(substitution(matrix).letters) * int(ys.lengths[-1]) + 2 * xs.lengths[-1]
+    needed = n * k * 8 + n_threads * alignments.VECTOR_BYTES * int(rows)
+    what = f"Scores of {n} by {k} sequences need"
+    check_bytes(needed, what, "Use fewer or shorter sequences.")
+    out = np.empty((n, k))
     narrow, *wider = (np.int8, np.int16, np.int32)[0 if is_local else 1 :]
 
     def fill(function: Callable[..., None], dtype: type, n_parts: int) -> None:
