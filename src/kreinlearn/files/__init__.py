@@ -1,7 +1,8 @@
-"""Tables, LIBSVM text and Gram matrices from files, with one sentence if one is bad."""
+"""Tables, matrices and sequences from files, with one sentence if one is bad."""
 
+from kreinlearn.files.fasta import header_labels, read_fasta
 from kreinlearn.files.reading import column_names, read
 from kreinlearn.files.table import Table
 from kreinlearn.files.values import as_labels
 
-__all__ = ["Table", "as_labels", "column_names", "read"]
+__all__ = ["Table", "as_labels", "column_names", "header_labels", "read", "read_fasta"]

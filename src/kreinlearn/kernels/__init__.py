@@ -10,6 +10,13 @@ from kreinlearn.kernels._multiply import multiply
 from kreinlearn.kernels._records import Grid, Kernel, Measure
 from kreinlearn.kernels._similarities import Similarities
 from kreinlearn.kernels._table import KERNELS, gram, resolve
+from kreinlearn.kernels.sequences import (
+    check_sequences,
+    jaro_winkler,
+    levenshtein,
+    needleman_wunsch,
+    smith_waterman,
+)
 from kreinlearn.kernels.spd import (
     spd_affine_invariant,
     spd_distances,
@@ -37,17 +44,22 @@ __all__ = [
     "Kernel",
     "Measure",
     "Similarities",
+    "check_sequences",
     "epanechnikov",
     "gaussian_difference",
     "gram",
+    "jaro_winkler",
     "laplacian",
+    "levenshtein",
     "linear",
     "log",
     "multiply",
+    "needleman_wunsch",
     "polynomial",
     "power",
     "rbf",
     "resolve",
+    "smith_waterman",
     "spd_affine_invariant",
     "spd_distances",
     "spd_euclid",
