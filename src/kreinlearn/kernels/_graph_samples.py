@@ -52,9 +52,9 @@ def check_graphs(
     Examples
     --------
     >>> from kreinlearn.kernels.graphs import check_graphs
-    >>> path, triangle = check_graphs(
-    ...     [(3, [(0, 1), (1, 2)], ["C", "O", "C"]), (3, [(0, 1), (1, 2), (2, 0)], "CCC")]
-    ... )
+    >>> path = (3, [(0, 1), (1, 2)], ["C", "O", "C"])
+    >>> triangle = (3, [(0, 1), (1, 2), (2, 0)], ["C", "C", "C"])
+    >>> path, triangle = check_graphs([path, triangle])
     >>> triangle["edges"].tolist(), path["labels"].tolist()
     ([[0, 1], [0, 2], [1, 2]], ['C', 'O', 'C'])
     """
@@ -123,13 +123,12 @@ def _one_graph(i: int, graph: Any, label: str | None, names: list[str]) -> Graph
             f"Graph {i} must be a networkx graph or a tuple (n_nodes, edges, labels), "
             f"got an object of type {type(graph).__name__}."
         )
-    return _from_parts(i, *parts, with_labels=label is not None)
+    return _from_parts(i, parts, label is not None)
 
 
-def _from_parts(
-    i: int, n_nodes: Any, edges: Any, labels: Any, attributes: Any, with_labels: bool
-) -> Graph:
+def _from_parts(i: int, parts: Sequence[Any], with_labels: bool) -> Graph:
     """Return a graph made of what a user gave for its parts, or raise."""
+    n_nodes, edges, labels, attributes = parts
     if not isinstance(n_nodes, int | np.integer) or isinstance(n_nodes, bool):
         raise TypeError(
             f"Graph {i}: the number of nodes must come first, got {n_nodes!r}."

@@ -29,10 +29,10 @@ from kreinlearn.kernels._work import share_out
 
 __all__ = ["check_graphs", "node_assignment", "wl_assignment"]
 
-THREAD_LABELS = 20_000
-"""Labels of graphs that are worth one more thread to compare."""
-THREAD_PAIRS = 2_000
-"""Pairs of nodes whose comparison is worth one more thread."""
+THREAD_COUNTS = 2_000_000
+"""Counts of labels, times other graphs, that are worth one more thread."""
+THREAD_PAIRS = 20_000
+"""Pairs of nodes that are worth one more thread."""
 
 
 def wl_assignment(
@@ -103,7 +103,7 @@ def wl_assignment(
     lists = compiled.list_graphs(begins, which, counts, n_labels, first)
     K = np.zeros((n, k))
     fill = partial(compiled.intersect, K, begins, which, counts, *lists, is_same)
-    wanted = 1 + int(begins[n]) * k // (THREAD_LABELS * 100)
+    wanted = 1 + int(begins[n]) * k // THREAD_COUNTS
     share_out(fill, n, min(wanted, n_threads()))
     if normalize:
         selves = (rounds + 1.0) * np.diff(packed.firsts)

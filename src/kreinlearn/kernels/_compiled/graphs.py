@@ -53,7 +53,7 @@ def _is_same(u, v, labels, around, starts):
 
 @njit(**_LOOP)
 def _relabel(starts, around, labels, table, new, first):
-    """Number the pairs of a label and sorted labels around it; return what is next.
+    """Give a number to each pair of a label and labels around it; return the next.
 
     The table holds a node for each number, at a place that the pair tells. Whole pairs
     are compared, so that two of them are never taken for one.
