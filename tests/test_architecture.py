@@ -20,6 +20,7 @@ LAZY = {
     "skops",
     "pandas",
     "pyarrow",
+    "ot",
 }
 MODEL = {"kernels", "operators", "spectrum", "losses", "problem", "solvers", "crossval"}
 ANY = {"*"}
@@ -36,6 +37,7 @@ MAY_IMPORT = {
     "_files": (set(), set()),
     # The model, from the bottom to the top.
     "kernels/_compiled/*": ({"kernels"}, {"numba", "llvmlite"}),
+    "kernels/transport": ({"kernels"}, {"ot"}),
     "kernels/*": ({"kernels"}, set()),
     "operators": ({"kernels"}, {"threadpoolctl"}),
     "spectrum/*": ({"spectrum", "operators"}, set()),

@@ -116,7 +116,7 @@ def _one_graph(i: int, graph: Any, label: str | None, names: list[str]) -> Graph
         parts = [graph.get(key) for key in KEYS]
     elif hasattr(graph, "nodes") and hasattr(graph, "is_directed"):
         parts = _networkx_parts(i, graph, label, names)
-    elif isinstance(graph, tuple | list) and 2 <= len(graph) <= 4:
+    elif isinstance(graph, tuple | list | np.ndarray) and 2 <= len(graph) <= 4:
         parts = [*graph, None, None][:4]
     else:
         raise TypeError(
