@@ -40,7 +40,7 @@ def wl_assignment(
     Y: Iterable[Any] | None = None,
     *,
     rounds: int = 5,
-    normalize: bool = False,
+    normalize: bool = True,
 ) -> Array:
     """Weisfeiler-Lehman optimal assignment kernel.
 
@@ -62,14 +62,15 @@ def wl_assignment(
         Other graphs; None means X.
     rounds : int, default=5
         Rounds after the start, 0 or more.
-    normalize : bool, default=False
+    normalize : bool, default=True
         Whether to divide by ``sqrt(K(G, G) K(H, H))``, so that the size of graphs does
         not count.
 
     Returns
     -------
     ndarray of shape (n, k)
-        The kernel matrix: whole numbers, or entries in [0, 1] if normalized.
+        The kernel matrix: entries in [0, 1] with 1 on the diagonal if normalized, else
+        whole numbers.
 
     References
     ----------
@@ -85,7 +86,7 @@ def wl_assignment(
     >>> from kreinlearn.kernels.graphs import wl_assignment
     >>> path = (3, [(0, 1), (1, 2)], ["C", "O", "C"])
     >>> triangle = (3, [(0, 1), (1, 2), (2, 0)], ["C", "C", "C"])
-    >>> wl_assignment([path, triangle], rounds=1)
+    >>> wl_assignment([path, triangle], rounds=1, normalize=False)
     array([[6., 2.],
            [2., 6.]])
     """

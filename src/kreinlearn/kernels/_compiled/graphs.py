@@ -227,11 +227,42 @@ def intersect(out, begins, which, counts, ends, graphs, times, mirror, first, la
 
 
 @njit(**_LOOP)
+def _shortest_path(S, row, u, v, owner, before, shortest, left, n_left):
+    """Find the cheapest way to give a column to one more row.
+
+    Columns that were visited are moved to the end of ``left``. Returns the free column
+    that the way ends at, its length, and how many columns were not visited.
+    """
+    for k in range(n_left):
+        left[k] = k
+        shortest[k] = np.inf
+    length, i = 0.0, row
+    while True:
+        chosen, least = -1, np.inf
+        for k in range(n_left):
+            j = left[k]
+            through = length - S[i, j] - u[i] - v[j]
+            if through < shortest[j]:
+                shortest[j] = through
+                before[j] = i
+            # Of equals a free one: it ends the search.
+            if shortest[j] < least or (shortest[j] == least and owner[j] < 0):
+                least = shortest[j]
+                chosen = k
+        length, j = least, left[chosen]
+        n_left -= 1
+        left[chosen], left[n_left] = left[n_left], j
+        if owner[j] < 0:
+            return j, length, n_left
+        i = owner[j]
+
+
+@njit(**_LOOP)
 def best_assignment(S, n, m):
     """Return the largest sum of n entries of S, no two in a row or column.
 
-    The Hungarian method with potentials: rows are assigned one after the other, each
-    along a shortest path of exchanges.
+    Rows get columns one after the other, each along a shortest path of exchanges
+    (Jonker and Volgenant, as in SciPy, whose function cannot be called from here).
 
     Parameters
     ----------
@@ -243,45 +274,30 @@ def best_assignment(S, n, m):
     Returns
     -------
     float
-        The sum, in the order of the columns.
+        The sum, in the order of the rows.
     """
-    u, v = np.zeros(n + 1), np.zeros(m + 1)
-    owner = np.zeros(m + 1, np.int64)  # row of each column, from 1; 0 for none
-    before = np.zeros(m + 1, np.int64)
-    for row in range(1, n + 1):
-        owner[0] = row
-        column = 0
-        shortest = np.full(m + 1, np.inf)
-        is_used = np.zeros(m + 1, np.bool_)
+    u, v, shortest = np.zeros(n), np.zeros(m), np.empty(m)
+    owner, columns = np.full(m, -1, np.int64), np.full(n, -1, np.int64)
+    before, left = np.empty(m, np.int64), np.empty(m, np.int64)
+    for row in range(n):
+        j, length, n_left = _shortest_path(
+            S, row, u, v, owner, before, shortest, left, m
+        )
+        u[row] += length
+        for k in range(n_left, m):
+            visited = left[k]
+            if owner[visited] >= 0:
+                u[owner[visited]] += length - shortest[visited]
+            v[visited] -= length - shortest[visited]
         while True:
-            is_used[column] = True
-            i, step, following = owner[column], np.inf, 0
-            for j in range(1, m + 1):
-                if is_used[j]:
-                    continue
-                reduced = -S[i - 1, j - 1] - u[i] - v[j]
-                if reduced < shortest[j]:
-                    shortest[j] = reduced
-                    before[j] = column
-                if shortest[j] < step:
-                    step = shortest[j]
-                    following = j
-            for j in range(m + 1):
-                if is_used[j]:
-                    u[owner[j]] += step
-                    v[j] -= step
-                else:
-                    shortest[j] -= step
-            column = following
-            if owner[column] == 0:
+            i = before[j]
+            owner[j] = i
+            columns[i], j = j, columns[i]
+            if i == row:
                 break
-        while column:
-            owner[column] = owner[before[column]]
-            column = before[column]
     total = 0.0
-    for j in range(1, m + 1):
-        if owner[j]:
-            total += S[owner[j] - 1, j - 1]
+    for i in range(n):
+        total += S[i, columns[i]]
     return total
 
 
@@ -333,25 +349,23 @@ def _start(level, g0, n, h0, m, labels, attributes, scale):
 
 
 @njit(**_LOOP)
-def _spread(level, half, g0, n, h0, m, starts, neighbors):
-    """Replace each similarity by the mean over all pairs of neighbors, 0 for none."""
+def _mean_rows(target, level, n, m, starts, neighbors):
+    """Set each row of a transposed target to the mean of those of its neighbors.
+
+    Rows and columns of the similarities change places: twice done, both have been.
+    """
+    first = starts[0]
     for i in range(n):
-        begin, end = starts[g0 + i], starts[g0 + i + 1]
+        begin, end = starts[i] - first, starts[i + 1] - first
+        share = 1.0 / max(end - begin, 1)
         for j in range(m):
-            half[i, j] = 0.0
+            target[j, i] = 0.0
         for k in range(begin, end):
-            other = neighbors[k] - g0
+            row = level[neighbors[k]]
             for j in range(m):
-                half[i, j] += level[other, j]
+                target[j, i] += row[j]
         for j in range(m):
-            half[i, j] /= max(end - begin, 1)
-    for i in range(n):
-        for j in range(m):
-            begin, end = starts[h0 + j], starts[h0 + j + 1]
-            total = 0.0
-            for k in range(begin, end):
-                total += half[i, neighbors[k] - h0]
-            level[i, j] = total / max(end - begin, 1)
+            target[j, i] *= share
 
 
 @njit(**_LOOP)
@@ -365,10 +379,13 @@ def _assigned(g, h, graphs, rounds, decay, scale, space):
     level, half, total = space
     _start(level, g0, n, h0, m, labels, attributes, scale)
     total[:n, :m] = level[:n, :m]
+    around_g = neighbors[starts[g0] : starts[g0 + n]] - g0
+    around_h = neighbors[starts[h0] : starts[h0 + m]] - h0
     weight = 1.0
     for _ in range(rounds):
         weight *= decay
-        _spread(level, half, g0, n, h0, m, starts, neighbors)
+        _mean_rows(half, level, n, m, starts[g0:], around_g)
+        _mean_rows(level, half, m, n, starts[h0:], around_h)
         for i in range(n):
             for j in range(m):
                 total[i, j] += weight * level[i, j]
