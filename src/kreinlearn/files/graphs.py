@@ -29,7 +29,9 @@ def read_tu(
     Parameters
     ----------
     folder : path-like
-        A folder with files such as ``MUTAG_A.txt`` and ``MUTAG_graph_indicator.txt``.
+        A folder with two files such as ``MUTAG_A.txt`` and
+        ``MUTAG_graph_indicator.txt``, and those of ``MUTAG_graph_labels.txt``,
+        ``MUTAG_node_labels.txt`` and ``MUTAG_node_attributes.txt`` that there are.
 
     Returns
     -------
