@@ -181,7 +181,7 @@ def test_node_assignment_is_its_naive_twin(letters, d):
 
 
 def test_assignments_are_those_of_scipy(rng):
-    from kreinlearn.kernels._compiled.graphs import best_assignment
+    from kreinlearn.kernels._compiled.assignments import best_assignment
 
     for i in range(1000):
         n = int(rng.integers(1, 12))
@@ -227,6 +227,16 @@ def test_bits_do_not_depend_on_blocks_or_threads(function, normalize, monkeypatc
     assert np.array_equal(function(X, normalize=normalize), K)
     again = function(X[:7], X, normalize=normalize)
     assert np.array_equal(again, K[:7])
+
+
+def test_checked_graphs_can_be_saved_without_trust():
+    import skops.io
+
+    saved = skops.io.dumps(check_graphs([PATH, TRIANGLE]))
+    assert skops.io.get_untrusted_types(data=saved) == []
+    assert np.array_equal(
+        wl_assignment(skops.io.loads(saved)), wl_assignment([PATH, TRIANGLE])
+    )
 
 
 def test_records_know_their_parameters():

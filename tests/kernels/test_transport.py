@@ -249,6 +249,16 @@ def test_bits_do_not_depend_on_blocks_or_threads(function, d, p, monkeypatch):
     assert np.array_equal(function(checked, p=p), D)
 
 
+def test_checked_clouds_can_be_saved_without_trust():
+    import skops.io
+
+    clouds, histograms = random_clouds(9, 2), random_histograms(9, 4)
+    for checked in (check_clouds(clouds), check_histograms(histograms)):
+        saved = skops.io.dumps(checked)
+        assert skops.io.get_untrusted_types(data=saved) == []
+        assert all(map(np.array_equal, checked[0], skops.io.loads(saved)[0]))
+
+
 def test_records_know_their_parameters():
     clouds, histograms = random_clouds(9, 1), random_histograms(9, 4)
     values = {"p": 2.0, "n_projections": 5, "seed": 3, "support": np.arange(4)}

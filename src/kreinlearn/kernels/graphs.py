@@ -182,7 +182,7 @@ def node_assignment(
     array([[4.5, 2.5],
            [2.5, 4.5]])
     """
-    from kreinlearn.kernels._compiled import graphs as compiled
+    from kreinlearn.kernels._compiled import assignments as compiled
     from kreinlearn.kernels._compiled.tiles import n_threads
 
     rounds = _check_rounds(rounds)
