@@ -244,6 +244,7 @@ def test_bits_do_not_depend_on_blocks_or_threads(function, d, p, monkeypatch):
     assert np.array_equal(np.vstack(parts), D)
     assert np.array_equal(function(X, X, p=p), D)
     monkeypatch.setattr(module, "THREAD_STEPS", 1)
+    monkeypatch.setattr(module, "POINTS_AT_ONCE", 3000)
     assert np.array_equal(function(X, p=p), D)
     checked = check_clouds(X) if d else check_histograms(X)
     assert np.array_equal(function(checked, p=p), D)

@@ -44,8 +44,10 @@ __all__ = [
     "wasserstein",
 ]
 
-THREAD_STEPS = 200_000
-"""Points to compare on a line that are worth one more thread."""
+THREAD_STEPS = 1_000_000
+"""Points to compare on lines that are worth one more thread."""
+POINTS_AT_ONCE = 1_000_000
+"""Points on lines that are kept at a time: 16 MB of them and their heights."""
 POT_OPTIONS = {
     "numItermax": 10_000_000,  # by default it stops early, with a wrong answer
     "log": True,
@@ -276,18 +278,19 @@ def _on_lines(
     k = len(clouds) - first_other
     D = np.zeros((n, k))
     total = int(firsts[-1])
-    n_steps = total * 20 + (int(firsts[n]) * k + (total - int(firsts[first_other])) * n)
-    threads = min(1 + n_steps // THREAD_STEPS, n_threads())
-    for direction in directions:
+    # Each pair is as long as both clouds; sorting a point takes some twenty steps.
+    n_steps = 20 * total + int(firsts[n]) * k + (total - int(firsts[first_other])) * n
+    n_lines = max(1, min(len(directions), POINTS_AT_ONCE // total))
+    threads = min(1 + n_lines * n_steps // THREAD_STEPS, n_threads())
+    for start in range(0, len(directions), n_lines):
+        lines = directions[start : start + n_lines]
         # Not a matrix product: its rounding depends on how many points there are.
-        values = (points * direction).sum(axis=1)
-        heights = weights.copy()
-        sort = partial(compiled.sort_lines, values, heights, firsts)
+        values = np.array([(points * line).sum(axis=1) for line in lines])
+        heights = np.empty_like(values)
+        sort = partial(compiled.sort_lines, values, heights, weights, firsts)
         share_out(sort, len(clouds), threads)
-        add = partial(
-            compiled.add_lines, D, values, heights, firsts, p, first_other, is_same
-        )
-        share_out(add, n, threads)
+        about = values, heights, firsts, p, first_other, is_same
+        share_out(partial(compiled.add_lines, D, *about), n, threads)
     D /= len(directions)
     if p != 1:
         np.power(D, 1 / p, out=D)

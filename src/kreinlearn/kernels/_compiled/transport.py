@@ -17,29 +17,33 @@ _LOOP: dict[str, Any] = {"nogil": True, "cache": not PLAIN}
 
 
 @njit(**_LOOP)
-def sort_lines(values, weights, firsts, first, last):
-    """Sort the points of distributions, and turn weights into heights, in place.
+def sort_lines(values, heights, weights, firsts, first, last):
+    """Sort the points of distributions on each line, and set their heights.
 
     Parameters
     ----------
-    values, weights : ndarray of shape (total,)
-        Points and weights; these sum to 1 for each distribution.
+    values : ndarray of shape (n_lines, total)
+        Points, which are sorted in place.
+    heights : ndarray of shape (n_lines, total)
+        Where heights go.
+    weights : ndarray of shape (total,)
+        Weights, which sum to 1 for each distribution.
     firsts : ndarray of shape (n + 1,)
         First point of each.
     first, last : int
         Which distributions to sort, from first to last - 1.
     """
     for i in range(first, last):
-        own = values[firsts[i] : firsts[i + 1]]
-        heights = weights[firsts[i] : firsts[i + 1]]
-        order = np.argsort(own)
-        own[:] = own[order]
-        heights[:] = heights[order]
-        height = 0.0
-        for k in range(own.size - 1):
-            height = min(height + heights[k], 1.0)
-            heights[k] = height
-        heights[own.size - 1] = 1.0
+        begin, end = firsts[i], firsts[i + 1]
+        for line in range(len(values)):
+            own = values[line, begin:end]
+            order = np.argsort(own)
+            own[:] = own[order]
+            height = 0.0
+            for k in range(end - begin - 1):
+                height = min(height + weights[begin + order[k]], 1.0)
+                heights[line, begin + k] = height
+            heights[line, end - 1] = 1.0
 
 
 @njit(**_LOOP)
@@ -76,7 +80,7 @@ def add_lines(out, values, heights, firsts, p, first_other, mirror, first, last)
     ----------
     out : ndarray of shape (n, k)
         The output.
-    values, heights : ndarray of shape (total,)
+    values, heights : ndarray of shape (n_lines, total)
         Sorted points and heights; the first n distributions belong to the rows.
     firsts : ndarray
         First point of each.
@@ -93,4 +97,6 @@ def add_lines(out, values, heights, firsts, p, first_other, mirror, first, last)
         x = slice(firsts[i], firsts[i + 1])
         for j in range(i + 1 if mirror else 0, out.shape[1]):
             y = slice(firsts[first_other + j], firsts[first_other + j + 1])
-            out[i, j] += _between(values[x], heights[x], values[y], heights[y], p)
+            for line in range(len(values)):
+                own, upto = values[line], heights[line]
+                out[i, j] += _between(own[x], upto[x], own[y], upto[y], p)
