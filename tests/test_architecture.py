@@ -21,6 +21,7 @@ LAZY = {
     "pandas",
     "pyarrow",
     "rapidfuzz",
+    "ot",
 }
 MODEL = {"kernels", "operators", "spectrum", "losses", "problem", "solvers", "crossval"}
 ANY = {"*"}
@@ -38,6 +39,7 @@ MAY_IMPORT = {
     # The model, from the bottom to the top.
     "kernels/_compiled/*": ({"kernels"}, {"numba", "llvmlite"}),
     "kernels/sequences": ({"kernels"}, {"rapidfuzz"}),
+    "kernels/transport": ({"kernels"}, {"ot"}),
     "kernels/*": ({"kernels"}, set()),
     "operators": ({"kernels"}, {"threadpoolctl"}),
     "spectrum/*": ({"spectrum", "operators"}, set()),

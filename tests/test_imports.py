@@ -13,7 +13,8 @@ for room in sys.argv[1:]:
     __import__(f"kreinlearn.{room}" if room else "kreinlearn")
     print(json.dumps([room, sorted({name.split(".")[0] for name in sys.modules})]))
 """
-ROOMS = ("", "kernels", "kernels.spd", "paper", "comparison", "inspection")
+MEASURES = ("kernels.graphs", "kernels.transport")
+ROOMS = ("", "kernels", *MEASURES, "kernels.spd", "paper", "comparison", "inspection")
 
 
 @pytest.fixture(scope="module")
@@ -34,6 +35,7 @@ def test_import_is_quiet(fresh):
     ("heavy", "last"),
     [
         ("numba", "kernels.spd"),  # compilers wait until a kernel is computed
+        ("ot", "inspection"),  # optional, and slow to import
         ("skops", ""),
         ("matplotlib", "inspection"),  # drawing waits until something is drawn
     ],

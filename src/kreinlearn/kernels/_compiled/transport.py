@@ -1,0 +1,102 @@
+"""Compiled loops for optimal transport on a line, where sorting solves it.
+
+Distributions come one after the other: ``firsts`` are the first points of each. Sorted
+points have ``heights``: the weight of all points up to and with them, 1 at the last.
+
+Imported when a distance is first asked for: importing numba takes long.
+"""
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from kreinlearn.kernels._compiled.generator import PLAIN
+
+_LOOP: dict[str, Any] = {"nogil": True, "cache": not PLAIN}
+
+
+@njit(**_LOOP)
+def sort_lines(values, heights, weights, firsts, first, last):
+    """Sort the points of distributions on each line, and set their heights.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n_lines, total)
+        Points, which are sorted in place.
+    heights : ndarray of shape (n_lines, total)
+        Where heights go.
+    weights : ndarray of shape (total,)
+        Weights, which sum to 1 for each distribution.
+    firsts : ndarray of shape (n + 1,)
+        First point of each.
+    first, last : int
+        Which distributions to sort, from first to last - 1.
+    """
+    for i in range(first, last):
+        begin, end = firsts[i], firsts[i + 1]
+        for line in range(len(values)):
+            own = values[line, begin:end]
+            order = np.argsort(own)
+            own[:] = own[order]
+            height = 0.0
+            for k in range(end - begin - 1):
+                height = min(height + weights[begin + order[k]], 1.0)
+                heights[line, begin + k] = height
+            heights[line, end - 1] = 1.0
+
+
+@njit(**_LOOP)
+def _between(x, x_heights, y, y_heights, p):
+    """Return the cost of the transport between two sorted distributions.
+
+    Both are cut wherever one of them has a step, and what lies at the same height
+    belongs together. No step prefers one side, hence rounding is the same both ways.
+    """
+    i = j = 0
+    below = total = 0.0
+    while i < x.size and j < y.size:
+        height = min(x_heights[i], y_heights[j])
+        gap = abs(x[i] - y[j])
+        if p == 2.0:
+            gap *= gap
+        elif p != 1.0:
+            gap **= p
+        total += (height - below) * gap
+        below = height
+        is_step = x_heights[i] == height
+        if y_heights[j] == height:
+            j += 1
+        if is_step:
+            i += 1
+    return total
+
+
+@njit(**_LOOP)
+def add_lines(out, values, heights, firsts, p, first_other, mirror, first, last):
+    """Add the costs between distributions to rows of the output.
+
+    Parameters
+    ----------
+    out : ndarray of shape (n, k)
+        The output.
+    values, heights : ndarray of shape (n_lines, total)
+        Sorted points and heights; the first n distributions belong to the rows.
+    firsts : ndarray
+        First point of each.
+    p : float
+        Power of the distance that is the cost.
+    first_other : int
+        Distribution that belongs to the first column.
+    mirror : bool
+        Whether both are the same: add to the upper half only.
+    first, last : int
+        Which rows to do, from first to last - 1.
+    """
+    for i in range(first, last):
+        x = slice(firsts[i], firsts[i + 1])
+        for j in range(i + 1 if mirror else 0, out.shape[1]):
+            y = slice(firsts[first_other + j], firsts[first_other + j + 1])
+            for line in range(len(values)):
+                own, upto = values[line], heights[line]
+                out[i, j] += _between(own[x], upto[x], own[y], upto[y], p)
