@@ -4,7 +4,7 @@ import csv
 import gzip
 import zlib
 from collections.abc import Iterator
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 
 from kreinlearn._memory import available_bytes, check_bytes
@@ -56,6 +56,11 @@ def lines_of(path: Path) -> Iterator[str]:
             f"{path} is damaged after line {line}: it is cut off or not what gzip "
             "wrote; make or download it again."
         ) from None
+
+
+def has_tabs(path: Path) -> bool:
+    """Tell whether the first line that is not blank has a tab in it."""
+    return any("\t" in line for line in islice(filter(str.strip, lines_of(path)), 1))
 
 
 def rows_of(path: Path, tabs: bool) -> Iterator[tuple[int, list[str]]]:
@@ -176,6 +181,8 @@ def _column_names(
         if name in MISSING:
             raise ValueError(
                 f"{path}: column {place} of the header has no name, got "
-                f"{name!r}; name it, or remove the column if it only counts the rows."
+                f"{name!r}; name it, or remove the column if it only counts the rows; "
+                "a matrix with names of samples has the same names in its first line "
+                "and its first column, or is called one by --format matrix."
             )
     return first, True
