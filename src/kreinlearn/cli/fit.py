@@ -237,7 +237,7 @@ def _notes(
         notes["pairs"] = {
             "format": kind_of(table.path, pairs.format)[1],
             "missing": pairs.missing,
-            "doubled": pairs.doubled,
+            "repeated": pairs.repeated,
             "symmetrize": symmetrize,
         }
     if table.X is not None:

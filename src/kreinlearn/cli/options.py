@@ -24,7 +24,7 @@ class PairNotes(TypedDict, total=False):
 
     format: str
     missing: float | None
-    doubled: str | None
+    repeated: str | None
     symmetrize: str | None
 
 
@@ -212,13 +212,13 @@ _OF_PAIRS = (
         help="What stands for the missing similarity of a sample with itself.",
     ),
     click.option(
-        "--doubled",
+        "--repeated",
         type=click.Choice(list(SYMMETRIZED)),
         help="What to make of several scores of one pair; of hits of a search the "
         "best by default.",
     ),
 )
-PAIR_OPTIONS = ("format", "labels", "missing", "missing_self", "doubled")
+PAIR_OPTIONS = ("format", "labels", "missing", "missing_self", "repeated")
 
 
 def pair_options(command: Callable[..., None]) -> Callable[..., None]:
@@ -230,12 +230,12 @@ def pair_options(command: Callable[..., None]) -> Callable[..., None]:
         labels: str | None,
         missing: float | None,
         missing_self: float | None,
-        doubled: str | None,
+        repeated: str | None,
         **rest: object,
     ) -> None:
         from kreinlearn.files import PairOptions
 
-        pairs = PairOptions(format, missing, missing_self, doubled, labels)
+        pairs = PairOptions(format, missing, missing_self, repeated, labels)
         command(pairs=pairs, **rest)
 
     whole: Callable[..., None] = bundled

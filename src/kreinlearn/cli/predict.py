@@ -139,7 +139,7 @@ def _similarities(
     pairs = PairOptions(format, missing)
     if is_text:
         missing = learned.get("missing") if missing is None else missing
-        pairs = PairOptions(format, missing, doubled=learned.get("doubled"))
+        pairs = PairOptions(format, missing, repeated=learned.get("repeated"))
     table = read_similarities(
         data,
         model.n_features_in_,

@@ -258,7 +258,12 @@ def _matrix(
     """Return a matrix that holds what it should, and add what was done to remarks."""
     what = f"{path}: {name}"
     given = _array(path, name, stream)
-    is_condensed = given.ndim == 1 and square and pairs.format != "matrix"
+    # A vector of distances cannot be anything else; one of similarities must be said.
+    is_said = pairs.format == "condensed" or (holds, pairs.format) == (
+        "distances",
+        None,
+    )
+    is_condensed = given.ndim == 1 and square and is_said
     if pairs.format == "condensed" and not is_condensed:
         raise ValueError(
             f"{what} must be a vector of the pairs of training samples, got an array "

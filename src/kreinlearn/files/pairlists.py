@@ -92,13 +92,13 @@ def read_list(path: Path, is_search: bool, header: bool | None = None) -> PairLi
         raise ValueError(f"{path} holds no pairs; one in each line was expected.")
     if title is not None and header is None and places.keys() & set(title[1:3]):
         raise ValueError(_no_number(path, *title))  # a pair with a slip, not names
-    a, b, found_scores, numbers = map(np.array, (first, second, scores, lines))
+    ends, found_scores = (np.array(first), np.array(second)), np.array(scores)
     names = list(places)
-    return PairList(str(path), names, a, b, found_scores, numbers, is_search)
+    return PairList(str(path), names, *ends, found_scores, np.array(lines), is_search)
 
 
 def spread(
-    pairs: PairList, rows: Sequence[str], columns: Sequence[str], doubled: str | None
+    pairs: PairList, rows: Sequence[str], columns: Sequence[str], repeated: str | None
 ) -> tuple[Array, int]:
     """Return the scores from some samples to others as a matrix.
 
@@ -108,7 +108,7 @@ def spread(
         Pairs; those of other samples are left out.
     rows, columns : sequence of str
         The samples.
-    doubled : {"mean", "max", "min"} or None
+    repeated : {"mean", "max", "min"} or None
         What to make of several scores of one pair in one direction. Without, several
         hits of a search have the best score, and others must agree.
 
@@ -116,7 +116,7 @@ def spread(
     -------
     values : ndarray of shape (n_rows, n_columns)
         Scores, NaN where there is none.
-    n_doubled : int
+    n_repeated : int
         Lines that repeat a pair.
     """
     check_fits(len(rows), len(columns), float, pairs.path)
@@ -132,11 +132,11 @@ def spread(
         high, low = np.full(len(kept), -np.inf), np.full(len(kept), np.inf)
         np.maximum.at(high, inverse, scores)
         np.minimum.at(low, inverse, scores)
-        if doubled is None and not pairs.is_search:
+        if repeated is None and not pairs.is_search:
             _check_agree(pairs, used, inverse, high > low)
         sums = np.bincount(inverse, weights=scores)
         ways = {"mean": sums / counts, "min": low}
-        values[kept] = np.where(high > low, ways.get(doubled or "max", high), high)
+        values[kept] = np.where(high > low, ways.get(repeated or "max", high), high)
     return values.reshape(len(rows), len(columns)), len(cells) - len(kept)
 
 
@@ -164,7 +164,7 @@ def _check_agree(pairs: PairList, used: Array, inverse: Array, differ: Array) ->
         f"{pairs.names[pairs.first[one]]!r} and {pairs.names[pairs.second[one]]!r} has "
         f"the score {pairs.scores[other]:.6g}, but {pairs.scores[one]:.6g} in line "
         f"{pairs.lines[one]}, and {int(differ.sum()):,} pairs have several; say "
-        "doubled='mean', 'max' or 'min' (--doubled on the command line)."
+        "repeated='mean', 'max' or 'min' (--repeated on the command line)."
     )
 
 

@@ -31,7 +31,7 @@ def read_pairs(
     holds: Holds | None = None,
     missing: float | None = None,
     missing_self: float | None = None,
-    doubled: str | None = None,
+    repeated: str | None = None,
     symmetrize: str | None = None,
 ) -> "pd.DataFrame":
     """Return scores of pairs of named samples as a matrix with these names.
@@ -55,7 +55,7 @@ def read_pairs(
     missing_self : float, optional
         What stands for the missing similarity of a sample with itself, which is
         refused by default. The distance of a sample to itself is 0.
-    doubled : {"mean", "max", "min"}, optional
+    repeated : {"mean", "max", "min"}, optional
         What to make of several scores of a pair in one direction. By default hits of a
         search have the best score, and others are refused if they differ.
     symmetrize : {"mean", "max", "min"}, optional
@@ -74,7 +74,7 @@ def read_pairs(
     """
     import pandas as pd
 
-    options = PairOptions(format, missing, missing_self, doubled)
+    options = PairOptions(format, missing, missing_self, repeated)
     place, kind, ending = kind_of(path, format)
     if kind not in (*LISTS, "matrix", "phylip") or ending in (".npz", ".npy"):
         raise ValueError(
@@ -198,10 +198,15 @@ def _square(
     if kind in LISTS:
         pairs = read_list(path, kind == "blast", header)
         names = pairs.names
-        given, doubled = spread(pairs, names, names, options.doubled)
-        remarks += _repeated(pairs, doubled, options.doubled)
+        given, repeated = spread(pairs, names, names, options.repeated)
+        remarks += _repeated(pairs, repeated, options.repeated)
     else:
-        matrix = _matrix(path, kind, options)
+        if options.repeated is not None:
+            raise ValueError(
+                f"{path} holds a matrix, in which no pair is repeated: leave out "
+                "repeated (--repeated)."
+            )
+        matrix = read_phylip(path) if kind == "phylip" else read_named(path)
         names = matrix.rows
         given = matrix.values[:, _order(matrix, names, "column")]
         if len(names) < len(matrix.columns):
@@ -236,11 +241,11 @@ def _new(
     if kind in LISTS:
         pairs = read_list(path, kind == "blast", header)
         names = _new_names(pairs, training)
-        forth, ahead = spread(pairs, names, needed, options.doubled)
-        back, behind = spread(turned(pairs), names, needed, options.doubled)
-        remarks += _repeated(pairs, ahead + behind, options.doubled)
+        forth, ahead = spread(pairs, names, needed, options.repeated)
+        back, behind = spread(turned(pairs), names, needed, options.repeated)
+        remarks += _repeated(pairs, ahead + behind, options.repeated)
     else:
-        matrix = _matrix(path, kind, options)
+        matrix = read_phylip(path) if kind == "phylip" else read_named(path)
         names = matrix.rows
         _check_side(matrix, training)
         forth = matrix.values[:, _order(matrix, needed, "training sample")]
@@ -257,16 +262,6 @@ def _new(
     )
     remarks += more
     return names, K, [f"{len(names):,} new samples", *remarks] if remarks else []
-
-
-def _matrix(path: Path, kind: Format, options: PairOptions) -> Named:
-    """Return a matrix with names."""
-    if options.doubled is not None:
-        raise ValueError(
-            f"{path} holds a matrix, in which no pair is doubled: leave out doubled "
-            "(--doubled)."
-        )
-    return read_phylip(path) if kind == "phylip" else read_named(path)
 
 
 def _order(matrix: Named, wanted: Sequence[str], what: str) -> list[int]:
@@ -317,11 +312,11 @@ def _new_names(pairs: PairList, training: Sequence[str]) -> list[str]:
     return firsts if pairs.is_search else pairs.names
 
 
-def _repeated(pairs: PairList, count: int, doubled: str | None) -> list[str]:
+def _repeated(pairs: PairList, count: int, repeated: str | None) -> list[str]:
     """Return a remark about lines that repeat a pair."""
     if count == 0:
         return []
-    kept = f"the {doubled} counts" if doubled else "the best score counts"
-    if not doubled and not pairs.is_search:
+    kept = f"their {repeated} is taken" if repeated else "the best score is taken"
+    if not repeated and not pairs.is_search:
         kept = "with the same score"
-    return [f"{count:,} of {len(pairs.lines):,} lines repeat a pair, {kept}"]
+    return [f"pairs repeated, {kept}: {count:,} of {len(pairs.lines):,} lines"]

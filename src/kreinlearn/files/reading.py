@@ -69,11 +69,12 @@ def read(
     ValueError, OSError, MemoryError
         One sentence with the file, the line and the column that are bad.
     """
-    place, kind, ending = kind_of(path, pairs.format, header=header, target=target)
+    column = target if pairs.labels is None else None  # otherwise of that file
+    place, kind, ending = kind_of(path, pairs.format, header=header, target=column)
     if ending in GRAMS:
-        if pairs.labels is not None or pairs.doubled is not None:
+        if pairs.labels is not None or pairs.repeated is not None:
             raise ValueError(
-                f"{path} has no names of samples: leave out --labels and --doubled; "
+                f"{path} has no names of samples: leave out --labels and --repeated; "
                 "labels are in the file, or in the one that --target names."
             )
         table = read_gram(
@@ -101,7 +102,7 @@ def read(
     if holds is not None or symmetrize is not None or is_of_pairs:
         raise ValueError(
             f"{path} holds a table; --distance, --similarity, --symmetrize, --missing, "
-            "--missing-self, --doubled and --labels go with a matrix or a list of "
+            "--missing-self, --repeated and --labels go with a matrix or a list of "
             "pairs: if it is one, say so by --format matrix or --format pairs."
         )
     if ending in SPARSE and target is not None:

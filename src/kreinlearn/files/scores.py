@@ -29,7 +29,7 @@ Names = Sequence[str] | Sequence[int]
 
 @dataclass(frozen=True)
 class PairOptions:
-    """What is said of pairs, and what to make of those that are missing or doubled.
+    """What is said of pairs, and what to make of those that are missing or repeated.
 
     Attributes
     ----------
@@ -40,7 +40,7 @@ class PairOptions:
     missing_self : float or None
         What stands for the similarity of a sample with itself; refused without. The
         distance of a sample to itself is 0, if it is missing.
-    doubled : {"mean", "max", "min"} or None
+    repeated : {"mean", "max", "min"} or None
         What to make of several scores of a pair in one direction. Without, hits of a
         search have the best score, and others are refused if they differ.
     labels : str or None
@@ -50,7 +50,7 @@ class PairOptions:
     format: str | None = None
     missing: float | None = None
     missing_self: float | None = None
-    doubled: str | None = None
+    repeated: str | None = None
     labels: str | None = None
 
     def __post_init__(self) -> None:
@@ -60,8 +60,8 @@ class PairOptions:
                 raise ValueError(
                     f"{name!r} ({option}) must be a finite number, got {value}."
                 )
-        if self.doubled is not None:
-            check_choice("doubled", self.doubled, SYMMETRIZED)
+        if self.repeated is not None:
+            check_choice("repeated", self.repeated, SYMMETRIZED)
 
 
 SELF = "--missing-self"
@@ -114,7 +114,7 @@ def completed(
         counted = f"{count:,} of {n * (n - 1) // 2:,} pairs"
         value = _stand_in(path, counted, (names[i], names[j]), K, options, is_distance)
         K[gaps] = value
-        remarks.append(f"{counted} are missing and count as {value:g}")
+        remarks.append(f"missing and taken for {value:g}: {counted}")
     remarks += _both_ways(path, names, K, is_distance, symmetrize)
     if symmetrize is not None:
         K = symmetrized(K, symmetrize)
@@ -173,7 +173,7 @@ def completed_new(
         counted = f"{int(gaps.sum()):,} of {K.size:,} pairs with training samples"
         value = _stand_in(path, counted, (rows[i], columns[j]), K, options, is_distance)
         K[gaps] = value
-        remarks.append(f"{counted} are missing and count as {value:g}")
+        remarks.append(f"missing and taken for {value:g}: {counted}")
     if is_distance and K.min() < 0:
         i, j = divmod(int(K.argmin()), K.shape[1])
         raise ValueError(_negative(path, rows[i], columns[j], K[i, j]))
@@ -245,7 +245,9 @@ def _one_way(known: Array) -> list[str]:
     double = (int((known & known.T).sum()) - int(known.diagonal().sum())) // 2
     if single == 0 or double == 0:
         return []
-    return [f"{single:,} pairs are given one way only, which counts for both"]
+    return [
+        f"known one way only, which is taken for both: {single:,} of {single + double:,} pairs"
+    ]
 
 
 def _both_ways(
@@ -257,17 +259,19 @@ def _both_ways(
     if differ == 0:
         return []
     i, j = divmod(int(gaps.argmax()), len(K))
-    counted = f"{differ:,} pairs differ both ways, by up to {gaps[i, j]:.4g}"
+    n = len(K)
+    counted = f"{differ:,} of {n * (n - 1) // 2:,} pairs"
+    most = f"by up to {gaps[i, j]:.4g}"
     if symmetrize is not None:
-        return [f"{counted}, and get the {symmetrize}"]
+        return [f"different both ways, {most}, and made the {symmetrize}: {counted}"]
     if is_distance:
         raise ValueError(
-            f"{path}: distances must be the same both ways, but {counted} "
-            f"({K[i, j]:.4g} from {names[i]!r} to {names[j]!r} and {K[j, i]:.4g} "
-            "back); symmetrize='mean' (--symmetrize mean on the command line) takes "
-            "the mean of both."
+            f"{path}: distances must be the same both ways, but differ for {counted}, "
+            f"most from {names[i]!r} to {names[j]!r}, {K[i, j]:.4g}, and back, "
+            f"{K[j, i]:.4g}; symmetrize='mean' (--symmetrize mean on the command "
+            "line) takes the mean of both."
         )
-    return [f"{counted}; --symmetrize makes one score of both"]
+    return [f"different both ways, {most} (--symmetrize makes them one): {counted}"]
 
 
 def _check_named_distances(path: str, names: Names, K: Array) -> None:
