@@ -97,7 +97,6 @@ def compare_command(
         symmetrize=symmetrize,
         pairs=pairs,
     )
-    options.remark(table)
     planned = plan_comparison(
         table.samples,
         table.y,
@@ -113,6 +112,7 @@ def compare_command(
         seed=seed,
         jobs=jobs,
     )
+    options.remark(table)
     found = _results(planned, out, jobs, force)
     if as_json:
         click.echo(json.dumps(found))

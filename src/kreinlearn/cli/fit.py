@@ -103,13 +103,13 @@ def fit_command(
         symmetrize=symmetrize,
         pairs=pairs,
     )
-    options.remark(table)
     if table.K is not None:
         options.check_gram_options(train)
         kernel, params = options.matrix_kernel(holds, form)
     model = _model(kernel, params, lam, norm, cv or CV_FOLDS)
     if lam is None:
         _check_folds(table, cv or CV_FOLDS)
+    options.remark(table)
     is_gram = table.X is None
     whole = model if is_gram else make_pipeline(prepare(table.X, **steps), model)
     start = time.perf_counter()
@@ -237,6 +237,7 @@ def _notes(
         notes["pairs"] = {
             "format": kind_of(table.path, pairs.format)[1],
             "missing": pairs.missing,
+            "missing_self": pairs.missing_self,
             "repeated": pairs.repeated,
             "symmetrize": symmetrize,
         }

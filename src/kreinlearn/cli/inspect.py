@@ -88,7 +88,6 @@ def inspect_command(
         symmetrize=symmetrize,
         pairs=pairs,
     )
-    options.remark(table)
     given = [data, *options.repeated_options(TRAINING)]
     if table.X is None:
         options.check_gram_options(data)
@@ -103,6 +102,7 @@ def inspect_command(
         given += [] if "--kernel" in given else ["--kernel", kernel]
         K, y, about, notes = _similarities_of(table, kernel, params, steps, seed)
         about["definite"] = _fit_command([*_without_kernel(data), "--kernel", "rbf"], y)
+    options.remark(table)
     with counter(sys.stderr, "inspect") as tell:
         found = inspection.inspect_matrix(
             K,

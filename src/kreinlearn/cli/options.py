@@ -24,6 +24,7 @@ class PairNotes(TypedDict, total=False):
 
     format: str
     missing: float | None
+    missing_self: float | None
     repeated: str | None
     symmetrize: str | None
 

@@ -139,7 +139,8 @@ def _similarities(
     pairs = PairOptions(format, missing)
     if is_text:
         missing = learned.get("missing") if missing is None else missing
-        pairs = PairOptions(format, missing, repeated=learned.get("repeated"))
+        itself, repeated = learned.get("missing_self"), learned.get("repeated")
+        pairs = PairOptions(format, missing, itself, repeated)
     table = read_similarities(
         data,
         model.n_features_in_,

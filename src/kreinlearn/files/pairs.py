@@ -249,7 +249,7 @@ def _new(
         names = matrix.rows
         _check_side(matrix, training)
         forth = matrix.values[:, _order(matrix, needed, "training sample")]
-        back = np.full(forth.shape, np.nan)
+        back = _mirrored(matrix, needed)
     K, more = completed_new(
         str(path),
         names,
@@ -275,6 +275,21 @@ def _order(matrix: Named, wanted: Sequence[str], what: str) -> list[int]:
             "(or is it a list of pairs? Then say --format pairs)."
         )
     return [place[name] for name in wanted]
+
+
+def _mirrored(matrix: Named, columns: Sequence[str]) -> Array:
+    """Return the scores from some columns to the rows, NaN if these are not there."""
+    back = np.full((len(matrix.rows), len(columns)), np.nan)
+    row, column = (
+        {name: i for i, name in enumerate(side)}
+        for side in (matrix.rows, matrix.columns)
+    )
+    there = [j for j, name in enumerate(columns) if name in row]
+    here = [i for i, name in enumerate(matrix.rows) if name in column]
+    starts = [row[columns[j]] for j in there]
+    ends = [column[matrix.rows[i]] for i in here]
+    back[np.ix_(here, there)] = matrix.values[np.ix_(starts, ends)].T
+    return back
 
 
 def _check_side(matrix: Named, training: Sequence[str]) -> None:

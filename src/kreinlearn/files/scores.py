@@ -167,6 +167,12 @@ def completed_new(
     both = known & ~np.isnan(back)
     if symmetrize is not None:
         K[both] = SYMMETRIZED[symmetrize](forth[both], back[both])
+    itself = 0.0 if is_distance else options.missing_self
+    if itself is not None:  # a training sample, predicted once more
+        column = {name: j for j, name in enumerate(columns)}
+        for i, j in enumerate(column.get(name, -1) for name in rows):
+            if j >= 0 and np.isnan(K[i, j]):
+                K[i, j] = itself
     gaps = np.isnan(K)
     if gaps.any():
         i, j = divmod(int(gaps.argmax()), K.shape[1])
@@ -245,9 +251,8 @@ def _one_way(known: Array) -> list[str]:
     double = (int((known & known.T).sum()) - int(known.diagonal().sum())) // 2
     if single == 0 or double == 0:
         return []
-    return [
-        f"known one way only, which is taken for both: {single:,} of {single + double:,} pairs"
-    ]
+    counted = f"{single:,} of {single + double:,} pairs"
+    return [f"known one way only, which is taken for both: {counted}"]
 
 
 def _both_ways(
