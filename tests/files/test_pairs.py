@@ -12,6 +12,7 @@ from kreinlearn import files
 from kreinlearn.files import PairOptions, pairlists, read_pairs
 from kreinlearn.files.kinds import kind_of
 from kreinlearn.files.labels import read_labels
+from kreinlearn.files.scores import completed, completed_new
 
 NAMES = ["ant", "bee", "cat", "dog"]
 D = squareform([1.0, 2.0, 3.0, 4.0, 5.0, 6.5])
@@ -140,6 +141,36 @@ def test_a_list_is_what_a_loop_makes_of_it(tmp_path, rng, how):
     assert repeated == 400 - int(np.isfinite(expected).sum())
     back, _ = pairlists.spread(pairlists.turned(pairs), names[:5], names, how)
     np.testing.assert_allclose(back, expected.T[:5])
+
+
+@pytest.mark.parametrize("how", [None, "mean", "max", "min"])
+def test_gaps_are_filled_as_a_loop_does(rng, how):
+    ways = {"mean": lambda a, b: (a + b) / 2, "max": max, "min": min}
+    n = 15
+    given = rng.normal(size=(n, n))
+    given[rng.uniform(size=(n, n)) < 0.4] = np.nan
+    back = np.where(rng.uniform(size=(n, n)) < 0.5, given.T, np.nan)
+
+    def one(a, b, instead):
+        if np.isnan(a) and np.isnan(b):
+            return instead
+        if np.isnan(a) or np.isnan(b):
+            return b if np.isnan(a) else a
+        return a if how is None else ways[how](a, b)
+
+    options = PairOptions(missing=-7.0, missing_self=7.0)
+    found, remarks = completed("p", range(n), given, options, None, how)
+    new, _ = completed_new(
+        "p", ["a"] * n, ["b"] * n, given, back, options, symmetrize=how
+    )
+    for i, j in itertools.product(range(n), repeat=2):
+        assert found[i, j] == one(given[i, j], given[j, i], 7.0 if i == j else -7.0)
+        assert new[i, j] == one(given[i, j], back[i, j], -7.0)
+    known = np.isfinite(given)
+    gaps = int((~(known | known.T)[np.triu_indices(n, 1)]).sum())
+    single = int((known ^ known.T).sum()) // 2
+    assert f"missing and taken for -7: {gaps} of {n * (n - 1) // 2} pairs" in remarks
+    assert any(f"taken for both: {single} of" in remark for remark in remarks)
 
 
 def test_hits_of_a_search(tmp_path):
@@ -303,6 +334,8 @@ def test_condensed_vectors(tmp_path, rng):
     with pytest.raises(ValueError, match="6 samples have 15 pairs"):
         files.read(tmp_path / "d.npy", labels=False, holds="distances")
     np.save(tmp_path / "d.npy", D)
+    with pytest.raises(ValueError, match="cannot be condensed"):
+        files.read(tmp_path / "d.npy", labels=False, square=False, pairs=condensed)
     with pytest.raises(ValueError, match=r"must be a vector.*\(4, 4\)"):
         files.read(tmp_path / "d.npy", labels=False, pairs=condensed)
 
@@ -328,6 +361,7 @@ def test_condensed_vectors(tmp_path, rng):
         ("h.m8", hit("a", "b", "x"), ["bit score was expected in column 12", "'x'"]),
         ("m.csv", "", ["is empty"]),
         ("m.txt", ",a,b\na,0,1\nb,1\n", ["line 3", "3 cells"]),
+        ("m.txt", ",a,b\na,,1\nb,,x\n", ["line 3", "'x' in column 'b'"]),
         ("m.txt", ",a,b\na,0,x\nb,1,0\n", ["line 2", "'x' in column 'b'"]),
         ("m.txt", ",a,b\na,0,1\na,1,0\n", ["first column", "got 'a' twice"]),
         ("m.txt", ",a,\na,0,1\n", ["line 1", "2. name is empty"]),

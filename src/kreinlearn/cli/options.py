@@ -8,6 +8,7 @@ import click
 from click.core import ParameterSource
 
 from kreinlearn._validation import SYMMETRIZED
+from kreinlearn.files.kinds import FORMATS
 from kreinlearn.kernels import KERNELS
 from kreinlearn.kernels.distances import FORMS
 
@@ -186,7 +187,7 @@ def matrix_options(command: Command) -> Command:
 FORMAT = click.option(
     "--format",
     "format",
-    type=click.Choice(["table", "matrix", "pairs", "blast", "phylip", "condensed"]),
+    type=click.Choice(FORMATS),
     help="What the file holds, if its name does not tell: 'pairs' are lines "
     "'a,b,score', 'blast' is outfmt 6, also of Foldseek, 'matrix' has names in the "
     "first line and the first column.",

@@ -264,6 +264,11 @@ def _matrix(
         None,
     )
     is_condensed = given.ndim == 1 and square and is_said
+    if pairs.format == "condensed" and not square:
+        raise ValueError(
+            f"{what} cannot be condensed, which leaves out the direction from new to "
+            "training samples; give a matrix with one row per new sample."
+        )
     if pairs.format == "condensed" and not is_condensed:
         raise ValueError(
             f"{what} must be a vector of the pairs of training samples, got an array "

@@ -77,7 +77,8 @@ def read_named(path: Path) -> Named:
         )
     _check_names(f"{path}, line {line}", columns)
     for line, row in rows:
-        if len(columns) == 2 and number(row[1]) is None and number(row[2]) is not None:
+        is_word = len(columns) == 2 and row[1] not in MISSING and number(row[1]) is None
+        if is_word and number(row[2]) is not None:
             raise ValueError(
                 f"{path}, line {line}: a matrix with names was expected, got two words "
                 "and a number, as in a list of pairs; if it is one, say --format pairs."
