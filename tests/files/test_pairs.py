@@ -73,6 +73,7 @@ SAME = {
     "square.csv": (None, square(D)),
     "corner.tsv": (None, square(D, "id", "\t")),
     "square.txt": ("matrix", square(D)),
+    "r.tsv": (None, square(D, "", "\t").removeprefix("\t")),  # R's write.table
     "square.csv.gz": (None, square(D)),
     "a.phylip": (None, phylip(D, "square")),
     "b.phy": (None, phylip(D, "lower")),
@@ -246,6 +247,12 @@ def test_several_judgements_of_a_pair(tmp_path):
     assert "pairs repeated, with the same score: 2 of 8 lines" in remark
 
 
+def test_titles_that_are_names_too(tmp_path):
+    path = write(tmp_path, "p.csv", "a,b,score\r\na,b,1\r\nb,c,2\r\na,c,3\r\n")
+    found = read_pairs(path, "pairs", holds="distances", header=True)
+    assert found.to_numpy().tolist() == [[0, 1, 3], [1, 0, 2], [3, 2, 0]]
+
+
 def test_a_table_never_becomes_pairs_in_silence(tmp_path):
     content = "a,b,score\n" + "".join(f"{i},{j},{i == j}\n" for i, j in UPPER * 3)
     path = write(tmp_path, "t.csv", content.replace("False", "no"))
@@ -345,7 +352,7 @@ def test_condensed_vectors(tmp_path, rng):
     [
         ("p.csv", "a,b,1\nb,c,x\n", ["line 2", "'b' and 'c'", "'x'"]),
         ("p.csv", "a,b,inf\nb,c,1\n", ["line 1", "finite", "'inf'"]),
-        ("p.csv", "a,b,O.5\nb,c,1\n", ["line 1", "'O.5'"]),
+        ("p.csv", "a,b,O.5\nb,c,1\n", ["line 1", "'O.5'", "--header"]),
         ("p.csv", "a,b,1\n,c,1\n", ["line 2", "names of two samples"]),
         ("p.csv", "a,b,1,2\n", ["line 1", "two names and a score", "got 4 cells"]),
         ("p.csv", "a b 1\n", ["line 1", "got 1 cell;"]),

@@ -1,7 +1,8 @@
 """Matrices of text whose first line and first column hold the names of samples."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain, islice
 from pathlib import Path
 
 import numpy as np
@@ -39,8 +40,7 @@ def is_named_square(path: Path) -> bool:
     somebody has to say so. An ordinary table is found out by its second line.
     """
     try:
-        rows = rows_of(path, has_tabs(path))
-        names = next(rows)[1][1:]
+        _, names, rows = _opened(path)
         if len(names) < 2 or not is_header(names):
             return False
         known, seen = set(names), set[str]()
@@ -60,20 +60,19 @@ def read_named(path: Path) -> Named:
     ----------
     path : Path
         Its first line holds the names of the columns, after one cell that does not
-        count; each other line begins with a name.
+        count, or may be missing; each other line begins with a name.
 
     Returns
     -------
     Named
         With NaN where a cell is empty or says that nothing is known.
     """
-    rows = rows_of(path, has_tabs(path))
-    line, first = next(rows)
-    columns, names, values = first[1:], list[str](), list[Array]()
+    line, columns, rows = _opened(path)
+    names, values = list[str](), list[Array]()
     if not columns:
         raise ValueError(
             f"{path}, line {line}: names of samples were expected, separated by commas "
-            f"or tabs, got {first[0]!r} alone."
+            "or tabs, got one cell only."
         )
     _check_names(f"{path}, line {line}", columns)
     for line, row in rows:
@@ -91,6 +90,15 @@ def read_named(path: Path) -> Named:
         raise ValueError(f"{path} holds names of columns but no rows below them.")
     _check_names(f"{path}, first column", names)
     return Named(str(path), names, columns, np.array(values))
+
+
+def _opened(path: Path) -> tuple[int, list[str], Iterator[tuple[int, list[str]]]]:
+    """Return the first line, the names in it, and the rows below."""
+    rows = rows_of(path, has_tabs(path), short_first=True)
+    line, first = next(rows)
+    second = list(islice(rows, 1))
+    has_corner = not any(len(row) > len(first) for _, row in second)
+    return line, first[1:] if has_corner else first, chain(second, rows)
 
 
 def as_scores(cells: Sequence[str], names: Sequence[str], where: str) -> Array:

@@ -91,7 +91,9 @@ def read_list(path: Path, is_search: bool, header: bool | None = None) -> PairLi
     if not lines:
         raise ValueError(f"{path} holds no pairs; one in each line was expected.")
     if title is not None and header is None and places.keys() & set(title[1:3]):
-        raise ValueError(_no_number(path, *title))  # a pair with a slip, not names
+        # Perhaps a pair with a slip.
+        advice = "correct it, or say --header if the line holds titles"
+        raise ValueError(_no_number(path, *title, advice))
     ends, found_scores = (np.array(first), np.array(second)), np.array(scores)
     names = list(places)
     return PairList(str(path), names, *ends, found_scores, np.array(lines), is_search)
@@ -207,10 +209,17 @@ def _hits(path: Path) -> Iterator[Line]:
         yield line, row[0], row[1], row[-1]
 
 
-def _no_number(path: Path, line: int, a: str, b: str, cell: str) -> str:
+def _no_number(
+    path: Path,
+    line: int,
+    a: str,
+    b: str,
+    cell: str,
+    advice: str = "correct or remove the line",
+) -> str:
     return (
         f"{path}, line {line}: a finite number was expected as the score of {a!r} and "
-        f"{b!r}, got {cell!r}; correct or remove the line."
+        f"{b!r}, got {cell!r}; {advice}."
     )
 
 

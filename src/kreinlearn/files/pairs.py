@@ -33,6 +33,7 @@ def read_pairs(
     missing_self: float | None = None,
     repeated: str | None = None,
     symmetrize: str | None = None,
+    header: bool | None = None,
 ) -> "pd.DataFrame":
     """Return scores of pairs of named samples as a matrix with these names.
 
@@ -60,6 +61,9 @@ def read_pairs(
         search have the best score, and others are refused if they differ.
     symmetrize : {"mean", "max", "min"}, optional
         What to make of scores that differ between both directions.
+    header : bool, optional
+        Whether the first line of a list holds titles; by default if its score is no
+        number.
 
     Returns
     -------
@@ -82,13 +86,13 @@ def read_pairs(
             "by format='pairs', 'blast', 'phylip' or 'matrix'."
         )
     if training is None:
-        names, K, remarks = _square(place, kind, options, holds, symmetrize, None)
+        names, K, remarks = _square(place, kind, options, holds, symmetrize, header)
         columns: Sequence[str] = names
     else:
         is_distance = holds == "distances"
         columns = list(training)
         names, K, remarks = _new(
-            place, kind, columns, columns, options, is_distance, symmetrize, None
+            place, kind, columns, columns, options, is_distance, symmetrize, header
         )
     frame = pd.DataFrame(K, index=list(names), columns=list(columns), copy=False)
     frame.attrs["remark"] = said(str(path), remarks)

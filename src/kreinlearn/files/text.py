@@ -63,7 +63,9 @@ def has_tabs(path: Path) -> bool:
     return any("\t" in line for line in islice(filter(str.strip, lines_of(path)), 1))
 
 
-def rows_of(path: Path, tabs: bool) -> Iterator[tuple[int, list[str]]]:
+def rows_of(
+    path: Path, tabs: bool, short_first: bool = False
+) -> Iterator[tuple[int, list[str]]]:
     """Yield the rows of a table with the line that each begins in.
 
     Parameters
@@ -73,6 +75,8 @@ def rows_of(path: Path, tabs: bool) -> Iterator[tuple[int, list[str]]]:
     tabs : bool
         Whether cells are separated by tabs; otherwise by commas, or by semicolons if
         the first line has these and no comma.
+    short_first : bool
+        Whether the first row may have one cell less than the others, as R writes it.
 
     Yields
     ------
@@ -98,13 +102,16 @@ def rows_of(path: Path, tabs: bool) -> Iterator[tuple[int, list[str]]]:
         skipinitialspace=not tabs,
         strict=True,
     )
-    width, before = 0, 0
+    width, before, is_second = 0, 0, False
     try:
         for raw in reader:
             line, before = before + 1, reader.line_num
             row = [cell.strip() for cell in raw]
             if row in ([], [""]):
                 continue
+            if is_second and short_first and len(row) == width + 1:
+                width += 1
+            is_second = width == 0
             width = width or len(row)
             if len(row) != width:
                 raise ValueError(
