@@ -71,9 +71,8 @@ def inspect_command(
     import numpy as np
 
     from kreinlearn import files
-    from kreinlearn._files import check_free, replace
+    from kreinlearn._files import check_free
     from kreinlearn.inspection import verdict as inspection
-    from kreinlearn.inspection.page import inspection_page
     from kreinlearn.runs.progress import counter
 
     if out is not None:
@@ -116,12 +115,20 @@ def inspect_command(
         )
     found["command"] = shlex.join(["krein", "inspect", *given])
     found["sentences"][-1:-1] = notes
-    if out is not None:
-        replace(out, inspection_page(found).encode())
+    _tell(found, out, as_json)
+
+
+def _tell(found: Facts, page: str | None, as_json: bool) -> None:
+    """Print what was found, and write it to a page if there is to be one."""
+    from kreinlearn._files import replace
+    from kreinlearn.inspection.page import inspection_page
+
+    if page is not None:
+        replace(page, inspection_page(found).encode())
     if as_json:
         click.echo(json.dumps(found))
     else:
-        _print_verdict(found, out)
+        _print_verdict(found, page)
 
 
 def _fit_command(words: list[str], y: "Array | None") -> str:
