@@ -13,6 +13,7 @@ from kreinlearn.cli.output import Facts, bold_if, text_table
 
 if TYPE_CHECKING:
     from kreinlearn.comparison.plan import Plan
+    from kreinlearn.files import PairOptions
 
 FOOTNOTE = (
     "Means over the held-out folds, which are the same for all methods; ± is the\n"
@@ -31,6 +32,7 @@ WITHOUT_EFFECT = ("out", "jobs", "force", "as_json")
 @click.argument("data", type=click.Path())
 @options.table_options
 @options.matrix_options
+@options.pair_options
 @click.option(
     "--kernels",
     default="tl1,rbf",
@@ -64,13 +66,14 @@ def compare_command(
     jobs: int | None,
     force: bool,
     as_json: bool,
+    pairs: "PairOptions",
     **steps: bool,
 ) -> None:
     """Compare every method on your data, with the same folds for all.
 
     DATA is a table, a Gram matrix or, with --distance, a matrix of distances (in the
-    form exponential by default), with labels. Each method is tuned by
-    cross-validation on the training rows of a fold, and judged on the rows held out.
+    form exponential by default), or a list of pairs, with labels. Each method is tuned
+    by cross-validation on the training rows of a fold, and judged on the rows held out.
     Results are added to compare.jsonl in the folder as they are found: the same
     command continues where it was interrupted. The table is in compare.csv, curves and
     spectra are in report.html.
@@ -86,7 +89,14 @@ def compare_command(
     from kreinlearn.pipelines import prepare
 
     holds = options.held(distance, similarity, form)
-    table = read(data, target=target, header=header, holds=holds, symmetrize=symmetrize)
+    table = read(
+        data,
+        target=target,
+        header=header,
+        holds=holds,
+        symmetrize=symmetrize,
+        pairs=pairs,
+    )
     planned = plan_comparison(
         table.samples,
         table.y,
@@ -102,6 +112,7 @@ def compare_command(
         seed=seed,
         jobs=jobs,
     )
+    options.remark(table)
     found = _results(planned, out, jobs, force)
     if as_json:
         click.echo(json.dumps(found))

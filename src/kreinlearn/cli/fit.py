@@ -16,7 +16,7 @@ from kreinlearn.cli.output import Facts, setting_text
 
 if TYPE_CHECKING:
     from kreinlearn import KreinLogisticRegression, KreinLogisticRegressionCV
-    from kreinlearn.files import Table
+    from kreinlearn.files import PairOptions, Table
 
     Model = KreinLogisticRegression | KreinLogisticRegressionCV
 
@@ -38,6 +38,7 @@ WORST_FIRST = ("nonconvex", "unknown", "unique")
 @click.option("-o", "--out", required=True, metavar="MODEL", help="File to write.")
 @options.table_options
 @options.matrix_options
+@options.pair_options
 @options.KERNEL_OPTION
 @options.PARAM
 @click.option(
@@ -69,14 +70,17 @@ def fit_command(
     norm: str | None,
     force: bool,
     as_json: bool,
+    pairs: "PairOptions",
     **steps: bool,
 ) -> None:
     """Train on the samples in TRAIN, and save the model.
 
     TRAIN is a table (csv, tsv, parquet), LIBSVM text (libsvm, svm, svmlight) or a
-    matrix of similarities or, with --distance, of distances (npz, npy); text may be
-    compressed (.gz). By default three kernels, or eight forms and widths of distances,
-    are tried, and averaged by how well they predict held-out samples.
+    matrix of similarities or, with --distance, of distances (npz, npy, csv with names,
+    phylip), or a list of pairs (m8, --format pairs), with the labels in the file that
+    --labels names; text may be compressed (.gz). By default three kernels, or eight
+    forms and widths of distances, are tried, and averaged by how well they predict
+    held-out samples.
     """
     import numpy as np
     from sklearn.pipeline import make_pipeline
@@ -92,7 +96,12 @@ def fit_command(
         raise ValueError("--lam is tried alone, without folds: leave out --cv.")
     holds = options.held(distance, similarity, form)
     table = files.read(
-        train, target=target, header=header, holds=holds, symmetrize=symmetrize
+        train,
+        target=target,
+        header=header,
+        holds=holds,
+        symmetrize=symmetrize,
+        pairs=pairs,
     )
     if table.K is not None:
         options.check_gram_options(train)
@@ -100,14 +109,16 @@ def fit_command(
     model = _model(kernel, params, lam, norm, cv or CV_FOLDS)
     if lam is None:
         _check_folds(table, cv or CV_FOLDS)
+    options.remark(table)
     is_gram = table.X is None
     whole = model if is_gram else make_pipeline(prepare(table.X, **steps), model)
     start = time.perf_counter()
     y = np.asarray(table.y)
     with _search_progress(model, len(y)):
-        whole.fit(table.samples, y)
+        whole.fit(table.named_samples, y)
     seconds = time.perf_counter() - start
-    persistence.save(whole, out, overwrite=force, notes=_notes(table, steps["impute"]))
+    notes = _notes(table, steps["impute"], pairs, symmetrize)
+    persistence.save(whole, out, overwrite=force, notes=notes)
     found = _findings(table, model) | {"seconds": seconds, "model": str(out)}
     found["bytes"] = Path(out).stat().st_size
     click.echo(json.dumps(found) if as_json else _summary(found))
@@ -215,9 +226,21 @@ def search_announcement(n: int, model: "KreinLogisticRegressionCV") -> str | Non
     )
 
 
-def _notes(table: "Table", impute: bool) -> Notes:
+def _notes(
+    table: "Table", impute: bool, pairs: "PairOptions", symmetrize: str | None
+) -> Notes:
     """Return what predict has to know of the training file."""
     notes: Notes = {"source": table.path, "target": table.target}
+    if table.names is not None:
+        from kreinlearn.files.kinds import kind_of
+
+        notes["pairs"] = {
+            "format": kind_of(table.path, pairs.format)[1],
+            "missing": pairs.missing,
+            "missing_self": pairs.missing_self,
+            "repeated": pairs.repeated,
+            "symmetrize": symmetrize,
+        }
     if table.X is not None:
         from kreinlearn.pipelines import text_columns
 

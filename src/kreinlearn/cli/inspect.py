@@ -3,7 +3,6 @@
 import json
 import shlex
 import sys
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import click
@@ -14,10 +13,10 @@ from kreinlearn.cli.output import Facts, setting_text, text_table
 
 if TYPE_CHECKING:
     from kreinlearn._typing import Array
-    from kreinlearn.files import Table
-    from kreinlearn.files.matrices import Holds
+    from kreinlearn.files import PairOptions, Table
 
-READING = ("target", "header", "distance", "form", "similarity", "symmetrize")
+OF_MATRICES = ("distance", "form", "similarity", "symmetrize")
+READING = ("target", "header", *OF_MATRICES, *options.PAIR_OPTIONS)
 PREPARING = ("scale", "impute", "one_hot")
 TRAINING = (*READING, *PREPARING, "kernel", "params")
 """Options that `krein fit` takes too."""
@@ -27,6 +26,7 @@ TRAINING = (*READING, *PREPARING, "kernel", "params")
 @click.argument("data", metavar="DATA-or-GRAM")
 @options.table_options
 @options.matrix_options
+@options.pair_options
 @options.KERNEL_OPTION
 @options.PARAM
 @click.option(
@@ -55,29 +55,38 @@ def inspect_command(
     out: str | None,
     force: bool,
     as_json: bool,
+    pairs: "PairOptions",
     **steps: bool,
 ) -> None:
     """Tell how indefinite a similarity is, and what to do about it.
 
     DATA is a table (csv, tsv, parquet) or LIBSVM text, from which a kernel computes
-    similarities (tl1 by default). GRAM is a matrix (npz, npy) of similarities or, with
-    --distance, of distances, from which a form computes similarities (exponential by
-    default), with or without labels. Features are scaled with all samples, also with
+    similarities (tl1 by default). GRAM is a matrix (npz, npy, csv with names, phylip)
+    or list of pairs (m8, --format pairs) of similarities or, with --distance, of
+    distances, from which a form computes similarities (exponential by default), with
+    or without labels. Features are scaled with all samples, also with
     those that are held out later: this is an inspection, not an estimate of accuracy
     on new data.
     """
     import numpy as np
 
+    from kreinlearn import files
     from kreinlearn._files import check_free
-    from kreinlearn._files import replace as write
     from kreinlearn.inspection import verdict as inspection
-    from kreinlearn.inspection.page import inspection_page
     from kreinlearn.runs.progress import counter
 
     if out is not None:
         check_free(out, force)
     holds = options.held(distance, similarity, form)
-    table = _samples(data, target, header, holds, symmetrize)
+    table = files.read(
+        data,
+        target=target,
+        header=header,
+        labels=None,
+        holds=holds,
+        symmetrize=symmetrize,
+        pairs=pairs,
+    )
     given = [data, *options.repeated_options(TRAINING)]
     if table.X is None:
         options.check_gram_options(data)
@@ -92,6 +101,7 @@ def inspect_command(
         given += [] if "--kernel" in given else ["--kernel", kernel]
         K, y, about, notes = _similarities_of(table, kernel, params, steps, seed)
         about["definite"] = _fit_command([*_without_kernel(data), "--kernel", "rbf"], y)
+    options.remark(table)
     with counter(sys.stderr, "inspect") as tell:
         found = inspection.inspect_matrix(
             K,
@@ -105,12 +115,20 @@ def inspect_command(
         )
     found["command"] = shlex.join(["krein", "inspect", *given])
     found["sentences"][-1:-1] = notes
-    if out is not None:
-        write(out, inspection_page(found).encode())
+    _tell(found, out, as_json)
+
+
+def _tell(found: Facts, page: str | None, as_json: bool) -> None:
+    """Print what was found, and write it to a page if there is to be one."""
+    from kreinlearn._files import replace
+    from kreinlearn.inspection.page import inspection_page
+
+    if page is not None:
+        replace(page, inspection_page(found).encode())
     if as_json:
         click.echo(json.dumps(found))
     else:
-        _print_verdict(found, out)
+        _print_verdict(found, page)
 
 
 def _fit_command(words: list[str], y: "Array | None") -> str:
@@ -148,33 +166,6 @@ def _formed(D: "Array", form: str) -> tuple["Array", Facts]:
 
     params = form_settings({"form": form}, [{}])[0]
     return learned_form(D, form)(D), {"kernel": "distance", "params": params}
-
-
-def _samples(
-    data: str,
-    target: str | None,
-    header: bool | None,
-    holds: "Holds | None",
-    symmetrize: str | None,
-) -> "Table":
-    """Return the samples in a file; those of a Gram matrix may have no labels."""
-    from kreinlearn import files
-    from kreinlearn.files.reading import GRAMS
-
-    is_gram = data.lower().endswith(GRAMS)
-    table = files.read(
-        data,
-        target=target,
-        header=header,
-        labels=not is_gram,
-        holds=holds,
-        symmetrize=symmetrize,
-    )
-    if not is_gram or table.y is None:
-        return table
-    rows = range(1, len(table.y) + 1)
-    where = f"{data}, {table.target!r}"
-    return replace(table, y=files.as_labels(table.y, rows, where, unit="row"))
 
 
 def _similarities_of(

@@ -1,5 +1,6 @@
 """Options that several commands share."""
 
+import functools
 from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, TypedDict, TypeVar
 
@@ -7,14 +8,26 @@ import click
 from click.core import ParameterSource
 
 from kreinlearn._validation import SYMMETRIZED
+from kreinlearn.files.kinds import FORMATS
 from kreinlearn.kernels import KERNELS
 from kreinlearn.kernels.distances import FORMS
 
 if TYPE_CHECKING:
-    from kreinlearn.files.matrices import Holds
+    from kreinlearn.files import Table
+    from kreinlearn.files.scores import Holds
 
 KernelParams = dict[str, float | str | bool]
 Command = TypeVar("Command", bound=Callable[..., None])
+
+
+class PairNotes(TypedDict, total=False):
+    """How `krein fit` read pairs, for `krein predict` to read new ones alike."""
+
+    format: str
+    missing: float | None
+    missing_self: float | None
+    repeated: str | None
+    symmetrize: str | None
 
 
 class Notes(TypedDict, total=False):
@@ -27,6 +40,7 @@ class Notes(TypedDict, total=False):
     target_place: int | None
     text: list[str]
     impute: bool
+    pairs: PairNotes
 
 
 def table_kernels() -> list[str]:
@@ -168,6 +182,74 @@ def matrix_options(command: Command) -> Command:
     for option in reversed(_OF_MATRICES):
         command = option(command)
     return command
+
+
+FORMAT = click.option(
+    "--format",
+    "format",
+    type=click.Choice(FORMATS),
+    help="What the file holds, if its name does not tell: 'pairs' are lines "
+    "'a,b,score', 'blast' is outfmt 6, also of Foldseek, 'matrix' has names in the "
+    "first line and the first column.",
+)
+MISSING = click.option(
+    "--missing",
+    type=float,
+    metavar="VALUE",
+    help="What stands for the score of a pair that is missing; refused by default.",
+)
+_OF_PAIRS = (
+    FORMAT,
+    click.option(
+        "--labels",
+        metavar="FILE",
+        help="csv or tsv with name and label of each sample of a matrix or of pairs; "
+        "with more columns, --target says which.",
+    ),
+    MISSING,
+    click.option(
+        "--missing-self",
+        type=float,
+        metavar="VALUE",
+        help="What stands for the missing similarity of a sample with itself.",
+    ),
+    click.option(
+        "--repeated",
+        type=click.Choice(list(SYMMETRIZED)),
+        help="What to make of several scores of one pair; of hits of a search the "
+        "best by default.",
+    ),
+)
+PAIR_OPTIONS = ("format", "labels", "missing", "missing_self", "repeated")
+
+
+def pair_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the options of pairs, which a command takes as one argument, ``pairs``."""
+
+    @functools.wraps(command)
+    def bundled(
+        format: str | None,
+        labels: str | None,
+        missing: float | None,
+        missing_self: float | None,
+        repeated: str | None,
+        **rest: object,
+    ) -> None:
+        from kreinlearn.files import PairOptions
+
+        pairs = PairOptions(format, missing, missing_self, repeated, labels)
+        command(pairs=pairs, **rest)
+
+    whole: Callable[..., None] = bundled
+    for option in reversed(_OF_PAIRS):
+        whole = option(whole)
+    return whole
+
+
+def remark(table: "Table") -> None:
+    """Say on stderr what was filled in or left out when a matrix was read."""
+    if table.remark:
+        click.echo(f"krein: {table.remark}", err=True)
 
 
 def held(distance: bool, similarity: bool, form: str | None) -> "Holds | None":

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from kreinlearn.cli import options
 from kreinlearn.cli.options import AS_JSON, DISTANCE, FORCE, HEADER, Notes
 
 if TYPE_CHECKING:
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from sklearn.pipeline import Pipeline
 
     from kreinlearn._typing import Array
+    from kreinlearn.files import Table
 
 
 @click.command("predict", epilog="Example:  krein predict model.krein new.csv --proba")
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
 @click.option("--proba", is_flag=True, help="Add the probability of each class.")
 @HEADER
 @DISTANCE
+@options.FORMAT
+@options.MISSING
 @FORCE
 @AS_JSON
 def predict_command(
@@ -33,6 +37,8 @@ def predict_command(
     proba: bool,
     header: bool | None,
     distance: bool,
+    format: str | None,
+    missing: float | None,
     force: bool,
     as_json: bool,
 ) -> None:
@@ -42,14 +48,16 @@ def predict_command(
     without a header, by their order; if DATA has labels too, they are compared with
     the predictions. For a model of a matrix, DATA holds one row per new sample: its
     similarities with, or its distances to, the training samples, whichever the model
-    was trained on (--distance need not be given).
+    was trained on (--distance need not be given). If the training samples have names,
+    DATA may be pairs of new and training samples, or a matrix with names, in any order;
+    what --format and --missing said in training holds here, too. Predictions have the
+    names of the new samples.
     """
     import pandas as pd
     from sklearn.utils import get_tags
 
     from kreinlearn import persistence
     from kreinlearn._files import check_free, check_table_name, encoded, replace
-    from kreinlearn.files import matching
 
     if out is not None:
         check_table_name(out)
@@ -63,15 +71,22 @@ def predict_command(
         raise ValueError(
             f"The model in {model} takes no distances; leave out --distance."
         )
+    names = None
     if get_tags(fitted).input_tags.pairwise:
-        support = getattr(fitted, "support_", ())
-        table = matching.read_similarities(
-            data, fitted.n_features_in_, support, is_distance=is_distance
+        said = (format, missing)
+        table = _similarities(fitted, stamp["notes"], data, header, said)
+        X, y, names = table.samples, table.y, table.names
+        if names is not None:
+            X = pd.DataFrame(X, columns=_columns(fitted, X.shape[1]), copy=False)
+    elif format not in (None, "table") or missing is not None:
+        raise ValueError(
+            f"The model in {model} was trained on a table: leave out --format and "
+            "--missing."
         )
-        X, y = table.K, table.y
     else:
         X, y = _known_features(fitted, stamp["notes"], data, header)
-    frame = pd.DataFrame({"prediction": fitted.predict(X).tolist()})
+    frame = pd.DataFrame({} if names is None else {"id": names})
+    frame["prediction"] = fitted.predict(X).tolist()
     if proba:
         names = [f"proba_{label}" for label in fitted.classes_.tolist()]
         frame[names] = fitted.predict_proba(X)
@@ -105,6 +120,46 @@ def _print_predictions(
             click.echo(json.dumps(row))
     else:
         click.echo(frame.to_csv(index=False, lineterminator="\n"), nl=False)
+
+
+def _similarities(
+    model: "BaseEstimator",
+    notes: Notes,
+    data: str,
+    header: bool | None,
+    said: tuple[str | None, float | None],
+) -> "Table":
+    """Return the similarities with, or the distances to, the training samples."""
+    from kreinlearn.files import PairOptions
+    from kreinlearn.files.matching import read_similarities
+
+    known = getattr(model, "feature_names_in_", None)
+    learned, (format, missing) = notes.get("pairs", {}), said
+    is_text = known is not None and not data.lower().endswith((".npz", ".npy"))
+    pairs = PairOptions(format, missing)
+    if is_text:
+        missing = learned.get("missing") if missing is None else missing
+        itself, repeated = learned.get("missing_self"), learned.get("repeated")
+        pairs = PairOptions(format, missing, itself, repeated)
+    table = read_similarities(
+        data,
+        model.n_features_in_,
+        getattr(model, "support_", ()),
+        is_distance=_takes_distances(model),
+        names=None if known is None else list(map(str, known)),
+        pairs=pairs,
+        usual=learned.get("format"),
+        symmetrize=learned.get("symmetrize"),
+        header=header,
+    )
+    options.remark(table)
+    return table
+
+
+def _columns(model: "BaseEstimator", count: int) -> list[str]:
+    """Return the names of the training samples that predictions need."""
+    names = list(model.feature_names_in_)
+    return names if count == len(names) else [names[i] for i in model.support_]
 
 
 def _known_features(

@@ -3,10 +3,13 @@
 import os
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kreinlearn.files.matrices import Holds
-from kreinlearn.files.reading import GRAMS, read, read_cells
+from kreinlearn.files.kinds import GRAMS, SPOKEN, Format, kind_of, located
+from kreinlearn.files.pairs import read_new
+from kreinlearn.files.reading import read, read_cells
+from kreinlearn.files.scores import NOTHING_SAID, Holds, PairOptions
 from kreinlearn.files.table import Table, features_of
 from kreinlearn.files.values import number, plain_labels, some_of, text_labels
 
@@ -73,7 +76,7 @@ def read_like(
     ValueError
         If a column is missing, stands twice or holds text instead of numbers.
     """
-    if str(path).lower().endswith(GRAMS):
+    if located(path)[1] in (*GRAMS, *SPOKEN):
         raise ValueError(
             f"The model was trained on a table with {len(training.columns)} features, "
             f"but {path} holds a matrix; give a table."
@@ -106,19 +109,34 @@ def read_similarities(
     support: Collection[int] = (),
     *,
     is_distance: bool = False,
+    names: Sequence[str] | None = None,
+    pairs: PairOptions = NOTHING_SAID,
+    usual: str | None = None,
+    symmetrize: str | None = None,
+    header: bool | None = None,
 ) -> Table:
     """Return the similarities of new samples with those that a model was trained on.
 
     Parameters
     ----------
     path : path-like
-        A matrix with one row per new sample.
+        A matrix with one row per new sample, or pairs of new and training samples.
     n_train : int
         Number of training samples.
     support : collection of int, optional
         Those that predictions need, counted from zero; all by default.
     is_distance : bool
         Whether the model was trained on distances, and takes distances.
+    names : sequence of str, optional
+        Names of the training samples. Text is matched by them; npz and npy are not.
+    pairs : PairOptions, optional
+        The format, if it is said, and what stands for missing pairs.
+    usual : str, optional
+        The format of the training file, which text has if nothing is said.
+    symmetrize : {"mean", "max", "min"}, optional
+        What was made of the two directions of a pair in training.
+    header : bool, optional
+        As in `kreinlearn.files.read`.
 
     Returns
     -------
@@ -128,16 +146,35 @@ def read_similarities(
     Raises
     ------
     ValueError
-        If the file holds no matrix, or one with other columns.
+        If the file holds no matrix or pairs, or others.
     """
-    is_matrix = str(path).lower().endswith(GRAMS)
+    ending = located(path)[1]
+    kind = _kind_of_new(path, ending, pairs.format, usual, names)
+    if ending not in GRAMS and kind != "table" and names is not None:
+        needed_names = [names[place] for place in support] or names
+        return read_new(
+            Path(path),
+            kind,
+            names,
+            needed_names,
+            pairs,
+            is_distance=is_distance,
+            symmetrize=symmetrize,
+            header=header,
+        )
+    is_matrix = ending in GRAMS
+    if not is_matrix and kind != "table":
+        raise ValueError(
+            f"The training samples of the model have no names to find in {path}; give "
+            f"npz or npy with {n_train} columns, one for each in their order."
+        )
     holds: Holds | None = "distances" if is_distance and is_matrix else None
-    table = read(path, labels=False, square=False, holds=holds)
+    table = read(path, labels=False, square=False, holds=holds, pairs=pairs)
     needed = [int(place) + 1 for place in support]
     if table.K is None:
-        kind = "matrix of distances" if is_distance else "Gram matrix"
+        learned = "matrix of distances" if is_distance else "Gram matrix"
         raise ValueError(
-            f"The model was trained on a {kind}, but {path} holds a table; give "
+            f"The model was trained on a {learned}, but {path} holds a table; give "
             f"npz or npy with {n_train} columns, one for each training sample."
         )
     if table.K.shape[1] not in (n_train, len(needed) or n_train):
@@ -154,6 +191,19 @@ def read_similarities(
             f"{part}, got shape {table.K.shape}."
         )
     return table
+
+
+def _kind_of_new(
+    path: str | os.PathLike[str],
+    ending: str,
+    said: str | None,
+    usual: str | None,
+    names: Sequence[str] | None,
+) -> Format:
+    """Return what a file with new samples holds."""
+    if said is None and names is not None and ending not in (*GRAMS, *SPOKEN):
+        said = usual or "matrix"
+    return kind_of(path, said)[1]
 
 
 def _matched(

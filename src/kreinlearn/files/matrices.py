@@ -1,4 +1,7 @@
-"""Similarities and distances in NumPy's files, with labels; nothing in them is run."""
+"""Similarities and distances in NumPy's files, with labels; nothing in them is run.
+
+A vector of all pairs, as SciPy condenses a matrix, is a matrix, too.
+"""
 
 import math
 import warnings
@@ -7,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import IO, Any, Literal
+from typing import IO, Any
 
 import numpy as np
 
@@ -20,15 +23,19 @@ from kreinlearn._validation import (
     check_similarities,
     symmetrized,
 )
+from kreinlearn.files.scores import (
+    NOTHING_SAID,
+    Holds,
+    PairOptions,
+    completed,
+    said,
+)
 from kreinlearn.files.table import Table
 from kreinlearn.files.text import lines_of
 from kreinlearn.files.values import as_labels
 
 GRAM_NAMES, DISTANCE_NAMES = ("K", "S"), ("D",)
 """Names under which the matrix of an npz file is looked for."""
-Holds = Literal["similarities", "distances"]
-"""What a matrix is said to hold. If nothing is said, it must be similarities that do
-not look like distances."""
 Shapes = dict[str, tuple[int, ...]]
 """Shapes of the arrays in a file, by name."""
 LABELS = "y"
@@ -43,6 +50,7 @@ def read_gram(
     square: bool,
     holds: Holds | None = None,
     symmetrize: str | None = None,
+    pairs: PairOptions = NOTHING_SAID,
 ) -> Table:
     """Return the matrix of similarities or distances in an npz or npy file.
 
@@ -62,13 +70,25 @@ def read_gram(
         distances.
     symmetrize : {"mean", "max", "min"}, optional
         What to make of the two directions, if the matrix is square.
+    pairs : PairOptions, optional
+        What stands for pairs that are missing in a condensed vector; with the format
+        "condensed" there must be one.
 
     Returns
     -------
     Table
         With K, and y if there are labels.
     """
-    read = partial(_matrix, path, square=square, holds=holds, symmetrize=symmetrize)
+    remarks = list[str]()
+    read = partial(
+        _matrix,
+        path,
+        square=square,
+        holds=holds,
+        symmetrize=symmetrize,
+        pairs=pairs,
+        remarks=remarks,
+    )
     if path.suffix.lower() == ".npy":
         if labels and target is None:
             raise ValueError(
@@ -80,7 +100,10 @@ def read_gram(
             K = read("the array", stream)
         found = None if target is None else _other_labels(Path(target))
     else:
-        choose = partial(_gram_name, path, holds=holds, square=square)
+        dims = 1 if pairs.format == "condensed" else 2
+        choose = partial(
+            _gram_name, path, holds=holds, square=square, labels=target, dims=dims
+        )
         K, found = _from_npz(path, target, labels, choose, read)
     name = (target or LABELS) if found is not None else None
     if found is not None:
@@ -93,7 +116,8 @@ def read_gram(
         if labels:
             rows = range(1, len(K) + 1)
             found = as_labels(found, rows, f"{path}, {name!r}", unit="row")
-    return Table(str(path), K=K, y=found, target=name)
+    remark = said(str(path), remarks)
+    return Table(str(path), K=K, y=found, target=name, remark=remark)
 
 
 def _from_npz(
@@ -125,7 +149,15 @@ def _from_npz(
     return K, None
 
 
-def _gram_name(path: Path, shapes: Shapes, *, holds: Holds | None, square: bool) -> str:
+def _gram_name(
+    path: Path,
+    shapes: Shapes,
+    *,
+    holds: Holds | None,
+    square: bool,
+    labels: str | None,
+    dims: int,
+) -> str:
     """Return the name of the matrix among the arrays of a file."""
     is_distance = holds == "distances"
     names = DISTANCE_NAMES if is_distance else GRAM_NAMES
@@ -134,12 +166,16 @@ def _gram_name(path: Path, shapes: Shapes, *, holds: Holds | None, square: bool)
     if not named and others and holds != "similarities":
         raise ValueError(_misnamed(path, others[0], is_distance, square))
     # One column alone is labels, written as a column.
-    wide = [n for n, shape in shapes.items() if len(shape) == 2 and shape[1] > 1]
+    wide = [
+        name
+        for name, shape in shapes.items()
+        if len(shape) == dims and shape[-1] > 1 and name != (labels or LABELS)
+    ]
     chosen = named[:1] or wide
     if len(chosen) != 1:
-        wanted = " or ".join(map(repr, names))
+        wanted, kind = " or ".join(map(repr, names)), ("vector", "matrix")[dims - 1]
         raise ValueError(
-            f"{path} must hold a matrix named {wanted}, or one matrix only, got "
+            f"{path} must hold a {kind} named {wanted}, or one {kind} only, got "
             f"{_listed(shapes) or 'no arrays'}."
         )
     return chosen[0]
@@ -216,19 +252,65 @@ def _matrix(
     square: bool,
     holds: Holds | None,
     symmetrize: str | None,
+    pairs: PairOptions,
+    remarks: list[str],
 ) -> Array:
-    """Return a matrix that holds what it should."""
+    """Return a matrix that holds what it should, and add what was done to remarks."""
     what = f"{path}: {name}"
-    # Rows are counted from one in files.
-    K, _ = check_matrix(
-        _array(path, name, stream), what, symmetric="any", square=square, first=1
+    given = _array(path, name, stream)
+    # A vector of distances cannot be anything else; one of similarities must be said.
+    is_said = pairs.format == "condensed" or (holds, pairs.format) == (
+        "distances",
+        None,
     )
+    is_condensed = given.ndim == 1 and square and is_said
+    if pairs.format == "condensed" and not square:
+        raise ValueError(
+            f"{what} cannot be condensed, which leaves out the direction from new to "
+            "training samples; give a matrix with one row per new sample."
+        )
+    if pairs.format == "condensed" and not is_condensed:
+        raise ValueError(
+            f"{what} must be a vector of the pairs of training samples, got an array "
+            f"of shape {given.shape}; leave out --format for a matrix."
+        )
+    if is_condensed:
+        spread = _spread(given, what)
+        K, more = completed(
+            what, range(1, len(spread) + 1), spread, pairs, holds, symmetrize
+        )
+        remarks += more
+        return K
+    if pairs.missing is not None or pairs.missing_self is not None:
+        raise ValueError(
+            f"{what} is a matrix, in which every pair must be known: leave out "
+            "--missing and --missing-self, which go with pairs and condensed vectors."
+        )
+    # Rows are counted from one in files.
+    K, _ = check_matrix(given, what, symmetric="any", square=square, first=1)
     if symmetrize is not None and square:
         K = symmetrized(K, symmetrize)
     if holds == "distances":
         return check_distances(K, what, square=square, first=1)
     if square and holds is None:
         check_similarities(K, what)
+    return K
+
+
+def _spread(vector: Array, what: str) -> Array:
+    """Return the matrix of a condensed vector: NaN where it says nothing."""
+    n = (1 + math.isqrt(1 + 8 * len(vector))) // 2
+    if len(vector) == 0 or n * (n - 1) // 2 != len(vector):
+        raise ValueError(
+            f"{what} must be square, one row and one column per sample, or a vector "
+            "of all pairs with n (n - 1) / 2 numbers, got an array of shape "
+            f"{vector.shape}; {n} samples have {n * (n - 1) // 2} pairs."
+        )
+    if vector.dtype.kind not in "fiub" or np.isinf(vector).any():
+        raise ValueError(f"{what} must hold finite numbers, got {vector.dtype}.")
+    check_fits(n, n, float, what)
+    K = np.full((n, n), np.nan)
+    K[np.triu_indices(n, 1)] = vector
     return K
 
 

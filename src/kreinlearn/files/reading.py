@@ -1,19 +1,18 @@
-"""One function that reads every kind of file we know, by the ending of its name."""
+"""One function that reads every kind of file we know."""
 
 import os
 from collections.abc import Collection, Sequence
-from pathlib import Path
+from dataclasses import replace
 
-from kreinlearn.files.matrices import Holds, read_gram
+from kreinlearn.files.kinds import GRAMS, SPARSE, kind_of
+from kreinlearn.files.matrices import read_gram
+from kreinlearn.files.pairs import read_training
 from kreinlearn.files.parquet import parquet_names, read_parquet
+from kreinlearn.files.scores import NOTHING_SAID, Holds, PairOptions
 from kreinlearn.files.svmlight import read_svmlight
 from kreinlearn.files.table import Cells, Table, build
 from kreinlearn.files.text import names_of, read_text
-
-SPARSE = (".libsvm", ".svm", ".svmlight")
-GRAMS = (".npz", ".npy")
-COMPRESSED = (".csv", ".tsv", *SPARSE)
-"""Endings that may be followed by .gz."""
+from kreinlearn.files.values import as_labels
 
 
 def read(
@@ -21,12 +20,13 @@ def read(
     *,
     target: str | None = None,
     header: bool | None = None,
-    labels: bool = True,
+    labels: bool | None = True,
     text: Collection[str] = (),
     names: Sequence[str] = (),
     square: bool = True,
     holds: Holds | None = None,
     symmetrize: str | None = None,
+    pairs: PairOptions = NOTHING_SAID,
 ) -> Table:
     """Return the samples in a file.
 
@@ -34,7 +34,8 @@ def read(
     ----------
     path : path-like
         A table (csv, tsv, parquet), LIBSVM text (libsvm, svm, svmlight), or a matrix
-        of similarities or distances (npz, npy); text may be compressed (.gz).
+        of similarities or distances (npz, npy, csv with the same names in the first
+        line and the first column, phylip, m8); text may be compressed (.gz).
     target : str, optional
         Name or position (from 1; -1 is the last) of the column of labels; the last by
         default. In npz the name of the array, "y" by default; for npy the file.
@@ -42,6 +43,7 @@ def read(
         Whether the first line holds names; by default if no cell of it is a number.
     labels : bool
         Whether labels are needed. If not, all columns are features without ``target``.
+        None: a table needs them, a matrix does not.
     text : collection of str
         Columns to leave as text, even if their cells look like numbers.
     names : sequence of str
@@ -53,6 +55,9 @@ def read(
         like distances: zero on the diagonal, and nothing negative.
     symmetrize : {"mean", "max", "min"}, optional
         What to make of the two directions of a square matrix.
+    pairs : PairOptions, optional
+        The format of a file with pairs, what to make of missing ones, and the file of
+        the labels.
 
     Returns
     -------
@@ -64,28 +69,50 @@ def read(
     ValueError, OSError, MemoryError
         One sentence with the file, the line and the column that are bad.
     """
-    place, kind = _located(path)
-    if kind in GRAMS:
-        return read_gram(
+    column = target if pairs.labels is None else None  # otherwise of that file
+    place, kind, ending = kind_of(path, pairs.format, header=header, target=column)
+    if ending in GRAMS:
+        if pairs.labels is not None or pairs.repeated is not None:
+            raise ValueError(
+                f"{path} has no names of samples: leave out --labels and --repeated; "
+                "labels are in the file, or in the one that --target names."
+            )
+        table = read_gram(
             place,
             target=target,
-            labels=labels,
+            labels=bool(labels),
             square=square,
             holds=holds,
             symmetrize=symmetrize,
+            pairs=pairs,
         )
-    if holds is not None or symmetrize is not None:
+        return _with_checked_labels(table) if labels is None else table
+    if kind != "table":
+        return read_training(
+            place,
+            kind,
+            pairs,
+            target=target,
+            labels=labels,
+            holds=holds,
+            symmetrize=symmetrize,
+            header=header,
+        )
+    is_of_pairs = replace(pairs, format=None) != NOTHING_SAID
+    if holds is not None or symmetrize is not None or is_of_pairs:
         raise ValueError(
-            f"{path} holds a table; --distance, --similarity and --symmetrize go with "
-            "a square matrix in npz or npy."
+            f"{path} holds a table; --distance, --similarity, --symmetrize, --missing, "
+            "--missing-self, --repeated and --labels go with a matrix or a list of "
+            "pairs: if it is one, say so by --format matrix or --format pairs."
         )
-    if kind in SPARSE and target is not None:
+    if ending in SPARSE and target is not None:
         raise ValueError(
             f"{path} is LIBSVM text, whose labels come first in each line; leave out "
             f"the target, got {target!r}."
         )
     cells = read_cells(path, header, names)
-    return build(cells, target=target or cells.labels, labels=labels, text=text)
+    needed = labels is not False
+    return build(cells, target=target or cells.labels, labels=needed, text=text)
 
 
 def read_cells(
@@ -109,12 +136,12 @@ def read_cells(
     Cells
         Names and columns.
     """
-    place, kind = _located(path)
-    if kind in SPARSE:
+    place, _, ending = kind_of(path, "table")
+    if ending in SPARSE:
         return read_svmlight(place, indices)
-    if kind == ".parquet":
+    if ending == ".parquet":
         return read_parquet(place)
-    return read_text(place, kind == ".tsv", header)
+    return read_text(place, ending == ".tsv", header)
 
 
 def column_names(
@@ -136,29 +163,20 @@ def column_names(
     header : bool
         Whether they are names from the file.
 
-        None instead of both for LIBSVM text and Gram matrices.
+        None instead of both for LIBSVM text and matrices.
     """
-    place, kind = _located(path)
-    if kind in GRAMS or kind in SPARSE:
+    place, kind, ending = kind_of(path, header=header)
+    if kind != "table" or ending in SPARSE:
         return None
-    if kind == ".parquet":
+    if ending == ".parquet":
         return parquet_names(place), True
-    return names_of(place, kind == ".tsv", header)
+    return names_of(place, ending == ".tsv", header)
 
 
-def _located(path: str | os.PathLike[str]) -> tuple[Path, str]:
-    """Return the path of a file that exists and its ending, without .gz."""
-    place = Path(path)
-    if place.is_dir():
-        raise IsADirectoryError(f"{path} is a folder; a file with data was expected.")
-    if not place.exists():
-        raise FileNotFoundError(f"There is no file {path}.")
-    endings = [ending.lower() for ending in place.suffixes]
-    compressed = endings[-1:] == [".gz"]
-    kind = "".join(endings[-2:-1] if compressed else endings[-1:])
-    if kind not in COMPRESSED and (compressed or kind not in (".parquet", *GRAMS)):
-        raise ValueError(
-            f"The name of {path} must end with .csv, .tsv, .libsvm, .svm or .svmlight "
-            "(each also with .gz), .parquet, .npz or .npy, to tell what is in it."
-        )
-    return place, kind
+def _with_checked_labels(table: Table) -> Table:
+    """Return a matrix whose labels, if it has some, are those of classes."""
+    if table.y is None:
+        return table
+    where = f"{table.path}, {table.target!r}"
+    rows = range(1, len(table.y) + 1)
+    return replace(table, y=as_labels(table.y, rows, where, unit="row"))

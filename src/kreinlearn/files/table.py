@@ -34,6 +34,10 @@ class Table:
         Whether the names come from the file; otherwise they are positions from 1.
     target_place : int or None
         Which column of a table holds the labels, counted from zero.
+    names : list of str or None
+        Names of the samples, if the file has names for those of a matrix.
+    remark : str
+        What was filled in or left out of a matrix, in one sentence; empty if nothing.
     """
 
     path: str
@@ -43,6 +47,8 @@ class Table:
     target: str | None = None
     header: bool = False
     target_place: int | None = None
+    names: list[str] | None = None
+    remark: str = ""
 
     @property
     def samples(self) -> "pd.DataFrame | Array":
@@ -50,6 +56,15 @@ class Table:
         given = self.K if self.X is None else self.X
         assert given is not None  # a file holds one of them
         return given
+
+    @property
+    def named_samples(self) -> "pd.DataFrame | Array":
+        """The same; similarities of samples that have names are a DataFrame."""
+        if self.names is None:
+            return self.samples
+        import pandas as pd
+
+        return pd.DataFrame(self.K, self.names, self.names, copy=False)
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ import csv
 import gzip
 import zlib
 from collections.abc import Iterator
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 
 from kreinlearn._memory import available_bytes, check_bytes
@@ -58,7 +58,14 @@ def lines_of(path: Path) -> Iterator[str]:
         ) from None
 
 
-def rows_of(path: Path, tabs: bool) -> Iterator[tuple[int, list[str]]]:
+def has_tabs(path: Path) -> bool:
+    """Tell whether the first line that is not blank has a tab in it."""
+    return any("\t" in line for line in islice(filter(str.strip, lines_of(path)), 1))
+
+
+def rows_of(
+    path: Path, tabs: bool, short_first: bool = False
+) -> Iterator[tuple[int, list[str]]]:
     """Yield the rows of a table with the line that each begins in.
 
     Parameters
@@ -68,6 +75,8 @@ def rows_of(path: Path, tabs: bool) -> Iterator[tuple[int, list[str]]]:
     tabs : bool
         Whether cells are separated by tabs; otherwise by commas, or by semicolons if
         the first line has these and no comma.
+    short_first : bool
+        Whether the first row may have one cell less than the others, as R writes it.
 
     Yields
     ------
@@ -93,13 +102,16 @@ def rows_of(path: Path, tabs: bool) -> Iterator[tuple[int, list[str]]]:
         skipinitialspace=not tabs,
         strict=True,
     )
-    width, before = 0, 0
+    width, before, is_second = 0, 0, False
     try:
         for raw in reader:
             line, before = before + 1, reader.line_num
             row = [cell.strip() for cell in raw]
             if row in ([], [""]):
                 continue
+            if is_second and short_first and len(row) == width + 1:
+                width += 1
+            is_second = width == 0
             width = width or len(row)
             if len(row) != width:
                 raise ValueError(
@@ -176,6 +188,8 @@ def _column_names(
         if name in MISSING:
             raise ValueError(
                 f"{path}: column {place} of the header has no name, got "
-                f"{name!r}; name it, or remove the column if it only counts the rows."
+                f"{name!r}; name it, or remove the column if it only counts the rows; "
+                "a matrix with names of samples has the same names in its first line "
+                "and its first column, or is called one by --format matrix."
             )
     return first, True

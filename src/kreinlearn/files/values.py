@@ -75,7 +75,7 @@ def as_numbers(
         if cells.dtype == object:
             return as_text(cells)
         values = cells.astype(float)
-    elif (quickly := _all_numbers(cells)) is not None:
+    elif (quickly := all_numbers(cells)) is not None:
         values = quickly
     else:
         parsed = [number(cell) for cell in cells]
@@ -117,7 +117,7 @@ def as_text(cells: CellColumn) -> Array:
     return np.array([np.nan if c in MISSING else c for c in texts], dtype=object)
 
 
-def _all_numbers(cells: Sequence[str]) -> Array | None:
+def all_numbers(cells: Sequence[str]) -> Array | None:
     """Return the numbers if there is nothing else, as is usual: twice as fast."""
     try:
         values = np.array([float(cell) for cell in cells])
