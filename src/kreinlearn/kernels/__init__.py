@@ -10,6 +10,7 @@ from kreinlearn.kernels._multiply import multiply
 from kreinlearn.kernels._records import Grid, Kernel, Measure
 from kreinlearn.kernels._similarities import Similarities
 from kreinlearn.kernels._table import KERNELS, gram, resolve
+from kreinlearn.kernels.series import check_series, dtw, erp, lcss, msm, twe, wdtw
 from kreinlearn.kernels.spd import (
     spd_affine_invariant,
     spd_distances,
@@ -37,12 +38,17 @@ __all__ = [
     "Kernel",
     "Measure",
     "Similarities",
+    "check_series",
+    "dtw",
     "epanechnikov",
+    "erp",
     "gaussian_difference",
     "gram",
     "laplacian",
+    "lcss",
     "linear",
     "log",
+    "msm",
     "multiply",
     "polynomial",
     "power",
@@ -56,4 +62,6 @@ __all__ = [
     "spd_widths",
     "tanh",
     "tl1",
+    "twe",
+    "wdtw",
 ]

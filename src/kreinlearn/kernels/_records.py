@@ -65,6 +65,8 @@ class Measure:
         with a matrix that is not stored.
     stored_from : int
         Size from which on a form of stored values is faster than both together.
+    kind : {"distance", "score"}
+        Whether small values or large ones mean that samples are alike.
     """
 
     name: str
@@ -75,6 +77,7 @@ class Measure:
     metric: str | None = None
     sums: str | None = None
     stored_from: int = 0
+    kind: Literal["distance", "score"] = "distance"
 
     def median(self, X: SampleSet, **params: float) -> float:
         """Return the median distance between some of the samples.
