@@ -1,5 +1,7 @@
 """Elastic distances between all series of two sets, in threads."""
 
+from itertools import pairwise
+
 import numpy as np
 
 from kreinlearn._typing import Array
@@ -87,7 +89,5 @@ def _panels(lengths: Array, lanes: int, needs_equal: bool) -> Array:
     """Return where panels start, and where the last one ends, of sorted lengths."""
     edges = np.flatnonzero(np.diff(lengths)) + 1 if needs_equal else np.empty(0, int)
     edges = np.concatenate([[0], edges, [len(lengths)]]).astype(np.intp)
-    starts = [
-        np.arange(a, b, lanes) for a, b in zip(edges[:-1], edges[1:], strict=True)
-    ]
+    starts = [np.arange(a, b, lanes) for a, b in pairwise(edges)]
     return np.concatenate([*starts, edges[-1:]]).astype(np.intp)

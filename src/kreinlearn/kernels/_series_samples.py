@@ -240,7 +240,7 @@ def _numbers(values: object, name: str) -> Array:
         array = np.asarray(values)
         if array.dtype.kind not in "fiubO":
             raise TypeError
-        return np.ascontiguousarray(array, dtype=np.float64)
+        return np.asarray(array, dtype=np.float64, order="C")
     except (TypeError, ValueError):
         raise TypeError(
             f"{name} must hold real numbers, in channels of equal length if there are "
@@ -257,13 +257,13 @@ def _from_items(items: Iterable[object], name: str) -> list[Series]:
         if array.ndim == 2 and not isinstance(item, tuple):
             stacked[i] = array
             samples.append(None)
-        elif np.ndim(item) in (1, 2):
+        elif array.ndim in (1, 2):
             samples.append(array if array.ndim == 1 else _joined(array))
         else:
             hint = "; a single series becomes a set of one as [x]"
             raise ValueError(
-                f"{name!r} must be {KINDS}, got {name}[{i}] with {np.ndim(item)} axes"
-                f"{hint if np.ndim(item) == 0 else ''}."
+                f"{name!r} must be {KINDS}, got {name}[{i}] with {array.ndim} axes"
+                f"{hint if array.ndim == 0 else ''}."
             )
     if stacked:
         is_last = _is_channels_last([a.shape for a in stacked.values()], name)
@@ -275,7 +275,7 @@ def _from_items(items: Iterable[object], name: str) -> list[Series]:
 def _from_array(array: Array, name: str) -> list[Series]:
     """Return the series of an array, without what pads them."""
     stack = array[:, None] if array.ndim == 2 else array
-    gaps = np.isnan(stack)
+    gaps: Array = np.isnan(stack)
     if array.ndim == 2:
         is_last = False
     elif gaps.any() and _is_padding(gaps) != _is_padding(gaps.swapaxes(1, 2)):
@@ -285,15 +285,16 @@ def _from_array(array: Array, name: str) -> list[Series]:
     if is_last:
         stack, gaps = stack.swapaxes(1, 2), gaps.swapaxes(1, 2)
     # What is padded in all channels; NaN elsewhere is found by the check of items.
-    ends = gaps.all(axis=1)[:, ::-1].argmin(axis=1)
-    ends[gaps.all(axis=(1, 2))] = stack.shape[2]
+    at_all: Array = np.all(gaps, axis=1)
+    ends = at_all[:, ::-1].argmin(axis=1)
+    ends[at_all.all(axis=1)] = stack.shape[2]
     lengths = stack.shape[2] - ends
     return [_joined(x[:, :n]) for x, n in zip(stack, lengths, strict=True)]
 
 
 def _is_padding(gaps: Array) -> bool:
     """Tell whether gaps (n, channels, length) are at the end of all channels."""
-    at_all = gaps.all(axis=1)
+    at_all: Array = np.all(gaps, axis=1)
     is_shared = (gaps == at_all[:, None]).all()
     return bool(is_shared and (at_all[:, :-1] <= at_all[:, 1:]).all())
 

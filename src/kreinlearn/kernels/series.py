@@ -88,8 +88,8 @@ def dtw(
 def wdtw(X: SampleSet, Y: SampleSet | None = None, *, g: float = 0.05) -> Array:
     """Weighted dynamic time warping, which charges more for times farther apart.
 
-    The squares that `dtw` sums are multiplied by 1 / (1 + exp(-g (\\|i - j\\| - l / 2))),
-    with l the length of the longer series.
+    The squares that `dtw` sums are multiplied by ``1 / (1 + exp(-g (d - l / 2)))``, with
+    d the number of steps between the two times and l the length of the longer series.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ def wdtw(X: SampleSet, Y: SampleSet | None = None, *, g: float = 0.05) -> Array:
     Y : sequence of k series, default=None
         Others; None means X.
     g : float, default=0.05
-        Steepness of the weights, 0 or above; 0 weighs all times the same.
+        Steepness of the weights, 0 or above; with 0 all weights are 1 / 2.
 
     Returns
     -------
@@ -114,7 +114,7 @@ def wdtw(X: SampleSet, Y: SampleSet | None = None, *, g: float = 0.05) -> Array:
     --------
     >>> from kreinlearn.kernels import wdtw
     >>> wdtw([[0, 0, 3, 0]], [[0, 3, 3, 0], [4, 4]], g=0).round(4)
-    array([[0.    , 4.1231]])
+    array([[0.    , 4.9497]])
     """
     return between_series(X, Y, "wdtw", (_not_negative("g", g),))
 
