@@ -88,8 +88,8 @@ def dtw(
 def wdtw(X: SampleSet, Y: SampleSet | None = None, *, g: float = 0.05) -> Array:
     """Weighted dynamic time warping, which charges more for times farther apart.
 
-    The squares that `dtw` sums are multiplied by ``1 / (1 + exp(-g (d - l / 2)))``, with
-    d the number of steps between the two times and l the length of the longer series.
+    The squares that `dtw` sums are multiplied by ``1 / (1 + exp(-g (d - l / 2)))``,
+    with d the steps between the two times, and l the length of the longer series.
 
     Parameters
     ----------
