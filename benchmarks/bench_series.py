@@ -49,8 +49,8 @@ MEASURES = {
 }
 SIZE = (200, 1, 128)
 QUICK_SIZE = (20, 1, 32)
-LONG = 20_000
-"""A table of all alignments of two series of this length would have 3.2 GB."""
+LONG = 5_000
+"""A table of all alignments of two series of this length would have 200 MB."""
 
 
 def main(argv=None):

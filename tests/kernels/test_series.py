@@ -226,6 +226,30 @@ def test_a_window_of_no_width_is_the_euclidean_distance():
     assert kernels.dtw(X[:1], X[1:2], window=0)[0, 0] == pytest.approx(expected)
 
 
+MEMORY = """
+import resource
+import numpy as np
+from kreinlearn.kernels import dtw, twe
+
+def peak():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+short, long = np.zeros((2, 10)), np.zeros((2, 6000))
+dtw(short), twe(short)
+before = peak()
+dtw(long), twe(long)
+print(peak() - before)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="memory is told in other units")
+def test_no_table_of_a_pair_is_stored():
+    """Of two series of length 6,000 it would have 288 MB."""
+    call = [sys.executable, "-c", MEMORY]
+    said = subprocess.run(call, check=True, capture_output=True, text=True).stdout
+    assert int(said) < 50_000  # kB
+
+
 PROGRAM = """
 import sys
 import numpy as np
