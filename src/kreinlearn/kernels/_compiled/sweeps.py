@@ -27,7 +27,7 @@ from kreinlearn.kernels._compiled.generator import (
 
 LANES = 16
 """Pairs at once: two vectors, four registers of AVX2. With one vector (8), additions
-wait for each other, which takes half as long again."""
+wait for each other, which takes 1.4 times as long."""
 
 
 def _smaller(builder, x, y):
