@@ -17,6 +17,7 @@ from kreinlearn.kernels.sequences import (
     needleman_wunsch,
     smith_waterman,
 )
+from kreinlearn.kernels.series import check_series, dtw, erp, lcss, msm, twe, wdtw
 from kreinlearn.kernels.spd import (
     spd_affine_invariant,
     spd_distances,
@@ -45,14 +46,19 @@ __all__ = [
     "Measure",
     "Similarities",
     "check_sequences",
+    "check_series",
+    "dtw",
     "epanechnikov",
+    "erp",
     "gaussian_difference",
     "gram",
     "jaro_winkler",
     "laplacian",
+    "lcss",
     "levenshtein",
     "linear",
     "log",
+    "msm",
     "multiply",
     "needleman_wunsch",
     "polynomial",
@@ -68,4 +74,6 @@ __all__ = [
     "spd_widths",
     "tanh",
     "tl1",
+    "twe",
+    "wdtw",
 ]

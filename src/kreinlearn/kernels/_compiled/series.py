@@ -1,0 +1,357 @@
+"""Compiled elastic distances: one series against LANES others at a time.
+
+Letters: x one series, of length n; a panel holds LANES others, interleaved, of length
+m and filled up with zeros, in slots as `sweeps` tells. What fills up does no harm: a
+cell depends on nothing to its right, and each lane is read where its series ends.
+
+All distances are symmetric to the last bit, whichever of two series is in the panel.
+
+Imported when a distance is first asked for: importing numba takes long.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from kreinlearn.kernels._compiled.generator import PLAIN
+from kreinlearn.kernels._compiled.sweeps import LANES, edit, warp, warp_numbers
+
+DTW, WDTW, ERP, LCSS, MSM, TWE = range(6)
+MEASURES = ("dtw", "wdtw", "erp", "lcss", "msm", "twe")
+# Division by zero gives inf, as in NumPy: the check for it would stop vectorization.
+_LANES: dict[str, Any] = {"error_model": "numpy"}
+
+
+# -- costs of one row ------------------------------------------------------------------
+# Flat loops from 0 on, over slices: LLVM turns these into vector instructions.
+
+
+@njit(**_LANES)
+def _squares(out, x, panel, first, last):
+    """Set slots to the squared distances between one time of x and all of a panel."""
+    a, b = first * LANES, last * LANES
+    target = out[a:b]
+    for c in range(len(x)):
+        value, others = x[c], panel[c, a:b]
+        if c == 0:
+            for k in range(len(target)):
+                target[k] = (value - others[k]) * (value - others[k])
+        else:
+            for k in range(len(target)):
+                target[k] += (value - others[k]) * (value - others[k])
+
+
+@njit(**_LANES)
+def _distances(out, x, panel, first, last):
+    """Set slots to the distances between one time of x and all of a panel."""
+    a, b = first * LANES, last * LANES
+    target = out[a:b]
+    if len(x) == 1:
+        value, others = x[0], panel[0, a:b]
+        for k in range(len(target)):
+            target[k] = abs(value - others[k])
+        return
+    _squares(out, x, panel, first, last)
+    for k in range(len(target)):
+        target[k] = math.sqrt(target[k])
+
+
+@njit(**_LANES)
+def _matches(costs, epsilon, first, last):
+    """Turn distances into -1 where they are small enough, and 0 elsewhere."""
+    target = costs[first * LANES : last * LANES]
+    for k in range(len(target)):
+        target[k] = -1.0 if target[k] <= epsilon else 0.0
+
+
+@njit(**_LANES)
+def _steps(out, panel, m, more):
+    """Set slots to the distances from the time before, with a constant added."""
+    size = m * LANES
+    target = out[LANES:]
+    target[:] = 0.0
+    for c in range(len(panel)):
+        now, before = panel[c, LANES:], panel[c, :size]
+        for k in range(size):
+            target[k] += (now[k] - before[k]) * (now[k] - before[k])
+    now, before = panel[0, LANES:], panel[0, :size]
+    for k in range(size):
+        is_one = len(panel) == 1
+        step = abs(now[k] - before[k]) if is_one else math.sqrt(target[k])
+        target[k] = step + more
+
+
+@njit(**_LANES)
+def _scale(costs, weights, i, m):
+    """Multiply the costs of row i by weights of the time between the two."""
+    for j in range(m):
+        target, weight = costs[(j + 1) * LANES : (j + 2) * LANES], weights[abs(i - j)]
+        for lane in range(LANES):
+            target[lane] *= weight
+
+
+@njit(**_LANES)
+def _shift(costs, step, i, m):
+    """Add a multiple of the time between the two to the costs of row i."""
+    for j in range(m):
+        target, more = costs[(j + 1) * LANES : (j + 2) * LANES], step * abs(i - j)
+        for lane in range(LANES):
+            target[lane] += more
+
+
+@njit(**_LANES)
+def _outside(z, p, q):
+    """Return how far z is from the interval between p and q."""
+    low, high = (p, q) if p < q else (q, p)
+    below, above = low - z, z - high
+    farther = below if below > above else above
+    return farther if farther > 0.0 else 0.0
+
+
+@njit(**_LANES)
+def _move_costs(match, right, down, x, before, others, c, m):
+    """Set the costs of move, split and merge: x against a panel of one channel."""
+    a, b = LANES, (m + 1) * LANES
+    y, previous = others[a:b], others[: b - a]
+    moves, rights, downs = match[a:b], right[a:b], down[a:b]
+    for k in range(len(y)):
+        moves[k] = abs(x - y[k])
+        rights[k] = c + _outside(y[k], previous[k], x)
+    for k in range(len(y)):
+        downs[k] = c + _outside(x, before, y[k])
+
+
+# -- one series against a panel --------------------------------------------------------
+
+
+@njit
+def _band(i, n, m, reach):
+    """Return the slots of row i that are inside the window, as a range.
+
+    A cell is inside if it is at most ``reach`` steps of the shorter series away from
+    the diagonal. The diagonal of n x m cells, n <= m, has in column j the row
+    (j + 1) n // (m + 1), without gaps, and is transposed for n > m.
+    """
+    if n > m:
+        middle = (i + 1) * m // (n + 1)
+        return max(0, middle - reach) + 1, min(m, middle + reach + 1) + 1
+    low = -(-(i - reach) * (m + 1) // n) - 1
+    high = -(-(i + reach + 1) * (m + 1) // n) - 1
+    return max(0, low) + 1, min(m, high) + 1
+
+
+@njit(**_LANES)
+def _start(row, corner, edge):
+    """Set what is above the first row: the corner, and all else."""
+    row[:] = edge
+    row[:LANES] = corner
+
+
+@njit(**_LANES)
+def _warp_all(row, costs, x, panel, m, reach, weights):
+    """Leave the last row of (weighted) dynamic time warping in ``row``."""
+    n, channels = x.shape
+    _start(row, 0.0, np.inf)
+    for i in range(n):
+        first, last = _band(i, n, m, reach)
+        if channels == 1 and len(weights) == 0:
+            y = panel[0]
+            warp_numbers(row, y, y, y, x[i, 0], first, last, np.inf)
+        else:
+            _squares(costs, x[i], panel, first, last)
+            if len(weights) > 0:
+                _scale(costs, weights, i, m)
+            warp(row, costs, costs, costs, 0.0, first, last, np.inf)
+        row[(first - 1) * LANES : first * LANES] = np.inf
+
+
+@njit
+def _distance(p, q):
+    """Return the distance between two times, rounded as `_distances` rounds it."""
+    if len(p) == 1:
+        return abs(p[0] - q[0])
+    total = (p[0] - q[0]) * (p[0] - q[0])
+    for c in range(1, len(p)):
+        total += (p[c] - q[c]) * (p[c] - q[c])
+    return math.sqrt(total)
+
+
+@njit(**_LANES)
+def _erp_all(row, costs, right, down, x, panel, m, reach, gap):
+    """Leave the last row of the edit distance with real penalty in ``row``."""
+    n, channels = x.shape
+    nothing = np.full(channels, gap)
+    _distances(right, nothing, panel, 1, m + 1)
+    row[:LANES] = 0.0
+    for k in range(LANES, (m + 1) * LANES):
+        row[k] = row[k - LANES] + right[k]
+    before = 0.0
+    for i in range(n):
+        first, last = _band(i, n, m, reach)
+        _distances(costs, x[i], panel, first, last)
+        skipped = _distance(x[i], nothing)
+        down[first * LANES : last * LANES] = skipped
+        before = before + skipped if first == 1 else np.inf
+        edit(row, costs, right, down, 0.0, first, last, before)
+        row[(first - 1) * LANES : first * LANES] = before
+        if i == 0:
+            row[last * LANES :] = np.inf
+
+
+@njit(**_LANES)
+def _lcss_all(row, costs, right, x, panel, m, reach, epsilon):
+    """Leave minus the length of the longest common subsequence in ``row``."""
+    _start(row, 0.0, 0.0)
+    right[:] = 0.0
+    for i in range(len(x)):
+        first, last = _band(i, len(x), m, reach)
+        _distances(costs, x[i], panel, first, last)
+        _matches(costs, epsilon, first, last)
+        edit(row, costs, right, right, 0.0, first, last, 0.0)
+        row[(first - 1) * LANES : first * LANES] = 0.0
+
+
+@njit(**_LANES)
+def _msm_all(space, x, others, m, c):
+    """Leave the last row of move-split-merge in ``space[0]``, for one channel."""
+    row, costs, right, down = space[0], space[1], space[2], space[3]
+    _start(row, 0.0, np.inf)
+    for i in range(len(x)):
+        _move_costs(costs, right, down, x[i], x[max(i - 1, 0)], others, c, m)
+        edit(row, costs, right, down, 0.0, 1, m + 1, np.inf)
+        row[:LANES] = np.inf
+
+
+@njit(**_LANES)
+def _twe_all(space, x, panel, m, nu, lmbda):
+    """Leave the last row of the time warp edit distance in ``space[0]``."""
+    row, costs, right, down = space[0], space[1], space[2], space[3]
+    above, here = space[4], space[5]
+    n, channels = x.shape
+    size = m * LANES
+    time = np.zeros(channels)  # before the first
+    _steps(right, panel, m, nu + lmbda)
+    _distances(above, time, panel, 0, m + 1)
+    _start(row, 0.0, np.inf)
+    for i in range(n):
+        _distances(here, x[i], panel, 0, m + 1)
+        down[:] = _distance(x[i], time) + (nu + lmbda)
+        time = x[i]
+        target, now, previous = costs[LANES:], here[LANES:], above[:size]
+        for k in range(size):
+            target[k] = now[k] + previous[k]
+        _shift(costs, 2.0 * nu, i, m)
+        edit(row, costs, right, down, 0.0, 1, m + 1, np.inf)
+        row[:LANES] = np.inf
+        above, here = here, above
+
+
+# -- all pairs -------------------------------------------------------------------------
+
+
+@njit
+def _pack(panel, Y, starts, a, b):
+    """Interleave the series a to b - 1; the last of them fills the lanes left over."""
+    panel[:] = 0.0
+    for lane in range(LANES):
+        j = min(a + lane, b - 1)
+        for t in range(starts[j + 1] - starts[j]):
+            for c in range(Y.shape[1]):
+                panel[c, (t + 1) * LANES + lane] = Y[starts[j] + t, c]
+
+
+@njit
+def _read(totals, row, starts, a, b):
+    """Add the last cell of each lane."""
+    for lane in range(b - a):
+        length = starts[a + lane + 1] - starts[a + lane]
+        totals[lane] += row[length * LANES + lane]
+
+
+@njit
+def _weights(size, g):
+    """Return the weights of times 0 to size - 1 apart."""
+    weights = np.empty(size)
+    for k in range(size):
+        weights[k] = 1.0 / (1.0 + math.exp(-g * (k - size / 2)))
+    return weights
+
+
+@njit
+def _against_panel(space, x, panel, m, measure, params):
+    """Compute one series against a panel; the caller reads the rows."""
+    shorter = min(len(x), m)
+    p, q, window = params
+    reach = int(window * shorter) if window >= 0 else shorter
+    row, costs, right, down = space[0], space[1], space[2], space[3]
+    if measure == DTW:
+        _warp_all(row, costs, x, panel, m, reach, np.empty(0))
+    elif measure == WDTW:
+        _warp_all(row, costs, x, panel, m, reach, _weights(max(len(x), m), p))
+    elif measure == ERP:
+        _erp_all(row, costs, right, down, x, panel, m, reach, p)
+    elif measure == LCSS:
+        _lcss_all(row, costs, right, x, panel, m, reach, p)
+    else:
+        _twe_all(space, x, panel, m, p, q)
+
+
+@njit
+def _finished(total, n, m, measure):
+    """Return the distance, given the last cell of two series of length n and m."""
+    if measure == DTW or measure == WDTW:
+        return math.sqrt(total)
+    return 1.0 + total / min(n, m) if measure == LCSS else total
+
+
+@njit(cache=not PLAIN, nogil=True)
+def fill(out, X, x_starts, Y, y_starts, orders, panels, rule, mirror, first, last):
+    """Fill columns of the output with distances, panel by panel.
+
+    Parameters
+    ----------
+    out : ndarray of shape (n, k)
+        The output.
+    X, Y : ndarray of shape (points, channels)
+        All series, one after another, in the order of their lengths.
+    x_starts, y_starts : ndarray of shape (n + 1,) and (k + 1,)
+        Where each series starts, and where the last one ends.
+    orders : tuple of ndarray
+        Rows of the output that the series of X belong to, and columns for those of Y.
+    panels : ndarray of shape (p + 1,)
+        Where each panel of Y starts, and where the last one ends; at most LANES each.
+    rule : tuple
+        Code of the measure, and its parameters as `_against_panel` takes them.
+    mirror : bool
+        X and Y are the same: compute half, and copy it to the other.
+    first, last : int
+        Which panels, from first to last - 1, counted from the last one backwards:
+        these take longest, and threads that are done soon take shorter ones.
+    """
+    measure, params = rule
+    channels = Y.shape[1]
+    totals = np.empty(LANES)
+    for p in range(len(panels) - 1 - first, len(panels) - 1 - last, -1):
+        a, b = panels[p - 1], panels[p]
+        m = y_starts[b] - y_starts[b - 1]  # the longest
+        space = np.empty((6, (m + 1) * LANES))
+        panel = np.empty((channels, (m + 1) * LANES))
+        _pack(panel, Y, y_starts, a, b)
+        for r in range(b if mirror else len(x_starts) - 1):
+            x = X[x_starts[r] : x_starts[r + 1]]
+            totals[:] = 0.0
+            if measure == MSM:
+                for c in range(channels):
+                    _msm_all(space, x[:, c], panel[c], m, params[0])
+                    _read(totals, space[0], y_starts, a, b)
+            else:
+                _against_panel(space, x, panel, m, measure, params)
+                _read(totals, space[0], y_starts, a, b)
+            for j in range(max(a, r) if mirror else a, b):
+                length = y_starts[j + 1] - y_starts[j]
+                value = _finished(totals[j - a], len(x), length, measure)
+                out[orders[0][r], orders[1][j]] = value
+                if mirror:
+                    out[orders[1][j], orders[0][r]] = value

@@ -1,0 +1,457 @@
+"""Elastic distances: against plain Python, aeon and tslearn, and in all containers."""
+
+import math
+import os
+import subprocess
+import sys
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from kreinlearn import kernels
+from kreinlearn.kernels import check_series
+from kreinlearn.kernels.series import SERIES_MEASURES
+from tests.kernels import naive_series
+
+SETTINGS = [
+    ("dtw", {}),
+    ("dtw", {"window": 0.0}),
+    ("dtw", {"window": 0.1}),
+    ("dtw", {"window": 0.5}),
+    ("dtw", {"window": 1.0}),
+    ("wdtw", {"g": 0.05}),
+    ("wdtw", {"g": 1.0}),
+    ("erp", {"g": 0.0}),
+    ("erp", {"g": -0.7}),
+    ("erp", {"g": 0.3, "window": 0.2}),
+    ("lcss", {"epsilon": 0.3}),
+    ("lcss", {"epsilon": 1.0}),
+    ("lcss", {"epsilon": 0.3, "window": 0.2}),
+    ("msm", {"c": 1.0}),
+    ("msm", {"c": 0.1}),
+    ("twe", {"nu": 0.001, "lmbda": 1.0}),
+    ("twe", {"nu": 0.2, "lmbda": 0.1}),
+]
+IDS = [f"{name}-{'-'.join(map(str, params.values()))}" for name, params in SETTINGS]
+CHANNELS = pytest.mark.parametrize("channels", [1, 3])
+
+
+def ragged(channels=1, n=46, seed=0):
+    """Return series of many lengths: single values, equal ones, constants, ties."""
+    rng = np.random.default_rng(seed)
+    lengths = rng.integers(1, 21, size=n)
+    lengths[:2] = 1
+    samples = [rng.standard_normal((channels, m)) for m in lengths]
+    samples[3] = samples[4].copy()
+    samples[5] = np.full((channels, 7), 0.5)
+    samples[6] = np.zeros((channels, 12))
+    samples[7] = rng.integers(-1, 2, size=(channels, 15)).astype(float)
+    samples[8] = rng.integers(-1, 2, size=(channels, 15)).astype(float)
+    return [tuple(x) for x in samples]
+
+
+def equal(channels=1, n=46, length=19):
+    """Return series of one length, as aeon has them."""
+    return np.random.default_rng(2).standard_normal((n, channels, length))
+
+
+def times(series):
+    """Return a series as a list of times, each a list of channels."""
+    return np.array(series).T.tolist()
+
+
+@CHANNELS
+@pytest.mark.parametrize(("name", "params"), SETTINGS, ids=IDS)
+def test_the_definition(name, params, channels):
+    X = ragged(channels)
+    D = getattr(kernels, name)(X, **params)
+    naive = getattr(naive_series, name)
+    lists = [times(x) for x in X]
+    expected = [[naive(x, y, **params) for y in lists] for x in lists]
+    assert D.shape == (46, 46)  # 1,081 pairs and the diagonal
+    np.testing.assert_allclose(D, expected, rtol=1e-12, atol=1e-12)
+
+
+@CHANNELS
+@pytest.mark.parametrize(("name", "params"), SETTINGS, ids=IDS)
+def test_symmetric_and_the_same_bits_in_blocks(name, params, channels):
+    function, X = getattr(kernels, name), ragged(channels)
+    D = function(X, **params)
+    np.testing.assert_array_equal(D, D.T)
+    np.testing.assert_array_equal(D.diagonal(), 0.0)
+    np.testing.assert_array_equal(D, function(X, **params))
+    np.testing.assert_array_equal(D, function(X, X, **params))
+    np.testing.assert_array_equal(D, function(X, list(X), **params))
+    np.testing.assert_array_equal(D[5:8], function(X[5:8], X, **params))
+    np.testing.assert_array_equal(D[:, 5:8], function(X, X[5:8], **params))
+    np.testing.assert_array_equal(D[2:3, 9:10], function(X[2:3], X[9:10], **params))
+    assert D.dtype == np.float64 and D.flags.c_contiguous
+
+
+@pytest.mark.parametrize("n_threads", [1, 3, 64])
+def test_threads_change_nothing(n_threads, monkeypatch):
+    X = equal(n=70)
+    D = kernels.dtw(X)
+    monkeypatch.setattr("kreinlearn.kernels._series_pairs.SERIAL_CELLS", 0)
+    monkeypatch.setattr(
+        "kreinlearn.kernels._compiled.tiles.n_threads", lambda: n_threads
+    )
+    np.testing.assert_array_equal(kernels.dtw(X), D)
+    np.testing.assert_array_equal(kernels.dtw(X[:20], X), D[:20])
+
+
+# -- other libraries -------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def aeon():
+    return pytest.importorskip("aeon.distances", reason="needs aeon: pip install aeon")
+
+
+def theirs(aeon, name, X, **params):
+    """Return aeon's distances; roots of those that it gives as squares."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # numba's, about their loops
+        D = getattr(aeon, f"{name}_pairwise_distance")(X, **params)
+    return np.sqrt(D) if name in ("dtw", "wdtw") else D
+
+
+# What they define in another way has tests of its own.
+SHARED = [
+    (name, params)
+    for name, params in SETTINGS
+    if name != "erp" and not (name == "lcss" and "window" in params)
+]
+
+
+@CHANNELS
+@pytest.mark.parametrize(("name", "params"), SHARED)
+def test_aeon(aeon, name, params, channels):
+    for X in (ragged(channels), equal(channels)):
+        ours = getattr(kernels, name)(X, **params)
+        D = theirs(aeon, name, [np.array(x) for x in X], **params)
+        known = np.ones(D.shape, bool)
+        if "window" in params:
+            known = is_exact(X)
+            assert known.mean() > 0.3
+        np.testing.assert_allclose(ours[known], D[known], rtol=1e-9, atol=1e-9)
+
+
+def is_exact(X):
+    """Tell for which pairs no cell of the diagonal is a matter of rounding in aeon."""
+    lengths = [np.array(x).shape[1] for x in X]
+    return np.array(
+        [
+            [n == m or math.gcd(min(n, m), max(n, m) + 1) == 1 for m in lengths]
+            for n in lengths
+        ]
+    )
+
+
+@CHANNELS
+def test_aeon_erp_where_it_cannot_start_with_a_gap(aeon, channels):
+    """A far value in front is matched with its like; from there on all is the same."""
+    X = ragged(channels)
+    far = np.full((channels, 1), 1e4)
+    ahead = [np.hstack([far, x]) for x in X]
+    for g in (0.0, 0.4):
+        D = theirs(aeon, "erp", ahead, g=g)
+        np.testing.assert_allclose(kernels.erp(X, g=g), D, rtol=1e-9, atol=1e-8)
+
+
+def test_aeon_erp_charges_more_for_a_gap_in_front(aeon):
+    x, y = [1.0, 5.0, 2.0], [5.0, 2.0]
+    assert kernels.erp([x], [y]) == 1.0
+    assert theirs(aeon, "erp", [np.array(x), np.array(y)])[0, 1] > 1.0
+
+
+def test_aeon_lcss_in_a_window(aeon):
+    """They drop what was found on leaving the window; never is more found there."""
+    X = equal()
+    for window in (0.1, 0.3):
+        ours = kernels.lcss(X, epsilon=0.3, window=window)
+        D = theirs(aeon, "lcss", X, epsilon=0.3, window=window)
+        assert (ours <= D + 1e-12).all()
+        assert np.isclose(ours, D).mean() > 0.99
+    X = [np.array(x) for x in ragged()]
+    ours = kernels.lcss(X, epsilon=0.3, window=0.3)[is_exact(X)]
+    assert (ours <= theirs(aeon, "lcss", X, epsilon=0.3, window=0.3)[is_exact(X)]).all()
+
+
+@pytest.mark.slow  # they compile anew in each process
+@CHANNELS
+def test_tslearn(channels):
+    """The root, as ours; a window in samples, and padding with NaN."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        metrics = pytest.importorskip(
+            "tslearn.metrics", reason="needs tslearn: pip install tslearn"
+        )
+        utils = pytest.importorskip("tslearn.utils")
+        X = utils.to_time_series_dataset([np.array(x).T for x in ragged(channels)])
+        assert np.isnan(X).any() and X.shape == (46, 20, channels)
+        np.testing.assert_allclose(kernels.dtw(X), metrics.cdist_dtw(X), atol=1e-12)
+        X = equal(channels)
+        series = X.transpose(0, 2, 1).copy()
+        band = {"global_constraint": "sakoe_chiba", "sakoe_chiba_radius": 3}
+        D = metrics.cdist_dtw(series, **band)
+        np.testing.assert_allclose(kernels.dtw(X, window=0.16), D, atol=1e-12)
+
+
+# -- what distances promise ------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "params"),
+    [("erp", {}), ("msm", {"c": 0.3}), ("twe", {"nu": 0.1, "lmbda": 0.2})],
+)
+def test_metrics_keep_the_triangle_inequality(name, params):
+    D = getattr(kernels, name)(ragged(), **params)
+    detours = (D[:, :, None] + D[None, :, :]).min(axis=1)
+    assert (D <= detours + 1e-9).all()
+
+
+def test_the_unit_is_that_of_the_data():
+    X = equal()
+    for name in ("dtw", "wdtw", "erp"):
+        function = getattr(kernels, name)
+        np.testing.assert_allclose(function(1000 * X), 1000 * function(X))
+
+
+def test_a_window_of_no_width_is_the_euclidean_distance():
+    X = equal(3)
+    expected = np.linalg.norm(X[0] - X[1])
+    assert kernels.dtw(X[:1], X[1:2], window=0)[0, 0] == pytest.approx(expected)
+
+
+MEMORY = """
+import resource
+import numpy as np
+from kreinlearn.kernels import dtw, twe
+
+def peak():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+short, long = np.zeros((2, 10)), np.zeros((2, 6000))
+dtw(short), twe(short)
+before = peak()
+dtw(long), twe(long)
+print(peak() - before)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="memory is told in other units")
+def test_no_table_of_a_pair_is_stored():
+    """Of two series of length 6,000 it would have 288 MB."""
+    call = [sys.executable, "-c", MEMORY]
+    said = subprocess.run(call, check=True, capture_output=True, text=True).stdout
+    assert int(said) < 50_000  # kB
+
+
+PROGRAM = """
+import sys
+import numpy as np
+from tests.kernels.test_series import plain_results
+from kreinlearn.kernels._compiled import generator
+
+assert generator.PLAIN
+np.savez(sys.argv[1], **plain_results())
+"""
+
+
+def plain_results():
+    """Return a small matrix of each measure, for one channel and for two."""
+    return {
+        f"{name} {params} {channels}": getattr(kernels, name)(
+            ragged(channels, n=18)[3:9], **params
+        )
+        for name, params in SETTINGS
+        for channels in (1, 2)
+    }
+
+
+def test_plain_loops_give_the_same(tmp_path):
+    more = {"KREINLEARN_PLAIN": "1", "NUMBA_DISABLE_JIT": "1"}
+    call = [sys.executable, "-c", PROGRAM, str(tmp_path / "plain.npz")]
+    subprocess.run(call, check=True, env=os.environ | more)
+    plain, ours = np.load(tmp_path / "plain.npz"), plain_results()
+    assert set(plain.files) == set(ours)
+    for key, D in ours.items():
+        np.testing.assert_allclose(plain[key], D, rtol=1e-12, atol=1e-12, err_msg=key)
+
+
+# -- containers ------------------------------------------------------------------------
+
+
+def same(samples, expected):
+    assert isinstance(samples, list) and len(samples) == len(expected)
+    for found, wanted in zip(samples, expected, strict=True):
+        assert type(found) is type(wanted)
+        for one, other in zip(np.atleast_2d(found), np.atleast_2d(wanted), strict=True):
+            np.testing.assert_array_equal(one, other)
+            assert one.dtype == np.float64
+
+
+ONE = [np.array([1.0, 2.0, 3.0]), np.array([4.0, 5.0])]
+TWO = [
+    (np.array([1.0, 2.0, 3.0]), np.array([6.0, 5.0, 4.0])),
+    (np.array([4.0, 5.0]), np.array([7.0, 8.0])),
+]
+NAN = np.nan
+
+
+def objects(items):
+    array = np.empty(len(items), dtype=object)
+    array[:] = items
+    return array
+
+
+@pytest.mark.parametrize(
+    "X",
+    [
+        ONE,
+        tuple(ONE),
+        objects(ONE),
+        [[1, 2, 3], [4, 5]],
+        [(1, 2, 3), (4, 5)],
+        [np.array([1, 2, 3], np.int8), pd.Series([4.0, 5.0], index=[7, 9])],
+        [x[None, :] for x in ONE],
+        [x[:, None] for x in ONE],
+        np.array([[1.0, 2, 3], [4, 5, NAN]]),
+        np.array([[1.0, 2, 3], [4, 5, NAN]], np.float32),
+        pd.DataFrame([[1.0, 2, 3], [4, 5, None]]),
+        np.array([[[1.0, 2, 3]], [[4, 5, NAN]]]),
+        np.array([[[1.0], [2], [3]], [[4], [5], [NAN]]]),
+    ],
+    ids=lambda X: type(X).__name__,
+)
+def test_containers_of_one_channel(X):
+    same(check_series(X), ONE)
+
+
+@pytest.mark.parametrize(
+    "X",
+    [
+        TWO,
+        objects(TWO),
+        [np.array(x) for x in TWO],
+        [np.array(x).tolist() for x in TWO],
+        [np.array(x).T for x in TWO],
+        np.array([[[1, 2, 3], [6, 5, 4]], [[4, 5, NAN], [7, 8, NAN]]]),
+        np.array([[[1, 6], [2, 5], [3, 4]], [[4, 7], [5, 8], [NAN, NAN]]]),
+    ],
+    ids=["tuples", "objects", "aeon", "lists", "tslearn", "padded", "padded tslearn"],
+)
+def test_containers_of_two_channels(X):
+    same(check_series(X), TWO)
+    same(check_series(check_series(X)), TWO)
+
+
+def test_channels_come_first_unless_that_is_impossible():
+    assert len(check_series(np.zeros((4, 2, 9)))[0]) == 2
+    assert len(check_series(np.zeros((4, 5, 5)))[0]) == 5
+    assert check_series(np.zeros((4, 9, 1)))[0].shape == (9,)
+    assert check_series(np.zeros((4, 1, 1)))[0].shape == (1,)
+    with pytest.raises(ValueError, match=r"\(channels, length\), got \(9, 2\) in X"):
+        check_series(np.zeros((4, 9, 2)))
+    with pytest.raises(ValueError, match=r"\[tuple\(x.T\) for x in Y\] if time"):
+        check_series([np.zeros((9, 2))] * 3, "Y")
+    many = [tuple(x) for x in np.zeros((4, 9, 2))]
+    assert len(check_series(many)[0]) == 9
+
+
+@pytest.mark.parametrize(
+    ("X", "words"),
+    [
+        ([], "'X' must hold at least one series, got none."),
+        ([[1.0], []], "at least one value, got none in X\\[1\\]"),
+        ([[1.0], [1.0, NAN, 2.0]], "got nan in X\\[1\\] at time 1, counted"),
+        ([[1.0], [1.0, NAN]], "got nan in X\\[1\\] at time 1, counted"),
+        ([[1.0, np.inf]], "got inf in X\\[0\\] at time 1"),
+        (np.array([[1.0, 2], [NAN, 1]]), "got nan in X\\[1\\] at time 0"),
+        (np.array([[1.0, 2], [NAN, NAN]]), "got none in X\\[1\\]"),
+        (np.array([[[1.0, NAN], [2, 3]]]), "got nan in X\\[0\\] at time 1"),
+        ([TWO[0], ONE[0]], "channels, got 2 in X\\[0\\] and 1 in X\\[1\\]"),
+        ([np.zeros((2, 5)), np.zeros((3, 6))], "channels, got 2 in X\\[0\\] and 3"),
+        ([1.0, 2.0], "a single series becomes a set of one as \\[x\\]"),
+        (np.zeros(5), "got a single series"),
+        (np.zeros((2, 2, 2, 2)), "with 4 axes"),
+        ([np.zeros((2, 2, 2))], "got X\\[0\\] with 3 axes"),
+    ],
+)
+def test_bad_values(X, words):
+    with pytest.raises(ValueError, match=words):
+        check_series(X)
+
+
+@pytest.mark.parametrize(
+    ("X", "words"),
+    [
+        (["abc", "de"], "X\\[0\\] must hold real numbers"),
+        ([[1.0], ["a", "b"]], "X\\[1\\] must hold real numbers"),
+        ([[1j]], "X\\[0\\] must hold real numbers"),
+        ([([1.0, 2.0], [1.0])], "X\\[0\\] must hold .* channels of equal length"),
+        (np.array([["a", "b"]]), "X must hold real numbers"),
+        (pd.DataFrame({"a": [pd.Series([1.0, 2.0])]}), "a series in each cell"),
+        (
+            pd.DataFrame({"a": [1.0, 2]}, index=[("s", 0), ("s", 1)]).set_index(
+                pd.MultiIndex.from_tuples([("s", 0), ("s", 1)])
+            ),
+            "several levels of rows",
+        ),
+    ],
+)
+def test_what_is_not_taken(X, words):
+    with pytest.raises(TypeError, match=words):
+        check_series(X)
+
+
+def test_numbers_of_channels_must_agree():
+    with pytest.raises(ValueError, match="same number of channels, got .* 2 and 1"):
+        kernels.dtw(TWO, ONE)
+    with pytest.raises(ValueError, match="got nan in Y\\[0\\]"):
+        kernels.dtw(ONE, [[NAN]])
+
+
+@pytest.mark.parametrize(
+    ("name", "params", "words"),
+    [
+        ("dtw", {"window": 5}, "share of the length, 0 to 1, or None, got 5"),
+        ("dtw", {"window": -0.1}, "got -0.1"),
+        ("dtw", {"window": True}, "got True"),
+        ("dtw", {"window": "10%"}, "got '10%'"),
+        ("dtw", {"window": NAN}, "got nan"),
+        ("erp", {"g": np.inf}, "'g' must be a finite number, got inf"),
+        ("erp", {"window": 2}, "got 2"),
+        ("lcss", {"epsilon": -1}, "'epsilon' must be a number, 0 or above, got -1"),
+        ("lcss", {"window": 2}, "got 2"),
+        ("msm", {"c": None}, "'c' must be a number"),
+        ("twe", {"nu": -1}, "'nu' must be"),
+        ("twe", {"lmbda": "1"}, "'lmbda' must be"),
+        ("wdtw", {"g": -1}, "'g' must be"),
+    ],
+)
+def test_bad_parameters(name, params, words):
+    with pytest.raises(ValueError, match=words):
+        getattr(kernels, name)(ONE, **params)
+
+
+def test_overflow_is_said():
+    with pytest.raises(ValueError, match="too large for double precision"):
+        kernels.dtw([[1e200], [0.0]])
+
+
+def test_records():
+    assert [measure.name for measure in SERIES_MEASURES] == sorted(
+        {name for name, _ in SETTINGS}
+    )
+    for measure in SERIES_MEASURES:
+        known = {p for name, each in SETTINGS if name == measure.name for p in each}
+        assert set(measure.params) == known
+        assert measure.kind == "distance" and not measure.is_squared
+        assert measure.size(TWO) == 6
+        np.testing.assert_array_equal(
+            measure.function(ONE, None), getattr(kernels, measure.name)(ONE)
+        )
