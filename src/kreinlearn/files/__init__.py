@@ -1,4 +1,4 @@
-"""Tables, matrices, lists of pairs, sequences and graphs from files, or one sentence."""
+"""Tables, matrices, pairs, sequences and graphs from files, or one sentence."""
 
 from kreinlearn.files.fasta import header_labels, read_fasta
 from kreinlearn.files.graphs import read_tu
