@@ -29,7 +29,7 @@ COSTS = 10.0 ** np.arange(-4, 5)
 """C of support vector machines, in units of one over half the mean squared distance."""
 STEPS = 1_000_000
 """Most steps of LIBSVM, which need not end where K is indefinite and C is large."""
-LANDED = (100, 30, 10, 3, 1, 0.3, 0.1, 0.03, 0.01, 0.001)
+FORMER = (100, 30, 10, 3, 1, 0.3, 0.1, 0.03, 0.01, 0.001)
 """Values of n * lam of the default before it got the Euclidean norm."""
 NEIGHBORS = (1, 3, 5, 7, 11, 15, 21)
 SMOOTHING = (1.0, 0.1, 0.01, 0.001)
@@ -181,7 +181,7 @@ RAW = SVC(kernel="precomputed", max_iter=STEPS, decision_function_shape="ovo")
 
 METHODS: dict[str, Callable[[Fold, Array], Learned]] = {
     "default": logistic,
-    "landed default": partial(logistic, norms=("krein", "hilbert"), n_lams=LANDED),
+    "former default": partial(logistic, norms=("krein", "hilbert"), n_lams=FORMER),
     "hilbert": partial(logistic, norms=("hilbert",)),
     "euclidean": partial(logistic, norms=("euclidean",)),
     "krein": partial(logistic, norms=("krein",)),

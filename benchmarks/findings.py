@@ -10,14 +10,14 @@ from scipy.stats import rankdata
 
 from kreinlearn._typing import Array
 
-REFERENCE, LANDED, NEAREST = "default", "landed default", "1-NN"
+REFERENCE, FORMER, NEAREST = "default", "former default", "1-NN"
 """What others are compared with (our estimator as it comes), and what it must beat."""
 MEASURES = {"log_loss": "ll", "accuracy": "acc"}
 SHARE = 1 / 4
 """Test rows by training rows of an outer fold."""
 SHOWN = {
     "default": ("#0072b2", "o"),
-    "landed default": ("#56b4e9", ">"),
+    "former default": ("#56b4e9", ">"),
     "square, logistic": ("#009e73", "D"),
     "clip, SVC": ("#e69f00", "s"),
     "nearest neighbors": ("#000000", "x"),
@@ -138,14 +138,14 @@ def checks(rows: list[Row]) -> list[str]:
     lines = ["", "checks", ""]
     cases, methods, losses = table(rows, "log_loss")
     known = {method: losses[:, place] for place, method in enumerate(methods)}
-    if REFERENCE in known and LANDED in known:
-        ours, theirs = known[REFERENCE], known[LANDED]
+    if REFERENCE in known and FORMER in known:
+        ours, theirs = known[REFERENCE], known[FORMER]
         change = 100 * (ours.mean() / theirs.mean() - 1)
         worst = int(np.argmax(ours - theirs))
         lines += [
-            f"mean log-loss: {REFERENCE} {ours.mean():.4f}, {LANDED} "
+            f"mean log-loss: {REFERENCE} {ours.mean():.4f}, {FORMER} "
             f"{theirs.mean():.4f} ({change:+.1f} %)",
-            f"largest loss against {LANDED}: {ours[worst] - theirs[worst]:+.4f} on "
+            f"largest loss against {FORMER}: {ours[worst] - theirs[worst]:+.4f} on "
             f"{cases[worst]} ({ours[worst]:.4f}, {theirs[worst]:.4f})",
         ]
     whole = [method for method in methods if np.isfinite(known[method]).all()]

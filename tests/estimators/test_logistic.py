@@ -679,6 +679,6 @@ def test_regime_survives_copies_and_holds_no_matrix(rng):
     old = model.__getstate__()
     del old["_open"], old["_regime"]
     for before, now in (("unique", "unique"), ("nonconvex", "unknown")):
-        landed = KreinLogisticRegression()
-        landed.__setstate__(old | {"regime_": before})
-        assert landed.regime_ == now
+        saved = KreinLogisticRegression()
+        saved.__setstate__(old | {"regime_": before})
+        assert saved.regime_ == now
