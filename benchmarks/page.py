@@ -20,7 +20,6 @@ TITLES = {
     "product": "One product with a stored matrix",
     "kernels": "Kernel matrices",
     "spd": "Distances between covariance matrices",
-    "series": "Distances between time series",
     "fit": "One fit of a given matrix",
     "cv": "The grid of a cross-validation",
     "blocked": "Without a stored matrix",
@@ -32,7 +31,6 @@ EXPLAINED = {
     "by the bytes that a copy reads and writes per second.",
     "kernels": "Time to compute all entries of K from samples.",
     "spd": "Distances of all pairs in a stack of matrices; m is their order.",
-    "series": "Elastic distances of all pairs of series; m is their length.",
     "fit": "`fit` for a given K, with lam and C chosen by cross-validation "
     "(`benchmarks/chosen.json`). Accuracy is measured on the other half.",
     "cv": "Seven values of lam and five folds: 35 problems with one matrix. SVC has "

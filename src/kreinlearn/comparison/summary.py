@@ -187,7 +187,8 @@ def interval_of(records: Sequence[Record]) -> tuple[float, float]:
     spread = share * (1 - share) / n + (QUANTILE / (2 * n)) ** 2
     half = QUANTILE * float(np.sqrt(spread))
     width = 1 + QUANTILE**2 / n
-    return max(0.0, (middle - half) / width), min(1.0, (middle + half) / width)
+    low, high = (middle - half) / width, (middle + half) / width
+    return max(0.0, float(low)), min(1.0, float(high))
 
 
 def _curves(done: Sequence[Record]) -> Record:
