@@ -46,7 +46,7 @@ from kreinlearn.estimators._labels import (
 )
 from kreinlearn.exceptions import IndefiniteKernelWarning, warn_caller
 from kreinlearn.kernels import KERNELS, Similarities, gram, resolve
-from kreinlearn.kernels.distances import PAIRWISE, check_form, learned_form
+from kreinlearn.kernels.distances import DEFAULTS, PAIRWISE, check_form, learned_form
 from kreinlearn.operators import Blocked, Dense, General
 
 PRECISIONS = [np.float64, np.float32]
@@ -75,6 +75,12 @@ def is_pairwise(kernel: AnyKernel | Sequence[AnyKernel]) -> bool:
 def is_distance(kernel: AnyKernel | Sequence[AnyKernel]) -> bool:
     """Tell whether samples are rows of a matrix of distances."""
     return is_pairwise(kernel) and kernels_of(kernel)[0] == "distance"
+
+
+def learns_form(kernel: AnyKernel | Sequence[AnyKernel]) -> bool:
+    """Tell whether distances are computed, and their form is learned."""
+    first = kernels_of(kernel)[0]
+    return isinstance(first, str) and first in KERNELS and KERNELS[first].learns_form
 
 
 def takes_matrices(kernel: AnyKernel) -> bool:
@@ -125,6 +131,8 @@ class KernelEstimator(BaseEstimator):
         for kernel in kernels_of(self.kernel):
             if is_pairwise(kernel):
                 check_pairwise_params(kernel, self.kernel_params or {})
+            elif learns_form(kernel):
+                check_learned_params(kernel, self.kernel_params or {})
             else:
                 resolve(kernel)
         if self.dtype is not None and np.dtype(self.dtype).char not in "fd":
@@ -175,6 +183,10 @@ class KernelEstimator(BaseEstimator):
     def _check_samples(self, X: ArrayLike, *y: ArrayLike, reset: bool) -> Any:
         """Return samples, and labels if given, whatever the kernel takes."""
         kernel = kernels_of(self.kernel)[0]
+        record = KERNELS.get(kernel) if isinstance(kernel, str) else None
+        if record is not None and record.check is not None:
+            checked = record.check(X)
+            return (checked, *y) if y else checked
         is_name = isinstance(kernel, str)
         samples: Any = X if is_name else _as_array_if_numbers(X)
         if is_name or isinstance(samples, np.ndarray):
@@ -238,6 +250,19 @@ def check_pairwise_params(kernel: AnyKernel, params: Keywords) -> None:
             )
 
 
+def check_learned_params(kernel: AnyKernel, params: Keywords) -> None:
+    """Raise unless parameters are those of a measure, or of a form of it."""
+    record = KERNELS[str(kernel)]
+    measure = record.measure
+    assert measure is not None
+    known = [*measure.params, *DEFAULTS]
+    for name in params:
+        if name not in known:
+            listed = ", ".join(map(repr, known))
+            raise TypeError(f"Kernel {kernel!r} takes {listed}, got {name!r}.")
+    check_form({k: v for k, v in params.items() if k not in measure.params})
+
+
 def check_given(
     X: ValidSamples,
     kernel: AnyKernel | Sequence[AnyKernel],
@@ -262,15 +287,23 @@ def check_given(
     return X
 
 
-def learn_support(estimator: KernelEstimator, X: ValidSamples) -> None:
+def learn_support(
+    estimator: KernelEstimator, given: ValidSamples | Similarities
+) -> None:
     """Learn ``support_`` from ``dual_coef_``, and ``X_fit_``, the samples it names.
 
     The samples are not copied if all of them are needed. Of distances, only their
     median and, for the form "centered", means are kept.
     """
+    X = given.X if isinstance(given, Similarities) else given
     needed = (estimator.dual_coef_ != 0).any(axis=0)
-    if is_distance(estimator.kernel):
-        form = learned_form(np.asarray(X), **(estimator.kernel_params or {}))
+    if is_distance(estimator.kernel) or learns_form(estimator.kernel):
+        params = estimator.kernel_params or {}
+        if is_distance(estimator.kernel):
+            form = learned_form(np.asarray(X), **params)
+        else:
+            shared = given if isinstance(given, Similarities) else Similarities(X)
+            form = shared.form(KERNELS[str(kernels_of(estimator.kernel)[0])], params)
         estimator.distance_median_ = form.median
         estimator.distance_means_ = form.means
         needed |= form.means is not None  # the mean is taken over all columns
@@ -363,6 +396,8 @@ def training_gram(
         K = np.asarray(given)
     elif isinstance(X, Similarities):
         K = X.matrix(kernel, params)
+    elif learns_form(kernel):
+        K = Similarities(X).matrix(kernel, params)
     else:
         K = gram(X, None, kernel, **params)
     if isinstance(kernel, str) and not is_pairwise(kernel):
@@ -390,11 +425,11 @@ def training_operator(
     samples = X.X if isinstance(X, Similarities) else X
     check_choice("operator", operator, ["auto", "dense", "blocked"])
     blocked = operator == "blocked"
-    if is_pairwise(kernel):
+    if is_pairwise(kernel) or learns_form(kernel):
         if blocked:
             raise ValueError(
                 f"'operator' must be 'auto' or 'dense' with kernel={kernel!r}, whose "
-                "matrix is stored already, got 'blocked'."
+                "matrix is stored in any case, got 'blocked'."
             )
     elif operator == "auto":
         dtype = getattr(samples, "dtype", np.dtype(float))
@@ -439,7 +474,7 @@ def warn_if_uninformative(K: Dense | General | Blocked, kernel: AnyKernel) -> No
     what = _uninformative(K.part(some, some))
     if what is None:
         return
-    if is_distance(kernel):
+    if is_distance(kernel) or learns_form(kernel):
         advice = "set another form or width in kernel_params."
     elif takes_matrices(kernel):
         advice = (

@@ -16,9 +16,11 @@ from kreinlearn.estimators._inputs import (
     ValidSamples,
     is_distance,
     is_pairwise,
+    kernels_of,
+    learns_form,
     symmetric_kernel,
 )
-from kreinlearn.kernels import multiply
+from kreinlearn.kernels import KERNELS, multiply
 from kreinlearn.kernels.distances import DEFAULTS, DistanceForm
 from kreinlearn.losses import Link, log_probabilities
 
@@ -146,6 +148,8 @@ def prediction(model: Scored, X: ValidSamples) -> Array:
         f = (_form_of(model)(K) if is_distance(model.kernel) else K) @ a
     elif len(a) == 0:
         f = np.zeros((len(X), a.shape[1]))
+    elif learns_form(model.kernel):
+        f = _measured(model, X) @ a
     else:
         params = model.kernel_params or {}
         kernel = symmetric_kernel(model.kernel, getattr(model, "symmetrize", None))
@@ -155,10 +159,20 @@ def prediction(model: Scored, X: ValidSamples) -> Array:
 
 def _form_of(model: Scored) -> DistanceForm:
     """Return how a fitted model turns distances into similarities."""
-    params = {**DEFAULTS, **(model.kernel_params or {})}
+    given = {k: v for k, v in (model.kernel_params or {}).items() if k in DEFAULTS}
+    params = {**DEFAULTS, **given}
     return DistanceForm(
         median=model.distance_median_, means=model.distance_means_, **params
     )
+
+
+def _measured(model: Scored, X: ValidSamples) -> Array:
+    """Return the similarities of new samples with the support, by their distances."""
+    measure = KERNELS[str(kernels_of(model.kernel)[0])].measure
+    assert measure is not None
+    given = model.kernel_params or {}
+    own = {name: given[name] for name in measure.params if name in given}
+    return _form_of(model)(measure.function(X, model.X_fit_, **own))
 
 
 def share_support(models: Sequence[Scored]) -> Array:

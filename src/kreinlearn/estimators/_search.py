@@ -21,9 +21,10 @@ from kreinlearn.estimators._inputs import (
     is_distance,
     is_pairwise,
     kernels_of,
+    learns_form,
 )
 from kreinlearn.estimators._outputs import Probable, decision, labels_of
-from kreinlearn.kernels import Similarities
+from kreinlearn.kernels import KERNELS, Similarities
 from kreinlearn.kernels.distances import form_settings
 from kreinlearn.losses import LOG_FLOOR, Link, log_probabilities
 
@@ -85,6 +86,9 @@ def kernel_settings(
         tried = grid
         if grid is not None and len(kernels) > 1:
             tried = grid.get(each)
+        if learns_form(each):
+            settings += _learned_settings(each, fixed, tried)
+            continue
         if is_pairwise(each):
             settings += _pairwise_settings(each, fixed, tried)
             continue
@@ -93,6 +97,24 @@ def kernel_settings(
             tried = {name: own[name] for name in own if name not in fixed}
         settings += [(each, {**fixed, **one}) for one in ParameterGrid(tried)]
     return settings
+
+
+def _learned_settings(
+    kernel: AnyKernel, fixed: Keywords, grid: Mapping[Any, Any] | None
+) -> list[Setting]:
+    """Return what is tried with a distance: forms, for each setting of the measure."""
+    measure = KERNELS[str(kernel)].measure
+    assert measure is not None
+    own = {k: v for k, v in fixed.items() if k in measure.params}
+    form = {k: v for k, v in fixed.items() if k not in measure.params}
+    grid = dict(grid or {})
+    of_measure = {k: grid.pop(k) for k in list(grid) if k in measure.params}
+    forms = form_settings(form, list(ParameterGrid(grid)) if grid else None)
+    return [
+        (kernel, {**own, **one, **each})
+        for one in ParameterGrid(of_measure)
+        for each in forms
+    ]
 
 
 def _pairwise_settings(

@@ -15,6 +15,7 @@ from kreinlearn.estimators._inputs import (
     check_weights,
     combined,
     learn_support,
+    learns_form,
     one_per_class,
     training_operator,
     warn_if_uninformative,
@@ -34,6 +35,7 @@ from kreinlearn.exceptions import (
     DivergenceWarning,
     warn_caller,
 )
+from kreinlearn.kernels import Similarities
 from kreinlearn.losses import link_of
 from kreinlearn.operators import (
     Blocked,
@@ -258,15 +260,16 @@ class KreinLogisticRegression(Probable):
         weights = combined(weights, self.class_weight, self.classes_, index)
         check_classes(labels, weights)  # those of a class may be zero
         with few_threads(len(labels)):
+            shared = Similarities(samples) if learns_form(self.kernel) else samples
             K = training_operator(
-                samples,
+                shared,
                 self.kernel,
                 self.kernel_params or {},
                 self.operator,
                 self.symmetrize,
                 any_shape=self._takes_any_shape,
             )
-            self._fit(K, samples, index, weights)
+            self._fit(K, shared, index, weights)
         return self
 
     @property
@@ -292,7 +295,11 @@ class KreinLogisticRegression(Probable):
         super().__setstate__(state)
 
     def _fit(
-        self, K: Dense | General | Blocked, X: ValidSamples, index: Array, counts: Array
+        self,
+        K: Dense | General | Blocked,
+        X: ValidSamples | Similarities,
+        index: Array,
+        counts: Array,
     ) -> None:
         """Learn from similarities of samples whose classes are known and checked.
 

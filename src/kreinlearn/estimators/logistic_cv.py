@@ -443,7 +443,7 @@ class KreinLogisticRegressionCV(Probable):
             if hasattr(self, "n_features_in_"):
                 model.n_features_in_ = self.n_features_in_
             K = self._operator(shared, kernel, params)
-            model._fit(K, shared.X, index, counts)
+            model._fit(K, shared, index, counts)
             self.estimators_.append(model)
         self.weights_ = shares[shares > 0]
         self.support_ = share_support(self.estimators_)

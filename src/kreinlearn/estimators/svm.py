@@ -15,6 +15,7 @@ from kreinlearn.estimators._inputs import (
     check_weights,
     class_weighted,
     learn_support,
+    learns_form,
     one_per_class,
     training_gram,
     warn_if_uninformative,
@@ -27,6 +28,7 @@ from kreinlearn.estimators._libsvm import (
 )
 from kreinlearn.estimators._outputs import Scored
 from kreinlearn.exceptions import ConvergenceWarning, warn_caller
+from kreinlearn.kernels import Similarities
 from kreinlearn.operators import Dense, few_threads
 from kreinlearn.spectrum.modulus import negative_part
 
@@ -72,7 +74,8 @@ class _KernelMachine(Scored):
         weights = weights * class_weighted(self.class_weight, self.classes_, index)
         check_classes(given, weights)
 
-        K = training_gram(samples, self.kernel, self.kernel_params or {})
+        shared = Similarities(samples) if learns_form(self.kernel) else samples
+        K = training_gram(shared, self.kernel, self.kernel_params or {})
         warn_if_uninformative(Dense(K), self.kernel)
         K = K.astype(float, copy=False)
         kept = np.flatnonzero(weights)
@@ -88,7 +91,7 @@ class _KernelMachine(Scored):
             columns = self._solve(K, labels[:, varied], C * weights[kept])
         for j, column in zip(varied, columns, strict=True):
             self.dual_coef_[j, kept], self.intercept_[j] = column.a, column.b
-        learn_support(self, samples)
+        learn_support(self, shared)
         self.n_iter_ = max(column.n_iter for column in columns)
         converged = all(column.converged for column in columns)
         self.status_ = "converged" if converged else "max_iter"

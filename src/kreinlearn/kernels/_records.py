@@ -149,10 +149,14 @@ class Kernel:
         first line of its docstring is its formula. With a measure only.
     grid : Grid, optional
         What a search tries; None means nothing but the defaults.
-    samples : {"rows", "matrices"}
-        One row of a table per sample, or one symmetric positive definite matrix.
+    samples : {"rows", "matrices", "series", "sequences", "graphs", "sets"}
+        What a sample is: one row of a table, a symmetric positive definite matrix, a
+        time series, a sequence of letters, a graph, or a set of points or a histogram.
     is_definite : bool
         Whether it is positive definite for all parameters.
+    check : callable, optional
+        ``check(X)`` gives the samples as the function takes them, or raises; for
+        samples that are no arrays.
 
     Examples
     --------
@@ -170,13 +174,26 @@ class Kernel:
     measure: Measure | None = None
     form: Callable[..., Finish] | None = None
     grid: Grid | None = None
-    samples: Literal["rows", "matrices"] = "rows"
+    samples: Literal["rows", "matrices", "series", "sequences", "graphs", "sets"] = (
+        "rows"
+    )
     is_definite: bool = False
+    check: Callable[[SampleSet], SampleSet] | None = None
 
     def __call__(
         self, X: SampleSet, Y: SampleSet | None = None, **params: float
     ) -> Array:
         return self.function(X, Y, **params)
+
+    @property
+    def learns_form(self) -> bool:
+        """Whether it is a distance, and its form is learned from training samples.
+
+        The function gives distances then; see `kreinlearn.kernels.distances`.
+        """
+        measure = self.measure
+        is_bare = measure is not None and self.form is None
+        return is_bare and measure is not None and measure.kind == "distance"
 
     @property
     def parameters(self) -> dict[str, float | None]:

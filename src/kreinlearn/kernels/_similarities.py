@@ -1,10 +1,19 @@
 """Many kernels on the same samples: what they share is computed once."""
 
-from kreinlearn._memory import fits
+import numpy as np
+
+from kreinlearn._memory import check_fits, fits
 from kreinlearn._typing import Array
 from kreinlearn.kernels import _records as records
-from kreinlearn.kernels._records import Function, Measure, Params, SampleSet
+from kreinlearn.kernels._records import (
+    Function,
+    Kernel,
+    Measure,
+    Params,
+    SampleSet,
+)
 from kreinlearn.kernels._table import KERNELS, gram, precision
+from kreinlearn.kernels.distances import DistanceForm, learned_form
 
 
 class Similarities:
@@ -50,6 +59,8 @@ class Similarities:
             The matrix; it is the caller's own.
         """
         record = KERNELS.get(kernel) if isinstance(kernel, str) else None
+        if record is not None and record.learns_form:
+            return self.form(record, params)(self.distances(record, params))
         if record is None or record.measure is None or record.form is None:
             return gram(self.X, None, kernel, **params)
         record.check_params(params)
@@ -58,6 +69,51 @@ class Similarities:
         if D is None:
             return gram(self.X, None, kernel, **params)
         return finish(D, is_symmetric=True)
+
+    def distances(self, kernel: Kernel, params: Params) -> Array:
+        """Return the values of a measure whose form is learned, computed once.
+
+        Parameters
+        ----------
+        kernel : Kernel
+            Its record.
+        params : mapping
+            Its parameters, of which those of the form are left alone.
+
+        Returns
+        -------
+        ndarray of shape (n, n)
+            Distances, symmetric.
+        """
+        measure = kernel.measure
+        assert measure is not None
+        own = _params_of(measure, params)
+        key = measure.name, repr(sorted(own.items()))
+        if key not in self._kept:
+            n = len(self.X)
+            check_fits(2 * n, n, np.float64, "A matrix of distances and one of a form")
+            self._kept[key] = measure.function(self.X, None, **own)
+        return self._kept[key]
+
+    def form(self, kernel: Kernel, params: Params) -> DistanceForm:
+        """Return the form of a distance, learned from these samples.
+
+        Parameters
+        ----------
+        kernel : Kernel
+            Its record.
+        params : mapping
+            Its parameters: ``form`` and ``width``, and those of the measure.
+
+        Returns
+        -------
+        DistanceForm
+            A function of distances to these samples.
+        """
+        measure = kernel.measure
+        assert measure is not None
+        of_form = {k: v for k, v in params.items() if k not in measure.params}
+        return learned_form(self.distances(kernel, params), **of_form)
 
     def grid(self, kernel: str | Function, fixed: Params) -> dict[str, list[float]]:
         """Return the values of a kernel's parameters that are tried by default.

@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 from kreinlearn._memory import check_fits
 from kreinlearn._typing import Array
 from kreinlearn._validation import check_finite
+from kreinlearn.kernels._domains import DOMAIN_KERNELS
 from kreinlearn.kernels._records import Function, Kernel, Params, SampleSet
 from kreinlearn.kernels.distances import PAIRWISE
 from kreinlearn.kernels.spd import SPD_KERNELS
@@ -22,7 +23,9 @@ class Kernels(dict[str, Kernel]):
         super().__setitem__(name, record)
 
 
-KERNELS = Kernels({each.name: each for each in (*ROW_KERNELS, *SPD_KERNELS)})
+KERNELS = Kernels(
+    {each.name: each for each in (*ROW_KERNELS, *SPD_KERNELS, *DOMAIN_KERNELS)}
+)
 """Kernels by name."""
 
 
@@ -158,6 +161,13 @@ def call_of(
     """
     function = resolve(kernel)
     if isinstance(kernel, str):
+        if KERNELS[kernel].learns_form:
+            raise ValueError(
+                f"Kernel {kernel!r} is a distance, whose form is learned from training "
+                "samples: use it in an estimator, or turn what "
+                f"kreinlearn.kernels.KERNELS[{kernel!r}] gives into similarities by "
+                "DistanceSimilarity."
+            )
         KERNELS[kernel].check_params(params)
     others = X if Y is None else Y
     return function, others, (_length("X", X), _length("Y", others))
