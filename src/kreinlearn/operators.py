@@ -10,7 +10,7 @@ from scipy.linalg import blas
 from threadpoolctl import ThreadpoolController
 
 from kreinlearn._typing import Array
-from kreinlearn.kernels import gram, multiply
+from kreinlearn.kernels import KERNELS, gram, multiply
 
 __all__ = ["Blocked", "Dense", "General", "RowProducts", "Symmetric", "gemm"]
 
@@ -206,7 +206,8 @@ class Blocked:
     ) -> None:
         # One column, which checks all samples and parameters, and shows the precision.
         self._dtype = gram(X, X[:1], kernel, **params).dtype
-        self.X = X if callable(kernel) else np.asarray(X)
+        is_array = isinstance(kernel, str) and KERNELS[kernel].check is None
+        self.X = np.asarray(X) if is_array else X
         self.kernel = kernel
         self.params = params
 
