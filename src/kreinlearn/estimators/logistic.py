@@ -72,8 +72,9 @@ class KreinLogisticRegression(Probable):
     Parameters
     ----------
     kernel : str or callable, default="tl1"
-        A name in ``kreinlearn.kernels.KERNELS``, a callable ``f(X, Y)`` on whole
-        arrays, "precomputed" for Gram matrices, or "distance" for matrices of
+        A name in ``kreinlearn.kernels.KERNELS``, also of a measure between time
+        series, sequences, graphs or sets, which X then holds; a callable ``f(X, Y)`` on
+        whole arrays; "precomputed" for Gram matrices, or "distance" for matrices of
         distances.
     kernel_params : dict, default=None
         Keyword arguments of the kernel. For "distance": ``form`` and ``width`` of
