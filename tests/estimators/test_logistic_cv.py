@@ -28,7 +28,11 @@ from tests.conftest import scaled
 EXPECTED = {
     "precomputed": {
         "check_decision_proba_consistency": "passes vectors, not similarities",
-    }
+    },
+    "averaged": {
+        "check_sample_weight_equivalence_on_dense_data": "shares of an average come "
+        "from a bootstrap of the samples, and agree to 1e-4; holds for average=False",
+    },
 }
 
 
@@ -53,9 +57,15 @@ def test_scikit_learn_contract(estimator, check):
 @parametrize_with_checks(
     [
         KreinLogisticRegressionCV(lams=[0.1, 0.01], **SEARCH),
+        KreinLogisticRegressionCV(lams=[0.1, 0.01], average=False, **SEARCH),
         KreinLogisticRegressionCV(lams=[0.1], cv=2, kernel="precomputed"),
     ],
-    expected_failed_checks=lambda estimator: EXPECTED.get(estimator.kernel, {}),
+    expected_failed_checks=lambda estimator: EXPECTED.get(
+        "precomputed"
+        if estimator.kernel == "precomputed"
+        else "averaged" * estimator.average,
+        {},
+    ),
 )
 @EXPECTED_WARNINGS
 def test_scikit_learn_contract_with_other_settings(estimator, check):

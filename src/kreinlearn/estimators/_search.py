@@ -165,14 +165,18 @@ class Judge:
         logs = log_probabilities(scores, self.link)
         return np.asarray(logs[np.arange(len(rows)), own])
 
-    def unseen_error(self, scores: Array) -> float:
+    def unseen_error(self, scores: Array, rows: Array) -> float:
         """Return the mean log-probability of the true class if each answer were wrong.
 
         The true class is then another one, by the probabilities of the others.
         """
         logs = np.maximum(log_probabilities(scores, self.link), LOG_FLOOR)
         others = np.sort(logs, axis=1)[:, :-1]
-        return float((softmax(others, axis=1) * others).sum(axis=1).mean())
+        each = (softmax(others, axis=1) * others).sum(axis=1)
+        return float(np.average(each, weights=self._weights_of(rows)))
+
+    def _weights_of(self, rows: Array) -> Array | None:
+        return None if self.weights is None else self.weights[rows]
 
     def criterion(self, scores: Sequence[Array], folds: Sequence[Fold]) -> float:
         """Return what one setting is chosen by: the mean score of its folds.
@@ -184,7 +188,9 @@ class Judge:
         mean = float(np.mean([self(each, held) for each, held in pairs]))
         if not self.by_log_loss:
             return mean
-        n, unseen = sum(map(len, rows)), self.unseen_error(np.concatenate(scores))
+        held = np.concatenate(rows)
+        unseen = self.unseen_error(np.concatenate(scores), held)
+        n = len(held)  # whatever the sum of the weights
         return (n * mean + UNSEEN_ERRORS * unseen) / (n + UNSEEN_ERRORS)
 
     def __call__(self, scores: Array, rows: Array) -> float:

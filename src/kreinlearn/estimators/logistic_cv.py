@@ -90,8 +90,9 @@ class KreinLogisticRegressionCV(Probable):
         from 100 to 0.001, or down to 1e-7 for as long as the smallest is the best.
     norms : sequence of {"krein", "hilbert", "euclidean"}, \
             default=("hilbert", "euclidean")
-        Norms to try. Similarities that are not symmetric, or not square, are taken as
-        they are by "euclidean" alone. Where K has no negative eigenvalue, "krein" and
+        Norms to try. Similarities that are not symmetric are taken as they are by
+        "euclidean" alone, and a matrix that is not square if no other norm is to be
+        tried. Where K has no negative eigenvalue, "krein" and
         "hilbert" are the same.
     kernel : str, callable or sequence of these, default=("tl1", "rbf", "laplacian")
         Kernels to try, or the only one; "precomputed" for a Gram matrix, "distance"
@@ -335,6 +336,13 @@ class KreinLogisticRegressionCV(Probable):
     def _norms_of(self, K: Dense | General | Blocked) -> list[str]:
         """Return the norms to try with a matrix, without those that are the same."""
         if isinstance(K, General):
+            n, k = K.shape
+            if n != k and set(self.norms) != {"euclidean"}:
+                raise ValueError(
+                    "A Gram matrix must be square, one row and one column per sample, "
+                    f"got an array of shape {K.shape}; norms=('euclidean',) takes "
+                    "similarities with other samples as features."
+                )
             return ["euclidean"]
         norms = list(self.norms)
         if {"krein", "hilbert"} <= set(norms) and isinstance(K, Dense):
@@ -404,7 +412,7 @@ class KreinLogisticRegressionCV(Probable):
         weights = (np.arange(len(picks)) == best).astype(float)
         if self.average and len(picks) > 1:
             logs = np.stack([judge.logs(scores, seen) for scores in pooled])
-            unseen = [[judge.unseen_error(scores)] for scores in pooled]
+            unseen = [[judge.unseen_error(scores, seen)] for scores in pooled]
             errors = UNSEEN_ERRORS * given[seen].mean()
             weights = pooling_weights(
                 np.hstack([logs, unseen]), np.append(given[seen], errors)
