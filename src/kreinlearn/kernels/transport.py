@@ -142,7 +142,7 @@ def sliced_wasserstein(
 
     Examples
     --------
-    The mean of |cos| over all directions of a plane is 2 / pi, about 0.64:
+    The mean of ``|cos|`` over all directions of a plane is 2 / pi, about 0.64:
 
     >>> from kreinlearn.kernels.transport import sliced_wasserstein
     >>> clouds = [[[0.0, 0.0]], [[3.0, 4.0]]]
