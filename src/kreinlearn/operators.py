@@ -73,7 +73,27 @@ def gemm(A: Array, B: Array) -> Array:
     )
 
 
-class Dense:
+class _Stored:
+    """What stored matrices have in common."""
+
+    K: Array
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return (self.K.shape[0], self.K.shape[1])
+
+    @property
+    def dtype(self) -> np.dtype[np.floating]:
+        return self.K.dtype
+
+    def rows(self, idx: Array) -> Array:
+        return np.asarray(self.K[idx], dtype=np.float64)
+
+    def part(self, rows: Array, columns: Array) -> Array:
+        return np.asarray(self.K[np.ix_(rows, columns)], dtype=np.float64)
+
+
+class Dense(_Stored):
     """A stored symmetric matrix.
 
     Parameters
@@ -92,14 +112,6 @@ class Dense:
     def __init__(self, K: Array) -> None:
         self.K = K if K.flags.c_contiguous else np.ascontiguousarray(K)
         self._symv, self._gemm = blas.get_blas_funcs(("symv", "gemm"), (self.K,))
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        return (self.K.shape[0], self.K.shape[1])
-
-    @property
-    def dtype(self) -> np.dtype[np.floating]:
-        return self.K.dtype
 
     def matmat(self, B: Array) -> Array:
         if self.K.dtype == np.float64:
@@ -128,17 +140,11 @@ class Dense:
         # Rows, which are the same and lie together in memory.
         return self.K[idx].T.astype(np.float64, copy=False)
 
-    def rows(self, idx: Array) -> Array:
-        return np.asarray(self.K[idx], dtype=np.float64)
-
-    def part(self, rows: Array, columns: Array) -> Array:
-        return np.asarray(self.K[np.ix_(rows, columns)], dtype=np.float64)
-
     def diagonal(self) -> Array:
         return self.K.diagonal().astype(np.float64)
 
 
-class General:
+class General(_Stored):
     """A stored matrix that need be neither symmetric nor square.
 
     Parameters
@@ -150,25 +156,11 @@ class General:
     def __init__(self, K: Array) -> None:
         self.K = K
 
-    @property
-    def shape(self) -> tuple[int, int]:
-        return (self.K.shape[0], self.K.shape[1])
-
-    @property
-    def dtype(self) -> np.dtype[np.floating]:
-        return self.K.dtype
-
     def matmat(self, B: Array) -> Array:
         return _widened_product(self.K, B)
 
     def rmatmat(self, B: Array) -> Array:
         return _widened_product(self.K.T, B)
-
-    def rows(self, idx: Array) -> Array:
-        return np.asarray(self.K[idx], dtype=np.float64)
-
-    def part(self, rows: Array, columns: Array) -> Array:
-        return np.asarray(self.K[np.ix_(rows, columns)], dtype=np.float64)
 
 
 def _widened_product(K: Array, B: Array) -> Array:
