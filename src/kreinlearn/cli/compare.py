@@ -88,6 +88,7 @@ def compare_command(
     from kreinlearn.files import read
     from kreinlearn.pipelines import prepare
 
+    click.get_current_context().with_resource(options.measuring())
     holds = options.held(distance, similarity, form)
     table = read(
         data,

@@ -94,6 +94,7 @@ def fit_command(
         raise ValueError("--param needs --kernel, whose parameter it is.")
     if lam is not None and cv is not None:
         raise ValueError("--lam is tried alone, without folds: leave out --cv.")
+    click.get_current_context().with_resource(options.measuring())
     holds = options.held(distance, similarity, form)
     table = files.read(
         train,

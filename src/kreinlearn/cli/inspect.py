@@ -77,6 +77,7 @@ def inspect_command(
 
     if out is not None:
         check_free(out, force)
+    click.get_current_context().with_resource(options.measuring())
     holds = options.held(distance, similarity, form)
     table = files.read(
         data,

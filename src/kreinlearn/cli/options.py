@@ -1,7 +1,10 @@
 """Options that several commands share."""
 
 import functools
-from collections.abc import Callable, Collection
+import os
+import sys
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypedDict, TypeVar
 
 import click
@@ -300,3 +303,21 @@ def repeated_options(names: Collection[str]) -> list[str]:
         for each in pairs:
             words += [option.opts[0], str(each)]
     return words
+
+
+def cache_folder() -> str:
+    """Return the folder where measures are kept; "off" means nowhere."""
+    from kreinlearn._files import user_cache
+
+    return os.environ.get("KREINLEARN_CACHE") or str(user_cache() / "measures")
+
+
+@contextmanager
+def measuring() -> Iterator[None]:
+    """Show how far a measure between samples is, and keep it in the user's cache."""
+    from kreinlearn import kernels
+    from kreinlearn.runs.progress import share_teller
+
+    with share_teller(sys.stderr) as tell:
+        with kernels.measuring(cache=cache_folder(), progress=tell):
+            yield

@@ -62,6 +62,7 @@ def predict_command(
     if out is not None:
         check_table_name(out)
         check_free(out, force)
+    click.get_current_context().with_resource(options.measuring())
     fitted, stamp = persistence.load_stamped(model)
     needed = "predict_proba" if proba else "predict"
     if not hasattr(fitted, needed):

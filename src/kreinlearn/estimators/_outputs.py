@@ -20,7 +20,7 @@ from kreinlearn.estimators._inputs import (
     learns_form,
     symmetric_kernel,
 )
-from kreinlearn.kernels import KERNELS, multiply
+from kreinlearn.kernels import KERNELS, measured_rows, multiply
 from kreinlearn.kernels.distances import DEFAULTS, DistanceForm
 from kreinlearn.losses import Link, log_probabilities
 
@@ -149,7 +149,7 @@ def prediction(model: Scored, X: ValidSamples) -> Array:
     elif len(a) == 0:
         f = np.zeros((len(X), a.shape[1]))
     elif learns_form(model.kernel):
-        f = _measured(model, X) @ a
+        f = _measured(model, X, a)
     else:
         params = model.kernel_params or {}
         kernel = symmetric_kernel(model.kernel, getattr(model, "symmetrize", None))
@@ -166,13 +166,17 @@ def _form_of(model: Scored) -> DistanceForm:
     )
 
 
-def _measured(model: Scored, X: ValidSamples) -> Array:
-    """Return the similarities of new samples with the support, by their distances."""
+def _measured(model: Scored, X: ValidSamples, a: Array) -> Array:
+    """Return the scores of new samples, by their distances to the support."""
     measure = KERNELS[str(kernels_of(model.kernel)[0])].measure
     assert measure is not None
     given = model.kernel_params or {}
     own = {name: given[name] for name in measure.params if name in given}
-    return _form_of(model)(measure.function(X, model.X_fit_, **own))
+    form = _form_of(model)
+    f = np.empty((len(X), a.shape[1]))
+    for rows, D in measured_rows(measure, X, model.X_fit_, own):
+        f[rows] = form(D) @ a
+    return f
 
 
 def share_support(models: Sequence[Scored]) -> Array:

@@ -40,7 +40,7 @@ from kreinlearn.estimators._search import (
     pick,
     pooling_weights,
 )
-from kreinlearn.estimators._solve import positive_definite
+from kreinlearn.estimators._solve import measures_told, positive_definite
 from kreinlearn.estimators.logistic import KreinLogisticRegression
 from kreinlearn.exceptions import (
     ConvergenceWarning,
@@ -264,7 +264,7 @@ class KreinLogisticRegressionCV(Probable):
         self._link = link_of(len(self.classes_), self.multi_class != "ovr")
         judged = None if sample_weight is None else given
         judge = Judge(self, self.scoring, labels, judged)
-        with few_threads(len(labels)):
+        with few_threads(len(labels)), measures_told(self.verbose):
             held = self._search(shared, index, given, counts, folds, judge, lams)
             chosen, shares = self._choose(held, folds, judge, given)
             if self.refit:
