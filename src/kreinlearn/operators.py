@@ -1,7 +1,7 @@
 """What a solver multiplies by: matrices seen through their products."""
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from functools import cache
 from typing import Any, Protocol
 
@@ -320,8 +320,13 @@ def few_threads(n: int) -> Iterator[None]:
     if n > ONE_THREAD:
         yield
     else:
-        with _blas_libraries().limit(limits=1, user_api="blas"):
+        with one_thread():
             yield
+
+
+def one_thread() -> AbstractContextManager[object]:
+    """Keep BLAS to one thread, such as while threads of our own call it."""
+    return _blas_libraries().limit(limits=1, user_api="blas")
 
 
 @cache  # looking for them takes milliseconds

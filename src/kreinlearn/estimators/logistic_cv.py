@@ -51,7 +51,6 @@ from kreinlearn.kernels import Similarities
 from kreinlearn.losses import link_of, log_probabilities
 from kreinlearn.operators import Blocked, Dense, General, few_threads
 from kreinlearn.solvers.monitor import callback_for
-from kreinlearn.solvers.newton import DualNewton
 from kreinlearn.spectrum.norms import NORMS, scale_of
 
 Chosen = tuple[AnyKernel, Keywords, str, float]
@@ -296,9 +295,9 @@ class KreinLogisticRegressionCV(Probable):
             values = np.array(UNITS) * self.lam_units_[i] if lams is None else lams
             more = np.array(MORE_UNITS if lams is None else ()) * self.lam_units_[i]
             found: Tried = {}
+            cross = Cross(K, weights, folds, scale)
             for norm in self._norms_of(K):
-                cross = Cross(norm, K, weights, folds, scale)
-                solve = partial(self._held_out, cross, index)
+                solve = partial(self._held_out, cross, norm, index)
                 found[norm] = solve(values)
                 criteria = _criteria(found[norm], folds, judge)
                 for lam in more:
@@ -351,20 +350,15 @@ class KreinLogisticRegressionCV(Probable):
                 norms.remove("hilbert")
         return norms
 
-    def _held_out(
-        self,
-        cross: Cross,
-        index: Array,
-        lams: Array,
-    ) -> Held:
+    def _held_out(self, cross: Cross, norm: str, index: Array, lams: Array) -> Held:
         """Return what one norm says of held-out samples."""
         return cross.held_out(
+            norm,
             one_per_class(index, len(self.classes_)),
             lams,
-            solver=DualNewton(self.max_iter),
             multinomial=self._link == "multinomial",
             fit_intercept=bool(self.fit_intercept),
-            tol=max(SEARCH_TOL, self.tol),
+            max_iter=self.max_iter,
         )
 
     def _learn_scores(

@@ -1,0 +1,111 @@
+"""Cross-validation of a grid of lam with one matrix of similarities."""
+
+from collections.abc import Sequence
+from functools import cached_property, partial
+
+import numpy as np
+
+from kreinlearn._typing import Array
+from kreinlearn.crossval.dual import dual_scores
+from kreinlearn.crossval.held import (
+    MORE_UNITS,
+    SEARCH_TOL,
+    UNITS,
+    Fold,
+    Held,
+    where_held_out,
+)
+from kreinlearn.crossval.ridge import Basis, bases_of, in_threads, ridge_scores
+from kreinlearn.operators import Blocked, Dense, General, one_thread, stored
+
+__all__ = [
+    "MORE_UNITS",
+    "SEARCH_TOL",
+    "UNITS",
+    "Cross",
+    "Fold",
+    "Held",
+    "where_held_out",
+]
+
+
+class Cross:
+    """One matrix of similarities on all folds.
+
+    Parameters
+    ----------
+    K : Dense, General or Blocked
+        Similarities among all samples; stored for "hilbert", of any shape for
+        "euclidean".
+    weights : ndarray of shape (n, n_folds)
+        Weights of the samples in each fold, zero for the held-out ones.
+    folds : sequence of pairs of ndarray
+        Indices of training and of held-out samples.
+    scale : float
+        The scale of K, see `kreinlearn.spectrum.norms.scale_of`.
+    """
+
+    def __init__(
+        self,
+        K: Dense | General | Blocked,
+        weights: Array,
+        folds: Sequence[Fold],
+        scale: float,
+    ) -> None:
+        self.K, self.weights, self.folds, self.scale = K, weights, folds, scale
+
+    @cached_property
+    def _bases(self) -> list[Basis]:
+        assert not isinstance(self.K, Blocked)
+        return bases_of(self.K, self.weights, self.folds)
+
+    def held_out(
+        self,
+        norm: str,
+        columns: Array,
+        lams: Array,
+        *,
+        multinomial: bool,
+        fit_intercept: bool,
+        max_iter: int = 100,
+    ) -> Held:
+        """Return the scores of held-out samples for every fold and lam.
+
+        Parameters
+        ----------
+        norm : {"krein", "hilbert", "euclidean"}
+            The penalty.
+        columns : ndarray of shape (n, k)
+            Targets, 0 or 1.
+        lams : ndarray of shape (L,)
+            Regularizations, decreasing.
+        multinomial, fit_intercept : bool
+            The model.
+        max_iter : int
+            Most steps of one problem.
+
+        Returns
+        -------
+        Held
+            Scores, fold by fold.
+        """
+        settings = {
+            "multinomial": multinomial,
+            "fit_intercept": fit_intercept,
+            "max_iter": max_iter,
+        }
+        if norm == "hilbert":
+            stored(self.K, "norm='hilbert'")
+        if norm == "krein" or isinstance(self.K, Blocked):
+            assert not isinstance(self.K, General)
+            about = (self.K, self.weights, self.folds, self.scale)
+            return dual_scores(norm, *about, columns, lams, **settings)
+        with one_thread():
+            jobs = [
+                partial(
+                    ridge_scores, basis, norm, self.scale, columns, lams, **settings
+                )
+                for basis in self._bases
+            ]
+            scores, converged = zip(*in_threads(jobs), strict=True)
+        return Held(list(scores), np.array(converged))

@@ -1,0 +1,206 @@
+"""Convex cross-validation: logistic regression with a ridge on orthogonal features.
+
+For the norms a'|K|a and s a'a of a stored matrix. With the eigenpairs (v, mu) of the
+training samples' part of K, samples have the features K v, divided by sqrt(|mu|) for
+the first norm and by sqrt(s) for the second; the penalty is the sum of the squares of
+their coefficients. One decomposition serves both norms and all values of lam. Features
+are orthogonal, so that the Newton system is almost diagonal, and conjugate gradients
+need few products.
+
+Each fold has a decomposition of its own. One of all samples would be cheaper, and no
+label would leak; but held-out samples then look more predictable than new ones are, and
+now and then far too small a lam is chosen. Nested cross-validation on fourteen
+similarities, five outer folds: log-loss 0.181 and accuracy 0.929 that way, 0.179 and
+0.932 this way; single cases 0.137 and 0.117, or 0.098 and 0.008.
+
+Letters: ``E`` (n, r) features of n training samples; L values of lam, C columns of
+scores per problem; ``b`` (r, C) coefficients, ``c`` (C,) intercepts.
+"""
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from typing import TypeVar
+
+import numpy as np
+from scipy.linalg import eigh
+
+from kreinlearn._memory import check_fits
+from kreinlearn._typing import Array
+from kreinlearn.crossval.held import RIDGE_TOL, Fold
+from kreinlearn.operators import Dense, General, gemm
+
+Result = TypeVar("Result")
+
+NEGLIGIBLE = 1e-12
+"""Features whose eigenvalue is below this share of the largest are left out."""
+TOGETHER = 12
+"""Columns that are solved together, from larger to smaller lam."""
+COPIES = 4
+"""Matrices of the size of K that an eigendecomposition needs in memory."""
+
+
+@dataclass(frozen=True)
+class Basis:
+    """Orthogonal features of the training samples of a fold, and of those held out.
+
+    ``sizes`` are their absolute eigenvalues; features are centered.
+    """
+
+    E: Array
+    held: Array
+    sizes: Array
+    weights: Array
+    train: Array
+    largest_weight: float
+
+
+def basis_of(K: Dense | General, weights: Array, held: Array) -> Basis:
+    """Decompose the part of K among training samples.
+
+    Parameters
+    ----------
+    K : Dense or General
+        Similarities among all samples, or with others.
+    weights : ndarray of shape (n,)
+        Weights of the samples; training samples have one above zero. With row i
+        repeated w_i times, the eigenpairs are those of W^(1/2) K W^(1/2).
+    held : ndarray
+        Samples that are held out.
+
+    Returns
+    -------
+    Basis
+        The features.
+    """
+    train = np.flatnonzero(weights > 0)
+    w = weights[train]
+    root = np.sqrt(w / w.max())
+    is_square = K.shape[0] == K.shape[1]
+    others = train if is_square else np.arange(K.shape[1])
+    columns = root if is_square else np.ones(K.shape[1])
+    check_fits(COPIES * len(train), len(others), np.float64, "Room for eigenvectors")
+    part = K.part(train, others)
+    if isinstance(K, Dense):
+        values, vectors = _eigh(root[:, None] * part * root)
+    else:
+        scaled = root[:, None] * part * columns
+        squares, vectors = _eigh(gemm(scaled.T, scaled))
+        values = np.sqrt(np.maximum(squares, 0.0))
+    sizes = np.abs(values)
+    kept = sizes > NEGLIGIBLE * sizes.max(initial=0.0)
+    directions = columns[:, None] * vectors[:, kept]
+    E = gemm(part, directions)
+    share = w / w.sum()
+    mean = share @ E
+    E_held = gemm(K.part(held, others), directions)
+    largest = float(w.max()) if is_square else 1.0
+    return Basis(E - mean, E_held - mean, sizes[kept], share, train, largest)
+
+
+def _eigh(A: Array) -> tuple[Array, Array]:
+    values, vectors = eigh(A, driver="evd", check_finite=False, overwrite_a=True)
+    return np.asarray(values), np.asarray(vectors)
+
+
+def ridge_scores(
+    basis: Basis,
+    norm: str,
+    scale: float,
+    columns: Array,
+    lams: Array,
+    *,
+    multinomial: bool,
+    fit_intercept: bool,
+    max_iter: int,
+) -> tuple[Array, Array]:
+    """Return the scores of held-out samples for every lam, and what converged.
+
+    Parameters
+    ----------
+    basis : Basis
+        Features of a fold.
+    norm : {"hilbert", "euclidean"}
+        The penalty.
+    scale : float
+        The scale of K, see `kreinlearn.spectrum.norms.scale_of`.
+    columns : ndarray of shape (n, k)
+        Targets of all samples, 0 or 1.
+    lams : ndarray of shape (L,)
+        Regularizations, decreasing.
+    multinomial, fit_intercept : bool
+        The model; without "multinomial", columns are problems of their own.
+    max_iter : int
+        Most Newton steps.
+
+    Returns
+    -------
+    scores : ndarray of shape (L, n_held, k)
+        Scores.
+    converged : ndarray of shape (L,)
+        Whether the minimum was reached.
+    """
+    from kreinlearn.crossval.loops import newton
+
+    square = basis.sizes if norm == "hilbert" else scale / basis.largest_weight
+    factor = np.broadcast_to(1.0 / np.sqrt(square), basis.sizes.shape)
+    Y = columns[basis.train]
+    k = Y.shape[1]
+    C = k if multinomial else 1
+    squares = basis.weights @ basis.E**2
+    b, c = np.zeros((len(factor), k)), _log_odds(basis.weights @ Y, C) * fit_intercept
+    scores, converged = [], []
+    group = max(1, TOGETHER // k)
+    for first in range(0, len(lams), group):
+        some = lams[first : first + group]
+        P = len(some)
+        b, c = np.tile(b[:, -k:], (1, P)), np.tile(c[-k:], P)
+        scales = np.repeat(factor[:, None], P * k, axis=1)
+        errors = newton(
+            basis.E,
+            scales,
+            np.tile(Y, (1, P)),
+            basis.weights,
+            np.repeat(some, k),
+            squares,
+            b,
+            c,
+            C,
+            float(fit_intercept),
+            RIDGE_TOL,
+            max_iter,
+        )
+        found = gemm(basis.held, scales * b) + c
+        scores.append(found.reshape(len(found), P, k).swapaxes(0, 1))
+        converged.append((errors <= RIDGE_TOL).reshape(P, k).all(axis=1))
+    return np.concatenate(scores), np.concatenate(converged)
+
+
+def _log_odds(share: Array, C: int) -> Array:
+    """Return the intercepts that go with class frequencies."""
+    share = np.clip(share, 1e-9, 1.0 - 1e-9)
+    return np.asarray(np.log(share) - (np.log1p(-share) if C == 1 else 0.0))
+
+
+def bases_of(
+    K: Dense | General, weights: Array, folds: Sequence[Fold]
+) -> list[Basis]:
+    """Return the features of all folds, in parallel."""
+    return in_threads(
+        [
+            partial(basis_of, K, weights[:, f], held)
+            for f, (_, held) in enumerate(folds)
+        ]
+    )
+
+
+def in_threads(jobs: Sequence[Callable[[], Result]]) -> list[Result]:
+    """Return the results of jobs that release Python's lock, as many as cores at once."""
+    import numba
+
+    count = min(numba.get_num_threads(), len(jobs))
+    if count < 2:
+        return [job() for job in jobs]
+    with ThreadPoolExecutor(count) as pool:
+        return list(pool.map(lambda job: job(), jobs))
