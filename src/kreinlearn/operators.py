@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from functools import cache
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 import numpy as np
 from scipy.linalg import blas
@@ -91,6 +91,11 @@ class _Stored:
 
     def part(self, rows: Array, columns: Array) -> Array:
         return np.asarray(self.K[np.ix_(rows, columns)], dtype=np.float64)
+
+    def among(self, rows: Array) -> Self:
+        """Return the same among some of the samples."""
+        columns = rows if self.shape[0] == self.shape[1] else slice(None)
+        return type(self)(np.ascontiguousarray(self.K[rows][:, columns]))
 
 
 class Dense(_Stored):

@@ -105,11 +105,53 @@ def _inner(U, u, V, v, C):
 
 
 @njit(cache=True, nogil=True)
-def _directions(E, scale, lam, prob, w, C, diagonal, spread, G, g, goal, free):
+def _blocks(E, scale, lam, prob, w, k):
+    """Return the inverse Newton matrices of the first k features, (m, k, k)."""
+    n, m = prob.shape
+    leading = np.ascontiguousarray(E[:, :k])
+    weighted = np.empty((n, k))
+    out = np.empty((m, k, k))
+    for column in range(m):
+        for i in range(n):
+            curvature = w[i] * prob[i, column] * (1.0 - prob[i, column])
+            for j in range(k):
+                weighted[i, j] = curvature * leading[i, j]
+        block = np.dot(weighted.T, leading)
+        for j in range(k):
+            for l in range(k):
+                block[j, l] *= scale[j, column] * scale[l, column]
+            block[j, j] += lam[column]
+        out[column] = np.linalg.inv(block)
+    return out
+
+
+@njit(cache=True, nogil=True)
+def _precondition(R, diagonal, blocks, Z):
+    """Fill in the residual times an inverse near that of the Newton matrix."""
+    r, m = R.shape
+    k = blocks.shape[1]
+    for j in range(k):
+        for column in range(m):
+            Z[j, column] = 0.0
+    for column in range(m):
+        for j in range(k):
+            total = 0.0
+            for l in range(k):
+                total += blocks[column, j, l] * R[l, column]
+            Z[j, column] = total
+    for j in range(k, r):
+        for column in range(m):
+            Z[j, column] = R[j, column] / diagonal[j, column]
+
+
+@njit(cache=True, nogil=True)
+def _directions(E, scale, lam, prob, w, C, diagonal, blocks, spread, G, g, goal, free):
     """Return changes of coefficients, intercepts and scores, by conjugate gradients."""
     n, (r, m) = len(E), G.shape
     d, e, U = np.zeros((r, m)), np.zeros(m), np.zeros((n, m))
-    R, Rc, Q, Qc = -G, -g, -G / diagonal, -g / spread
+    R, Rc, Z, Qc = -G, -g, np.empty((r, m)), -g / spread
+    _precondition(R, diagonal, blocks, Z)
+    Q = Z.copy()
     rz = _inner(R, Rc, Q, Qc, C)
     goal = goal * rz
     scaled, moved, bent = np.empty((r, m)), np.empty((n, m)), np.empty((n, m))
@@ -131,34 +173,34 @@ def _directions(E, scale, lam, prob, w, C, diagonal, spread, G, g, goal, free):
             a[k] = rz[k] / max(bend[k], TINY) if rz[k] > goal[k] else 0.0
         e += a * Qc
         Rc -= a * Hc
-        new = Rc * Rc / spread
         for j in range(r):
             for k in range(m):
                 d[j, k] += a[k] * Q[j, k]
                 R[j, k] -= a[k] * H[j, k]
-                new[k] += R[j, k] * R[j, k] / diagonal[j, k]
         for i in range(n):
             for k in range(m):
                 U[i, k] += a[k] * moved[i, k]
-        new = _per_problem(new, C)
+        _precondition(R, diagonal, blocks, Z)
+        new = _inner(R, Rc, Z, Rc / spread, C)
         if not (new > goal).any():
             break
         ratio = new / np.maximum(rz, TINY)
         Qc = Rc / spread + ratio * Qc
         for j in range(r):
             for k in range(m):
-                Q[j, k] = R[j, k] / diagonal[j, k] + ratio[k] * Q[j, k]
+                Q[j, k] = Z[j, k] + ratio[k] * Q[j, k]
         rz = new
     return d, e, U
 
 
 @njit(cache=True, nogil=True)
-def newton(E, scale, Y, w, lam, squares, b, c, C, free, tol, max_iter):
+def newton(E, scale, Y, w, lam, squares, leading, b, c, C, free, tol, max_iter):
     """Solve ridge problems in place; return their errors, once per column.
 
     Of all m columns: ``scale`` (r, m), ``Y`` (n, m), ``lam`` (m,), ``b`` (r, m), ``c``
     (m,); ``w`` (n,), ``squares`` (r,) the weighted means of the squares of the
-    features; ``free`` 1.0 with an intercept, else 0.0.
+    features, ``leading`` how many of the first features are solved for exactly;
+    ``free`` 1.0 with an intercept, else 0.0.
     """
     n, r = E.shape
     F = np.dot(E, scale * b)
@@ -191,7 +233,10 @@ def newton(E, scale, Y, w, lam, squares, b, c, C, free, tol, max_iter):
         left, f, y, old, s, ridge = left[go], f[:, go], y[:, go], old[:, go], s[:, go], ridge[go]
         prob, G, g, diagonal, spread = prob[:, go], G[:, go], g[go], diagonal[:, go], spread[go]
         goal = np.minimum(FORCING, error[go]) ** 2
-        d, e, U = _directions(E, s, ridge, prob, w, C, diagonal, spread, G, g, goal, free)
+        blocks = _blocks(E, s, ridge, prob, w, leading)
+        d, e, U = _directions(
+            E, s, ridge, prob, w, C, diagonal, blocks, spread, G, g, goal, free
+        )
         t = _lengths(f, U, y, w, C, ridge, old, d, G, g, e)
         for k in range(len(left)):
             c[left[k]] += t[k] * e[k]

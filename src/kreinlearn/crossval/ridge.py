@@ -37,6 +37,9 @@ NEGLIGIBLE = 1e-12
 """Features whose eigenvalue is below this share of the largest are left out."""
 TOGETHER = 12
 """Columns that are solved together, from larger to smaller lam."""
+LEADING, MOST_LEADING = 6, 150
+"""One feature per six samples is solved for exactly in each step: those with the
+largest eigenvalues."""
 COPIES = 4
 """Matrices of the size of K that an eigendecomposition needs in memory."""
 
@@ -89,7 +92,8 @@ def basis_of(K: Dense | General, weights: Array, held: Array) -> Basis:
         squares, vectors = _eigh(gemm(scaled.T, scaled))
         values = np.sqrt(np.maximum(squares, 0.0))
     sizes = np.abs(values)
-    kept = sizes > NEGLIGIBLE * sizes.max(initial=0.0)
+    kept = np.argsort(-sizes, kind="stable")
+    kept = kept[sizes[kept] > NEGLIGIBLE * sizes.max(initial=0.0)]
     directions = columns[:, None] * vectors[:, kept]
     E = gemm(part, directions)
     share = w / w.sum()
@@ -164,6 +168,7 @@ def ridge_scores(
             basis.weights,
             np.repeat(some, k),
             squares,
+            min(len(factor), MOST_LEADING, len(Y) // LEADING),
             b,
             c,
             C,

@@ -33,6 +33,15 @@ from kreinlearn.estimators._inputs import (
     training_operator,
 )
 from kreinlearn.estimators._outputs import Probable, prediction, share_support
+from kreinlearn.estimators._racing import (
+    RACE_LAMS,
+    Dropped,
+    Runner,
+    race_folds,
+    race_rows,
+    some_of,
+    stragglers,
+)
 from kreinlearn.estimators._search import (
     UNSEEN_ERRORS,
     Judge,
@@ -113,6 +122,10 @@ class KreinLogisticRegressionCV(Probable):
     average : bool, default=True
         Whether to average the scores of all settings of the kernel and all norms, each
         with its best lam, instead of using the best setting alone.
+    search : {"auto", "full"}, default="auto"
+        "full" tries all settings and norms on all folds. "auto" first tries them on two
+        folds, at most 600 samples and every other lam, and drops those that are clearly
+        behind: see ``dropped_``. With another judge than log-loss nothing is dropped.
     refit : bool, default=True
         Whether to fit what was chosen to all samples; without it nothing can be
         predicted.
@@ -136,6 +149,10 @@ class KreinLogisticRegressionCV(Probable):
         same multiples of it.
     kernel_settings_ : list of (kernel, dict)
         Kernels and their parameters tried, in the order of ``scores_``.
+    dropped_ : list of dict
+        Settings that were dropped early: ``kernel``, ``params``, ``norm``, the
+        held-out samples it was judged by (``rows``), how far it was ``behind`` the best
+        in mean log-likelihood, the standard ``error`` of that, and the ``reason``.
     best_score_ : float
         Mean score of the best setting over the folds.
     held_out_proba_ : ndarray of shape (n_samples, n_classes)
@@ -191,6 +208,7 @@ class KreinLogisticRegressionCV(Probable):
         cv=5,
         scoring="neg_log_loss",
         average=True,
+        search="auto",
         refit=True,
         fit_intercept=True,
         multi_class="auto",
@@ -211,6 +229,7 @@ class KreinLogisticRegressionCV(Probable):
         self.cv = cv
         self.scoring = scoring
         self.average = average
+        self.search = search
         self.refit = refit
         self.fit_intercept = fit_intercept
         self.multi_class = multi_class
@@ -286,17 +305,23 @@ class KreinLogisticRegressionCV(Probable):
             part = (given[train], self.class_weight, self.classes_, index[train])
             weights[train, f] = combined(*part)
         watch = callback_for(self.verbose)
+        left = self._race(shared, index, counts, weights, folds, judge, lams)
         held: list[Tried] = []
         tried, self.lam_units_ = [], np.empty(len(self.kernel_settings_))
         for i, (kernel, params) in enumerate(self.kernel_settings_):
+            found: Tried = {}
+            held.append(found)
+            if left is not None and not left[i]:
+                tried.append([])
+                continue
             K = self._operator(shared, kernel, params)
             scale = scale_of(K, counts)
             self.lam_units_[i] = scale / np.count_nonzero(counts)
-            values = np.array(UNITS) * self.lam_units_[i] if lams is None else lams
-            more = np.array(MORE_UNITS if lams is None else ()) * self.lam_units_[i]
-            found: Tried = {}
+            values, more = self._values(lams, self.lam_units_[i])
             cross = Cross(K, weights, folds, scale)
             for norm in self._norms_of(K):
+                if left is not None and norm not in left[i]:
+                    continue
                 solve = partial(self._held_out, cross, norm, index)
                 found[norm] = solve(values)
                 criteria = _criteria(found[norm], folds, judge)
@@ -311,10 +336,67 @@ class KreinLogisticRegressionCV(Probable):
                     row = {"kernel": kernel_name(kernel), **params, "norm": norm}
                     lam = [*values, *more][best]
                     watch(row | {"lam": float(lam), "score": float(score)})
-            held.append(found)
             tried.append([*values, *more])
         self._learn_scores(held, tried, folds, judge)
         return held
+
+    def _values(self, lams: Array | None, unit: float) -> tuple[Array, Array]:
+        """Return the values of lam to try, and those to try if the last is the best."""
+        if lams is not None:
+            return lams, np.array([])
+        return np.array(UNITS) * unit, np.array(MORE_UNITS) * unit
+
+    def _race(
+        self,
+        shared: Similarities,
+        index: Array,
+        counts: Array,
+        weights: Array,
+        folds: list[Fold],
+        judge: Judge,
+        lams: Array | None,
+    ) -> list[set[str]] | None:
+        """Return the norms that are left of each setting, None for all.
+
+        Learns ``dropped_``, and units of lam for settings that are left out.
+        """
+        self.dropped_: list[Dropped] = []
+        settings = self.kernel_settings_
+        if self.search == "full" or not judge.by_log_loss or len(settings) < 2:
+            return None
+        seed = 0 if self.random_state is None else self.random_state
+        rows = race_rows(index, seed if isinstance(seed, int) else 0)
+        places = race_folds(folds, rows)
+        known = [(rows[train], rows[out]) for train, out in places]
+        some = some_of(shared, rows, self.kernel)
+        self.lam_units_ = np.empty(len(settings))
+        runners = []
+        for i, (kernel, params) in enumerate(settings):
+            K = self._operator(some, kernel, params)
+            if len(some.X) > len(rows):
+                K = K.among(rows)
+            scale = scale_of(K, counts[rows])
+            self.lam_units_[i] = scale / np.count_nonzero(counts[rows])
+            values = self._values(lams, self.lam_units_[i])[0][RACE_LAMS]
+            values = lams if not len(values) else values
+            cross = Cross(K, weights[rows, : len(places)], places, scale)
+            for norm in self._norms_of(K):
+                held = self._held_out(cross, norm, index[rows], values)
+                criteria = _criteria(held, known, judge)
+                best = int(criteria.argmax())
+                logs = [
+                    judge.logs(scores[best], out)
+                    for scores, (_, out) in zip(held.scores, known, strict=True)
+                ]
+                runners.append(Runner(i, norm, criteria[best], np.concatenate(logs)))
+        out = stragglers(runners, settings, len(index))
+        self.dropped_ = [why for _, why in out]
+        gone = [one for one, _ in out]
+        left: list[set[str]] = [set() for _ in settings]
+        for one in runners:
+            if not any(one is each for each in gone):
+                left[one.setting].add(one.norm)
+        return left
 
     def _operator(
         self, shared: Similarities, kernel: AnyKernel, params: Keywords
@@ -370,7 +452,9 @@ class KreinLogisticRegressionCV(Probable):
     ) -> None:
         """Learn ``scores_`` and ``lams_``, as far as anything was tried."""
         most = max(one.converged.shape[1] for each in held for one in each.values())
-        self.lams_ = np.array([each[:most] for each in lams])
+        self.lams_ = np.full((len(lams), most), np.nan)
+        for i, each in enumerate(lams):
+            self.lams_[i, : len(each)] = each[:most]
         norms = list(self.norms)
         shape = (len(held), len(norms), most, len(folds))
         self.scores_ = np.full(shape, np.nan)
@@ -472,6 +556,7 @@ class KreinLogisticRegressionCV(Probable):
                 f"{self.kernel_params!r}."
             )
         check_choice("multi_class", self.multi_class, ["auto", "ovr", "multinomial"])
+        check_choice("search", self.search, ["auto", "full"])
         check_positive("tol", self.tol)
         check_count("max_iter", self.max_iter)
         if isinstance(self.norms, str) or len(self.norms) == 0:

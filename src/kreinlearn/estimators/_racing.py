@@ -1,0 +1,175 @@
+"""Which settings of a search are clearly behind, found out with part of the work.
+
+All settings and norms are tried on some folds, some rows and a few values of lam. What
+would have no weight in the end, going by paired differences of held-out
+log-likelihoods, is dropped.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypedDict
+
+import numpy as np
+
+from kreinlearn._typing import Array
+from kreinlearn.crossval import Fold
+from kreinlearn.estimators._inputs import (
+    AnyKernel,
+    Keywords,
+    is_pairwise,
+    kernel_name,
+    learns_form,
+)
+from kreinlearn.estimators._search import NEGLIGIBLE_WEIGHT, Setting
+from kreinlearn.kernels import Similarities
+
+RACE_ROWS = 600
+"""Most samples of a race."""
+RACE_FOLDS = 2
+"""Folds of a race."""
+RACE_LAMS = slice(1, None, 2)
+"""Values of lam of a race, among those of the search: every other one."""
+DOUBT = 2.0
+"""Standard errors that are granted to what is behind."""
+MANY_ROWS, MOST_SETTINGS = 1000, 3
+"""With more samples than that, no more settings stay, and those that do are the best:
+each costs an eigendecomposition per fold."""
+
+
+class Dropped(TypedDict):
+    """A setting that was left out of a search, and why."""
+
+    kernel: str
+    params: Keywords
+    norm: str
+    rows: int
+    behind: float
+    error: float
+    reason: str
+
+
+@dataclass(frozen=True)
+class Runner:
+    """A setting and norm in a race: how it did, and on each held-out sample."""
+
+    setting: int
+    norm: str
+    criterion: float
+    logs: Array
+
+
+def race_rows(index: Array, seed: int) -> Array:
+    """Return the samples of a race, increasing: all, or as many of each class.
+
+    Parameters
+    ----------
+    index : ndarray of shape (n,)
+        Classes of all samples, counted from 0.
+    seed : int
+        Of what is left to chance.
+
+    Returns
+    -------
+    ndarray
+        Positions.
+    """
+    n = len(index)
+    if n <= RACE_ROWS:
+        return np.arange(n)
+    shuffled = np.random.default_rng(seed).permutation(n)
+    # One of each class in turn, in proportion to their numbers.
+    order = np.argsort(index[shuffled], kind="stable")
+    place = np.empty(n)
+    for label in np.unique(index):
+        mine = order[index[shuffled[order]] == label]
+        place[mine] = (np.arange(len(mine)) + 0.5) / len(mine)
+    return np.sort(shuffled[np.argsort(place, kind="stable")[:RACE_ROWS]])
+
+
+def some_of(
+    shared: Similarities, rows: Array, kernel: AnyKernel | Sequence[AnyKernel]
+) -> Similarities:
+    """Return the samples of a race, or all if they have been measured anyway."""
+    if len(rows) == len(shared.X) or is_pairwise(kernel) or learns_form(kernel):
+        return shared
+    X = shared.X
+    return Similarities(X[rows] if hasattr(X, "shape") else [X[i] for i in rows])
+
+
+def race_folds(folds: Sequence[Fold], rows: Array) -> list[Fold]:
+    """Return the first folds, as far as they are among the rows, by their places."""
+    found = []
+    for train, held in folds[:RACE_FOLDS]:
+        places = [np.flatnonzero(np.isin(rows, part)) for part in (train, held)]
+        found.append((places[0], places[1]))
+    return found
+
+
+def stragglers(
+    runners: Sequence[Runner], settings: Sequence[Setting], n: int
+) -> list[tuple[Runner, Dropped]]:
+    """Return the runners that are clearly behind, and why.
+
+    Parameters
+    ----------
+    runners : sequence of Runner
+        All of them.
+    settings : sequence of (kernel, dict)
+        What they stand for.
+    n : int
+        Samples of the whole search.
+
+    Returns
+    -------
+    list of (Runner, Dropped)
+        Never the best, nor its neighbors: the next settings of the same kernel before
+        and after it, with the same norm.
+    """
+    best = max(runners, key=lambda one: one.criterion)
+    near = [s for s in (best.setting - 1, best.setting + 1) if 0 <= s < len(settings)]
+    near = [s for s in near if settings[s][0] == settings[best.setting][0]]
+    nats = -np.log(NEGLIGIBLE_WEIGHT)
+    found, left = [], []
+    for one in runners:
+        gap = one.logs - best.logs
+        rows = len(gap)
+        behind, error = float(-gap.mean()), float(gap.std() / np.sqrt(max(rows - 1, 1)))
+        about = (one, behind, error, rows)
+        is_safe = one is best or (one.norm == best.norm and one.setting in near)
+        if not is_safe and n * (behind - DOUBT * error) > nats:
+            found.append((one, _dropped(settings, *about, "clearly behind")))
+        else:
+            left.append((about, is_safe))
+    if n <= MANY_ROWS:
+        return found
+    ranked = sorted(left, key=lambda each: -each[0][0].criterion)
+    kept: list[int] = []
+    for about, is_safe in ranked:
+        one = about[0]
+        if one.setting not in kept and len(kept) < MOST_SETTINGS:
+            kept.append(one.setting)
+        if one.setting not in kept:
+            reason = f"not among the best {MOST_SETTINGS} settings"
+            found.append((one, _dropped(settings, *about, reason)))
+    return found
+
+
+def _dropped(
+    settings: Sequence[Setting],
+    one: Runner,
+    behind: float,
+    error: float,
+    rows: int,
+    reason: str,
+) -> Dropped:
+    kernel: AnyKernel
+    kernel, params = settings[one.setting]
+    return Dropped(
+        kernel=kernel_name(kernel),
+        params=params,
+        norm=one.norm,
+        rows=rows,
+        behind=behind,
+        error=error,
+        reason=reason,
+    )
