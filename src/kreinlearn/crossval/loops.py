@@ -1,4 +1,4 @@
-"""Compiled Newton steps of many ridge problems; letters as in ``ridge.solve``.
+"""Compiled parts of Newton steps of many ridge problems.
 
 Columns of all problems stand side by side: m = P C of them, problem p has the columns
 from p C on. Products with E go to BLAS, everything else is one pass over the samples or
@@ -11,8 +11,6 @@ import numpy as np
 from numba import njit
 
 TINY = 1e-300
-FORCING = 0.1
-"""Largest share of the error that conjugate gradients may leave."""
 MOST_PRODUCTS = 200
 """Of one Newton step."""
 HALVINGS = 40
@@ -45,6 +43,24 @@ def _probabilities(F, C, prob):
 
 
 @njit(cache=True, nogil=True)
+def errors(F, Y, w, C, free, prob, residual, spread, g):
+    """Fill in probabilities, weighted errors (n, m), and their sums over samples (m,).
+
+    ``spread`` sums the variances, ``g`` the errors.
+    """
+    _probabilities(F, C, prob)
+    n, m = F.shape
+    for k in range(m):
+        spread[k] = TINY
+        g[k] = 0.0
+    for i in range(n):
+        for k in range(m):
+            residual[i, k] = w[i] * (prob[i, k] - Y[i, k])
+            spread[k] += w[i] * prob[i, k] * (1.0 - prob[i, k])
+            g[k] += residual[i, k] * free
+
+
+@njit(cache=True, nogil=True)
 def _loss(F, U, t, Y, w, C, first):
     """Return the mean loss at the scores F + t U of a problem, by its first column."""
     total = 0.0
@@ -69,10 +85,12 @@ def _loss(F, U, t, Y, w, C, first):
 
 
 @njit(cache=True, nogil=True)
-def _bend(U, prob, w, C, bent):
-    """Fill in the second derivatives of the loss applied to changes U of scores."""
+def _bend(U, u, prob, w, C, bent):
+    """Add u to changes U of scores; fill in the second derivatives applied to them."""
     n, m = U.shape
     for i in range(n):
+        for k in range(m):
+            U[i, k] += u[k]
         if C == 1:
             for k in range(m):
                 bent[i, k] = w[i] * prob[i, k] * (1.0 - prob[i, k]) * U[i, k]
@@ -86,43 +104,20 @@ def _bend(U, prob, w, C, bent):
 
 
 @njit(cache=True, nogil=True)
-def _per_problem(of_columns, C):
-    """Return sums over the columns of each problem, once per column."""
-    out = np.empty(len(of_columns))
-    for first in range(0, len(out), C):
-        out[first : first + C] = of_columns[first : first + C].sum()
-    return out
-
-
-@njit(cache=True, nogil=True)
-def _inner(U, u, V, v, C):
-    """Return the inner products of each problem's coefficients and intercepts."""
-    total = u * v
+def inner(U, u, V, v, C, out):
+    """Fill in the inner products of each problem's coefficients, once per column."""
+    m = len(u)
+    for k in range(m):
+        out[k] = u[k] * v[k]
     for j in range(len(U)):
-        for k in range(U.shape[1]):
-            total[k] += U[j, k] * V[j, k]
-    return _per_problem(total, C)
-
-
-@njit(cache=True, nogil=True)
-def _blocks(E, scale, lam, prob, w, k):
-    """Return the inverse Newton matrices of the first k features, (m, k, k)."""
-    n, m = prob.shape
-    leading = np.ascontiguousarray(E[:, :k])
-    weighted = np.empty((n, k))
-    out = np.empty((m, k, k))
-    for column in range(m):
-        for i in range(n):
-            curvature = w[i] * prob[i, column] * (1.0 - prob[i, column])
-            for j in range(k):
-                weighted[i, j] = curvature * leading[i, j]
-        block = np.dot(weighted.T, leading)
-        for j in range(k):
-            for l in range(k):
-                block[j, l] *= scale[j, column] * scale[l, column]
-            block[j, j] += lam[column]
-        out[column] = np.linalg.inv(block)
-    return out
+        for k in range(m):
+            out[k] += U[j, k] * V[j, k]
+    for first in range(0, m, C):
+        total = 0.0
+        for k in range(first, first + C):
+            total += out[k]
+        for k in range(first, first + C):
+            out[k] = total
 
 
 @njit(cache=True, nogil=True)
@@ -145,123 +140,87 @@ def _precondition(R, diagonal, blocks, Z):
 
 
 @njit(cache=True, nogil=True)
-def _directions(E, scale, lam, prob, w, C, diagonal, blocks, spread, G, g, goal, free):
+def directions(E, scale, lam, prob, w, C, diagonal, blocks, spread, G, g, goal, free):
     """Return changes of coefficients, intercepts and scores, by conjugate gradients."""
     n, (r, m) = len(E), G.shape
     d, e, U = np.zeros((r, m)), np.zeros(m), np.zeros((n, m))
-    R, Rc, Z, Qc = -G, -g, np.empty((r, m)), -g / spread
-    _precondition(R, diagonal, blocks, Z)
-    Q = Z.copy()
-    rz = _inner(R, Rc, Q, Qc, C)
-    goal = goal * rz
+    R, Q, Z, H = np.empty((r, m)), np.empty((r, m)), np.empty((r, m)), np.empty((r, m))
+    Rc, Qc, Zc, Hc = np.empty(m), np.empty(m), np.empty(m), np.empty(m)
+    for k in range(m):
+        Rc[k] = -g[k]
+        Qc[k] = -g[k] / spread[k]
+        for j in range(r):
+            R[j, k] = -G[j, k]
+    _precondition(R, diagonal, blocks, Q)
+    rz, new, bend = np.empty(m), np.empty(m), np.empty(m)
+    inner(R, Rc, Q, Qc, C, rz)
     scaled, moved, bent = np.empty((r, m)), np.empty((n, m)), np.empty((n, m))
-    H, a = np.empty((r, m)), np.empty(m)
+    for k in range(m):
+        goal[k] *= rz[k]
     for _ in range(MOST_PRODUCTS):
         for j in range(r):
             for k in range(m):
                 scaled[j, k] = scale[j, k] * Q[j, k]
         np.dot(E, scaled, moved)
-        moved += Qc
-        _bend(moved, prob, w, C, bent)
+        _bend(moved, Qc, prob, w, C, bent)
         np.dot(E.T, bent, H)
-        Hc = bent.sum(axis=0) * free
+        for k in range(m):
+            Hc[k] = 0.0
+        for i in range(n):
+            for k in range(m):
+                Hc[k] += free * bent[i, k]
         for j in range(r):
             for k in range(m):
                 H[j, k] = scale[j, k] * H[j, k] + lam[k] * Q[j, k]
-        bend = _inner(Q, Qc, H, Hc, C)
+        inner(Q, Qc, H, Hc, C, bend)
         for k in range(m):
-            a[k] = rz[k] / max(bend[k], TINY) if rz[k] > goal[k] else 0.0
-        e += a * Qc
-        Rc -= a * Hc
+            bend[k] = rz[k] / max(bend[k], TINY) if rz[k] > goal[k] else 0.0
+            e[k] += bend[k] * Qc[k]
+            Rc[k] -= bend[k] * Hc[k]
+            Zc[k] = Rc[k] / spread[k]
         for j in range(r):
             for k in range(m):
-                d[j, k] += a[k] * Q[j, k]
-                R[j, k] -= a[k] * H[j, k]
+                d[j, k] += bend[k] * Q[j, k]
+                R[j, k] -= bend[k] * H[j, k]
         for i in range(n):
             for k in range(m):
-                U[i, k] += a[k] * moved[i, k]
+                U[i, k] += bend[k] * moved[i, k]
         _precondition(R, diagonal, blocks, Z)
-        new = _inner(R, Rc, Z, Rc / spread, C)
-        if not (new > goal).any():
+        inner(R, Rc, Z, Zc, C, new)
+        going = False
+        for k in range(m):
+            going = going or new[k] > goal[k]
+            bend[k] = new[k] / max(rz[k], TINY)
+            rz[k] = new[k]
+            Qc[k] = Zc[k] + bend[k] * Qc[k]
+        if not going:
             break
-        ratio = new / np.maximum(rz, TINY)
-        Qc = Rc / spread + ratio * Qc
         for j in range(r):
             for k in range(m):
-                Q[j, k] = Z[j, k] + ratio[k] * Q[j, k]
-        rz = new
+                Q[j, k] = Z[j, k] + bend[k] * Q[j, k]
     return d, e, U
 
 
 @njit(cache=True, nogil=True)
-def newton(E, scale, Y, w, lam, squares, leading, b, c, C, free, tol, max_iter):
-    """Solve ridge problems in place; return their errors, once per column.
-
-    Of all m columns: ``scale`` (r, m), ``Y`` (n, m), ``lam`` (m,), ``b`` (r, m), ``c``
-    (m,); ``w`` (n,), ``squares`` (r,) the weighted means of the squares of the
-    features, ``leading`` how many of the first features are solved for exactly;
-    ``free`` 1.0 with an intercept, else 0.0.
-    """
-    n, r = E.shape
-    F = np.dot(E, scale * b)
-    F += c
-    errors = np.full(len(c), np.inf)
-    left = np.arange(len(c))
-    for step in range(max_iter + 1):
-        m = len(left)
-        f, y, old, s, ridge = F[:, left], Y[:, left], b[:, left], scale[:, left], lam[left]
-        prob, residual = np.empty((n, m)), np.empty((n, m))
-        _probabilities(f, C, prob)
-        spread, g = np.full(m, TINY), np.zeros(m)
-        for i in range(n):
-            for k in range(m):
-                residual[i, k] = w[i] * (prob[i, k] - y[i, k])
-                spread[k] += w[i] * prob[i, k] * (1.0 - prob[i, k])
-                g[k] += residual[i, k] * free
-        G = np.dot(E.T, residual)
-        diagonal, square = np.empty((r, m)), g * g / spread
-        for j in range(r):
-            for k in range(m):
-                G[j, k] = s[j, k] * G[j, k] + ridge[k] * old[j, k]
-                diagonal[j, k] = ridge[k] + spread[k] * squares[j] * s[j, k] ** 2
-                square[k] += G[j, k] * G[j, k] / diagonal[j, k]
-        error = np.sqrt(_per_problem(square, C))
-        errors[left] = error
-        go = np.flatnonzero(error > tol)
-        if len(go) == 0 or step == max_iter:
-            break
-        left, f, y, old, s, ridge = left[go], f[:, go], y[:, go], old[:, go], s[:, go], ridge[go]
-        prob, G, g, diagonal, spread = prob[:, go], G[:, go], g[go], diagonal[:, go], spread[go]
-        goal = np.minimum(FORCING, error[go]) ** 2
-        blocks = _blocks(E, s, ridge, prob, w, leading)
-        d, e, U = _directions(
-            E, s, ridge, prob, w, C, diagonal, blocks, spread, G, g, goal, free
-        )
-        t = _lengths(f, U, y, w, C, ridge, old, d, G, g, e)
-        for k in range(len(left)):
-            c[left[k]] += t[k] * e[k]
-            for i in range(n):
-                F[i, left[k]] += t[k] * U[i, k]
-            for j in range(r):
-                b[j, left[k]] += t[k] * d[j, k]
-    return errors
-
-
-@njit(cache=True, nogil=True)
-def _lengths(F, U, Y, w, C, lam, b, d, G, g, e):
+def lengths(F, U, Y, w, C, lam, b, d, G, g, e):
     """Return lengths of the steps that decrease the values enough, once per column."""
-    nothing = np.zeros(len(e))
-    slope, square = _inner(G, g, d, e, C), _inner(b, nothing, b, nothing, C)
-    mixed, own = _inner(b, nothing, d, nothing, C), _inner(d, nothing, d, nothing, C)
-    t = np.ones(len(e))
-    for k in range(0, len(e), C):
-        value = _loss(F, U, 0.0, Y, w, C, k) + lam[k] / 2 * square[k]
+    m = len(e)
+    nothing, t = np.zeros(m), np.empty(m)
+    slope, square, mixed, own = np.empty(m), np.empty(m), np.empty(m), np.empty(m)
+    inner(G, g, d, e, C, slope)
+    inner(b, nothing, b, nothing, C, square)
+    inner(b, nothing, d, nothing, C, mixed)
+    inner(d, nothing, d, nothing, C, own)
+    for first in range(0, m, C):
+        half = lam[first] / 2
+        value = _loss(F, U, 0.0, Y, w, C, first) + half * square[first]
         size = 1.0
         for _ in range(HALVINGS):
-            moved = square[k] + 2 * size * mixed[k] + size * size * own[k]
-            new = _loss(F, U, size, Y, w, C, k) + lam[k] / 2 * moved
-            if new <= value + SLOPE_SHARE * size * slope[k] + 1e-14 * abs(value):
+            moved = square[first] + 2 * size * mixed[first] + size * size * own[first]
+            new = _loss(F, U, size, Y, w, C, first) + half * moved
+            if new <= value + SLOPE_SHARE * size * slope[first] + 1e-14 * abs(value):
                 break
             size /= 2
-        t[k : k + C] = size
+        for k in range(first, first + C):
+            t[k] = size
     return t

@@ -19,12 +19,12 @@ scores per problem; ``b`` (r, C) coefficients, ``c`` (C,) intercepts.
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import TypeVar
+from typing import Self, TypeVar
 
 import numpy as np
-from scipy.linalg import eigh
+from scipy.linalg import eigh, inv
 
 from kreinlearn._memory import check_fits
 from kreinlearn._typing import Array
@@ -37,6 +37,8 @@ NEGLIGIBLE = 1e-12
 """Features whose eigenvalue is below this share of the largest are left out."""
 TOGETHER = 12
 """Columns that are solved together, from larger to smaller lam."""
+FORCING = 0.1
+"""Largest share of the error that conjugate gradients may leave."""
 LEADING, MOST_LEADING = 6, 150
 """One feature per six samples is solved for exactly in each step: those with the
 largest eigenvalues."""
@@ -145,41 +147,154 @@ def ridge_scores(
     converged : ndarray of shape (L,)
         Whether the minimum was reached.
     """
-    from kreinlearn.crossval.loops import newton
-
     square = basis.sizes if norm == "hilbert" else scale / basis.largest_weight
     factor = np.broadcast_to(1.0 / np.sqrt(square), basis.sizes.shape)
     Y = columns[basis.train]
     k = Y.shape[1]
     C = k if multinomial else 1
-    squares = basis.weights @ basis.E**2
     b, c = np.zeros((len(factor), k)), _log_odds(basis.weights @ Y, C) * fit_intercept
     scores, converged = [], []
     group = max(1, TOGETHER // k)
     for first in range(0, len(lams), group):
         some = lams[first : first + group]
         P = len(some)
-        b, c = np.tile(b[:, -k:], (1, P)), np.tile(c[-k:], P)
-        scales = np.repeat(factor[:, None], P * k, axis=1)
-        errors = newton(
+        problem = Ridge(
             basis.E,
-            scales,
+            np.repeat(factor[:, None], P * k, axis=1),
             np.tile(Y, (1, P)),
             basis.weights,
             np.repeat(some, k),
-            squares,
-            min(len(factor), MOST_LEADING, len(Y) // LEADING),
-            b,
-            c,
             C,
             float(fit_intercept),
-            RIDGE_TOL,
-            max_iter,
         )
-        found = gemm(basis.held, scales * b) + c
+        b, c, errors = problem.solve(
+            np.tile(b[:, -k:], (1, P)), np.tile(c[-k:], P), RIDGE_TOL, max_iter
+        )
+        found = gemm(basis.held, problem.scale * b) + c
         scores.append(found.reshape(len(found), P, k).swapaxes(0, 1))
         converged.append((errors <= RIDGE_TOL).reshape(P, k).all(axis=1))
     return np.concatenate(scores), np.concatenate(converged)
+
+
+@dataclass(frozen=True)
+class Ridge:
+    """Problems on the same samples, m columns in all, C for each of them.
+
+    ``E`` (n, r) features, which column k has times ``scale[:, k]``; ``Y`` (n, m)
+    targets, ``weights`` (n,), ``lam`` (m,); ``free`` is 1.0 with an intercept, else
+    0.0.
+    """
+
+    E: Array
+    scale: Array
+    Y: Array
+    weights: Array
+    lam: Array
+    C: int
+    free: float
+
+    def take(self, which: Array) -> Self:
+        """Return some of the columns, all of a problem or none."""
+        return replace(
+            self,
+            scale=np.ascontiguousarray(self.scale[:, which]),
+            Y=np.ascontiguousarray(self.Y[:, which]),
+            lam=self.lam[which],
+        )
+
+    def solve(
+        self, b: Array, c: Array, tol: float, max_iter: int
+    ) -> tuple[Array, Array, Array]:
+        """Return coefficients (r, m), intercepts (m,) and errors (m,), from a start.
+
+        By Newton's method with conjugate gradients; problems leave when they are done.
+        """
+        F = gemm(self.E, self.scale * b) + c
+        squares = self.weights @ self.E**2
+        errors = np.full(len(c), np.inf)
+        left, part, b_part = np.arange(len(c)), self, b
+        for step in range(max_iter + 1):
+            newton = _Newton(part, F, b_part, squares)
+            errors[left] = newton.error
+            going = np.flatnonzero(newton.error > tol)
+            if len(going) == 0 or step == max_iter:
+                break
+            if len(going) < len(left):
+                left, part, F = left[going], part.take(going), F[:, going].copy()
+                newton = _Newton(part, F, b_part[:, going].copy(), squares)
+            t, d, e, U = newton.step()
+            F += t * U
+            b[:, left] += t * d
+            c[left] += t * e
+            b_part = np.ascontiguousarray(b[:, left])
+        return b, c, errors
+
+
+class _Newton:
+    """One Newton step of some problems."""
+
+    def __init__(self, problem: Ridge, F: Array, b: Array, squares: Array) -> None:
+        from kreinlearn.crossval import loops
+
+        self.loops, self.problem, self.F, self.b = loops, problem, F, b
+        self.prob, residual = np.empty(F.shape), np.empty(F.shape)
+        self.spread, self.g = np.empty(F.shape[1]), np.empty(F.shape[1])
+        loops.errors(
+            F,
+            problem.Y,
+            problem.weights,
+            problem.C,
+            problem.free,
+            self.prob,
+            residual,
+            self.spread,
+            self.g,
+        )
+        scale = problem.scale
+        self.G = scale * gemm(problem.E.T, residual) + problem.lam * b
+        self.diagonal = problem.lam + self.spread * squares[:, None] * scale**2
+        square = np.empty(len(self.g))
+        scaled = self.G / self.diagonal
+        loops.inner(self.G, self.g, scaled, self.g / self.spread, problem.C, square)
+        self.error = np.sqrt(square)
+
+    def step(self) -> tuple[Array, Array, Array, Array]:
+        """Return lengths, and changes of coefficients, intercepts and scores."""
+        it, w = self.problem, self.problem.weights
+        d, e, U = self.loops.directions(
+            it.E,
+            it.scale,
+            it.lam,
+            self.prob,
+            w,
+            it.C,
+            self.diagonal,
+            self._blocks(),
+            self.spread,
+            self.G,
+            self.g,
+            np.minimum(FORCING, self.error) ** 2,
+            it.free,
+        )
+        t = self.loops.lengths(
+            self.F, U, it.Y, w, it.C, it.lam, self.b, d, self.G, self.g, e
+        )
+        return t, d, e, U
+
+    def _blocks(self) -> Array:
+        """Return the inverse Newton matrices of the leading features, (m, k, k)."""
+        it = self.problem
+        n, r = it.E.shape
+        k = min(r, MOST_LEADING, n // LEADING)
+        leading = np.ascontiguousarray(it.E[:, :k])
+        out = np.empty((len(it.lam), k, k))
+        curvature = it.weights[:, None] * self.prob * (1.0 - self.prob)
+        for j, lam in enumerate(it.lam):
+            block = gemm((curvature[:, j, None] * leading).T, leading)
+            block *= it.scale[:k, j, None] * it.scale[:k, j]
+            block.flat[:: k + 1] += lam
+            out[j] = inv(block, overwrite_a=True, check_finite=False)
+        return out
 
 
 def _log_odds(share: Array, C: int) -> Array:
