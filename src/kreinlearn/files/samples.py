@@ -48,8 +48,8 @@ class Learned:
         Where labels are in it, if that was said.
     labels : bool
         Whether the file had labels; otherwise they came from another one.
-    channels : int
-        Channels of each series.
+    content : str or None
+        What `content_of` says of them, if it is known.
     """
 
     kind: SampleKind
@@ -57,7 +57,7 @@ class Learned:
     format: str | None = None
     target: str | None = None
     labels: bool = True
-    channels: int = 1
+    content: str | None = None
 
 
 def is_ucr(path: str | os.PathLike[str]) -> bool:
@@ -148,6 +148,7 @@ def read_new_samples(
             f"{GIVE[learned.kind]}."
         )
     target = learned.target if kind in ("fasta", learned.format) else None
+    items: list[Any]
     if kind == "fasta":
         names, items, descriptions = read_fasta(place)
         rule = _rule(place, target)
@@ -158,17 +159,49 @@ def read_new_samples(
     else:
         _check_options(place, kind, NOTHING_SAID, target, header)
         found = _text_of(place, kind, target, header)
-        _check_channels(place, found, learned.channels)
         if kind == "ucr":
             _check_classes(place, found, learned.classes)
         items, cells = found.items, found.labels
+    if learned.content not in (None, content := content_of(learned.kind, items[0])):
+        raise ValueError(
+            f"{path}: the model was trained on {learned.kind} with {learned.content}, "
+            f"got {learned.kind} with {content}; give the same of new ones."
+        )
     if kind != "fasta":
         names = [str(i) for i in range(1, len(items) + 1)]
     y = None
     if cells is not None:
         is_text = any(isinstance(label, str) for label in learned.classes)
         y = text_labels(cells) if is_text else plain_labels(cells)
-    return Table(str(path), y=y, items=list(items), kind=held, names=names)
+    return Table(str(path), y=y, items=items, kind=held, names=names)
+
+
+def content_of(kind: SampleKind, item: Any) -> str:
+    """Return what all samples of a set must have in common.
+
+    Parameters
+    ----------
+    kind : {"series", "sequences", "graphs"}
+        What they are.
+    item : series, str or dict
+        One of them.
+
+    Returns
+    -------
+    str
+        Channels, letters, or what is known of nodes.
+    """
+    if kind == "series":
+        return f"{n_channels(item)} channel{'s' * (n_channels(item) > 1)}"
+    if kind == "sequences":
+        return "letters"
+    labels, attributes = item["labels"], item["attributes"]
+    is_text = labels is not None and labels.dtype.kind == "U"
+    said = "no node labels" if labels is None else f"node labels{' of text' * is_text}"
+    if attributes is None:
+        return said
+    count = attributes.shape[1]
+    return f"{said} and {count} node attribute{'s' * (count > 1)}"
 
 
 def described(table: Table) -> str:
@@ -310,17 +343,6 @@ def _series(path: Path, kind: Format, target: str | None, header: bool | None) -
     title = "@classLabel" if kind == "ts" else target or "column 1"
     y: Array = as_labels(found.labels, found.lines, f"{path}, {title}")
     return replace(table, y=y, target=title)
-
-
-def _check_channels(path: Path, found: SeriesText, expected: int) -> None:
-    """Raise unless series have as many channels as those of training."""
-    got = n_channels(found.items[0])
-    if got != expected:
-        raise ValueError(
-            f"{path}, line {found.lines[0]}: the model was trained on series of "
-            f"{expected} channel{'s' * (expected > 1)}, got {got}; give the same "
-            "channels."
-        )
 
 
 def _check_classes(

@@ -132,7 +132,9 @@ def ts_series(path: Path) -> SeriesText:
             if tag.lower() == "data":
                 known, said = said, None
                 _check_header(path, known)
-                found = SeriesText([], [] if _is_true(known, "classlabel") else None, [])
+                found = SeriesText(
+                    [], [] if _is_true(known, "classlabel") else None, []
+                )
             continue
         parts = text.split(":")
         if found.labels is not None:
@@ -145,8 +147,9 @@ def ts_series(path: Path) -> SeriesText:
         found.items.append(channels if len(channels) > 1 else channels[0])
         found.lines.append(line)
     if not found.items:
-        raise ValueError(f"{path} holds no series; one in each line after '@data' was "
-                         "expected.")
+        raise ValueError(
+            f"{path} holds no series; one in each line after '@data' was expected."
+        )
     return found
 
 

@@ -61,17 +61,18 @@ class Table:
     remark: str = ""
 
     @property
-    def samples(self) -> "pd.DataFrame | Array | list[Any]":
-        """Features, similarities, or else other samples."""
-        given = next(
-            each for each in (self.X, self.K, self.items) if each is not None
-        )
+    def samples(self) -> "pd.DataFrame | Array":
+        """Features, or else similarities."""
+        given = self.K if self.X is None else self.X
+        assert given is not None  # a file holds one of them, or items
         return given
 
     @property
     def named_samples(self) -> "pd.DataFrame | Array | list[Any]":
-        """The same; similarities of samples that have names are a DataFrame."""
-        if self.names is None or self.K is None:
+        """What to learn from; similarities of samples with names are a DataFrame."""
+        if self.items is not None:
+            return self.items
+        if self.names is None:
             return self.samples
         import pandas as pd
 
