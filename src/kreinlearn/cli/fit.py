@@ -17,6 +17,7 @@ from kreinlearn.cli.output import Facts, setting_text
 if TYPE_CHECKING:
     from kreinlearn import KreinLogisticRegression, KreinLogisticRegressionCV
     from kreinlearn.files import PairOptions, Table
+    from kreinlearn.files.scores import Holds
 
     Model = KreinLogisticRegression | KreinLogisticRegressionCV
 
@@ -88,7 +89,6 @@ def fit_command(
 
     from kreinlearn import files, persistence
     from kreinlearn._files import check_free
-    from kreinlearn.files.kinds import kind_of
     from kreinlearn.pipelines import prepare
 
     check_free(out, force)
@@ -104,17 +104,7 @@ def fit_command(
         symmetrize=symmetrize,
         pairs=pairs,
     )
-    if table.kind is not None:
-        kernel, params = samples.kernel_for(table, kernel, params, form)
-    else:
-        options.check_form(form, distance)
-        if params and not kernel:
-            raise ValueError("--param needs --kernel, whose parameter it is.")
-    if table.X is not None:
-        samples.check_rows(table, kernel)
-    elif table.K is not None:
-        options.check_gram_options(train)
-        kernel, params = options.matrix_kernel(holds, form)
+    kernel, params = _kernel_of(table, kernel, params, holds, form)
     model = _model(kernel, params, lam, norm, cv or CV_FOLDS)
     if lam is None:
         _check_folds(table, cv or CV_FOLDS)
@@ -129,15 +119,31 @@ def fit_command(
     seconds = time.perf_counter() - start
     notes = _notes(table, steps["impute"], pairs, symmetrize)
     if table.kind is not None:
-        notes["samples"] = {
-            "format": kind_of(train, pairs.format)[1],
-            "target": target if pairs.labels is None else None,
-            "labels": pairs.labels is None,
-        }
+        notes["samples"] = samples.notes_of(table, pairs, target)
     persistence.save(whole, out, overwrite=force, notes=notes)
     found = _findings(table, model) | {"seconds": seconds, "model": str(out)}
     found["bytes"] = Path(out).stat().st_size
     click.echo(json.dumps(found) if as_json else _summary(found))
+
+
+def _kernel_of(
+    table: "Table",
+    kernel: str | None,
+    params: KernelParams,
+    holds: "Holds | None",
+    form: str | None,
+) -> tuple[str | None, KernelParams]:
+    """Return the kernel of what was read, None for the default ones of a table."""
+    if table.kind is not None:
+        return samples.kernel_for(table, kernel, params, form)
+    options.check_form(form, holds == "distances")
+    if params and not kernel:
+        raise ValueError("--param needs --kernel, whose parameter it is.")
+    if table.K is not None:
+        options.check_gram_options(table.path)
+        return options.matrix_kernel(holds, form)
+    samples.check_rows(table, kernel)
+    return kernel, params
 
 
 def _model(

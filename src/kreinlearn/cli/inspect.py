@@ -89,29 +89,25 @@ def inspect_command(
         symmetrize=symmetrize,
         pairs=pairs,
     )
-    given = [data, *options.repeated_options(TRAINING)]
-    if table.kind is None:
-        options.check_form(form, distance)
+    given, notes = [data, *options.repeated_options(TRAINING)], list[str]()
     if table.kind is not None:
         kernel, params = samples.kernel_for(table, kernel, params, form)
         K, y, about = _similarities_between(table, kernel, params, seed)
-        notes = list[str]()
-        form = about["params"].get("form")
-        given += [] if form is None or "--form" in given else ["--form", form]
     elif table.X is None:
+        options.check_form(form, distance)
         options.check_gram_options(data)
-        K, y, notes = table.samples, table.y, list[str]()
-        about = Facts(check=not similarity)
+        K, y, about = np.asarray(table.samples), table.y, Facts(check=not similarity)
         if distance:
-            form = form or "exponential"
-            given += [] if "--form" in given else ["--form", form]
-            K, about = _formed(np.asarray(K), form)
+            K, about = _formed(K, form or "exponential")
     else:
+        options.check_form(form, distance)
         samples.check_rows(table, kernel)
         kernel = kernel or "tl1"
         given += [] if "--kernel" in given else ["--kernel", kernel]
         K, y, about, notes = _similarities_of(table, kernel, params, steps, seed)
         about["definite"] = _fit_command([*_without_kernel(data), "--kernel", "rbf"], y)
+    if "form" in about.get("params", {}) and "--form" not in given:
+        given += ["--form", about["params"]["form"]]
     options.remark(table)
     with counter(sys.stderr, "inspect") as tell:
         found = inspection.inspect_matrix(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kreinlearn.cli.options import KernelParams, Notes
+from kreinlearn.cli.options import KernelParams, Notes, SampleNotes
 from kreinlearn.kernels import KERNELS, Similarities
 
 if TYPE_CHECKING:
@@ -150,6 +150,18 @@ def some_of(table: "Table", rows: "Array") -> "Table":
         names=None if names is None else [names[i] for i in rows],
         y=None if y is None else y[rows],
     )
+
+
+def notes_of(table: "Table", pairs: "PairOptions", target: str | None) -> SampleNotes:
+    """Return how samples were read, for new ones to be read alike."""
+    from kreinlearn.files.kinds import kind_of
+
+    is_inside = pairs.labels is None
+    return {
+        "format": kind_of(table.path, pairs.format)[1],
+        "target": target if is_inside else None,
+        "labels": is_inside,
+    }
 
 
 def sample_kind(model: "BaseEstimator") -> "SampleKind | None":
