@@ -2,17 +2,21 @@
 
 import gzip
 import json
+import os
 import shlex
+import sys
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.model_selection import GridSearchCV
 
 import kreinlearn
 from kreinlearn import KreinLogisticRegression
 from kreinlearn.cli import main
 from kreinlearn.files import read_fasta, read_ts, read_tu, read_ucr
+from kreinlearn.inspection import verdict
 from kreinlearn.kernels import KERNELS
 
 N, NEW = 24, 5
@@ -478,6 +482,54 @@ def test_bad_calls_are_one_sentence(krein, bad, case):
     for each in words:
         assert each in err
     assert sorted(Path().rglob("*")) == before
+
+
+def test_a_missing_library_is_named(krein, folder, monkeypatch):
+    monkeypatch.setitem(sys.modules, "rapidfuzz", None)
+    monkeypatch.setitem(sys.modules, "rapidfuzz.process", None)
+    argv = ["old.fasta", "--kernel", "levenshtein", "--lam", 1, "-o", "m"]
+    code, out, err = krein("fit", *argv)
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert 'pip install "kreinlearn[sequences]"' in err and not Path("m").exists()
+
+
+def test_a_part_of_many_sequences_keeps_its_names(krein, bad, monkeypatch):
+    monkeypatch.setattr(verdict, "LARGEST", 10)
+    rows = verdict.sampled(np.arange(N) % 2, N, 10, 0)
+    assert rows[3] != 3
+    text = Path("old.fasta").read_text().splitlines()
+    text[2 * rows[3] + 1] = "MJ"
+    Path("spoiled.fasta").write_text("\n".join(text))
+    code, _, err = krein("inspect", "spoiled.fasta")
+    assert code == 2 and f"spoiled.fasta: the sequence 'o{rows[3]}' has 'J'" in err
+    found = json.loads(krein("inspect", "old.fasta", "--json")[1])
+    assert found["n"] == 10 and found["n_given"] == N
+
+
+def test_a_search_of_scikit_learn_predicts_from_a_file(krein, folder):
+    items, y = read_ts("old.ts")
+    model = KreinLogisticRegression("dtw")
+    search = GridSearchCV(model, {"lam": [0.1, 0.01]}, cv=2)
+    search.fit(np.array([*items, None], dtype=object)[:-1], y)
+    kreinlearn.save(search, "search.krein")
+    code, out, err = krein("predict", "search.krein", "new.ts")
+    assert code == 0 and len(out.splitlines()) == NEW + 1, err
+    code, _, err = krein("predict", "search.krein", "new-wide.ts")
+    assert code == 2 and "1 channel" in err
+
+
+def test_gunpoint_from_its_files(krein, tmp_path, monkeypatch):
+    ucr = Path(os.environ.get("KREINLEARN_DATA", "none")).resolve() / "ucr"
+    if not ucr.is_dir():
+        pytest.skip("GunPoint is not in the folder of the data")
+    monkeypatch.chdir(tmp_path)
+    argv = ["--format", "ucr", "--target", "y", "--param", "window=0.1", "--norm"]
+    argv += ["hilbert", "--lam", 1e-4, "-o", "gun.krein"]
+    code, out, err = krein("fit", ucr / "GunPoint_TRAIN.csv.gz", *argv)
+    assert code == 0 and "series of 150 values" in out, err
+    argv = ["--proba", "-o", "found.csv", "--json"]
+    code, out, err = krein("predict", "gun.krein", ucr / "GunPoint_TEST.csv.gz", *argv)
+    assert code == 0 and json.loads(out)["accuracy"] > 0.9, err
 
 
 def test_help_teaches_it(krein):

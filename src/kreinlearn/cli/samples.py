@@ -48,16 +48,17 @@ def with_format(
 
 def check_rows(table: "Table", kernel: str | None) -> None:
     """Raise if a kernel of other samples was named for a table."""
-    if kernel in KERNELS and (kind := KERNELS[str(kernel)].samples) != "rows":
-        from kreinlearn.files.samples import GIVE
+    from kreinlearn.files.samples import GIVE
 
-        remedy = f"give {GIVE[kind]}" if kind in USUAL else "name another"  # type: ignore[index]
-        if kind == "series":
-            remedy = "say --format ucr if each line is a series with its label first"
-        raise ValueError(
-            f"{table.path} holds a table, and the kernel {kernel!r} compares {kind}; "
-            f"{remedy}."
-        )
+    for kind in GIVE:
+        if kernel in KERNELS and KERNELS[str(kernel)].samples == kind:
+            remedy = f"give {GIVE[kind]}"
+            if kind == "series":
+                remedy = "say --format ucr if each line is a label and a series"
+            raise ValueError(
+                f"{table.path} holds a table, and the kernel {kernel!r} compares "
+                f"{kind}; {remedy}."
+            )
 
 
 def kernel_for(
@@ -166,11 +167,17 @@ def notes_of(table: "Table", pairs: "PairOptions", target: str | None) -> Sample
 
 def sample_kind(model: "BaseEstimator") -> "SampleKind | None":
     """Return what a model learned from, if that is no table and no matrix."""
-    kernel = getattr(model, "kernel", None)
+    from kreinlearn.files.samples import GIVE
+
+    kernel = getattr(_inside(model), "kernel", None)
     record = KERNELS.get(kernel) if isinstance(kernel, str) else None
-    if record is None or record.samples not in USUAL:
-        return None
-    return record.samples  # type: ignore[return-value]
+    return next((kind for kind in GIVE if record and record.samples == kind), None)
+
+
+def _inside(model: "BaseEstimator") -> "BaseEstimator":
+    """Return the estimator in a search or at the end of a pipeline."""
+    inner = getattr(model, "best_estimator_", model)
+    return inner.steps[-1][1] if hasattr(inner, "steps") else inner
 
 
 def new_samples(
@@ -184,8 +191,8 @@ def new_samples(
     """Return new samples for a model, and their labels if they are there."""
     from kreinlearn.files.samples import Learned, content_of, read_new_samples
 
-    noted = notes.get("samples", {})
-    kept = getattr(model, "estimators_", [model])[0].X_fit_
+    noted, inner = notes.get("samples", {}), _inside(model)
+    kept = getattr(inner, "estimators_", [inner])[0].X_fit_
     learned = Learned(
         kind,
         model.classes_.tolist(),
