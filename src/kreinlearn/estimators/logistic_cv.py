@@ -32,7 +32,7 @@ from kreinlearn.estimators._inputs import (
     one_per_class,
     training_operator,
 )
-from kreinlearn.estimators._outputs import Probable, prediction, share_support
+from kreinlearn.estimators._outputs import Probable, predictions, share_support
 from kreinlearn.estimators._search import (
     UNSEEN_ERRORS,
     Judge,
@@ -518,8 +518,8 @@ class KreinLogisticRegressionCV(Probable):
             # Columns of support_, of which each estimator has its own.
             own = [np.searchsorted(self.support_, e.support_) for e in self.estimators_]
             parts = [np.asarray(new)[:, places] for places in own]
-        each = [prediction(e, K) for e, K in zip(self.estimators_, parts, strict=True)]
-        return np.asarray(np.tensordot(self.weights_, np.stack(each), 1))
+        each = predictions(self.estimators_, parts)
+        return np.asarray(np.tensordot(self.weights_, each, 1))
 
 
 def _scores_of(held: Held, folds: list[Fold], judge: Judge) -> Array:
