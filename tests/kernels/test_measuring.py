@@ -274,3 +274,25 @@ def test_a_killed_run_is_continued(tmp_path):
     assert 0 < calls <= 1 + 2 * 10 - 1 - 2 * 3  # at least three blocks were kept
     done = subprocess.run([*call, "0"], capture_output=True, text=True, check=True)
     assert done.stdout == ""
+
+
+def test_a_search_measures_new_samples_once(monkeypatch):
+    X = samples_of(KERNELS["dtw"], 60)
+    y = np.arange(60) % 2
+    model = KreinLogisticRegressionCV(kernel="dtw", lams=[1e-2], cv=2).fit(X, y)
+    assert len(model.estimators_) > 1
+    measure = KERNELS["dtw"].measure
+    function, pairs = measure.function, []
+
+    def counting(X, Y=None, **params):
+        pairs.append(len(X) * len(Y))
+        return function(X, Y, **params)
+
+    each = [one.decision_function(X[:7]) for one in model.estimators_]
+    object.__setattr__(measure, "function", counting)
+    try:
+        scores = model.decision_function(X[:7])
+    finally:
+        object.__setattr__(measure, "function", function)
+    assert sum(pairs) == 7 * 60
+    np.testing.assert_allclose(scores, model.weights_ @ each, rtol=1e-12)

@@ -41,8 +41,9 @@ class Cross:
         Weights of the samples in each fold, zero for the held-out ones.
     folds : sequence of pairs of ndarray
         Indices of training and of held-out samples.
-    scale : float
-        The scale of K, see `kreinlearn.spectrum.norms.scale_of`.
+    scale : float, optional
+        The scale of K, see `kreinlearn.spectrum.norms.scale_of`; by default about
+        that: the mean scale among the training samples of the folds.
     """
 
     def __init__(
@@ -50,14 +51,22 @@ class Cross:
         K: Dense | General | Blocked,
         weights: Array,
         folds: Sequence[Fold],
-        scale: float,
+        scale: float | None = None,
     ) -> None:
-        self.K, self.weights, self.folds, self.scale = K, weights, folds, scale
+        self.K, self.weights, self.folds = K, weights, folds
+        if scale is not None:
+            self.scale = scale
+
+    @cached_property
+    def scale(self) -> float:
+        """The scale of K."""
+        return float(np.mean([basis.scale for basis in self._bases])) or 1.0
 
     @cached_property
     def _bases(self) -> list[Basis]:
         assert not isinstance(self.K, Blocked)
-        return bases_of(self.K, self.weights, self.folds)
+        with one_thread():
+            return bases_of(self.K, self.weights, self.folds)
 
     def held_out(
         self,

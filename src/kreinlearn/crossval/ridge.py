@@ -50,7 +50,8 @@ COPIES = 4
 class Basis:
     """Orthogonal features of the training samples of a fold, and of those held out.
 
-    ``sizes`` are their absolute eigenvalues; features are centered.
+    ``sizes`` are their absolute eigenvalues, and ``scale`` is the mean of these;
+    features are centered.
     """
 
     E: Array
@@ -59,6 +60,7 @@ class Basis:
     weights: Array
     train: Array
     largest_weight: float
+    scale: float
 
 
 def basis_of(K: Dense | General, weights: Array, held: Array) -> Basis:
@@ -102,7 +104,8 @@ def basis_of(K: Dense | General, weights: Array, held: Array) -> Basis:
     mean = share @ E
     E_held = gemm(K.part(held, others), directions)
     largest = float(w.max()) if is_square else 1.0
-    return Basis(E - mean, E_held - mean, sizes[kept], share, train, largest)
+    scale = float(sizes.sum() / (root @ root))
+    return Basis(E - mean, E_held - mean, sizes[kept], share, train, largest, scale)
 
 
 def _eigh(A: Array) -> tuple[Array, Array]:

@@ -31,9 +31,9 @@ RACE_LAMS = slice(1, None, 2)
 """Values of lam of a race, among those of the search: every other one."""
 DOUBT = 2.0
 """Standard errors that are granted to what is behind."""
-MANY_ROWS, MOST_SETTINGS = 1000, 3
-"""With more samples than that, no more settings stay, and those that do are the best:
-each costs an eigendecomposition per fold."""
+MOST_WORK, FEWEST_SETTINGS = 3000, 3
+"""Samples times settings that stay, about, and the fewest settings: each costs an
+eigendecomposition per fold."""
 
 
 class Dropped(TypedDict):
@@ -139,18 +139,16 @@ def stragglers(
         if not is_safe and n * (behind - DOUBT * error) > nats:
             found.append((one, _dropped(settings, *about, "clearly behind")))
         else:
-            left.append((about, is_safe))
-    if n <= MANY_ROWS:
-        return found
-    ranked = sorted(left, key=lambda each: -each[0][0].criterion)
+            left.append(about)
+    most = max(FEWEST_SETTINGS, MOST_WORK // n)
     kept: list[int] = []
-    for about, is_safe in ranked:
+    for about in sorted(left, key=lambda each: -each[0].criterion):
         one = about[0]
-        if one.setting not in kept and len(kept) < MOST_SETTINGS:
+        if one.setting not in kept and len(kept) < most:
             kept.append(one.setting)
         if one.setting not in kept:
-            reason = f"not among the best {MOST_SETTINGS} settings"
-            found.append((one, _dropped(settings, *about, reason)))
+            why = f"not among the best {most} settings"
+            found.append((one, _dropped(settings, *about, why)))
     return found
 
 

@@ -32,7 +32,7 @@ from kreinlearn.estimators._inputs import (
     one_per_class,
     training_operator,
 )
-from kreinlearn.estimators._outputs import Probable, prediction, share_support
+from kreinlearn.estimators._outputs import Probable, predictions, share_support
 from kreinlearn.estimators._racing import (
     RACE_LAMS,
     Dropped,
@@ -375,11 +375,11 @@ class KreinLogisticRegressionCV(Probable):
             K = self._operator(some, kernel, params)
             if len(some.X) > len(rows):
                 K = K.among(rows)
-            scale = scale_of(K, counts[rows])
-            self.lam_units_[i] = scale / np.count_nonzero(counts[rows])
-            values = self._values(lams, self.lam_units_[i])[0][RACE_LAMS]
+            cross = Cross(K, weights[rows, : len(places)], places)
+            self.lam_units_[i] = cross.scale / np.count_nonzero(counts)
+            unit = cross.scale / np.count_nonzero(counts[rows])
+            values = self._values(lams, unit)[0][RACE_LAMS]
             values = lams if not len(values) else values
-            cross = Cross(K, weights[rows, : len(places)], places, scale)
             for norm in self._norms_of(K):
                 held = self._held_out(cross, norm, index[rows], values)
                 criteria = _criteria(held, known, judge)
@@ -597,8 +597,8 @@ class KreinLogisticRegressionCV(Probable):
             # Columns of support_, of which each estimator has its own.
             own = [np.searchsorted(self.support_, e.support_) for e in self.estimators_]
             parts = [np.asarray(new)[:, places] for places in own]
-        each = [prediction(e, K) for e, K in zip(self.estimators_, parts, strict=True)]
-        return np.asarray(np.tensordot(self.weights_, np.stack(each), 1))
+        each = predictions(self.estimators_, parts)
+        return np.asarray(np.tensordot(self.weights_, each, 1))
 
 
 def _scores_of(held: Held, folds: list[Fold], judge: Judge) -> Array:
