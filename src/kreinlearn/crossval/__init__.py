@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from functools import cached_property, partial
+from typing import Any
 
 import numpy as np
 
@@ -70,20 +71,20 @@ class Cross:
 
     def held_out(
         self,
-        norm: str,
+        norms: Sequence[str],
         columns: Array,
         lams: Array,
         *,
         multinomial: bool,
         fit_intercept: bool,
         max_iter: int = 100,
-    ) -> Held:
-        """Return the scores of held-out samples for every fold and lam.
+    ) -> dict[str, Held]:
+        """Return the scores of held-out samples for every norm, fold and lam.
 
         Parameters
         ----------
-        norm : {"krein", "hilbert", "euclidean"}
-            The penalty.
+        norms : sequence of {"krein", "hilbert", "euclidean"}
+            Penalties.
         columns : ndarray of shape (n, k)
             Targets, 0 or 1.
         lams : ndarray of shape (L,)
@@ -95,26 +96,38 @@ class Cross:
 
         Returns
         -------
-        Held
-            Scores, fold by fold.
+        dict of str to Held
+            Scores by norm, fold by fold.
         """
         settings = {
             "multinomial": multinomial,
             "fit_intercept": fit_intercept,
             "max_iter": max_iter,
         }
-        if norm == "hilbert":
+        if "hilbert" in norms:
             stored(self.K, "norm='hilbert'")
-        if norm == "krein" or isinstance(self.K, Blocked):
-            assert not isinstance(self.K, General)
-            about = (self.K, self.weights, self.folds, self.scale)
-            return dual_scores(norm, *about, columns, lams, **settings)
+        found: dict[str, Held] = {}
+        convex = [norm for norm in norms if norm != "krein"]
+        if isinstance(self.K, Blocked):
+            convex = []
+        for norm in norms:
+            if norm not in convex:
+                assert not isinstance(self.K, General)
+                about = (self.K, self.weights, self.folds, self.scale)
+                found[norm] = dual_scores(norm, *about, columns, lams, **settings)
+        if convex:
+            found |= self._convex(convex, columns, lams, settings)
+        return {norm: found[norm] for norm in norms}
+
+    def _convex(
+        self, norms: list[str], columns: Array, lams: Array, settings: dict[str, Any]
+    ) -> dict[str, Held]:
+        """Return the same for norms whose problems are convex, all of them at once."""
+        about = (norms, self.scale, columns, lams)
+        jobs = [partial(ridge_scores, each, *about, **settings) for each in self._bases]
         with one_thread():
-            jobs = [
-                partial(
-                    ridge_scores, basis, norm, self.scale, columns, lams, **settings
-                )
-                for basis in self._bases
-            ]
             scores, converged = zip(*in_threads(jobs), strict=True)
-        return Held(list(scores), np.array(converged))
+        return {
+            norm: Held([each[i] for each in scores], np.array(converged)[:, i])
+            for i, norm in enumerate(norms)
+        }

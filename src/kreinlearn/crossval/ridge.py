@@ -35,13 +35,15 @@ Result = TypeVar("Result")
 
 NEGLIGIBLE = 1e-12
 """Features whose eigenvalue is below this share of the largest are left out."""
-TOGETHER = 12
+TOGETHER = 24
 """Columns that are solved together, from larger to smaller lam."""
 FORCING = 0.1
 """Largest share of the error that conjugate gradients may leave."""
 LEADING, MOST_LEADING = 6, 150
 """One feature per six samples is solved for exactly in each step: those with the
 largest eigenvalues."""
+REUSED = 2
+"""Steps that use the same inverse for them."""
 COPIES = 4
 """Matrices of the size of K that an eigendecomposition needs in memory."""
 
@@ -115,7 +117,7 @@ def _eigh(A: Array) -> tuple[Array, Array]:
 
 def ridge_scores(
     basis: Basis,
-    norm: str,
+    norms: Sequence[str],
     scale: float,
     columns: Array,
     lams: Array,
@@ -124,14 +126,14 @@ def ridge_scores(
     fit_intercept: bool,
     max_iter: int,
 ) -> tuple[Array, Array]:
-    """Return the scores of held-out samples for every lam, and what converged.
+    """Return the scores of held-out samples for every norm and lam, and what converged.
 
     Parameters
     ----------
     basis : Basis
         Features of a fold.
-    norm : {"hilbert", "euclidean"}
-        The penalty.
+    norms : sequence of {"hilbert", "euclidean"}
+        N penalties.
     scale : float
         The scale of K, see `kreinlearn.spectrum.norms.scale_of`.
     columns : ndarray of shape (n, k)
@@ -145,38 +147,49 @@ def ridge_scores(
 
     Returns
     -------
-    scores : ndarray of shape (L, n_held, k)
+    scores : ndarray of shape (N, L, n_held, k)
         Scores.
-    converged : ndarray of shape (L,)
+    converged : ndarray of shape (N, L)
         Whether the minimum was reached.
     """
-    square = basis.sizes if norm == "hilbert" else scale / basis.largest_weight
-    factor = np.broadcast_to(1.0 / np.sqrt(square), basis.sizes.shape)
+    factors = np.array([_factor(basis, norm, scale) for norm in norms])
     Y = columns[basis.train]
-    k = Y.shape[1]
+    k, N = Y.shape[1], len(norms)
     C = k if multinomial else 1
-    b, c = np.zeros((len(factor), k)), _log_odds(basis.weights @ Y, C) * fit_intercept
+    b = np.zeros((len(basis.sizes), N * k))
+    c = np.tile(_log_odds(basis.weights @ Y, C) * fit_intercept, N)
     scores, converged = [], []
-    group = max(1, TOGETHER // k)
+    group = max(1, TOGETHER // (k * N))
     for first in range(0, len(lams), group):
         some = lams[first : first + group]
         P = len(some)
-        problem = Ridge(
+        problem = Ridge(  # columns: lam, then norm, then class
             basis.E,
-            np.repeat(factor[:, None], P * k, axis=1),
-            np.tile(Y, (1, P)),
+            np.tile(np.repeat(factors.T, k, axis=1), (1, P)),
+            np.tile(Y, (1, P * N)),
             basis.weights,
-            np.repeat(some, k),
+            np.repeat(some, k * N),
             C,
             float(fit_intercept),
         )
-        b, c, errors = problem.solve(
-            np.tile(b[:, -k:], (1, P)), np.tile(c[-k:], P), RIDGE_TOL, max_iter
-        )
+        start = np.tile(b[:, -k * N :], (1, P)), np.tile(c[-k * N :], P)
+        b, c, errors = problem.solve(*start, RIDGE_TOL, max_iter)
         found = gemm(basis.held, problem.scale * b) + c
-        scores.append(found.reshape(len(found), P, k).swapaxes(0, 1))
-        converged.append((errors <= RIDGE_TOL).reshape(P, k).all(axis=1))
-    return np.concatenate(scores), np.concatenate(converged)
+        scores.append(found.reshape(len(found), P, N, k).transpose(2, 1, 0, 3))
+        converged.append((errors <= RIDGE_TOL).reshape(P, N, k).all(axis=2).T)
+    return np.concatenate(scores, axis=1), np.concatenate(converged, axis=1)
+
+
+def _factor(basis: Basis, norm: str, scale: float) -> Array:
+    """Return what features are multiplied by in a norm."""
+    square = basis.sizes if norm == "hilbert" else scale / basis.largest_weight
+    return np.broadcast_to(1.0 / np.sqrt(square), basis.sizes.shape)
+
+
+def _log_odds(share: Array, C: int) -> Array:
+    """Return the intercepts that go with class frequencies."""
+    share = np.clip(share, 1e-9, 1.0 - 1e-9)
+    return np.asarray(np.log(share) - (np.log1p(-share) if C == 1 else 0.0))
 
 
 @dataclass(frozen=True)
@@ -216,6 +229,7 @@ class Ridge:
         squares = self.weights @ self.E**2
         errors = np.full(len(c), np.inf)
         left, part, b_part = np.arange(len(c)), self, b
+        blocks = np.empty(0)
         for step in range(max_iter + 1):
             newton = _Newton(part, F, b_part, squares)
             errors[left] = newton.error
@@ -225,7 +239,10 @@ class Ridge:
             if len(going) < len(left):
                 left, part, F = left[going], part.take(going), F[:, going].copy()
                 newton = _Newton(part, F, b_part[:, going].copy(), squares)
-            t, d, e, U = newton.step()
+                blocks = blocks[going] if step % REUSED else blocks
+            if step % REUSED == 0:
+                blocks = newton.blocks()
+            t, d, e, U = newton.step(blocks)
             F += t * U
             b[:, left] += t * d
             c[left] += t * e
@@ -261,7 +278,7 @@ class _Newton:
         loops.inner(self.G, self.g, scaled, self.g / self.spread, problem.C, square)
         self.error = np.sqrt(square)
 
-    def step(self) -> tuple[Array, Array, Array, Array]:
+    def step(self, blocks: Array) -> tuple[Array, Array, Array, Array]:
         """Return lengths, and changes of coefficients, intercepts and scores."""
         it, w = self.problem, self.problem.weights
         d, e, U = self.loops.directions(
@@ -272,7 +289,7 @@ class _Newton:
             w,
             it.C,
             self.diagonal,
-            self._blocks(),
+            blocks,
             self.spread,
             self.G,
             self.g,
@@ -284,7 +301,7 @@ class _Newton:
         )
         return t, d, e, U
 
-    def _blocks(self) -> Array:
+    def blocks(self) -> Array:
         """Return the inverse Newton matrices of the leading features, (m, k, k)."""
         it = self.problem
         n, r = it.E.shape
@@ -298,12 +315,6 @@ class _Newton:
             block.flat[:: k + 1] += lam
             out[j] = inv(block, overwrite_a=True, check_finite=False)
         return out
-
-
-def _log_odds(share: Array, C: int) -> Array:
-    """Return the intercepts that go with class frequencies."""
-    share = np.clip(share, 1e-9, 1.0 - 1e-9)
-    return np.asarray(np.log(share) - (np.log1p(-share) if C == 1 else 0.0))
 
 
 def bases_of(

@@ -319,16 +319,16 @@ class KreinLogisticRegressionCV(Probable):
             self.lam_units_[i] = scale / np.count_nonzero(counts)
             values, more = self._values(lams, self.lam_units_[i])
             cross = Cross(K, weights, folds, scale)
-            for norm in self._norms_of(K):
-                if left is not None and norm not in left[i]:
-                    continue
-                solve = partial(self._held_out, cross, norm, index)
-                found[norm] = solve(values)
+            norms = [n for n in self._norms_of(K) if left is None or n in left[i]]
+            solve = partial(self._held_out, cross, index=index)
+            found |= solve(norms, lams=values)
+            for norm in norms:
                 criteria = _criteria(found[norm], folds, judge)
                 for lam in more:
                     if criteria.argmax() < len(criteria) - 1:
                         break
-                    found[norm] = found[norm].extended(solve(np.array([lam])))
+                    next_one = solve([norm], lams=np.array([lam]))[norm]
+                    found[norm] = found[norm].extended(next_one)
                     criteria = _criteria(found[norm], folds, judge)
                 if watch is not None:
                     best = int(criteria.argmax())
@@ -380,8 +380,8 @@ class KreinLogisticRegressionCV(Probable):
             unit = cross.scale / np.count_nonzero(counts[rows])
             values = self._values(lams, unit)[0][RACE_LAMS]
             values = lams if not len(values) else values
-            for norm in self._norms_of(K):
-                held = self._held_out(cross, norm, index[rows], values)
+            tried = self._held_out(cross, self._norms_of(K), index[rows], values)
+            for norm, held in tried.items():
                 criteria = _criteria(held, known, judge)
                 best = int(criteria.argmax())
                 logs = [
@@ -432,10 +432,12 @@ class KreinLogisticRegressionCV(Probable):
                 norms.remove("hilbert")
         return norms
 
-    def _held_out(self, cross: Cross, norm: str, index: Array, lams: Array) -> Held:
-        """Return what one norm says of held-out samples."""
+    def _held_out(
+        self, cross: Cross, norms: list[str], index: Array, lams: Array
+    ) -> Tried:
+        """Return what norms say of held-out samples."""
         return cross.held_out(
-            norm,
+            norms,
             one_per_class(index, len(self.classes_)),
             lams,
             multinomial=self._link == "multinomial",
