@@ -16,7 +16,13 @@ from kreinlearn.crossval.held import (
     Held,
     where_held_out,
 )
-from kreinlearn.crossval.ridge import Basis, bases_of, in_threads, ridge_scores
+from kreinlearn.crossval.ridge import (
+    Basis,
+    bases_of,
+    in_threads,
+    ridge_scores,
+    rough_scores,
+)
 from kreinlearn.operators import Blocked, Dense, General, one_thread, stored
 
 __all__ = [
@@ -26,6 +32,7 @@ __all__ = [
     "Cross",
     "Fold",
     "Held",
+    "rough_scores",
     "where_held_out",
 ]
 

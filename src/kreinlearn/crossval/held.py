@@ -28,18 +28,30 @@ Fold = tuple[Array, Array]
 class Held:
     """Scores of held-out samples: one array (L, n_held, k) per fold.
 
-    ``converged`` has shape (n_folds, L).
+    ``converged`` has shape (n_folds, L). Scores are NaN for a lam that was not tried.
     """
 
     scores: list[Array]
     converged: Array
 
-    def extended(self, other: "Held") -> "Held":
-        """Return both, the values of lam of the other after ours."""
+    def placed(self, first: int, total: int) -> "Held":
+        """Return the same among more values of lam, with NaN for those not tried."""
+        place = slice(first, first + self.converged.shape[1])
+        scores = []
+        for each in self.scores:
+            more = np.full((total, *each.shape[1:]), np.nan)
+            more[place] = each
+            scores.append(more)
+        converged = np.ones((len(self.converged), total), dtype=bool)
+        converged[:, place] = self.converged
+        return Held(scores, converged)
+
+    def joined(self, other: "Held") -> "Held":
+        """Return what either of two has tried of the same values of lam."""
         pairs = zip(self.scores, other.scores, strict=True)
         return Held(
-            [np.concatenate(pair) for pair in pairs],
-            np.concatenate([self.converged, other.converged], axis=1),
+            [np.where(np.isnan(a), b, a) for a, b in pairs],
+            self.converged & other.converged,
         )
 
 

@@ -33,6 +33,8 @@ from kreinlearn.operators import Dense, General, gemm
 
 Result = TypeVar("Result")
 
+START_TOL = 1e-5
+"""Error of what an exact fit starts from."""
 NEGLIGIBLE = 1e-12
 """Features whose eigenvalue is below this share of the largest are left out."""
 TOGETHER = 24
@@ -178,6 +180,57 @@ def ridge_scores(
         scores.append(found.reshape(len(found), P, N, k).transpose(2, 1, 0, 3))
         converged.append((errors <= RIDGE_TOL).reshape(P, N, k).all(axis=2).T)
     return np.concatenate(scores, axis=1), np.concatenate(converged, axis=1)
+
+
+def rough_scores(
+    K: Dense | General,
+    counts: Array,
+    models: Sequence[tuple[str, float]],
+    scale: float,
+    columns: Array,
+    *,
+    multinomial: bool,
+    fit_intercept: bool,
+    max_iter: int,
+) -> list[Array]:
+    """Return the scores of all samples by models of them, for an exact fit to start.
+
+    Parameters
+    ----------
+    K : Dense or General
+        Similarities.
+    counts : ndarray of shape (n,)
+        Weights of the samples.
+    models : sequence of (norm, lam)
+        Norms "hilbert" and "euclidean".
+    scale, columns, multinomial, fit_intercept, max_iter : object
+        As in `ridge_scores`.
+
+    Returns
+    -------
+    list of ndarray of shape (n, k)
+        Scores, with intercepts.
+    """
+    rest = np.flatnonzero(counts <= 0)
+    basis = basis_of(K, counts, rest)
+    Y, k = columns[basis.train], columns.shape[1]
+    C = k if multinomial else 1
+    factors = np.array([_factor(basis, norm, scale) for norm, _ in models])
+    problem = Ridge(
+        basis.E,
+        np.repeat(factors.T, k, axis=1),
+        np.tile(Y, (1, len(models))),
+        basis.weights,
+        np.repeat([lam for _, lam in models], k),
+        C,
+        float(fit_intercept),
+    )
+    c = np.tile(_log_odds(basis.weights @ Y, C) * fit_intercept, len(models))
+    b, c, _ = problem.solve(np.zeros((len(basis.sizes), len(c))), c, START_TOL, max_iter)
+    F = np.empty((len(counts), len(c)))
+    F[basis.train] = gemm(basis.E, problem.scale * b) + c
+    F[rest] = gemm(basis.held, problem.scale * b) + c
+    return [F[:, i : i + k] for i in range(0, F.shape[1], k)]
 
 
 def _factor(basis: Basis, norm: str, scale: float) -> Array:

@@ -27,8 +27,10 @@ RACE_ROWS = 600
 """Most samples of a race."""
 RACE_FOLDS = 2
 """Folds of a race."""
-RACE_LAMS = slice(1, None, 2)
+RACE_STEP = 2
 """Values of lam of a race, among those of the search: every other one."""
+AROUND = 2
+"""Values of lam before and after the best of the race that are tried at first."""
 DOUBT = 2.0
 """Standard errors that are granted to what is behind."""
 MOST_WORK, FEWEST_SETTINGS = 3000, 3
@@ -55,7 +57,34 @@ class Runner:
     setting: int
     norm: str
     criterion: float
+    lam: int
     logs: Array
+
+
+@dataclass(frozen=True)
+class Left:
+    """What is left of a setting: its norms, and where to look for lam first."""
+
+    norms: list[str]
+    lams: slice
+
+
+def everything(norms: Sequence[str], n_lams: int) -> Left:
+    """Return what there is to try without a race."""
+    return Left(list(norms), slice(0, n_lams))
+
+
+def left_of(
+    runners: Sequence[Runner], gone: Sequence[Runner], setting: int, n_lams: int
+) -> Left:
+    """Return what a race left of a setting."""
+    mine = [one for one in runners if one.setting == setting]
+    mine = [one for one in mine if not any(one is each for each in gone)]
+    if not mine:
+        return Left([], slice(0, 0))
+    places = [one.lam for one in mine]
+    first, last = max(0, min(places) - AROUND), min(n_lams, max(places) + AROUND + 1)
+    return Left([one.norm for one in mine], slice(first, last))
 
 
 def race_rows(index: Array, seed: int) -> Array:

@@ -150,6 +150,7 @@ def fit_dual(
     fit_intercept: bool,
     tol: float,
     callback: Callback | None = None,
+    start: Array | None = None,
 ) -> Fit:
     """Return a stationary point of each column, or of all together if multinomial.
 
@@ -165,6 +166,8 @@ def fit_dual(
         Largest accepted residual.
     callback : callable, optional
         Watches the solve.
+    start : ndarray of shape (n, k), optional
+        Scores to start from.
 
     Returns
     -------
@@ -181,7 +184,8 @@ def fit_dual(
         loss_for(multinomial),
         fit_intercept,
     )
-    result = solver.solve(block, tol=tol, callback=callback)
+    w0 = None if start is None else start.reshape(shape)
+    result = solver.solve(block, w0, tol=tol, callback=callback)
     point = block.point(result.w, result.F)
     return Fit(
         point.A.reshape(n, k),

@@ -1,6 +1,6 @@
 """Indefinite kernel logistic regression that chooses its own settings."""
 
-from functools import partial
+from itertools import groupby
 from typing import Any, Self
 
 import numpy as np
@@ -17,6 +17,7 @@ from kreinlearn.crossval import (
     Cross,
     Fold,
     Held,
+    rough_scores,
     where_held_out,
 )
 from kreinlearn.estimators._inputs import (
@@ -34,9 +35,12 @@ from kreinlearn.estimators._inputs import (
 )
 from kreinlearn.estimators._outputs import Probable, predictions, share_support
 from kreinlearn.estimators._racing import (
-    RACE_LAMS,
+    RACE_STEP,
     Dropped,
+    Left,
     Runner,
+    everything,
+    left_of,
     race_folds,
     race_rows,
     some_of,
@@ -70,6 +74,9 @@ SAME_NORMS = 1e-10
 """Negative eigenvalues this small relative to the diagonal make two norms the same."""
 CERTIFIED = 10_000
 """Most samples for which that is tried: a Cholesky factor takes n^3 / 3."""
+STARTED = 1000
+"""Most samples for which final fits start from rough ones, at the price of an
+eigendecomposition."""
 SHARED = (
     "fit_intercept",
     "multi_class",
@@ -307,44 +314,43 @@ class KreinLogisticRegressionCV(Probable):
         watch = callback_for(self.verbose)
         left = self._race(shared, index, counts, weights, folds, judge, lams)
         held: list[Tried] = []
-        tried, self.lam_units_ = [], np.empty(len(self.kernel_settings_))
+        grids = []
         for i, (kernel, params) in enumerate(self.kernel_settings_):
-            found: Tried = {}
-            held.append(found)
-            if left is not None and not left[i]:
-                tried.append([])
+            held.append({})
+            if left and not left[i].norms:
+                grids.append(self._grid(lams, self.lam_units_[i])[0])
                 continue
             K = self._operator(shared, kernel, params)
             scale = scale_of(K, counts)
             self.lam_units_[i] = scale / np.count_nonzero(counts)
-            values, more = self._values(lams, self.lam_units_[i])
+            grid, n_first = self._grid(lams, self.lam_units_[i])
+            grids.append(grid)
+            mine = left[i] if left else everything(self._norms_of(K), n_first)
             cross = Cross(K, weights, folds, scale)
-            norms = [n for n in self._norms_of(K) if left is None or n in left[i]]
-            solve = partial(self._held_out, cross, index=index)
-            found |= solve(norms, lams=values)
-            for norm in norms:
-                criteria = _criteria(found[norm], folds, judge)
-                for lam in more:
-                    if criteria.argmax() < len(criteria) - 1:
-                        break
-                    next_one = solve([norm], lams=np.array([lam]))[norm]
-                    found[norm] = found[norm].extended(next_one)
-                    criteria = _criteria(found[norm], folds, judge)
+
+            def solve(norms: list[str], part: slice) -> Tried:
+                found = self._held_out(cross, norms, index, grid[part])
+                return {k: v.placed(part.start, len(grid)) for k, v in found.items()}
+
+            held[i] = solve(mine.norms, mine.lams)
+            for norm in mine.norms:
+                found = held[i][norm]
+                while (more := _next_lam(found, folds, judge)) is not None:
+                    found = found.joined(solve([norm], slice(more, more + 1))[norm])
+                held[i][norm] = found
                 if watch is not None:
-                    best = int(criteria.argmax())
-                    score = _scores_of(found[norm], folds, judge)[best].mean()
+                    best = int(_criteria(found, folds, judge).argmax())
+                    score = _scores_of(found, folds, judge)[best].mean()
                     row = {"kernel": kernel_name(kernel), **params, "norm": norm}
-                    lam = [*values, *more][best]
-                    watch(row | {"lam": float(lam), "score": float(score)})
-            tried.append([*values, *more])
-        self._learn_scores(held, tried, folds, judge)
+                    watch(row | {"lam": float(grid[best]), "score": float(score)})
+        self._learn_scores(held, grids, folds, judge)
         return held
 
-    def _values(self, lams: Array | None, unit: float) -> tuple[Array, Array]:
-        """Return the values of lam to try, and those to try if the last is the best."""
+    def _grid(self, lams: Array | None, unit: float) -> tuple[Array, int]:
+        """Return values of lam, and how many are tried whatever they give."""
         if lams is not None:
-            return lams, np.array([])
-        return np.array(UNITS) * unit, np.array(MORE_UNITS) * unit
+            return lams, len(lams)
+        return np.array([*UNITS, *MORE_UNITS]) * unit, len(UNITS)
 
     def _race(
         self,
@@ -355,22 +361,22 @@ class KreinLogisticRegressionCV(Probable):
         folds: list[Fold],
         judge: Judge,
         lams: Array | None,
-    ) -> list[set[str]] | None:
-        """Return the norms that are left of each setting, None for all.
+    ) -> list[Left]:
+        """Return what is left of each setting; nothing at all without a race.
 
         Learns ``dropped_``, and units of lam for settings that are left out.
         """
-        self.dropped_: list[Dropped] = []
         settings = self.kernel_settings_
+        self.dropped_: list[Dropped] = []
+        self.lam_units_ = np.empty(len(settings))
         if self.search == "full" or not judge.by_log_loss or len(settings) < 2:
-            return None
+            return []
         seed = 0 if self.random_state is None else self.random_state
         rows = race_rows(index, seed if isinstance(seed, int) else 0)
         places = race_folds(folds, rows)
         known = [(rows[train], rows[out]) for train, out in places]
         some = some_of(shared, rows, self.kernel)
-        self.lam_units_ = np.empty(len(settings))
-        runners = []
+        runners, n_lams = [], 0
         for i, (kernel, params) in enumerate(settings):
             K = self._operator(some, kernel, params)
             if len(some.X) > len(rows):
@@ -378,25 +384,22 @@ class KreinLogisticRegressionCV(Probable):
             cross = Cross(K, weights[rows, : len(places)], places)
             self.lam_units_[i] = cross.scale / np.count_nonzero(counts)
             unit = cross.scale / np.count_nonzero(counts[rows])
-            values = self._values(lams, unit)[0][RACE_LAMS]
-            values = lams if not len(values) else values
-            tried = self._held_out(cross, self._norms_of(K), index[rows], values)
-            for norm, held in tried.items():
+            grid, n_lams = self._grid(lams, unit)
+            tried = np.arange(min(1, n_lams - 1), n_lams, RACE_STEP)
+            found = self._held_out(cross, self._norms_of(K), index[rows], grid[tried])
+            for norm, held in found.items():
                 criteria = _criteria(held, known, judge)
                 best = int(criteria.argmax())
                 logs = [
                     judge.logs(scores[best], out)
                     for scores, (_, out) in zip(held.scores, known, strict=True)
                 ]
-                runners.append(Runner(i, norm, criteria[best], np.concatenate(logs)))
+                about = (criteria[best], int(tried[best]), np.concatenate(logs))
+                runners.append(Runner(i, norm, *about))
         out = stragglers(runners, settings, len(index))
         self.dropped_ = [why for _, why in out]
         gone = [one for one, _ in out]
-        left: list[set[str]] = [set() for _ in settings]
-        for one in runners:
-            if not any(one is each for each in gone):
-                left[one.setting].add(one.norm)
-        return left
+        return [left_of(runners, gone, i, n_lams) for i in range(len(settings))]
 
     def _operator(
         self, shared: Similarities, kernel: AnyKernel, params: Keywords
@@ -448,22 +451,21 @@ class KreinLogisticRegressionCV(Probable):
     def _learn_scores(
         self,
         held: list[Tried],
-        lams: list[list[float]],
+        lams: list[Array],
         folds: list[Fold],
         judge: Judge,
     ) -> None:
         """Learn ``scores_`` and ``lams_``, as far as anything was tried."""
-        most = max(one.converged.shape[1] for each in held for one in each.values())
-        self.lams_ = np.full((len(lams), most), np.nan)
-        for i, each in enumerate(lams):
-            self.lams_[i, : len(each)] = each[:most]
+        each = [one for tried in held for one in tried.values()]
+        most = 1 + max(int(np.flatnonzero(_is_tried(one))[-1]) for one in each)
+        self.lams_ = np.array([grid[:most] for grid in lams])
         norms = list(self.norms)
         shape = (len(held), len(norms), most, len(folds))
         self.scores_ = np.full(shape, np.nan)
         for i, each in enumerate(held):
             for norm, one in each.items():
                 scores = _scores_of(one, folds, judge)
-                self.scores_[i, norms.index(norm), : len(scores)] = scores
+                self.scores_[i, norms.index(norm)] = scores[:most]
 
     def _criteria_of(self, held: list[Tried], folds: list[Fold], judge: Judge) -> Array:
         """Return what is chosen by, of the shape of ``scores_`` without folds."""
@@ -472,7 +474,7 @@ class KreinLogisticRegressionCV(Probable):
         for i, each in enumerate(held):
             for norm, one in each.items():
                 found = _criteria(one, folds, judge)
-                criteria[i, norms.index(norm), : len(found)] = found
+                criteria[i, norms.index(norm)] = found[: criteria.shape[2]]
         return criteria
 
     def _choose(
@@ -522,20 +524,47 @@ class KreinLogisticRegressionCV(Probable):
         """Fit the settings that have a share to all samples."""
         parameters = {name: getattr(self, name) for name in SHARED}
         self.estimators_ = []
-        for g in np.flatnonzero(shares):
-            kernel, params, norm, lam = chosen[g]
-            model = KreinLogisticRegression(
-                kernel, params, lam=lam, norm=norm, **parameters
-            )
-            model.classes_ = self.classes_
-            if hasattr(self, "n_features_in_"):
-                model.n_features_in_ = self.n_features_in_
+        used = [chosen[g] for g in np.flatnonzero(shares)]
+        for (kernel, params), group in groupby(used, key=lambda one: one[:2]):
             K = self._operator(shared, kernel, params)
-            model._fit(K, shared, index, counts)
-            self.estimators_.append(model)
+            models = [(norm, lam) for *_, norm, lam in group]
+            starts = self._starts(K, index, counts, models)
+            for (norm, lam), start in zip(models, starts, strict=True):
+                model = KreinLogisticRegression(
+                    kernel, params, lam=lam, norm=norm, **parameters
+                )
+                model.classes_ = self.classes_
+                if hasattr(self, "n_features_in_"):
+                    model.n_features_in_ = self.n_features_in_
+                model._fit(K, shared, index, counts, start)
+                self.estimators_.append(model)
         self.weights_ = shares[shares > 0]
         self.support_ = share_support(self.estimators_)
         self.n_iter_ = max(model.n_iter_ for model in self.estimators_)
+
+    def _starts(
+        self,
+        K: Dense | General | Blocked,
+        index: Array,
+        counts: Array,
+        models: list[tuple[str, float]],
+    ) -> list[Array | None]:
+        """Return scores for the fits to start from, where that saves time."""
+        is_convex = all(norm != "krein" for norm, _ in models)
+        if isinstance(K, Blocked) or not is_convex or K.shape[0] > STARTED:
+            return [None] * len(models)
+        return list(
+            rough_scores(
+                K,
+                counts,
+                models,
+                scale_of(K, counts),
+                one_per_class(index, len(self.classes_)),
+                multinomial=self._link == "multinomial",
+                fit_intercept=bool(self.fit_intercept),
+                max_iter=self.max_iter,
+            )
+        )
 
     def _warn(self, converged: Array) -> None:
         if converged.all():
@@ -603,17 +632,34 @@ class KreinLogisticRegressionCV(Probable):
         return np.asarray(np.tensordot(self.weights_, each, 1))
 
 
+def _is_tried(held: Held) -> Array:
+    """Tell which values of lam were tried, shape (n_lams,)."""
+    return np.asarray(~np.isnan(held.scores[0]).all(axis=(1, 2)))
+
+
+def _next_lam(held: Held, folds: list[Fold], judge: Judge) -> int | None:
+    """Return the place of the lam next to the best, if it was not tried."""
+    tried = _is_tried(held)
+    best = int(_criteria(held, folds, judge).argmax())
+    for place in (best + 1, best - 1):
+        if 0 <= place < len(tried) and not tried[place]:
+            return place
+    return None
+
+
 def _scores_of(held: Held, folds: list[Fold], judge: Judge) -> Array:
     """Return the scores of each lam on each fold, shape (n_lams, n_folds)."""
-    each = [
-        [judge(scores, rows) for scores in held.scores[f]]
-        for f, (_, rows) in enumerate(folds)
-    ]
-    return np.array(each).T
+    tried = _is_tried(held)
+    found = np.full((len(tried), len(folds)), np.nan)
+    for f, (_, rows) in enumerate(folds):
+        for k in np.flatnonzero(tried):
+            found[k, f] = judge(held.scores[f][k], rows)
+    return found
 
 
 def _criteria(held: Held, folds: list[Fold], judge: Judge) -> Array:
     """Return what each lam is chosen by, the worst of all in place of NaN."""
-    of_lams = zip(*held.scores, strict=True)
-    found = np.array([judge.criterion(scores, folds) for scores in of_lams])
+    found = np.full(held.converged.shape[1], -np.inf)
+    for k in np.flatnonzero(_is_tried(held)):
+        found[k] = judge.criterion([each[k] for each in held.scores], folds)
     return np.where(np.isnan(found), -np.inf, found)
