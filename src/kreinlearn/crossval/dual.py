@@ -110,7 +110,5 @@ def dual_scores(
     point = block.point(result.w, result.F)
     ended = np.array([s is Status.CONVERGED for s in result.status])
     F, c = point.F.reshape(n, *shape, k), point.c.reshape(*shape, k)
-    scores = [
-        (F[held, f] + c[f]).swapaxes(0, 1) for f, (_, held) in enumerate(folds)
-    ]
+    scores = [(F[held, f] + c[f]).swapaxes(0, 1) for f, (_, held) in enumerate(folds)]
     return Held(scores, np.asarray(ended.reshape(*shape, each).all(axis=2)))

@@ -226,7 +226,9 @@ def rough_scores(
         float(fit_intercept),
     )
     c = np.tile(_log_odds(basis.weights @ Y, C) * fit_intercept, len(models))
-    b, c, _ = problem.solve(np.zeros((len(basis.sizes), len(c))), c, START_TOL, max_iter)
+    b, c, _ = problem.solve(
+        np.zeros((len(basis.sizes), len(c))), c, START_TOL, max_iter
+    )
     F = np.empty((len(counts), len(c)))
     F[basis.train] = gemm(basis.E, problem.scale * b) + c
     F[rest] = gemm(basis.held, problem.scale * b) + c
@@ -370,15 +372,10 @@ class _Newton:
         return out
 
 
-def bases_of(
-    K: Dense | General, weights: Array, folds: Sequence[Fold]
-) -> list[Basis]:
+def bases_of(K: Dense | General, weights: Array, folds: Sequence[Fold]) -> list[Basis]:
     """Return the features of all folds, in parallel."""
     return in_threads(
-        [
-            partial(basis_of, K, weights[:, f], held)
-            for f, (_, held) in enumerate(folds)
-        ]
+        [partial(basis_of, K, weights[:, f], held) for f, (_, held) in enumerate(folds)]
     )
 
 

@@ -23,6 +23,8 @@ from kreinlearn.estimators._inputs import (
 from kreinlearn.estimators._search import NEGLIGIBLE_WEIGHT, Setting
 from kreinlearn.kernels import Similarities
 
+SEARCH_ROWS = 1000
+"""Most samples by which settings are chosen."""
 RACE_ROWS = 600
 """Most samples of a race."""
 RACE_FOLDS = 2
@@ -87,13 +89,15 @@ def left_of(
     return Left([one.norm for one in mine], slice(first, last))
 
 
-def race_rows(index: Array, seed: int) -> Array:
-    """Return the samples of a race, increasing: all, or as many of each class.
+def some_rows(index: Array, most: int, seed: int) -> Array:
+    """Return at most so many samples, increasing, with all classes in proportion.
 
     Parameters
     ----------
     index : ndarray of shape (n,)
         Classes of all samples, counted from 0.
+    most : int
+        How many are wanted.
     seed : int
         Of what is left to chance.
 
@@ -103,35 +107,34 @@ def race_rows(index: Array, seed: int) -> Array:
         Positions.
     """
     n = len(index)
-    if n <= RACE_ROWS:
+    if n <= most:
         return np.arange(n)
-    shuffled = np.random.default_rng(seed).permutation(n)
-    # One of each class in turn, in proportion to their numbers.
-    order = np.argsort(index[shuffled], kind="stable")
+    # Where a sample stands among those of its class; the first of all classes are
+    # taken together.
+    order = np.random.default_rng(seed).permutation(n)
     place = np.empty(n)
     for label in np.unique(index):
-        mine = order[index[shuffled[order]] == label]
+        mine = order[index[order] == label]
         place[mine] = (np.arange(len(mine)) + 0.5) / len(mine)
-    return np.sort(shuffled[np.argsort(place, kind="stable")[:RACE_ROWS]])
+    return np.sort(np.argsort(place, kind="stable")[:most])
 
 
 def some_of(
     shared: Similarities, rows: Array, kernel: AnyKernel | Sequence[AnyKernel]
 ) -> Similarities:
-    """Return the samples of a race, or all if they have been measured anyway."""
+    """Return some of the samples, or all if they have been measured anyway."""
     if len(rows) == len(shared.X) or is_pairwise(kernel) or learns_form(kernel):
         return shared
     X = shared.X
     return Similarities(X[rows] if hasattr(X, "shape") else [X[i] for i in rows])
 
 
-def race_folds(folds: Sequence[Fold], rows: Array) -> list[Fold]:
-    """Return the first folds, as far as they are among the rows, by their places."""
-    found = []
-    for train, held in folds[:RACE_FOLDS]:
-        places = [np.flatnonzero(np.isin(rows, part)) for part in (train, held)]
-        found.append((places[0], places[1]))
-    return found
+def folds_among(folds: Sequence[Fold], rows: Array) -> list[Fold]:
+    """Return folds as far as they are among some rows, by places among these."""
+    return [
+        (np.flatnonzero(np.isin(rows, train)), np.flatnonzero(np.isin(rows, held)))
+        for train, held in folds
+    ]
 
 
 def stragglers(

@@ -35,15 +35,18 @@ from kreinlearn.estimators._inputs import (
 )
 from kreinlearn.estimators._outputs import Probable, predictions, share_support
 from kreinlearn.estimators._racing import (
+    RACE_FOLDS,
+    RACE_ROWS,
     RACE_STEP,
+    SEARCH_ROWS,
     Dropped,
     Left,
     Runner,
     everything,
+    folds_among,
     left_of,
-    race_folds,
-    race_rows,
     some_of,
+    some_rows,
     stragglers,
 )
 from kreinlearn.estimators._search import (
@@ -132,7 +135,9 @@ class KreinLogisticRegressionCV(Probable):
     search : {"auto", "full"}, default="auto"
         "full" tries all settings and norms on all folds. "auto" first tries them on two
         folds, at most 600 samples and every other lam, and drops those that are clearly
-        behind: see ``dropped_``. With another judge than log-loss nothing is dropped.
+        behind: see ``dropped_``. Of the others it tries values of lam around the best,
+        and settings are chosen by at most 1,000 samples, unless ``lams`` is given.
+        With another judge than log-loss nothing is left out.
     refit : bool, default=True
         Whether to fit what was chosen to all samples; without it nothing can be
         predicted.
@@ -288,17 +293,54 @@ class KreinLogisticRegressionCV(Probable):
         folds = self._folds(labels, groups)
         self._link = link_of(len(self.classes_), self.multi_class != "ovr")
         judged = None if sample_weight is None else given
-        judge = Judge(self, self.scoring, labels, judged)
+        rows = self._search_rows(index, lams)
         with few_threads(len(labels)), measures_told(self.verbose):
-            held = self._search(shared, index, given, counts, folds, judge, lams)
-            chosen, shares = self._choose(held, folds, judge, given)
+            if len(rows) < len(labels):
+                judged = None if judged is None else judged[rows]
+                folds = folds_among(folds, rows)
+            part = some_of(shared, rows, self.kernel)
+            judge = Judge(self, self.scoring, labels[rows], judged)
+            about = (index[rows], given[rows], counts[rows])
+            held = self._search(part, rows, *about, folds, judge, lams)
+            chosen, shares = self._choose(held, folds, judge, given[rows])
+            if len(rows) < len(labels):
+                chosen = self._for_all(chosen, rows, counts)
             if self.refit:
                 self._refit(shared, index, counts, chosen, shares)
         return self
 
+    def _search_rows(self, index: Array, lams: Array | None) -> Array:
+        """Return the samples that settings are chosen by: all, or some of many."""
+        is_whole = self.search == "full" or lams is not None
+        if is_whole or self.scoring != "neg_log_loss":
+            return np.arange(len(index))
+        return some_rows(index, SEARCH_ROWS, self._seed)
+
+    @property
+    def _seed(self) -> int:
+        return self.random_state if isinstance(self.random_state, int) else 0
+
+    def _for_all(
+        self, chosen: list[Chosen], rows: Array, counts: Array
+    ) -> list[Chosen]:
+        """Turn what was learned by some of the samples into terms of all.
+
+        A unit of lam is inversely proportional to the number of samples.
+        """
+        ratio = np.count_nonzero(counts[rows]) / np.count_nonzero(counts)
+        self.lams_, self.lam_units_ = self.lams_ * ratio, self.lam_units_ * ratio
+        self.lam_ *= ratio
+        seen, self.held_out_proba_ = (
+            self.held_out_proba_,
+            np.full((len(counts), len(self.classes_)), np.nan),
+        )
+        self.held_out_proba_[rows] = seen
+        return [(*about, lam * ratio) for *about, lam in chosen]
+
     def _search(
         self,
         shared: Similarities,
+        rows: Array,
         index: Array,
         given: Array,
         counts: Array,
@@ -312,15 +354,15 @@ class KreinLogisticRegressionCV(Probable):
             part = (given[train], self.class_weight, self.classes_, index[train])
             weights[train, f] = combined(*part)
         watch = callback_for(self.verbose)
-        left = self._race(shared, index, counts, weights, folds, judge, lams)
+        left = self._race(shared, rows, index, counts, weights, folds, judge, lams)
         held: list[Tried] = []
-        grids = []
+        grids, is_general = [], False
         for i, (kernel, params) in enumerate(self.kernel_settings_):
             held.append({})
             if left and not left[i].norms:
                 grids.append(self._grid(lams, self.lam_units_[i])[0])
                 continue
-            K = self._operator(shared, kernel, params)
+            K = self._among(rows, shared, kernel, params)
             scale = scale_of(K, counts)
             self.lam_units_[i] = scale / np.count_nonzero(counts)
             grid, n_first = self._grid(lams, self.lam_units_[i])
@@ -343,6 +385,14 @@ class KreinLogisticRegressionCV(Probable):
                     score = _scores_of(found, folds, judge)[best].mean()
                     row = {"kernel": kernel_name(kernel), **params, "norm": norm}
                     watch(row | {"lam": float(grid[best]), "score": float(score)})
+            is_general = isinstance(K, General)
+        if is_general and len(self.norms) > 1:
+            warn_caller(
+                "The similarities are not symmetric, and only the norm 'euclidean' "
+                "takes them as they are: the others were not tried. Say "
+                "symmetrize='mean', 'max' or 'min' to try them all.",
+                IndefiniteKernelWarning,
+            )
         self._learn_scores(held, grids, folds, judge)
         return held
 
@@ -355,6 +405,7 @@ class KreinLogisticRegressionCV(Probable):
     def _race(
         self,
         shared: Similarities,
+        rows: Array,
         index: Array,
         counts: Array,
         weights: Array,
@@ -371,22 +422,20 @@ class KreinLogisticRegressionCV(Probable):
         self.lam_units_ = np.empty(len(settings))
         if self.search == "full" or not judge.by_log_loss or len(settings) < 2:
             return []
-        seed = 0 if self.random_state is None else self.random_state
-        rows = race_rows(index, seed if isinstance(seed, int) else 0)
-        places = race_folds(folds, rows)
-        known = [(rows[train], rows[out]) for train, out in places]
-        some = some_of(shared, rows, self.kernel)
+        own = some_rows(index, RACE_ROWS, self._seed)
+        places = folds_among(folds[:RACE_FOLDS], own)
+        known = [(own[train], own[out]) for train, out in places]
+        if len(shared.X) == len(rows):
+            shared = some_of(shared, own, self.kernel)
         runners, n_lams = [], 0
         for i, (kernel, params) in enumerate(settings):
-            K = self._operator(some, kernel, params)
-            if len(some.X) > len(rows):
-                K = K.among(rows)
-            cross = Cross(K, weights[rows, : len(places)], places)
+            K = self._among(rows[own], shared, kernel, params)
+            cross = Cross(K, weights[own, : len(places)], places)
             self.lam_units_[i] = cross.scale / np.count_nonzero(counts)
-            unit = cross.scale / np.count_nonzero(counts[rows])
+            unit = cross.scale / np.count_nonzero(counts[own])
             grid, n_lams = self._grid(lams, unit)
             tried = np.arange(min(1, n_lams - 1), n_lams, RACE_STEP)
-            found = self._held_out(cross, self._norms_of(K), index[rows], grid[tried])
+            found = self._held_out(cross, self._norms_of(K), index[own], grid[tried])
             for norm, held in found.items():
                 criteria = _criteria(held, known, judge)
                 best = int(criteria.argmax())
@@ -400,6 +449,16 @@ class KreinLogisticRegressionCV(Probable):
         self.dropped_ = [why for _, why in out]
         gone = [one for one, _ in out]
         return [left_of(runners, gone, i, n_lams) for i in range(len(settings))]
+
+    def _among(
+        self, rows: Array, shared: Similarities, kernel: AnyKernel, params: Keywords
+    ) -> Dense | General | Blocked:
+        """Return the similarities of some samples; others may have been left out."""
+        K = self._operator(shared, kernel, params)
+        if K.shape[0] == len(rows):
+            return K
+        assert not isinstance(K, Blocked)
+        return K.among(rows)
 
     def _operator(
         self, shared: Similarities, kernel: AnyKernel, params: Keywords
@@ -504,13 +563,6 @@ class KreinLogisticRegressionCV(Probable):
         self.held_out_proba_[seen] = np.exp(log_probabilities(scores, self._link))
         used = np.flatnonzero(weights)
         self._warn(np.array([mine[g].converged[:, lams[g]] for g in used]))
-        if len(self.norms) > 1 and all(list(each) == ["euclidean"] for each in held):
-            warn_caller(
-                "The similarities are not symmetric, and only the norm 'euclidean' "
-                "takes them as they are: the others were not tried. Say "
-                "symmetrize='mean', 'max' or 'min' to try them all.",
-                IndefiniteKernelWarning,
-            )
         return chosen, weights
 
     def _refit(
