@@ -8,8 +8,9 @@ Samples come from `domains`, methods from `rivals`. Five outer folds, and the ar
 own split where there is one (only that for what is slow); all methods see the same
 rows, and choose their settings on training rows alone. The clock runs from the samples
 to the predictions, measuring included; compiled code is compiled before. Records are
-kept and continued as in `which_method`. Prints tables; with ``--out`` writes ``results/in-the-field.csv``,
-``results/in-the-field.jsonl.gz``, the picture, and the tables of ``in-the-field.md``.
+kept and continued as in `which_method`. Prints tables; with ``--out`` writes
+``results/in-the-field.csv``, ``results/in-the-field.jsonl.gz``, the picture, and the
+tables of ``in-the-field.md``.
 """
 
 import time

@@ -22,7 +22,7 @@ def patient(is_sick):
     cells = rng.standard_normal((int(rng.integers(20, 41)), 2))
     if is_sick:
         moved = int(len(cells) * rng.uniform(0.05, 0.3))
-        cells[:moved] = cells[:moved] + [1.8, 1.2]
+        cells[:moved] += np.array([1.8, 1.2])
     return cells + 0.15 * rng.standard_normal(2)
 
 
@@ -43,9 +43,9 @@ risk = model.predict_proba(new)[:, 1]
 print(f"accuracy {np.mean((risk > 0.5) == new_sick):.3f}")
 
 # %%
-# Half of the training patients were sick, but only 30 % are in practice. The odds follow
-# by Bayes' rule. Then decide: the second test is worth its price if the risk times ten
-# is more than the chance that it was needless, that is above 1/11.
+# Half of the training patients were sick, but only 30 % are in practice. The odds
+# follow by Bayes' rule. Then decide: the second test is worth its price if the risk
+# times ten is more than the chance that it was needless, that is above 1/11.
 
 odds = risk / (1 - risk) * (0.3 / 0.7)
 risk = odds / (1 + odds)
