@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 from common import say
-from findings import REFERENCE, SHARE, Row, cells, findings
+from findings import SHARE, Row, cells, findings
 from findings import write as write
-from rivals import MACHINES, OF_KIND
+from rivals import EVERYWHERE, MACHINES, OF_KIND
 
 FOLDS, ARCHIVE = "folds", "archive"
 TITLES = {
@@ -25,6 +25,9 @@ TITLES = {
     "sets": "Digits as sets of dots, Wasserstein",
     "distances": "Published distances",
 }
+OWN = tuple(name for kind in OF_KIND.values() for name in kind)
+"""Methods of the domains."""
+ORDER = (*EVERYWHERE, *OWN)
 NUMBERS = ("accuracy", "log_loss", "seconds")
 SHOWN = {
     "SVC": ("#e69f00", "s"),
@@ -59,6 +62,7 @@ def summary(records: list[Row], about: dict[str, Row], n_folds: int) -> list[Row
         measured = [each for each in records if each["exp"] == split and "acc" in each]
         for case, known in about.items():
             of_case = [each for each in measured if each["data"] == case]
+            of_case.sort(key=lambda each: ORDER.index(each["method"]))
             methods = list(dict.fromkeys(each["method"] for each in of_case))
             known = {"split": split, **known}
             if split == ARCHIVE:
@@ -117,8 +121,9 @@ def regions(rows: list[Row]) -> dict[str, list[str]]:
         "log-loss": measured(rows, "log_loss", FOLDS),
         "accuracy": measured(rows, "accuracy", FOLDS),
         "seconds": measured(rows, "seconds", FOLDS),
-        "archive": measured(rows, "accuracy", ARCHIVE),
+        "archive accuracy": measured(rows, "accuracy", ARCHIVE),
         "archive log-loss": measured(rows, "log_loss", ARCHIVE),
+        "archive seconds": measured(rows, "seconds", ARCHIVE),
     }
 
 
@@ -146,8 +151,8 @@ def measured(rows: list[Row], measure: str, split: str) -> list[str]:
         of_kind = [row for row in found if row["kind"] == kind]
         of_kind = [row for row in of_kind if row[measure] == row[measure]]
         cases = list(dict.fromkeys(row["case"] for row in of_kind))
-        methods = list(dict.fromkeys(row["method"] for row in of_kind))
-        order = [REFERENCE, *(m for m in methods if m != REFERENCE)]
+        present = {row["method"] for row in of_kind}
+        order = [name for name in ORDER if name in present]
         lines += ["", f"{TITLES[kind]}:", "", f"| case | {' | '.join(order)} |"]
         lines += ["| --- " + "| ---: " * len(order) + "|"]
         for case in cases:
@@ -173,8 +178,7 @@ def claims(rows: list[Row]) -> list[str]:
     """Return what we wanted to be true, and whether it is."""
     found = [row for row in rows if row["split"] == FOLDS]
     lines = [wins(found, method) for method in MACHINES]
-    own = [name for kind in OF_KIND.values() for name in kind]
-    for method in ["1-NN", "k-NN", *own]:
+    for method in ("1-NN", "k-NN", *OWN):
         lines += behind([row for row in found if row["method"] == method], method)
     return lines
 
@@ -184,16 +188,24 @@ def wins(rows: list[Row], method: str) -> str:
     theirs = [row for row in rows if row["method"] == method]
     lost = [row for row in theirs if row["log_loss_difference"] < 0]
     clear = [r for r in lost if -r["log_loss_difference"] > r["log_loss_difference_se"]]
+    better = [
+        r for r in theirs if r["log_loss_difference"] > r["log_loss_difference_se"]
+    ]
     share = 1 - len(lost) / len(theirs) if theirs else np.nan
     names = ", ".join(
         f"{row['case']} ({row['log_loss'] - row['log_loss_difference']:.3f} "
         f"against {row['log_loss']:.3f})"
         for row in lost
     )
-    return (
+    said = (
         f"* Log-loss below that of {method}, calibrated: {len(theirs) - len(lost)} of "
-        f"{len(theirs)} cases ({share:.0%}). Not on {names or 'none'}; beyond one "
-        f"standard error on {len(clear)} of these."
+        f"{len(theirs)} cases ({share:.0%})"
+    )
+    if not lost:
+        return f"{said}."
+    return (
+        f"{said}; not on {names}. Beyond one standard error it is worse on "
+        f"{len(clear)} and better on {len(better)}."
     )
 
 
@@ -233,6 +245,9 @@ def draw(rows: list[Row], path: Path) -> None:
     for axis, measure in zip(axes, ("log_loss", "accuracy"), strict=True):
         marks(axis, found, cases, measure)
     axes[0].set_xscale("symlog", linthresh=0.1)
+    ticks = (-0.3, -0.1, 0, 0.1, 0.3, 1)
+    axes[0].set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+    axes[0].minorticks_off()
     axes[0].set_xlabel("log-loss minus that of the default\n(right: default better)")
     axes[1].set_xlabel("accuracy minus that of the default\n(left: default better)")
     axes[0].set_yticks(range(len(cases)), cases)

@@ -62,7 +62,7 @@ print(f"at random: {budget * binds.mean():.0f}")
 print(f"expected by the model: {np.sort(chance)[-budget:].sum():.1f}")
 
 # %%
-# The model is cautious: it expects fewer binders than there are. Here the order decides.
+# The model is cautious: it expects fewer binders than there are. The order decides.
 # Left, what each order finds; right, how the model sees candidates that look alike by
 # their best score.
 
