@@ -1,7 +1,7 @@
 """What a solver multiplies by: matrices seen through their products."""
 
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from functools import cache
 from typing import Any, Protocol, Self
 
@@ -76,7 +76,8 @@ def gemm(A: Array, B: Array) -> Array:
 class _Stored:
     """What stored matrices have in common."""
 
-    K: Array
+    def __init__(self, K: Array) -> None:
+        self.K = K
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -329,9 +330,11 @@ def few_threads(n: int) -> Iterator[None]:
             yield
 
 
-def one_thread() -> AbstractContextManager[object]:
+@contextmanager
+def one_thread() -> Iterator[None]:
     """Keep BLAS to one thread, such as while threads of our own call it."""
-    return _blas_libraries().limit(limits=1, user_api="blas")
+    with _blas_libraries().limit(limits=1, user_api="blas"):
+        yield
 
 
 @cache  # looking for them takes milliseconds

@@ -106,7 +106,7 @@ class Cross:
         dict of str to Held
             Scores by norm, fold by fold.
         """
-        settings = {
+        settings: dict[str, Any] = {
             "multinomial": multinomial,
             "fit_intercept": fit_intercept,
             "max_iter": max_iter,

@@ -19,7 +19,7 @@ import numpy as np
 from kreinlearn._typing import Array
 from kreinlearn.crossval.held import SEARCH_TOL, Fold, Held
 from kreinlearn.losses import loss_for
-from kreinlearn.operators import Blocked, Dense, General, RowProducts
+from kreinlearn.operators import Blocked, Dense, RowProducts
 from kreinlearn.problem import KreinDual
 from kreinlearn.solvers.base import Status
 from kreinlearn.solvers.newton import DualNewton

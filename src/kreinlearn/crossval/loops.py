@@ -125,14 +125,11 @@ def _precondition(R, diagonal, blocks, Z):
     """Fill in the residual times an inverse near that of the Newton matrix."""
     r, m = R.shape
     k = blocks.shape[1]
-    for j in range(k):
-        for column in range(m):
-            Z[j, column] = 0.0
     for column in range(m):
         for j in range(k):
             total = 0.0
-            for l in range(k):
-                total += blocks[column, j, l] * R[l, column]
+            for i in range(k):
+                total += blocks[column, j, i] * R[i, column]
             Z[j, column] = total
     for j in range(k, r):
         for column in range(m):

@@ -380,7 +380,7 @@ def bases_of(K: Dense | General, weights: Array, folds: Sequence[Fold]) -> list[
 
 
 def in_threads(jobs: Sequence[Callable[[], Result]]) -> list[Result]:
-    """Return the results of jobs that release Python's lock, as many as cores at once."""
+    """Return the results of jobs that release Python's lock, as threads allow."""
     import numba
 
     count = min(numba.get_num_threads(), len(jobs))

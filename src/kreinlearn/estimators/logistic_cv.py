@@ -1,5 +1,6 @@
 """Indefinite kernel logistic regression that chooses its own settings."""
 
+from functools import partial
 from itertools import groupby
 from typing import Any, Self
 
@@ -209,6 +210,11 @@ class KreinLogisticRegressionCV(Probable):
     """
 
     kernel_: Any  # a callable may have attributes of its own
+    lam_: float
+    lams_: Array
+    lam_units_: Array
+    held_out_proba_: Array
+    dropped_: list[Dropped]
 
     def __init__(
         self,
@@ -335,7 +341,7 @@ class KreinLogisticRegressionCV(Probable):
             np.full((len(counts), len(self.classes_)), np.nan),
         )
         self.held_out_proba_[rows] = seen
-        return [(*about, lam * ratio) for *about, lam in chosen]
+        return [(kernel, own, norm, lam * ratio) for kernel, own, norm, lam in chosen]
 
     def _search(
         self,
@@ -370,10 +376,7 @@ class KreinLogisticRegressionCV(Probable):
             mine = left[i] if left else everything(self._norms_of(K), n_first)
             cross = Cross(K, weights, folds, scale)
 
-            def solve(norms: list[str], part: slice) -> Tried:
-                found = self._held_out(cross, norms, index, grid[part])
-                return {k: v.placed(part.start, len(grid)) for k, v in found.items()}
-
+            solve = partial(self._tried, cross, index, grid)
             held[i] = solve(mine.norms, mine.lams)
             for norm in mine.norms:
                 found = held[i][norm]
@@ -418,7 +421,7 @@ class KreinLogisticRegressionCV(Probable):
         Learns ``dropped_``, and units of lam for settings that are left out.
         """
         settings = self.kernel_settings_
-        self.dropped_: list[Dropped] = []
+        self.dropped_ = []
         self.lam_units_ = np.empty(len(settings))
         if self.search == "full" or not judge.by_log_loss or len(settings) < 2:
             return []
@@ -494,6 +497,13 @@ class KreinLogisticRegressionCV(Probable):
                 norms.remove("hilbert")
         return norms
 
+    def _tried(
+        self, cross: Cross, index: Array, grid: Array, norms: list[str], part: slice
+    ) -> Tried:
+        """Return what norms say with a part of the values of lam."""
+        found = self._held_out(cross, norms, index, grid[part])
+        return {norm: one.placed(part.start, len(grid)) for norm, one in found.items()}
+
     def _held_out(
         self, cross: Cross, norms: list[str], index: Array, lams: Array
     ) -> Tried:
@@ -515,8 +525,8 @@ class KreinLogisticRegressionCV(Probable):
         judge: Judge,
     ) -> None:
         """Learn ``scores_`` and ``lams_``, as far as anything was tried."""
-        each = [one for tried in held for one in tried.values()]
-        most = 1 + max(int(np.flatnonzero(_is_tried(one))[-1]) for one in each)
+        places = [np.flatnonzero(_is_tried(one)) for t in held for one in t.values()]
+        most = 1 + max(int(found[-1]) for found in places)
         self.lams_ = np.array([grid[:most] for grid in lams])
         norms = list(self.norms)
         shape = (len(held), len(norms), most, len(folds))
