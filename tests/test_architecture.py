@@ -52,7 +52,11 @@ MAY_IMPORT = {
     "solvers/newton": ({"solvers.base", "solvers.step"}, set()),
     "solvers/cccp": ({"solvers.base", "solvers.gradient"}, set()),
     "solvers/*": ({"solvers.base"}, set()),
-    "crossval": (MODEL - {"crossval", "kernels"}, set()),
+    "crossval/loops": (set(), {"numba"}),
+    "crossval/*": (
+        {"crossval", "losses", "operators", "problem", "solvers"},
+        {"numba"},
+    ),
     "estimators/*": (MODEL | {"estimators"}, {"sklearn"}),
     # What goes in and out of it.
     "features": (set(), {"sklearn"}),

@@ -10,6 +10,7 @@ from kreinlearn._typing import Array
 from kreinlearn.crossval.dual import dual_scores
 from kreinlearn.crossval.held import (
     MORE_UNITS,
+    RIDGE_TOL,
     SEARCH_TOL,
     UNITS,
     Fold,
@@ -85,6 +86,7 @@ class Cross:
         multinomial: bool,
         fit_intercept: bool,
         max_iter: int = 100,
+        tol: float = RIDGE_TOL,
     ) -> dict[str, Held]:
         """Return the scores of held-out samples for every norm, fold and lam.
 
@@ -100,6 +102,8 @@ class Cross:
             The model.
         max_iter : int
             Most steps of one problem.
+        tol : float
+            Error of convex problems, see `ridge_scores`.
 
         Returns
         -------
@@ -123,6 +127,7 @@ class Cross:
                 about = (self.K, self.weights, self.folds, self.scale)
                 found[norm] = dual_scores(norm, *about, columns, lams, **settings)
         if convex:
+            settings["tol"] = tol
             found |= self._convex(convex, columns, lams, settings)
         return {norm: found[norm] for norm in norms}
 

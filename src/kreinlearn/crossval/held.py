@@ -17,7 +17,7 @@ MORE_UNITS = (1e-4, 1e-5, 1e-6, 1e-7)
 """What is tried further, one after another, while the smallest value is the best."""
 SEARCH_TOL = 1e-4
 """Residual of the fits in cross-validation: no score changes below it."""
-RIDGE_TOL = 1e-3
+RIDGE_TOL = 1e-4
 """The same for convex problems: root of twice the distance from the minimum, about."""
 
 Fold = tuple[Array, Array]

@@ -28,7 +28,7 @@ from scipy.linalg import eigh, inv
 
 from kreinlearn._memory import check_fits
 from kreinlearn._typing import Array
-from kreinlearn.crossval.held import RIDGE_TOL, Fold
+from kreinlearn.crossval.held import Fold
 from kreinlearn.operators import Dense, General, gemm
 
 Result = TypeVar("Result")
@@ -54,17 +54,23 @@ COPIES = 4
 class Basis:
     """Orthogonal features of the training samples of a fold, and of those held out.
 
-    ``sizes`` are their absolute eigenvalues, and ``scale`` is the mean of these;
-    features are centered.
+    ``sizes`` are their absolute eigenvalues, with the mean ``scale``; ``mean`` is that
+    of the features.
     """
 
     E: Array
     held: Array
+    mean: Array
     sizes: Array
     weights: Array
     train: Array
     largest_weight: float
     scale: float
+
+    def centered(self) -> "Basis":
+        """Return features of mean zero, which need fewer steps with an intercept."""
+        E, held = self.E - self.mean, self.held - self.mean
+        return replace(self, E=E, held=held, mean=np.zeros(len(self.mean)))
 
 
 def basis_of(K: Dense | General, weights: Array, held: Array) -> Basis:
@@ -109,7 +115,8 @@ def basis_of(K: Dense | General, weights: Array, held: Array) -> Basis:
     E_held = gemm(K.part(held, others), directions)
     largest = float(w.max()) if is_square else 1.0
     scale = float(sizes.sum() / (root @ root))
-    return Basis(E - mean, E_held - mean, sizes[kept], share, train, largest, scale)
+    about = (sizes[kept], share, train, largest, scale)
+    return Basis(E, E_held, mean, *about)
 
 
 def _eigh(A: Array) -> tuple[Array, Array]:
@@ -127,6 +134,7 @@ def ridge_scores(
     multinomial: bool,
     fit_intercept: bool,
     max_iter: int,
+    tol: float,
 ) -> tuple[Array, Array]:
     """Return the scores of held-out samples for every norm and lam, and what converged.
 
@@ -146,6 +154,8 @@ def ridge_scores(
         The model; without "multinomial", columns are problems of their own.
     max_iter : int
         Most Newton steps.
+    tol : float
+        Root of twice the distance of the value from its minimum, about.
 
     Returns
     -------
@@ -154,6 +164,8 @@ def ridge_scores(
     converged : ndarray of shape (N, L)
         Whether the minimum was reached.
     """
+    if fit_intercept:
+        basis = basis.centered()
     factors = np.array([_factor(basis, norm, scale) for norm in norms])
     Y = columns[basis.train]
     k, N = Y.shape[1], len(norms)
@@ -175,10 +187,10 @@ def ridge_scores(
             float(fit_intercept),
         )
         start = np.tile(b[:, -k * N :], (1, P)), np.tile(c[-k * N :], P)
-        b, c, errors = problem.solve(*start, RIDGE_TOL, max_iter)
+        b, c, errors = problem.solve(*start, tol, max_iter)
         found = gemm(basis.held, problem.scale * b) + c
         scores.append(found.reshape(len(found), P, N, k).transpose(2, 1, 0, 3))
-        converged.append((errors <= RIDGE_TOL).reshape(P, N, k).all(axis=2).T)
+        converged.append((errors <= tol).reshape(P, N, k).all(axis=2).T)
     return np.concatenate(scores, axis=1), np.concatenate(converged, axis=1)
 
 
@@ -213,6 +225,8 @@ def rough_scores(
     """
     rest = np.flatnonzero(counts <= 0)
     basis = basis_of(K, counts, rest)
+    if fit_intercept:
+        basis = basis.centered()
     Y, k = columns[basis.train], columns.shape[1]
     C = k if multinomial else 1
     factors = np.array([_factor(basis, norm, scale) for norm, _ in models])

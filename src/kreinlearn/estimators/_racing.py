@@ -31,6 +31,8 @@ RACE_FOLDS = 2
 """Folds of a race."""
 RACE_STEP = 2
 """Values of lam of a race, among those of the search: every other one."""
+RACE_TOL = 3e-3
+"""Error of its fits, see `kreinlearn.crossval`; more would not change the order."""
 AROUND = 2
 """Values of lam before and after the best of the race that are tried at first."""
 DOUBT = 2.0

@@ -39,6 +39,7 @@ from kreinlearn.estimators._racing import (
     RACE_FOLDS,
     RACE_ROWS,
     RACE_STEP,
+    RACE_TOL,
     SEARCH_ROWS,
     Dropped,
     Left,
@@ -433,12 +434,14 @@ class KreinLogisticRegressionCV(Probable):
         runners, n_lams = [], 0
         for i, (kernel, params) in enumerate(settings):
             K = self._among(rows[own], shared, kernel, params)
-            cross = Cross(K, weights[own, : len(places)], places)
+            scale = scale_of(K, counts[own]) if isinstance(K, Blocked) else None
+            cross = Cross(K, weights[own, : len(places)], places, scale)
             self.lam_units_[i] = cross.scale / np.count_nonzero(counts)
             unit = cross.scale / np.count_nonzero(counts[own])
             grid, n_lams = self._grid(lams, unit)
             tried = np.arange(min(1, n_lams - 1), n_lams, RACE_STEP)
-            found = self._held_out(cross, self._norms_of(K), index[own], grid[tried])
+            norms = self._norms_of(K)
+            found = self._held_out(cross, norms, index[own], grid[tried], tol=RACE_TOL)
             for norm, held in found.items():
                 criteria = _criteria(held, known, judge)
                 best = int(criteria.argmax())
@@ -505,7 +508,12 @@ class KreinLogisticRegressionCV(Probable):
         return {norm: one.placed(part.start, len(grid)) for norm, one in found.items()}
 
     def _held_out(
-        self, cross: Cross, norms: list[str], index: Array, lams: Array
+        self,
+        cross: Cross,
+        norms: list[str],
+        index: Array,
+        lams: Array,
+        **settings: float,
     ) -> Tried:
         """Return what norms say of held-out samples."""
         return cross.held_out(
@@ -515,6 +523,7 @@ class KreinLogisticRegressionCV(Probable):
             multinomial=self._link == "multinomial",
             fit_intercept=bool(self.fit_intercept),
             max_iter=self.max_iter,
+            **settings,
         )
 
     def _learn_scores(
