@@ -52,7 +52,7 @@ def test_many_samples_leave_room_for_few_settings():
     many = [("tl1", {"ratio": ratio}) for ratio in np.linspace(0.1, 0.9, 9)]
     found = stragglers(runners(np.linspace(-0.21, -0.2, 9), 3.0), many, 2000)
     assert sorted(one.setting for one, _ in found) == [0, 1, 2, 3, 4, 5]
-    assert {why["reason"] for _, why in found} == {"not among the best 3 settings"}
+    assert "not among the best 3 settings" in {why["reason"] for _, why in found}
 
 
 def test_some_rows_keep_the_classes_in_proportion():
