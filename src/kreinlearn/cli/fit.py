@@ -206,7 +206,7 @@ def _search_progress(model: "Model", n_samples: int) -> Iterator[None]:
             if name not in seen:
                 seen.add(name)
                 text = f"{name} log-loss {-row['score']:.3f}"
-                show(len(seen), len(model.kernel_settings_), text)
+                show(len(seen), _n_left(model), text)
             return False
 
         model.verbose = tell
@@ -218,6 +218,15 @@ def _search_progress(model: "Model", n_samples: int) -> Iterator[None]:
                 "--lam, which fits once."
             ) from None
     model.verbose = 0
+
+
+def _n_left(model: "KreinLogisticRegressionCV") -> int:
+    """Return how many settings were not dropped early, with any norm."""
+    gone = [setting_text(why["kernel"], why["params"]) for why in model.dropped_]
+    norms = len(model.norms)
+    return len(model.kernel_settings_) - sum(
+        gone.count(name) == norms for name in set(gone)
+    )
 
 
 def search_announcement(n: int, model: "KreinLogisticRegressionCV") -> str | None:
@@ -315,11 +324,14 @@ def _findings(table: "Table", model: "Model") -> Facts:
         "regime": next(r for r in WORST_FIRST if r in regimes),
     }
     if fitted:
-        held = model.held_out_proba_
+        seen = np.isfinite(model.held_out_proba_[:, 0])  # many samples: some of them
+        held, y = model.held_out_proba_[seen], y[seen]
         true = held[np.arange(len(y)), np.searchsorted(model.classes_, y)]
         true = np.maximum(true, np.finfo(float).tiny)  # which exp may have rounded to 0
         guessed = model.classes_[held.argmax(axis=1)]
         found["folds"] = model.cv
+        found["held_out"] = int(seen.sum())
+        found["dropped"] = len(model.dropped_)
         found["held_out_accuracy"] = float((guessed == y).mean())
         found["held_out_log_loss"] = float(-np.log(true).mean())
     return found
