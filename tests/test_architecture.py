@@ -24,6 +24,7 @@ LAZY = {
     "ot",
 }
 MODEL = {"kernels", "operators", "spectrum", "losses", "problem", "solvers", "crossval"}
+LANDMARKS = {"landmarks", "kernels", "operators", "spectrum", "losses"}
 ANY = {"*"}
 
 # File: (rooms it may import, libraries besides NumPy, SciPy and the standard one).
@@ -53,7 +54,9 @@ MAY_IMPORT = {
     "solvers/cccp": ({"solvers.base", "solvers.gradient"}, set()),
     "solvers/*": ({"solvers.base"}, set()),
     "crossval": (MODEL - {"crossval", "kernels"}, set()),
-    "estimators/*": (MODEL | {"estimators"}, {"sklearn"}),
+    "landmarks/select": ({"landmarks"}, {"sklearn"}),
+    "landmarks/*": (LANDMARKS, set()),
+    "estimators/*": (MODEL | {"estimators", "landmarks"}, {"sklearn"}),
     # What goes in and out of it.
     "features": (set(), {"sklearn"}),
     "datasets/*": ({"datasets"}, {"sklearn", "pooch"}),

@@ -11,6 +11,7 @@ from kreinlearn.estimators import (
     KreinLogisticRegression,
     KreinLogisticRegressionCV,
     KreinSVC,
+    LandmarkLogisticRegression,
     SpectrumRepair,
 )
 from kreinlearn.persistence import load, save
@@ -23,6 +24,7 @@ __all__ = [
     "KreinLogisticRegression",
     "KreinLogisticRegressionCV",
     "KreinSVC",
+    "LandmarkLogisticRegression",
     "SpectrumRepair",
     "__version__",
     "load",

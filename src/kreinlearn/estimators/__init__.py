@@ -1,6 +1,7 @@
 """Estimators that keep scikit-learn's contract."""
 
 from kreinlearn.estimators.distances import DistanceSimilarity
+from kreinlearn.estimators.landmarks import LandmarkLogisticRegression
 from kreinlearn.estimators.logistic import KreinLogisticRegression
 from kreinlearn.estimators.logistic_cv import KreinLogisticRegressionCV
 from kreinlearn.estimators.repair import SpectrumRepair
@@ -12,5 +13,6 @@ __all__ = [
     "KreinLogisticRegression",
     "KreinLogisticRegressionCV",
     "KreinSVC",
+    "LandmarkLogisticRegression",
     "SpectrumRepair",
 ]

@@ -1,0 +1,358 @@
+"""From rows behind an engine to coefficients: landmarks, penalty, search, solve.
+
+Nothing here sees a row, apart from those that were drawn to be landmarks, so that it
+is the same for rows in memory, on disk, or on other machines.
+"""
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from kreinlearn._memory import check_fits
+from kreinlearn._typing import Array
+from kreinlearn._validation import SYMMETRY, asymmetry, check_matrix
+from kreinlearn.landmarks import select
+from kreinlearn.landmarks.checkpoint import Checkpoint, key_of
+from kreinlearn.landmarks.columns import Columns, columns_for
+from kreinlearn.landmarks.engine import Engine
+from kreinlearn.landmarks.newton import Solution, Watch, solve
+from kreinlearn.landmarks.objective import Objective, Problems, with_share
+from kreinlearn.landmarks.passes import Draws, First, Task
+from kreinlearn.landmarks.penalty import FLOOR, Penalty, penalty_of
+from kreinlearn.landmarks.rows import SampleSet, chosen
+from kreinlearn.losses import link_of
+
+SEARCH_TOL = 1e-4
+"""Residual of fits whose held-out rows are judged: no score changes below it."""
+GRID_ROWS = 50
+"""Rows for each landmark, by which settings of the kernel are compared."""
+ASYMMETRIC = "Use the norm 'euclidean', which takes similarities as they are."
+MATRICES = 12
+"""Matrices of M x M numbers that a fit needs at a time."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What is to be learned, whoever makes the passes.
+
+    Attributes
+    ----------
+    kernel : str or callable
+        As estimators take it.
+    params : tuple of mappings
+        Parameters of the kernel; the best is chosen if there are several.
+    n_landmarks : int
+        How many are drawn, unless they are given.
+    landmarks : str or sequence of samples
+        "uniform", "kmeans++", "leverage", or the landmarks.
+    norm : {"krein", "hilbert", "euclidean"}
+        The penalty.
+    lam : float
+        Regularization, if it is not chosen.
+    lams : ndarray or None
+        Those that are tried, decreasing.
+    units : ndarray
+        What is tried if ``lams`` is None: multiples of the scale of K over n.
+    n_folds : int
+        Folds of the search; 1 for none.
+    fit_intercept, multinomial : bool
+        The model; ``multinomial`` matters for more than two classes.
+    tol : float
+        Largest residual that counts as converged.
+    max_iter : int
+        Most Newton steps.
+    seed : int
+        For folds, landmarks and shares of the rows.
+    checkpoint : path-like or None
+        Where the state is written.
+    every : pair of ndarray or None
+        Weights and labels of given landmarks, if they are all the rows that count.
+    """
+
+    kernel: Any
+    params: tuple[Mapping[str, Any], ...]
+    n_landmarks: int
+    landmarks: Any
+    norm: str
+    lam: float
+    lams: Array | None
+    units: Array
+    n_folds: int
+    fit_intercept: bool
+    multinomial: bool
+    tol: float
+    max_iter: int
+    seed: int
+    checkpoint: str | os.PathLike[str] | None = None
+    every: tuple[Array, Array] | None = None
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """What was learned.
+
+    Attributes
+    ----------
+    columns : Columns
+        Similarities with the landmarks, by the chosen parameters.
+    rows : ndarray or None
+        Numbers of the rows that are landmarks, unless samples were given.
+    B : ndarray of shape (M + 1, n_columns)
+        Coefficients; the last are intercepts.
+    lam : float
+        The chosen regularization.
+    lams, scores : ndarray or None
+        (n_settings, n_lams) what was tried, and (n_settings, n_lams, n_folds) the
+        negative log-losses of held-out rows.
+    solution : Solution
+        How the solve ended.
+    n_rows : int
+        Number of rows.
+    """
+
+    columns: Columns
+    rows: Array | None
+    B: Array
+    lam: float
+    lams: Array | None
+    scores: Array | None
+    solution: Solution
+    n_rows: int
+
+
+Factors = Callable[[First], Array]
+"""Gives the weights of the classes, in the order of the labels, or raises."""
+
+
+@dataclass(frozen=True)
+class _Chosen:
+    """Landmarks: samples, their row numbers if known, weights if they are all rows."""
+
+    Z: SampleSet
+    rows: Array | None
+    weights: Array | None
+
+
+def fit(
+    engine: Engine, settings: Settings, factors: Factors, watch: Watch | None = None
+) -> tuple[Fitted, First]:
+    """Learn coefficients of landmarks.
+
+    Parameters
+    ----------
+    engine : Engine
+        Makes the passes.
+    settings : Settings
+        What is to be learned.
+    factors : callable
+        Gives the weights of the classes, from what the first pass has learned.
+    watch : callable, optional
+        Sees each row of history.
+
+    Returns
+    -------
+    Fitted
+        The model.
+    First
+        What the first pass learned.
+    """
+    is_drawn = isinstance(settings.landmarks, str)
+    n_drawn = 0
+    if is_drawn:
+        n_drawn = select.n_candidates(settings.landmarks, settings.n_landmarks)
+    draws = Draws(settings.n_folds, n_drawn, settings.seed)
+    first = engine.first(draws)
+    weights = factors(first)
+    landmarks = _landmarks(settings, first, weights)
+    M = len(landmarks.Z)
+    check_fits(MATRICES * M, M, np.float64, f"Work with {M} landmarks on matrices")
+    run = _Run(engine, settings, first, weights, landmarks, draws, watch)
+    return run.fitted(), first
+
+
+class _Run:
+    """One fit, after the first pass."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        settings: Settings,
+        first: First,
+        factors: Array,
+        landmarks: _Chosen,
+        draws: Draws,
+        watch: Watch | None,
+    ) -> None:
+        self.engine, self.settings, self.first = engine, settings, first
+        self.factors, self.landmarks, self.draws = factors, landmarks, draws
+        self.watch = watch
+        self.n_classes = len(first.labels)
+        self.multinomial = settings.multinomial and self.n_classes > 2
+        self.n_scores = self.n_classes if self.multinomial else 1
+
+    def fitted(self) -> Fitted:
+        """Search if that is asked for, then solve."""
+        settings, best, start = self.settings, 0, None
+        lam, lams, scores = settings.lam, None, None
+        if settings.n_folds > 1:
+            lams, scores = self._search_settings()
+            means = scores.mean(axis=2)
+            best = int(means.max(axis=1).argmax())
+            if len(settings.params) > 1:
+                lams[best], scores[best], start = self._search(best, 1.0)
+            else:
+                start = self._start
+            at = int(scores[best].mean(axis=1).argmax())
+            lam, start = float(lams[best, at]), start[at]
+        columns, penalty, _ = self._prepare(best)
+        positive = np.arange(self.n_classes) if self._is_ovr else np.array([1])
+        problems = self._problems(np.array([lam]), np.array([-1]), positive)
+        objective = Objective(self.engine, penalty, problems, self.first.weights)
+        checkpoint = None
+        if settings.checkpoint is not None:
+            checkpoint = Checkpoint(settings.checkpoint, self._key(lam, penalty))
+        found = solve(
+            objective,
+            self.first.n_rows,
+            tol=settings.tol,
+            max_iter=settings.max_iter,
+            start=start,
+            watch=self.watch,
+            checkpoint=checkpoint,
+        )
+        B = found.B.reshape(len(found.B), -1)
+        return Fitted(
+            columns, self.landmarks.rows, B, lam, lams, scores, found, self.first.n_rows
+        )
+
+    def _key(self, lam: float, penalty: Penalty) -> str:
+        """Return what tells this fit from others; it may end later or sooner."""
+        settings, first = self.settings, self.first
+        kernel = getattr(settings.kernel, "__name__", settings.kernel)
+        model = (settings.norm, settings.fit_intercept, self.multinomial, settings.seed)
+        known = (penalty.T, first.labels, first.counts, first.weights, self.factors)
+        return key_of([kernel, lam, *model, *known])
+
+    @property
+    def _is_ovr(self) -> bool:
+        return self.n_classes > 2 and not self.multinomial
+
+    def _search_settings(self) -> tuple[Array, Array]:
+        """Return values of lam and scores of all settings of the kernel."""
+        n = len(self.settings.params)
+        M = len(self.landmarks.Z)
+        share = with_share(GRID_ROWS, M, self.first.n_rows) if n > 1 else 1.0
+        found = [self._search(i, share) for i in range(n)]
+        self._start = found[0][2]
+        return np.stack([f[0] for f in found]), np.stack([f[1] for f in found])
+
+    def _search(self, which: int, share: float) -> tuple[Array, Array, Array]:
+        """Return values of lam, held-out scores (L, n_folds), and where to start.
+
+        The last has shape (L, r + 1, P, C), with the mean over the folds.
+        """
+        _, penalty, _ = self._prepare(which)
+        settings = self.settings
+        lams = settings.lams
+        if lams is None:
+            lams = settings.units * penalty.scale / self.first.n_rows
+        folds = np.arange(settings.n_folds)
+        positive = np.arange(self.n_classes) if self._is_ovr else np.array([1])
+        problems = self._problems(lams, folds, positive)
+        objective = Objective(self.engine, penalty, problems, self.first.weights)
+        found = solve(
+            objective,
+            self.first.n_rows,
+            tol=max(SEARCH_TOL, settings.tol),
+            max_iter=settings.max_iter,
+            share=share,
+            watch=self.watch,
+        )
+        point = objective.point(found.u, np.arange(len(problems.lam)))
+        link = link_of(self.n_classes, self.multinomial)
+        losses = self.engine.held(point, link, share).reshape(len(lams), -1)
+        held = self.first.weights if share == 1.0 else self.engine.weights(share)
+        scores = -losses / held.sum(axis=0)
+        shape = (-1, len(lams), len(folds), len(positive), self.n_scores)
+        start = found.u.reshape(shape).mean(axis=2).swapaxes(0, 1)
+        return np.asarray(lams, dtype=float), scores, start
+
+    def _prepare(self, which: int) -> tuple[Columns, Penalty, Array]:
+        """Hand the landmarks to the engine; return what belongs to one setting."""
+        settings = self.settings
+        columns = columns_for(settings.kernel, settings.params[which], self.landmarks.Z)
+        K = landmark_matrix(columns, settings.norm)
+        is_all = self.landmarks.weights is not None
+        floor = 0.0 if is_all else FLOOR
+        penalty = penalty_of(settings.norm, K, self.landmarks.weights, floor)
+        self.engine.prepare(
+            Task(columns, self.first.labels, self.factors, self.multinomial, self.draws)
+        )
+        return columns, penalty, K
+
+    def _problems(self, lams: Array, folds: Array, positive: Array) -> Problems:
+        grid = np.meshgrid(lams, folds, positive, indexing="ij")
+        lam, fold, column = (each.ravel() for each in grid)
+        return Problems(
+            lam, column, fold, self.n_scores, self.factors, self.settings.fit_intercept
+        )
+
+
+def landmark_matrix(columns: Columns, norm: str) -> Array:
+    """Return K_ZZ in double precision, exactly symmetric unless it need not be.
+
+    Parameters
+    ----------
+    columns : Columns
+        Similarities with the landmarks.
+    norm : str
+        "euclidean" takes K_ZZ as it is.
+
+    Returns
+    -------
+    ndarray of shape (M, M)
+        Similarities among the landmarks.
+    """
+    K = columns(columns.Z)
+    if norm == "euclidean" and asymmetry(K) > SYMMETRY:
+        return check_matrix(K, symmetric="any", square=False)[0]
+    what = "The matrix of similarities among landmarks"
+    return check_matrix(K, what, remedy=ASYMMETRIC, dtype=np.float64)[0]
+
+
+def _landmarks(settings: Settings, first: First, factors: Array) -> _Chosen:
+    """Return the landmarks among those that were drawn, or those given."""
+    if not isinstance(settings.landmarks, str):
+        if settings.every is None:
+            return _Chosen(settings.landmarks, None, None)
+        weights, labels = settings.every
+        weights = weights * factors[np.searchsorted(first.labels, labels)]
+        return _Chosen(settings.landmarks, None, weights)
+    n_used = len(first.row)
+    M = settings.n_landmarks
+    if n_used <= M:  # all rows that count
+        place = np.searchsorted(first.labels, first.label)
+        return _Chosen(first.samples, first.row, first.weight * factors[place])
+    way = settings.landmarks
+    if way == "uniform":
+        return _Chosen(first.samples, first.row, None)
+    if way == "kmeans++":
+        which = select.kmeans(first.samples, first.weight, M, settings.seed)
+    else:
+        which = _by_leverage(settings, first)
+    return _Chosen(chosen(first.samples, which), first.row[which], None)
+
+
+def _by_leverage(settings: Settings, first: First) -> Array:
+    """Return positions of landmarks among the candidates, by leverage scores."""
+    n = len(first.row)
+    some = np.linspace(0, n - 1, min(n, select.PILOTS)).astype(int)
+    pilots = columns_for(
+        settings.kernel, settings.params[0], chosen(first.samples, some)
+    )
+    K = landmark_matrix(pilots, "hilbert")
+    C = pilots(first.samples)
+    return select.leverage(C, K, first.weight, settings.n_landmarks, settings.seed)
