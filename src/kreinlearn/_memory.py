@@ -178,5 +178,5 @@ def bytes_of(name: str, size: int | float | str) -> int:
         return int(float(found[1]) * UNITS[found[2].upper()])
     except (KeyError, ValueError):
         raise ValueError(
-            f"{name!r} must be a number of bytes, or a text such as '2GB', got {size!r}."
+            f"{name!r} must be a number of bytes, or text such as '2GB', got {size!r}."
         ) from None

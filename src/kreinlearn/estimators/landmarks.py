@@ -1,4 +1,4 @@
-"""Logistic regression on landmarks: any number of samples, and M numbers to be found."""
+"""Logistic regression on landmarks: any number of samples, and M numbers."""
 
 from collections.abc import Mapping
 from typing import Any, Self
@@ -362,14 +362,15 @@ class LandmarkLogisticRegression(Probable):
         return int(check_random_state(state).randint(2**31))
 
     def _given(
-        self, K: Array, weights: Array | None, seed: int
+        self, samples: ValidSamples, weights: Array | None, seed: int
     ) -> tuple[Array, Array, Array]:
         """Return columns of a given matrix, those of the landmarks, and positions."""
+        K = np.asarray(samples)
         n, width = K.shape
         if isinstance(self.landmarks, str):
             if n != width or self.landmarks != "uniform":
                 raise ValueError(
-                    f"With kernel={self.kernel!r}, 'landmarks' must be the positions of "
+                    f"With kernel={self.kernel!r}, 'landmarks' must be positions of "
                     "the samples that the columns of X stand for, or 'uniform' if X is "
                     f"square; got {self.landmarks!r} and X of shape {K.shape}."
                 )
@@ -466,8 +467,8 @@ class LandmarkLogisticRegression(Probable):
 
     def _warn_all(self, n: int) -> None:
         warn_caller(
-            f"n_landmarks={self.n_landmarks} is more than the {n} samples with positive "
-            "weight: all of them are landmarks, which is the exact model of "
+            f"n_landmarks={self.n_landmarks} is more than the {n} samples with "
+            "positive weight: all of them are landmarks, which is the exact model of "
             "KreinLogisticRegression."
         )
 
@@ -518,8 +519,8 @@ class LandmarkLogisticRegression(Probable):
         """Scores of new samples, shape (n_new, n_columns), in blocks of rows."""
         check_is_fitted(self)
         samples, columns = self._check_new(X), self._columns()
-        if self.support_ is not None and samples.shape[1] != len(columns):
-            samples = samples[:, self.support_]
+        if self.support_ is not None and np.shape(samples)[1] != len(columns):
+            samples = np.asarray(samples)[:, self.support_]
         step = max(64, CHUNK_BYTES // (8 * len(columns)))
         b = np.ascontiguousarray(self.coef_.T)
         parts = [

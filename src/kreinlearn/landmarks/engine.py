@@ -7,6 +7,7 @@ no row, apart from the landmarks.
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from os import cpu_count
 from typing import NamedTuple, Protocol, TypeVar
 
@@ -196,7 +197,7 @@ class LocalEngine:
         shape = (len(self.task.classes), self.task.draws.n_folds)
         total = np.zeros(shape)
         for _, rows in self._read(share, None):
-            np.add.at(total, (rows.index, rows.folds), rows.weights)
+            np.add.at(total, (rows.classes, rows.folds), rows.weights)
         return total
 
     def _pass(
@@ -217,15 +218,17 @@ class LocalEngine:
             for C, rows in self._read(share, dtype):
                 assert C is not None
                 cuts = [slice(i, i + step) for i in range(0, len(C), step)]
-
-                def one(cut: slice, C: Array = C, rows: Rows = rows) -> Total:
-                    return work(self._widened(C[cut]), rows.take(cut))
-
+                one = partial(self._block, work, C, rows)
                 results = map(one, cuts) if len(cuts) == 1 else pool.map(one, cuts)
                 for result in results:
                     total = result if total is None else total + result
         assert total is not None
         return total
+
+    def _block(
+        self, work: Callable[[Array, Rows], Total], C: Array, rows: Rows, cut: slice
+    ) -> Total:
+        return work(self._widened(C[cut]), rows.take(cut))
 
     def _widened(self, C: Array) -> Array:
         """Return similarities in double precision with ones beside them.
@@ -252,7 +255,7 @@ class LocalEngine:
         first = len(self._kept) if is_kept else 0
         if is_kept:
             yield from zip(list(self._kept), self._rows, strict=False)
-        start = sum(len(rows.index) for rows in self._rows[:first])
+        start = sum(len(rows.classes) for rows in self._rows[:first])
         if first and start == self.n_rows:
             return
         for number, chunk in enumerate(self.source.chunks(first), first):
@@ -277,12 +280,12 @@ class LocalEngine:
             rows = rows_of(chunk, start, self.task).take(mask)
             start += len(chunk.y)
             waiting.append((chosen(chunk.X, mask), rows))
-            if sum(len(rows.index) for _, rows in waiting) >= SHARE_ROWS:
+            if sum(len(rows.classes) for _, rows in waiting) >= SHARE_ROWS:
                 found.append(self._joined(waiting))
                 waiting = []
         if waiting:
             found.append(self._joined(waiting))
-        n_rows = sum(len(part.rows.index) for part in found)
+        n_rows = sum(len(part.rows.classes) for part in found)
         if 8 * len(self.task.columns) * n_rows <= self.memory // SHARE_OF_MEMORY:
             found = [part._replace(C=self.task.columns(part.X)) for part in found]
         self._shares = {share: found}

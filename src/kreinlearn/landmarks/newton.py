@@ -25,7 +25,7 @@ from kreinlearn.operators import few_threads
 ROWS_PER_NUMBER = 20
 """Rows that a Hessian is summed over, for each landmark."""
 LOOSE = 1e-3
-"""Residual at which all rows take over from the share, or a smaller lam from a larger."""
+"""Residual at which all rows take over from the share, or the next lam follows."""
 STRIDE = 4.0
 """Factor between values of lam on the way to the wanted one, for "krein"."""
 GOOD, SLOW = 0.2, 0.6
@@ -273,8 +273,7 @@ class _Driver:
         return stage.tol * (0.5 if is_last and is_rounded else 1.0)
 
     def _at(self, state: State, u: Array, which: Array, lam: Array, stage: Stage) -> At:
-        at = self.objective.at(u, which, lam[which], stage.share, exact=state.exact)
-        return at
+        return self.objective.at(u, which, lam[which], stage.share, exact=state.exact)
 
     def _step(
         self, state: State, at: At, stage: Stage, lam: Array, active: Array
@@ -347,7 +346,7 @@ class _Driver:
             state.changes[:, :, fresh],
         )
         products = np.einsum("mipc,mipc->mp", S, Y)
-        is_used = products > 1e-12 * np.einsum("mipc,mipc->mp", Y, Y) * 1e-12
+        is_used = products > 0
         rho = np.where(is_used, 1.0 / np.where(is_used, products, 1.0), 0.0)
         alphas = []
         for s, y, r in zip(S[::-1], Y[::-1], rho[::-1], strict=True):
@@ -377,7 +376,12 @@ class _Driver:
         state.is_moving[moved] = False
         is_slow = (left > SLOW) & (state.t[moved] == 1.0)
         state.is_stale[moved] = left > GOOD
-        if len(moved) and is_slow.all() and state.curved < stage.share:
+        if (
+            len(moved)
+            and is_slow.all()
+            and state.step > 1
+            and state.curved < stage.share
+        ):
             self._curve_more(state)
 
     def _shorten(

@@ -26,7 +26,7 @@ DIRECT = 4000
 """Most numbers of a multinomial problem whose whole Newton matrix is factorized; above,
 only its diagonal blocks, one for each class."""
 FREE = 1e-10
-"""Added to the curvature of intercepts, since those of all classes may move together."""
+"""Added to the curvature of intercepts: those of all classes may move together."""
 Solve = Callable[[Array], Array]
 """Solves with Newton's matrix, (r + 1, C) to the same."""
 
@@ -59,7 +59,7 @@ class Problems:
     fit_intercept: bool
 
     def totals(self, weights: Array) -> Array:
-        """Return the weight that each problem learns from, of weights by class, fold."""
+        """Return the weight each problem learns from, of weights by class, fold."""
         by_fold = self.factors @ weights
         out = np.where(self.fold < 0, 0.0, by_fold[self.fold])
         return np.asarray(by_fold.sum() - out)
@@ -211,7 +211,7 @@ class Objective:
         return lambda g: flat(g.T.ravel()).reshape(C, size).T
 
     def unique_above(self, share: float) -> Array:
-        """Return the lam above which there is one stationary point, as rows of a share say.
+        """Return the lam above which there is one stationary point, by a share of rows.
 
         The loss is least curved by what lam takes from it in negative directions.
         """

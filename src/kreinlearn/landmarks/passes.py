@@ -93,21 +93,21 @@ class Rows(NamedTuple):
 
     Attributes
     ----------
-    index : ndarray of shape (n,)
-        Class of each.
+    classes : ndarray of shape (n,)
+        Number of the class of each.
     weights : ndarray of shape (n,)
         Weights, without those of the classes.
     folds : ndarray of shape (n,)
         The fold that holds each of them out.
     """
 
-    index: Array
+    classes: Array
     weights: Array
     folds: Array
 
     def take(self, which: slice | Array) -> "Rows":
         """Return some of the rows."""
-        return Rows(self.index[which], self.weights[which], self.folds[which])
+        return Rows(self.classes[which], self.weights[which], self.folds[which])
 
 
 @dataclass(frozen=True)
@@ -161,7 +161,8 @@ class First:
         ]
         kept = np.sort(np.argsort(both[0], kind="stable")[:n_sampled])
         samples = chosen(joined([self.samples, other.samples]), kept)
-        return First(labels, counts, weights, *(each[kept] for each in both), samples)
+        key, row, weight, label = (each[kept] for each in both)
+        return First(labels, counts, weights, key, row, weight, label, samples)
 
     def in_order(self) -> "First":
         """Return the same with candidates in the order of their rows."""
@@ -288,7 +289,7 @@ def sums_of(A: Array, rows: Rows, task: Task, point: Point) -> Sums:
     F = (A @ point.B.reshape(len(point.B), -1)).reshape(-1, P, C)
     V = _training_weights(rows, task, point)
     if task.multinomial:
-        Y = _one_hot(rows.index, C)
+        Y = _one_hot(rows.classes, C)
         loss = Multinomial()
         p = loss.at(F)
         values, E = loss.value(Y, F), loss.error(Y, p)
@@ -369,14 +370,14 @@ def held_of(A: Array, rows: Rows, task: Task, point: Point, link: Link) -> Array
     for i, first in enumerate(each):
         out = rows.folds == fold[i]
         logs = log_probabilities(F[out, first : first + k], link)
-        mine = np.take_along_axis(logs, rows.index[out, None], axis=1)[:, 0]
+        mine = np.take_along_axis(logs, rows.classes[out, None], axis=1)[:, 0]
         losses[i] = -(rows.weights[out] @ mine)
     return losses
 
 
 def _training_weights(rows: Rows, task: Task, point: Point) -> Array:
     """Return the weight of each row in each problem, shape (n, P)."""
-    weights = rows.weights * task.factors[rows.index]
+    weights = rows.weights * task.factors[rows.classes]
     if (point.fold < 0).all():
         return np.broadcast_to(weights[:, None], (len(weights), len(point.fold)))
     return weights[:, None] * (rows.folds[:, None] != point.fold)
@@ -388,7 +389,7 @@ def _one_hot(index: Array, C: int) -> Array:
 
 def _margins(F: Array, rows: Rows, point: Point) -> tuple[Array, Array]:
     """Return y f and y, with y of -1 or 1, both of shape (n, P)."""
-    sign = np.where(rows.index[:, None] == point.positive, 1.0, -1.0)
+    sign = np.where(rows.classes[:, None] == point.positive, 1.0, -1.0)
     return sign * F, sign
 
 

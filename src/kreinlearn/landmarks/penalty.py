@@ -1,4 +1,4 @@
-r"""Penalties of the coefficients of landmarks, and coordinates in which they are simple.
+r"""Penalties of coefficients of landmarks, and coordinates in which they are simple.
 
 The penalty is b'Rb with R of shape (M, M): \|K_ZZ\| for "hilbert", s I for "euclidean",
 K_ZZ for "krein". In coordinates u with b = T u it is the sum of signs * u^2, with signs
@@ -122,7 +122,7 @@ def from_coordinates(penalty: Penalty, u: Array) -> Array:
 
 
 def to_coordinates(penalty: Penalty, g: Array) -> Array:
-    """Return the gradient in coordinates, of shape (r + 1, P, C), from (M + 1, P, C)."""
+    """Return a gradient in coordinates, (r + 1, P, C) from (M + 1, P, C)."""
     return _mapped(penalty.T.T, g)
 
 

@@ -42,8 +42,9 @@ class Chunk(NamedTuple):
 class Source(Protocol):
     """Rows that can be read again and again, chunk by chunk."""
 
-    n_rows: int | None
-    """Number of rows, if it is known before the first pass."""
+    @property
+    def n_rows(self) -> int | None:
+        """Number of rows, if it is known before the first pass."""
 
     def chunks(self, first: int = 0) -> Iterator[Chunk]:
         """Yield all chunks from number ``first`` on; the same ones each time."""

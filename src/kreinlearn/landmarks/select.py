@@ -67,7 +67,7 @@ def kmeans(X: Array, weights: Array, n_landmarks: int, seed: int) -> Array:
 
 
 def leverage(C: Array, K: Array, weights: Array, n_landmarks: int, seed: int) -> Array:
-    """Return positions of candidates, drawn by approximate leverage scores of the modulus.
+    """Return positions of candidates, drawn by approximate leverage scores.
 
     Parameters
     ----------
