@@ -461,8 +461,8 @@ class LandmarkLogisticRegression(Probable):
         if isinstance(self.class_weight, str):  # balanced
             factors = first.n_rows / (n_classes * first.counts.sum(axis=1))
         check_classes(first.labels, weights * factors)  # those of a class may be zero
-        if isinstance(self.landmarks, str) and self.n_landmarks > len(first.row) > 0:
-            self._warn_all(len(first.row))
+        if isinstance(self.landmarks, str) and self.n_landmarks > first.n_used:
+            self._warn_all(first.n_used)
         return factors
 
     def _warn_all(self, n: int) -> None:

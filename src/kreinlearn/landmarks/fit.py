@@ -331,9 +331,8 @@ def _landmarks(settings: Settings, first: First, factors: Array) -> _Chosen:
         weights, labels = settings.every
         weights = weights * factors[np.searchsorted(first.labels, labels)]
         return _Chosen(settings.landmarks, None, weights)
-    n_used = len(first.row)
     M = settings.n_landmarks
-    if n_used <= M:  # all rows that count
+    if first.n_used <= M:  # all rows that count
         place = np.searchsorted(first.labels, first.label)
         return _Chosen(first.samples, first.row, first.weight * factors[place])
     way = settings.landmarks

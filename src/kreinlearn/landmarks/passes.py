@@ -120,12 +120,14 @@ class First:
         All labels, sorted.
     counts, weights : ndarray of shape (n_labels, n_folds)
         Rows, and the sum of their weights, by label and fold.
+    n_used : int
+        Rows with positive weight.
     key : ndarray of shape (n_sampled,)
         The smallest numbers that were drawn for rows with positive weight.
     row : ndarray of shape (n_sampled,)
         The numbers of these rows.
     weight : ndarray of shape (n_sampled,)
-        Their weights times those of no class.
+        Their weights, without those of the classes.
     label : ndarray of shape (n_sampled,)
         Their labels.
     samples : sequence of n_sampled samples
@@ -135,6 +137,7 @@ class First:
     labels: Array
     counts: Array
     weights: Array
+    n_used: int
     key: Array
     row: Array
     weight: Array
@@ -162,7 +165,8 @@ class First:
         kept = np.sort(np.argsort(both[0], kind="stable")[:n_sampled])
         samples = chosen(joined([self.samples, other.samples]), kept)
         key, row, weight, label = (each[kept] for each in both)
-        return First(labels, counts, weights, key, row, weight, label, samples)
+        n_used = self.n_used + other.n_used
+        return First(labels, counts, weights, n_used, key, row, weight, label, samples)
 
     def in_order(self) -> "First":
         """Return the same with candidates in the order of their rows."""
@@ -223,6 +227,7 @@ def first_of(chunk: Chunk, start: int, draws: Draws) -> First:
         labels,
         np.bincount(cell, minlength=size).reshape(shape),
         np.bincount(cell, weights, minlength=size).reshape(shape),
+        len(used),
         key[few],
         numbers[few],
         weights[few],
