@@ -4,6 +4,7 @@ from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
+from sklearn.model_selection import KFold, ShuffleSplit
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -11,15 +12,19 @@ import kreinlearn
 from kreinlearn import KreinLogisticRegression, LandmarkLogisticRegression
 from kreinlearn.exceptions import ConvergenceWarning
 from kreinlearn.kernels import dtw, gram
-from kreinlearn.landmarks.rows import folds_of
+from kreinlearn.landmarks.rows import drawn_folds
 from kreinlearn.spectrum.decompose import decompose
 from tests.conftest import scaled
 
 FEW = pytest.mark.filterwarnings("ignore:n_landmarks:UserWarning")
+WITHOUT_LAMS = {
+    "check_sample_weight_equivalence_on_dense_data": "it sets cv, and the values of lam "
+    "that are tried then depend on the number of rows"
+}
 NORMS = ("hilbert", "euclidean", "krein")
 
 
-@parametrize_with_checks([LandmarkLogisticRegression()])
+@parametrize_with_checks([LandmarkLogisticRegression(lams=[0.1])])
 @FEW
 @pytest.mark.filterwarnings("ignore:The Gram matrix")
 def test_scikit_learn_contract(estimator, check):
@@ -29,9 +34,10 @@ def test_scikit_learn_contract(estimator, check):
 @pytest.mark.slow
 @parametrize_with_checks(
     [
-        LandmarkLogisticRegression("rbf", norm="euclidean", multi_class="ovr"),
+        LandmarkLogisticRegression("rbf", norm="euclidean", multi_class="ovr", lam=0.1),
         LandmarkLogisticRegression("rbf", cv=2, lams=[1e-2, 1e-3]),
-    ]
+    ],
+    expected_failed_checks=lambda estimator: {} if estimator.lams else WITHOUT_LAMS,
 )
 @FEW
 def test_scikit_learn_contract_with_other_settings(estimator, check):
@@ -194,7 +200,7 @@ def test_a_search_is_separate_fits(squares, multi_class):
     model = LandmarkLogisticRegression(
         landmarks=X[:30], lams=lams, cv=3, multi_class=multi_class
     ).fit(X, y)
-    folds = folds_of(np.arange(len(X)), 3, model._seed())
+    folds = drawn_folds(np.arange(len(X)), 3, model._seed())
     expected = np.zeros((1, 3, 3))
     for i, lam in enumerate(sorted(lams, reverse=True)):
         for f in range(3):
@@ -403,3 +409,17 @@ def test_what_is_kept_is_said(squares):
 def test_bad_parameters_are_one_sentence(squares, settings, words):
     with pytest.raises(ValueError, match=words):
         LandmarkLogisticRegression(**settings).fit(*squares)
+
+
+def test_given_folds_are_used(squares):
+    X, y = squares
+    folds = KFold(3, shuffle=True, random_state=0)
+    shared = {"landmarks": X[:30], "lams": [1e-2]}
+    model = LandmarkLogisticRegression(cv=folds, **shared).fit(X, y)
+    for f, (train, held) in enumerate(folds.split(X)):
+        one = LandmarkLogisticRegression(landmarks=X[:30], lam=1e-2)
+        one.fit(X[train], y[train])
+        expected = -log_loss(y[held], one.predict_proba(X[held]))
+        np.testing.assert_allclose(model.scores_[0, 0, f], expected, atol=1e-4)
+    with pytest.raises(ValueError, match=r"'cv' must hold each sample out once"):
+        LandmarkLogisticRegression(cv=ShuffleSplit(2), **shared).fit(X, y)

@@ -1,11 +1,12 @@
 """Logistic regression on landmarks: any number of samples, and M numbers."""
 
 from collections.abc import Mapping
+from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.model_selection import ParameterGrid
+from sklearn.model_selection import ParameterGrid, check_cv
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
@@ -87,8 +88,9 @@ class LandmarkLogisticRegression(Probable):
     lams : sequence of float, default=None
         Regularizations to choose from by held-out log-loss. None tries, if ``cv`` or
         ``kernel_grid`` is set, ``u s / n`` for u from 100 to 0.001.
-    cv : int, default=None
-        Number of folds of the search, drawn at random. None means 3, if there is
+    cv : int, splitter or iterable, default=None
+        Number of folds of the search, drawn at random for each sample; or as in
+        scikit-learn, if each sample is held out once. None means 3 folds, if there is
         anything to choose.
     kernel_grid : dict or list of dict, default=None
         Kernel parameters to choose from: values by parameter, or settings. Settings
@@ -278,9 +280,10 @@ class LandmarkLogisticRegression(Probable):
         M = self.n_landmarks if isinstance(landmarks, str) else len(landmarks)
         M = min(M, len(labels))
         size = self.chunk_size or max(64, CHUNK_BYTES // (4 * M))
-        source = Memory(samples, labels, weights, int(size))
+        n_folds, folds = self._folds(samples, labels, len(grid) > 1)
+        source = Memory(samples, labels, weights, int(size), folds)
         engine = LocalEngine(source, self._memory(), self.dtype)
-        settings = self._settings(grid, landmarks, every, seed)
+        settings = self._settings(grid, n_folds, landmarks, every, seed)
         fitted, first = fit(
             engine, settings, self._factors, self._watch(len(labels), M)
         )
@@ -300,8 +303,6 @@ class LandmarkLogisticRegression(Probable):
         check_count("max_iter", self.max_iter)
         if self.chunk_size is not None:
             check_count("chunk_size", self.chunk_size)
-        if self.cv is not None and check_count("cv", self.cv) < 2:
-            raise ValueError(f"'cv' must be at least 2 folds, got {self.cv!r}.")
         if isinstance(self.landmarks, str):
             check_choice("landmarks", self.landmarks, WAYS)
             is_vectors = isinstance(self.kernel, str) and not is_pairwise(self.kernel)
@@ -406,14 +407,39 @@ class LandmarkLogisticRegression(Probable):
         is_all = len(np.unique(rows)) == len(rows) == (counts > 0).sum()
         return (counts[rows], labels[rows]) if is_all and counts[rows].all() else None
 
+    def _folds(
+        self, X: ValidSamples, y: Array, has_grid: bool
+    ) -> tuple[int, Array | None]:
+        """Return the number of folds, and that of each sample unless it is drawn."""
+        if self.cv is None:
+            return (FOLDS if has_grid or self.lams is not None else 1), None
+        if isinstance(self.cv, Integral):
+            if check_count("cv", int(self.cv)) < 2:
+                raise ValueError(f"'cv' must be at least 2 folds, got {self.cv!r}.")
+            return int(self.cv), None
+        splits = list(check_cv(self.cv, y, classifier=True).split(X, y))
+        folds = np.full(len(y), -1)
+        for number, (train, held) in enumerate(splits):
+            is_train = np.isin(np.arange(len(y)), train)
+            is_new = (folds[held] < 0).all() and not is_train[held].any()
+            if not is_new or len(held) + is_train.sum() != len(y):
+                break
+            folds[held] = number
+        if (folds < 0).any():
+            raise ValueError(
+                "'cv' must hold each sample out once and learn from all others, as "
+                "KFold does, but these splits do not; use a number of folds."
+            )
+        return len(splits), folds
+
     def _settings(
         self,
         grid: list[Mapping[str, Any]],
+        n_folds: int,
         landmarks: Any,
         every: tuple[Array, Array] | None,
         seed: int,
     ) -> Settings:
-        is_search = self.lams is not None or self.cv is not None or len(grid) > 1
         lams = (
             None if self.lams is None else np.sort(np.asarray(self.lams, float))[::-1]
         )
@@ -426,7 +452,7 @@ class LandmarkLogisticRegression(Probable):
             lam=float(self.lam),
             lams=lams,
             units=np.array(UNITS),
-            n_folds=int(self.cv or FOLDS) if is_search else 1,
+            n_folds=n_folds,
             fit_intercept=bool(self.fit_intercept),
             multinomial=self.multi_class != "ovr",
             tol=float(self.tol),

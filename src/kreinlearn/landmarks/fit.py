@@ -258,7 +258,7 @@ class _Run:
         settings = self.settings
         lams = settings.lams
         if lams is None:
-            lams = settings.units * penalty.scale / self.first.n_rows
+            lams = settings.units * penalty.scale / self.first.n_used
         folds = np.arange(settings.n_folds)
         positive = np.arange(self.n_classes) if self._is_ovr else np.array([1])
         problems = self._problems(lams, folds, positive)

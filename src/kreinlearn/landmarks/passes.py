@@ -25,7 +25,7 @@ from kreinlearn.landmarks.rows import (
     SampleSet,
     chosen,
     drawn,
-    folds_of,
+    drawn_folds,
     joined,
 )
 from kreinlearn.losses import Link, Multinomial, log_probabilities
@@ -216,7 +216,7 @@ def first_of(chunk: Chunk, start: int, draws: Draws) -> First:
     n = len(chunk.y)
     numbers = np.arange(start, start + n)
     weights = weights_of(chunk)
-    folds = folds_of(numbers, draws.n_folds, draws.seed)
+    folds = _folds(chunk, numbers, draws)
     labels, index = np.unique(chunk.y, return_inverse=True)
     cell = index.ravel() * draws.n_folds + folds
     size, shape = len(labels) * draws.n_folds, (len(labels), draws.n_folds)
@@ -243,6 +243,13 @@ def weights_of(chunk: Chunk) -> Array:
     return np.asarray(chunk.weights, dtype=float)
 
 
+def _folds(chunk: Chunk, numbers: Array, draws: Draws) -> Array:
+    """Return the fold that holds each row out."""
+    if chunk.folds is not None:
+        return chunk.folds
+    return drawn_folds(numbers, draws.n_folds, draws.seed)
+
+
 def rows_of(chunk: Chunk, start: int, task: Task) -> Rows:
     """Return what a pass needs to know of the rows of a chunk.
 
@@ -267,7 +274,7 @@ def rows_of(chunk: Chunk, start: int, task: Task) -> Rows:
             "A source must give the same rows in every pass, but a label came that "
             "was not there in the first."
         )
-    folds = folds_of(np.arange(start, start + n), task.draws.n_folds, task.draws.seed)
+    folds = _folds(chunk, np.arange(start, start + n), task.draws)
     return Rows(index.astype(np.int32), weights_of(chunk), folds.astype(np.int16))
 
 

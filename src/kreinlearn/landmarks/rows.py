@@ -32,11 +32,14 @@ class Chunk(NamedTuple):
         Labels.
     weights : ndarray of shape (n,) or None
         Weights of the samples, not negative; None means one each.
+    folds : ndarray of shape (n,) or None
+        The fold that holds each row out; None means that it is drawn.
     """
 
     X: SampleSet
     y: Array
     weights: Array | None = None
+    folds: Array | None = None
 
 
 class Source(Protocol):
@@ -64,12 +67,15 @@ class Memory:
         Weights of the samples.
     chunk_size : int
         Rows of a chunk.
+    folds : ndarray of shape (n,) or None
+        The fold that holds each row out, if it is not drawn.
     """
 
     X: SampleSet
     y: Array
     weights: Array | None
     chunk_size: int
+    folds: Array | None = None
 
     @property
     def n_rows(self) -> int:
@@ -80,8 +86,11 @@ class Memory:
         """Yield all chunks from number ``first`` on."""
         for start in range(first * self.chunk_size, len(self.y), self.chunk_size):
             part = slice(start, start + self.chunk_size)
-            weights = None if self.weights is None else self.weights[part]
-            yield Chunk(self.X[part], self.y[part], weights)
+            weights, folds = (
+                None if each is None else each[part]
+                for each in (self.weights, self.folds)
+            )
+            yield Chunk(self.X[part], self.y[part], weights, folds)
 
 
 def drawn(rows: Array, seed: int, purpose: int) -> Array:
@@ -110,7 +119,7 @@ def drawn(rows: Array, seed: int, purpose: int) -> Array:
     return np.asarray((z >> np.uint64(11)).astype(float) * 2.0**-53)
 
 
-def folds_of(rows: Array, n_folds: int, seed: int) -> Array:
+def drawn_folds(rows: Array, n_folds: int, seed: int) -> Array:
     """Return the number of the fold that holds each row out.
 
     Parameters
