@@ -11,6 +11,7 @@ from kreinlearn.estimators import (
     KreinLogisticRegression,
     KreinLogisticRegressionCV,
     KreinSVC,
+    LandmarkFeatures,
     LandmarkLogisticRegression,
     SpectrumRepair,
 )
@@ -24,6 +25,7 @@ __all__ = [
     "KreinLogisticRegression",
     "KreinLogisticRegressionCV",
     "KreinSVC",
+    "LandmarkFeatures",
     "LandmarkLogisticRegression",
     "SpectrumRepair",
     "__version__",

@@ -18,7 +18,7 @@ from tests.conftest import scaled
 
 FEW = pytest.mark.filterwarnings("ignore:n_landmarks:UserWarning")
 WITHOUT_LAMS = {
-    "check_sample_weight_equivalence_on_dense_data": "it sets cv, and the values of lam "
+    "check_sample_weight_equivalence_on_dense_data": "it sets cv, and values of lam "
     "that are tried then depend on the number of rows"
 }
 NORMS = ("hilbert", "euclidean", "krein")

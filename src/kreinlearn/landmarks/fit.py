@@ -323,6 +323,45 @@ def landmark_matrix(columns: Columns, norm: str) -> Array:
     return check_matrix(K, what, remedy=ASYMMETRIC, dtype=np.float64)[0]
 
 
+def choose(
+    first: First,
+    way: str,
+    n_landmarks: int,
+    kernel: Any,
+    params: Mapping[str, Any],
+    seed: int,
+) -> Array:
+    """Return positions of landmarks among the candidates of the first pass.
+
+    Parameters
+    ----------
+    first : First
+        With as many candidates as `select.n_candidates` says.
+    way : {"uniform", "kmeans++", "leverage"}
+        How they are chosen.
+    n_landmarks : int
+        How many; all rows with positive weight if there are no more.
+    kernel, params : object
+        The kernel, for leverage scores.
+    seed : int
+        For the choice.
+
+    Returns
+    -------
+    ndarray of int
+        Increasing.
+    """
+    n = len(first.row)
+    if n <= n_landmarks:
+        return np.arange(n)
+    if way == "kmeans++":
+        return select.kmeans(first.samples, first.weight, n_landmarks, seed)
+    some = np.linspace(0, n - 1, min(n, select.PILOTS)).astype(int)
+    pilots = columns_for(kernel, params, chosen(first.samples, some))
+    K = landmark_matrix(pilots, "hilbert")
+    return select.leverage(pilots(first.samples), K, first.weight, n_landmarks, seed)
+
+
 def _landmarks(settings: Settings, first: First, factors: Array) -> _Chosen:
     """Return the landmarks among those that were drawn, or those given."""
     if not isinstance(settings.landmarks, str):
@@ -331,27 +370,11 @@ def _landmarks(settings: Settings, first: First, factors: Array) -> _Chosen:
         weights, labels = settings.every
         weights = weights * factors[np.searchsorted(first.labels, labels)]
         return _Chosen(settings.landmarks, None, weights)
-    M = settings.n_landmarks
-    if first.n_used <= M:  # all rows that count
-        place = np.searchsorted(first.labels, first.label)
-        return _Chosen(first.samples, first.row, first.weight * factors[place])
-    way = settings.landmarks
-    if way == "uniform":
-        return _Chosen(first.samples, first.row, None)
-    if way == "kmeans++":
-        which = select.kmeans(first.samples, first.weight, M, settings.seed)
-    else:
-        which = _by_leverage(settings, first)
-    return _Chosen(chosen(first.samples, which), first.row[which], None)
-
-
-def _by_leverage(settings: Settings, first: First) -> Array:
-    """Return positions of landmarks among the candidates, by leverage scores."""
-    n = len(first.row)
-    some = np.linspace(0, n - 1, min(n, select.PILOTS)).astype(int)
-    pilots = columns_for(
-        settings.kernel, settings.params[0], chosen(first.samples, some)
-    )
-    K = landmark_matrix(pilots, "hilbert")
-    C = pilots(first.samples)
-    return select.leverage(C, K, first.weight, settings.n_landmarks, settings.seed)
+    kernel = (settings.kernel, settings.params[0])
+    way, M = settings.landmarks, settings.n_landmarks
+    which = choose(first, way, M, *kernel, settings.seed)
+    Z, rows = chosen(first.samples, which), first.row[which]
+    if first.n_used > M:
+        return _Chosen(Z, rows, None)
+    place = np.searchsorted(first.labels, first.label[which])
+    return _Chosen(Z, rows, first.weight[which] * factors[place])
