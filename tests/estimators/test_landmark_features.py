@@ -18,7 +18,7 @@ def test_scikit_learn_contract(estimator, check):
 @pytest.mark.filterwarnings("ignore:n_landmarks:UserWarning")
 def test_products_with_signs_are_the_similarities(rng):
     X = rng.uniform(size=(40, 3))
-    features = LandmarkFeatures(truncation=0.0)
+    features = LandmarkFeatures()
     phi = features.fit_transform(X)
     K = gram(X)
     np.testing.assert_allclose((phi * features.signs_) @ phi.T, K, atol=1e-8)
@@ -35,23 +35,31 @@ def test_a_plain_ridge_is_the_hilbert_norm(rng):
     lam = 1e-3
     model = LandmarkLogisticRegression(lam=lam, tol=1e-9).fit(X, y)
     peer = make_pipeline(
-        LandmarkFeatures(truncation=0.0),
+        LandmarkFeatures(),
         LogisticRegression(C=1 / (200 * lam), tol=1e-10, max_iter=10_000),
     ).fit(X, y)
     found, expected = peer.predict_proba(X), model.predict_proba(X)
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-5)
 
 
-def test_small_directions_are_left_out(rng):
+def test_features_are_those_of_the_estimator(rng):
     X = rng.uniform(size=(60, 3))
+    y = (X[:, 0] > 0.5).astype(int)
     features = LandmarkFeatures(n_landmarks=30).fit(X)
+    phi = features.transform(X)
+    model = LandmarkLogisticRegression(n_landmarks=30, lam=1e-2, tol=1e-9).fit(X, y)
+    np.testing.assert_array_equal(model.landmarks_, features.landmarks_)
+    peer = LogisticRegression(C=1 / 0.6, tol=1e-10, max_iter=10_000).fit(phi, y)
+    found, expected = peer.decision_function(phi), model.decision_function(X)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-5)
     moduli = np.abs(np.linalg.eigvalsh(gram(features.landmarks_)))
-    kept = np.sort(moduli[moduli > 0.1 * moduli.mean()])[::-1]
-    np.testing.assert_allclose(np.abs(features.eigenvalues_), kept)
-    assert features.transform(X).shape == (60, len(kept))
-    assert features.transform(X.astype(np.float32)).dtype == np.float32
+    raised = np.sort(np.abs(features.eigenvalues_))
+    assert (raised >= np.sort(moduli)[-len(raised) :] - 1e-9).all()
+    single = features.transform(X.astype(np.float32))
+    assert single.dtype == np.float32
+    np.testing.assert_allclose(single, phi, rtol=0, atol=1e-4)
     names = features.get_feature_names_out()
-    assert names[0] == "landmarkfeatures0" and len(names) == len(kept)
+    assert names[0] == "landmarkfeatures0" and len(names) == phi.shape[1]
     frame = features.set_output(transform="pandas").transform(X)
     assert list(frame.columns) == list(names)
 
@@ -69,7 +77,6 @@ def test_series_have_features(rng, tmp_path, landmarks):
     ("settings", "words"),
     [
         ({"kernel": "precomputed"}, "'kernel' must compare samples"),
-        ({"truncation": 1.0}, "'truncation' must be at least 0 and below 1"),
         ({"landmarks": "best"}, "'landmarks' must be one of"),
     ],
 )

@@ -21,7 +21,7 @@ MODULUS = {
 @pytest.mark.parametrize("norm", MODULUS)
 def test_coordinates_hold_the_penalty(norm, rng):
     K = gram_of_signature(8, 4)
-    penalty = penalty_of(norm, K, floor=0.0)
+    penalty = penalty_of(norm, K)
     u = rng.standard_normal((13, 2, 3))
     b = from_coordinates(penalty, u)[:-1]
     expected = np.einsum("ipc,ij,jpc->pc", b, MODULUS[norm](K), b)
@@ -37,12 +37,19 @@ def test_coordinates_hold_the_penalty(norm, rng):
 
 
 @pytest.mark.parametrize("norm", ["hilbert", "krein"])
-def test_the_floor_lifts_small_eigenvalues(norm):
+def test_directions_that_count_elsewhere_are_raised(norm):
     K = np.diag([3.0, -1.0, 1e-6, -1e-6])
-    penalty = penalty_of(norm, K, floor=0.1)
+    moment = np.diag([2.0, 0.1, 0.01, 0.0])
+    penalty = penalty_of(norm, K, moment=moment)
     R = penalty.Q @ np.linalg.inv(penalty.T)
-    moduli = np.array([3.0, 1.0, 0.1, 0.1])
+    moduli = np.array([3.0, 1.0, 0.2, 1e-6])
     signs = np.array([1, -1, 1, -1]) if norm == "krein" else np.ones(4)
-    np.testing.assert_allclose(R, np.diag(signs * moduli), atol=1e-6)
-    dropped = penalty_of(norm, np.diag([3.0, -1.0, 0.0]), floor=0.0)
+    np.testing.assert_allclose(R, np.diag(signs * moduli), atol=1e-9)
+    dropped = penalty_of(norm, np.diag([3.0, -1.0, 0.0]))
     assert dropped.T.shape == (3, 2)
+
+
+def test_nothing_is_raised_if_all_samples_are_landmarks():
+    K = gram_of_signature(8, 4)
+    one, two = penalty_of("hilbert", K), penalty_of("hilbert", K, moment=K @ K / 12)
+    np.testing.assert_allclose(one.T, two.T, rtol=1e-8)

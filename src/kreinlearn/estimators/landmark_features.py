@@ -19,13 +19,12 @@ from kreinlearn.exceptions import warn_caller
 from kreinlearn.kernels.distances import DEFAULTS, DistanceForm
 from kreinlearn.landmarks.columns import Columns, columns_for
 from kreinlearn.landmarks.engine import LocalEngine
-from kreinlearn.landmarks.fit import choose, landmark_matrix
-from kreinlearn.landmarks.passes import Draws
-from kreinlearn.landmarks.penalty import FLOOR
+from kreinlearn.landmarks.fit import choose, landmark_matrix, second_moment
+from kreinlearn.landmarks.passes import Draws, Task
+from kreinlearn.landmarks.penalty import penalty_of
 from kreinlearn.landmarks.rows import Memory, chosen
 from kreinlearn.landmarks.select import WAYS, n_candidates
 from kreinlearn.operators import gemm
-from kreinlearn.spectrum.decompose import decompose
 
 CHUNK = 4096
 """Samples whose similarities are computed at once."""
@@ -43,6 +42,13 @@ class LandmarkFeatures(
     times its sign in ``signs_``, approximate the similarities of all samples; without
     the signs they approximate the modulus.
 
+    Directions are left out only where K is zero to rounding. Others with a small
+    eigenvalue, which make features of other samples large at random if the similarity
+    is indefinite, are scaled down instead: ``|mu|`` is raised to the size that the
+    direction has among all samples. To leave out what is below a tenth of the mean
+    took held-out log-loss from 1.4 to 2.1 times that of the exact model on one
+    similarity (DTW on GunPoint, as -d), and from 1.06 to 1.14 on chickenpieces.
+
     Parameters
     ----------
     kernel : str or callable, default="tl1"
@@ -53,10 +59,6 @@ class LandmarkFeatures(
         Number of landmarks, unless they are given.
     landmarks : {"uniform", "kmeans++", "leverage"} or sequence, default="uniform"
         How they are chosen, or the landmarks themselves.
-    truncation : float, default=0.1
-        Directions with an eigenvalue below this share of the mean modulus are left
-        out. For indefinite similarities, these are what makes features of other
-        samples large at random.
     dtype : {None, "float32", "float64"}, default=None
         Precision of similarities and features; None keeps that of X.
     random_state : int, RandomState or None, default=None
@@ -69,7 +71,7 @@ class LandmarkFeatures(
     signs_ : ndarray of shape (n_features_out,)
         1 or -1, the sign of the eigenvalue that belongs to each feature.
     eigenvalues_ : ndarray of shape (n_features_out,)
-        The eigenvalues, those of the largest modulus first.
+        Signs times the moduli that features are scaled by, the largest first.
     components_ : ndarray of shape (M, n_features_out)
         Similarities with the landmarks become features by a product with this.
     n_features_in_ : int
@@ -102,7 +104,6 @@ class LandmarkFeatures(
         kernel_params=None,
         n_landmarks=1000,
         landmarks="uniform",
-        truncation=FLOOR,
         dtype=None,
         random_state=None,
     ):
@@ -110,7 +111,6 @@ class LandmarkFeatures(
         self.kernel_params = kernel_params
         self.n_landmarks = n_landmarks
         self.landmarks = landmarks
-        self.truncation = truncation
         self.dtype = dtype
         self.random_state = random_state
 
@@ -136,7 +136,7 @@ class LandmarkFeatures(
         """
         self._check_parameters()
         samples = self._check_samples(X, reset=True)
-        Z = self.landmarks
+        Z, n = self.landmarks, len(samples)
         if isinstance(Z, str):
             Z = self._chosen(samples)
         else:
@@ -146,14 +146,20 @@ class LandmarkFeatures(
         if columns.form is not None:
             self.distance_median_ = columns.form.median
             self.distance_means_ = columns.form.means
-        spectrum = decompose(landmark_matrix(columns, "hilbert"))
-        moduli = np.abs(spectrum.values)
-        least = max(float(self.truncation) * moduli.mean(), spectrum.zero)
+        K, moment = landmark_matrix(columns, "hilbert"), None
+        if not (isinstance(self.landmarks, str) and len(Z) == n):
+            engine = LocalEngine(Memory(samples, np.zeros(n), None, CHUNK), 0)
+            engine.first(Draws())
+            one = (np.zeros(1), np.ones(1))
+            engine.prepare(Task(columns, *one, multinomial=False, draws=Draws()))
+            moment = second_moment(engine, len(Z), n)
+        # The signs are those of "krein", and so are the coordinates.
+        penalty = penalty_of("krein", K, moment=moment)
+        moduli = 1.0 / np.einsum("ij,ij->j", penalty.T, penalty.T)
         order = np.argsort(-moduli, kind="stable")
-        order = order[moduli[order] > least]
-        self.eigenvalues_ = spectrum.values[order]
-        self.signs_ = np.sign(self.eigenvalues_)
-        self.components_ = spectrum.vectors[:, order] / np.sqrt(moduli[order])
+        self.signs_ = penalty.signs[order]
+        self.eigenvalues_ = self.signs_ * moduli[order]
+        self.components_ = np.ascontiguousarray(penalty.T[:, order])
         return self
 
     def transform(self, X: ArrayLike) -> Array:
@@ -193,10 +199,6 @@ class LandmarkFeatures(
         check_count("n_landmarks", self.n_landmarks)
         if isinstance(self.landmarks, str):
             check_choice("landmarks", self.landmarks, WAYS)
-        if not 0 <= self.truncation < 1:
-            raise ValueError(
-                f"'truncation' must be at least 0 and below 1, got {self.truncation!r}."
-            )
 
     def _chosen(self, samples):
         """Return landmarks among the samples."""

@@ -171,9 +171,10 @@ class LandmarkLogisticRegression(Probable):
 
     Notes
     -----
-    Eigenvalues of R have a floor, a tenth of their mean modulus: for an indefinite
-    similarity, directions that hardly count among the landmarks may count among other
-    samples. There is none if all samples are landmarks; it is then the exact model.
+    For an indefinite similarity, directions that hardly count among the landmarks may
+    count among other samples. Moduli of eigenvalues of R are therefore raised to the
+    size that their directions have among all samples. If all samples are landmarks,
+    nothing is raised, and it is the exact model.
 
     Examples
     --------

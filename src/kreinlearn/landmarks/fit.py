@@ -18,10 +18,10 @@ from kreinlearn.landmarks import select
 from kreinlearn.landmarks.checkpoint import Checkpoint, key_of
 from kreinlearn.landmarks.columns import Columns, columns_for
 from kreinlearn.landmarks.engine import Engine
-from kreinlearn.landmarks.newton import Solution, Watch, solve
+from kreinlearn.landmarks.newton import ROWS_PER_NUMBER, Solution, Watch, solve
 from kreinlearn.landmarks.objective import Objective, Problems, with_share
-from kreinlearn.landmarks.passes import Draws, First, Task
-from kreinlearn.landmarks.penalty import FLOOR, Penalty, penalty_of
+from kreinlearn.landmarks.passes import Draws, First, Point, Task
+from kreinlearn.landmarks.penalty import Penalty, penalty_of
 from kreinlearn.landmarks.rows import SampleSet, chosen
 from kreinlearn.losses import link_of
 
@@ -189,6 +189,7 @@ class _Run:
         self.engine, self.settings, self.first = engine, settings, first
         self.factors, self.landmarks, self.draws = factors, landmarks, draws
         self.watch = watch
+        self._prepared: tuple[int, tuple[Columns, Penalty, Array]] | None = None
         self.n_classes = len(first.labels)
         self.multinomial = settings.multinomial and self.n_classes > 2
         self.n_scores = self.n_classes if self.multinomial else 1
@@ -207,13 +208,13 @@ class _Run:
                 start = self._start
             at = int(scores[best].mean(axis=1).argmax())
             lam, start = float(lams[best, at]), start[at]
-        columns, penalty, _ = self._prepare(best)
+        columns, penalty, K = self._prepare(best)
         positive = np.arange(self.n_classes) if self._is_ovr else np.array([1])
         problems = self._problems(np.array([lam]), np.array([-1]), positive)
         objective = Objective(self.engine, penalty, problems, self.first.weights)
         checkpoint = None
         if settings.checkpoint is not None:
-            checkpoint = Checkpoint(settings.checkpoint, self._key(lam, penalty))
+            checkpoint = Checkpoint(settings.checkpoint, self._key(lam, K))
         found = solve(
             objective,
             self.first.n_rows,
@@ -228,12 +229,12 @@ class _Run:
             columns, self.landmarks.rows, B, lam, lams, scores, found, self.first.n_rows
         )
 
-    def _key(self, lam: float, penalty: Penalty) -> str:
+    def _key(self, lam: float, K: Array) -> str:
         """Return what tells this fit from others; it may end later or sooner."""
         settings, first = self.settings, self.first
         kernel = getattr(settings.kernel, "__name__", settings.kernel)
         model = (settings.norm, settings.fit_intercept, self.multinomial, settings.seed)
-        known = (penalty.T, first.labels, first.counts, first.weights, self.factors)
+        known = (K, first.labels, first.counts, first.weights, self.factors)
         return key_of([kernel, lam, *model, *known])
 
     @property
@@ -282,15 +283,21 @@ class _Run:
 
     def _prepare(self, which: int) -> tuple[Columns, Penalty, Array]:
         """Hand the landmarks to the engine; return what belongs to one setting."""
+        if self._prepared is not None and self._prepared[0] == which:
+            return self._prepared[1]
         settings = self.settings
         columns = columns_for(settings.kernel, settings.params[which], self.landmarks.Z)
         K = landmark_matrix(columns, settings.norm)
-        is_all = self.landmarks.weights is not None
-        floor = 0.0 if is_all else FLOOR
-        penalty = penalty_of(settings.norm, K, self.landmarks.weights, floor)
         self.engine.prepare(
             Task(columns, self.first.labels, self.factors, self.multinomial, self.draws)
         )
+        moment = None
+        if self.landmarks.weights is None and settings.norm != "euclidean":
+            moment = second_moment(
+                self.engine, len(K), self.first.n_rows, self.n_scores
+            )
+        penalty = penalty_of(settings.norm, K, self.landmarks.weights, moment)
+        self._prepared = which, (columns, penalty, K)
         return columns, penalty, K
 
     def _problems(self, lams: Array, folds: Array, positive: Array) -> Problems:
@@ -299,6 +306,32 @@ class _Run:
         return Problems(
             lam, column, fold, self.n_scores, self.factors, self.settings.fit_intercept
         )
+
+
+def second_moment(
+    engine: Engine, n_landmarks: int, n_rows: int, n_scores: int = 1
+) -> Array:
+    """Return the mean of k k' over a share of the rows.
+
+    Parameters
+    ----------
+    engine : Engine
+        Prepared.
+    n_landmarks, n_rows : int
+        Numbers of landmarks and of all rows.
+    n_scores : int
+        Columns of scores of the model that it was prepared for.
+
+    Returns
+    -------
+    ndarray of shape (M, M)
+        With the similarities k of a row with the landmarks.
+    """
+    # At zero all rows have the same curvature: the Hessian is what is wanted.
+    zero = Point(np.zeros((n_landmarks + 1, 1, n_scores)), np.ones(1), -np.ones(1, int))
+    share = with_share(ROWS_PER_NUMBER, n_landmarks, n_rows)
+    H = engine.hessians(zero, [np.array([0])], share)[0, 0]
+    return np.ascontiguousarray(H[:-1, :-1] / H[-1, -1])
 
 
 def landmark_matrix(columns: Columns, norm: str) -> Array:

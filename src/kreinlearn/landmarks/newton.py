@@ -191,7 +191,7 @@ class _Driver:
 
     def run(self, start: Array | None) -> Solution:
         shape = self.objective.shape
-        fewer = with_share(ROWS_PER_NUMBER, shape[0], self.n_rows)
+        fewer = with_share(ROWS_PER_NUMBER, len(self.objective.penalty.T), self.n_rows)
         fewer = min(fewer, self.share)
         stages = self._stages(fewer, start is not None)
         P = shape[1]

@@ -15,10 +15,6 @@ from kreinlearn.operators import Dense, General, gemm
 from kreinlearn.spectrum.decompose import decompose
 from kreinlearn.spectrum.norms import scale_of
 
-FLOOR = 0.1
-"""Smallest eigenvalue of R as a share of the mean modulus, if there are samples that
-are no landmarks."""
-
 
 @dataclass(frozen=True)
 class Penalty:
@@ -51,7 +47,7 @@ class Penalty:
 
 
 def penalty_of(
-    norm: str, K: Array, weights: Array | None = None, floor: float = FLOOR
+    norm: str, K: Array, weights: Array | None = None, moment: Array | None = None
 ) -> Penalty:
     """Return the penalty that a norm stands for.
 
@@ -64,20 +60,29 @@ def penalty_of(
     weights : ndarray of shape (M,), optional
         Weights of the landmarks if they are all the samples there are: a weight of two
         is a sample that stands twice.
-    floor : float
-        Smallest modulus of an eigenvalue, as a share of their mean. Zero drops
-        directions in which K is zero to rounding.
+    moment : ndarray of shape (M, M), optional
+        Mean of k k' over all samples, with the similarities k of a sample with the
+        landmarks; not needed if all samples are landmarks.
 
     Returns
     -------
     Penalty
-        In its own coordinates.
+        In its own coordinates. Directions in which K is zero to rounding are left out.
 
     Notes
     -----
-    A floor in place of truncation: for an indefinite similarity, a direction in which
+    A floor in place of truncation: for an indefinite similarity, a direction u in which
     K_ZZ almost vanishes need not be small in the columns of the other samples, and
-    would hardly be penalized.
+    would hardly be penalized. So the modulus of an eigenvalue is raised to what it
+    would be if all samples were like the landmarks, sqrt(M u' moment u), if that is
+    larger. With all samples as landmarks both are the same.
+
+    Held-out log-loss relative to that of all samples as landmarks, for half of them
+    (uniform, five folds, two draws, each at its best lam), on two matrices of -d: DTW
+    on GunPoint, and chickenpieces. Nothing raised: 1.32 and 1.43; eigenvalues raised to
+    0.03 of their mean: 1.34 and 1.30; to 0.1: 1.52 and 1.15; those below 0.1 of the
+    mean left out: 2.06 and 1.14; raised as here: 1.41 and 1.06. With nine tenths of the
+    samples: 1.04 and 1.50, 1.06 and 1.09, 1.11 and 1.00, 1.98 and 0.95, 1.08 and 0.97.
     """
     M = len(K)
     counts = np.ones(M) if weights is None else weights
@@ -93,10 +98,13 @@ def penalty_of(
     spectrum = decompose(root * K * root.T)
     values, vectors = spectrum.values, spectrum.vectors
     mean = float(np.abs(values).sum() / counts.sum()) or 1.0
-    if floor == 0:
-        is_kept = np.abs(values) > spectrum.zero
-        values, vectors = values[is_kept], vectors[:, is_kept]
-    moduli = np.sqrt(np.maximum(np.abs(values), floor * mean))
+    sizes_inside = np.abs(values)
+    if moment is not None:
+        outside = np.einsum("ij,ij->j", vectors, gemm(moment, vectors))
+        sizes_inside = np.maximum(sizes_inside, np.sqrt(M * np.maximum(outside, 0.0)))
+    is_kept = sizes_inside > spectrum.zero
+    values, vectors = values[is_kept], vectors[:, is_kept]
+    moduli = np.sqrt(sizes_inside[is_kept])
     signs = np.where(values < 0, -1.0, 1.0) if norm == "krein" else np.ones(len(values))
     return Penalty(
         root * vectors / moduli, vectors / root * (moduli * signs), signs, sizes, mean
