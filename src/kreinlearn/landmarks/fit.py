@@ -26,7 +26,9 @@ from kreinlearn.landmarks.rows import SampleSet, chosen
 from kreinlearn.losses import link_of
 
 SEARCH_TOL = 1e-4
-"""Residual of fits whose held-out rows are judged: no score changes below it."""
+SEARCH_GAIN = 1e-5
+"""Residual of fits whose held-out rows are judged, or what a Newton step would still
+take from the mean loss: no choice depends on less."""
 GRID_ROWS = 50
 """Rows for each landmark, by which settings of the kernel are compared."""
 ASYMMETRIC = "Use the norm 'euclidean', which takes similarities as they are."
@@ -270,6 +272,7 @@ class _Run:
             tol=max(SEARCH_TOL, settings.tol),
             max_iter=settings.max_iter,
             share=share,
+            gain=SEARCH_GAIN,
             watch=self.watch,
         )
         point = objective.point(found.u, np.arange(len(problems.lam)))

@@ -48,12 +48,14 @@ Watch = Callable[[dict[str, float]], bool | None]
 class Stage:
     """One of the problems on the way: rows, lam and accuracy.
 
-    ``factor`` (P,) is what each lam is multiplied by.
+    ``factor`` (P,) is what each lam is multiplied by. On a path, a problem starts where
+    the same with the next larger lam has ended.
     """
 
     share: float
     factor: Array
     tol: float
+    is_path: bool = False
 
 
 @dataclass
@@ -74,6 +76,10 @@ class State:
     """(P,) whether the Newton matrix is to be made anew."""
     is_stuck: Array
     """(P,) whether no step gains anything."""
+    is_good: Array
+    """(P,) whether the next step would gain too little."""
+    is_waiting: Array
+    """(P,) whether the same problem with a larger lam comes first."""
     n_iter: Array
     """(P,) steps so far."""
     steps: Array
@@ -132,6 +138,7 @@ def solve(
     tol: float,
     max_iter: int,
     share: float = 1.0,
+    gain: float = 0.0,
     start: Array | None = None,
     watch: Watch | None = None,
     checkpoint: Checkpoint | None = None,
@@ -150,6 +157,9 @@ def solve(
         Most Newton steps on the same rows.
     share : float
         Share of the rows that problems are to be solved for; all by default.
+    gain : float
+        Decrease of the value below which a problem is left as it is, and without a
+        certificate; for searches, with a convex penalty. Zero for none.
     start : ndarray of shape (r + 1, P, C), optional
         Coordinates to start from, near the solution: no share of the rows comes first.
     watch : callable, optional
@@ -163,6 +173,7 @@ def solve(
         With a certificate in double precision.
     """
     driver = _Driver(objective, n_rows, tol, max_iter, share, watch, checkpoint)
+    driver.gain = gain if driver.is_convex else 0.0
     with few_threads(objective.shape[0]):
         return driver.run(start)
 
@@ -188,6 +199,7 @@ class _Driver:
         self.history: list[dict[str, float]] = []
         self.solvers: dict[int, Solve] = {}
         self.is_ended = False
+        self.gain = 0.0
 
     def run(self, start: Array | None) -> Solution:
         shape = self.objective.shape
@@ -195,18 +207,20 @@ class _Driver:
         fewer = min(fewer, self.share)
         stages = self._stages(fewer, start is not None)
         P = shape[1]
-        flags = (np.zeros(P, bool), np.ones(P, bool), np.zeros(P, bool))
-        none = np.zeros((0, *shape))
         u = np.zeros(shape) if start is None else start.copy()
         state = State(
-            u,
-            u.copy(),
-            np.zeros(shape),
-            np.ones(P),
-            *flags,
-            np.zeros(P, int),
-            none,
-            none,
+            u=u,
+            anchor=u.copy(),
+            d=np.zeros(shape),
+            t=np.ones(P),
+            is_moving=np.zeros(P, bool),
+            is_stale=np.ones(P, bool),
+            is_stuck=np.zeros(P, bool),
+            is_good=np.zeros(P, bool),
+            is_waiting=np.zeros(P, bool),
+            n_iter=np.zeros(P, int),
+            steps=np.zeros((0, *shape)),
+            changes=np.zeros((0, *shape)),
         )
         state.curved = fewer
         found = None if self.checkpoint is None else self.checkpoint.read(state)
@@ -215,7 +229,7 @@ class _Driver:
         at = None
         for number in range(state.stage, len(stages)):
             if not is_resumed:
-                self._begin(state, number)
+                self._begin(state, number, stages[number])
             at = self._stage(
                 state, stages[number], is_resumed, number == len(stages) - 1
             )
@@ -236,13 +250,16 @@ class _Driver:
             factors = [reach ** (k / max(1, n_steps)) for k in range(n_steps, 0, -1)]
             path = [Stage(fewer, np.maximum(f, 1.0), LOOSE) for f in factors]
         if fewer < self.share:
-            path.append(Stage(fewer, one, max(LOOSE, self.tol)))
+            is_path = self.is_convex and len(np.unique(self.lam)) > 1
+            path.append(Stage(fewer, one, max(LOOSE, self.tol), is_path))
         return [*path, last]
 
-    def _begin(self, state: State, number: int) -> None:
+    def _begin(self, state: State, number: int, stage: Stage) -> None:
         """Forget what belongs to the rows, or to the lam, of the stage before."""
         state.stage, state.step, state.exact = number, 0, False
         state.is_moving[:], state.is_stuck[:], state.is_stale[:] = False, False, True
+        state.is_good[:] = False
+        state.is_waiting = stage.is_path & (self.lam < self.lam.max())
         state.steps = state.changes = state.steps[:0]
         self.solvers = {}
 
@@ -255,22 +272,39 @@ class _Driver:
             self._check_resumed(state, at)
             self._make_solvers(state, ~state.is_stale, lam)
         while not self.is_ended:
-            is_active = (
-                at.residual > self._goal(stage, state, is_last)
-            ) & ~state.is_stuck
-            if not is_active.any() or state.step >= self.max_iter:
-                if not is_last or state.exact or self.objective.engine.is_exact:
-                    break
+            goal = self._goal(stage, state, is_last)
+            is_idle = state.is_stuck | state.is_good | state.is_waiting
+            is_active = (at.residual > goal) & ~is_idle
+            if is_active.any() and state.step < self.max_iter:
+                at = self._step(state, at, stage, lam, np.flatnonzero(is_active))
+            elif state.is_waiting.any():
+                at = self._next(state, at, stage, lam)
+            elif is_last and not self._is_exact(state) and self.gain == 0:
                 state.exact = True  # the certificate, and steps if it does not hold
                 state.is_moving[:], state.is_stuck[:] = False, False
                 at = self._at(state, state.u, every, lam, stage)
-                continue
-            at = self._step(state, at, stage, lam, np.flatnonzero(is_active))
+            else:
+                break
         return at
 
+    def _next(self, state: State, at: At, stage: Stage, lam: Array) -> At:
+        """Start problems that wait with the largest lam, where those before are."""
+        largest = lam[state.is_waiting].max()
+        which = np.flatnonzero(state.is_waiting & (lam == largest))
+        before = lam[lam > largest].min()
+        problems = self.objective.problems
+        for p in which:
+            is_same = (problems.positive == problems.positive[p]) & (lam == before)
+            (source,) = np.flatnonzero(is_same & (problems.fold == problems.fold[p]))
+            state.u[:, p] = state.u[:, source]
+        state.is_waiting[which], state.step = False, 0
+        return at.put(which, self._at(state, state.u[:, which], which, lam, stage))
+
+    def _is_exact(self, state: State) -> bool:
+        return state.exact or self.objective.engine.is_exact
+
     def _goal(self, stage: Stage, state: State, is_last: bool) -> float:
-        is_rounded = not (state.exact or self.objective.engine.is_exact)
-        return stage.tol * (0.5 if is_last and is_rounded else 1.0)
+        return stage.tol * (0.5 if is_last and not self._is_exact(state) else 1.0)
 
     def _at(self, state: State, u: Array, which: Array, lam: Array, stage: Stage) -> At:
         return self.objective.at(u, which, lam[which], stage.share, exact=state.exact)
@@ -284,9 +318,15 @@ class _Driver:
         )
         fresh = [p for p in active if not state.is_moving[p]]
         self._directions(state, at, fresh)
+        slope = self._slope(at, state.d)
+        if self.gain > 0:  # half of the slope is what a Newton step is to gain
+            state.is_good[fresh] = -0.5 * slope[fresh] < self.gain
+            active = active[~state.is_good[active]]
+            if not len(active):
+                return at
+        slope = slope[active]
         trial = state.u[:, active] + state.t[active][:, None] * state.d[:, active]
         new = self._at(state, trial, active, lam, stage)
-        slope = self._slope(at, state.d)[active]
         old, gained = self._merit(at)[active], self._merit(new)
         allowed = ENOUGH * state.t[active] * slope + ROUNDING * np.abs(old)
         with np.errstate(invalid="ignore"):
@@ -431,7 +471,7 @@ class _Driver:
     def _solution(self, state: State, at: At) -> Solution:
         n = np.arange(len(self.lam))
         status = np.where(state.is_stuck, "stalled", "max_iter").astype(object)
-        status[at.residual <= self.tol] = "converged"
+        status[(at.residual <= self.tol) | state.is_good] = "converged"
         gap = np.full(len(n), np.nan)
         if self.is_convex:
             gap = (at.g[:-1] ** 2).sum(axis=(0, 2)) / (2 * self.lam)

@@ -15,7 +15,6 @@ from dataclasses import dataclass, fields, replace
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import blas
 
 from kreinlearn._typing import Array
 from kreinlearn.landmarks.columns import Columns
@@ -418,6 +417,7 @@ def _weighted_gram(A: Array, D: Array) -> Array:
     """Return A' diag(D) A, where all D have one sign."""
     sign = -1.0 if D.min(initial=0.0) < 0 else 1.0
     scaled = A * np.sqrt(np.abs(D))[:, None]
-    # A' A of rows is A A' of columns, as BLAS sees them; it fills one half.
-    half = blas.dsyrk(sign, scaled.T)
-    return np.asarray(half + np.triu(half, 1).T)
+    # Of a matrix with itself, NumPy computes one half only. Single precision would be
+    # faster but is not enough: with lam below 1e-6 it changes TL1's Newton matrix by
+    # as much as it has, even with the mean of the rows taken out.
+    return np.asarray(sign * (scaled.T @ scaled))
