@@ -25,6 +25,7 @@ from kreinlearn._validation import (
     check_similarities,
 )
 from kreinlearn.crossval import UNITS
+from kreinlearn.estimators._collections import Blockwise, cluster_engine, is_collection
 from kreinlearn.estimators._inputs import (
     ValidSamples,
     check_classes,
@@ -36,12 +37,11 @@ from kreinlearn.estimators._inputs import (
     is_pairwise,
     learns_form,
 )
-from kreinlearn.estimators._outputs import Probable
 from kreinlearn.exceptions import ConvergenceWarning, warn_caller
 from kreinlearn.kernels import KERNELS
 from kreinlearn.kernels.distances import DEFAULTS, DistanceForm
 from kreinlearn.landmarks.columns import Columns
-from kreinlearn.landmarks.engine import LocalEngine
+from kreinlearn.landmarks.engine import Engine, LocalEngine
 from kreinlearn.landmarks.fit import Fitted, Settings, fit
 from kreinlearn.landmarks.passes import First
 from kreinlearn.landmarks.rows import LANDMARKS, Memory, drawn
@@ -58,7 +58,7 @@ FOLDS = 3
 """Folds of a search by default: rows are many."""
 
 
-class LandmarkLogisticRegression(Probable):
+class LandmarkLogisticRegression(Blockwise):
     r"""Logistic regression on similarities with landmarks, for many samples.
 
     Minimizes the mean loss of ``f(x) = sum_j k(x, z_j) b_j + c`` over M landmarks z,
@@ -110,7 +110,8 @@ class LandmarkLogisticRegression(Probable):
     memory : int or str, default=None
         Memory for similarities with the landmarks, such as "2GB", or bytes. They are
         kept as far as it reaches, and computed anew beyond. None means 1.5 GiB, or
-        half of what is free.
+        half of what is free. On a cluster: of each worker, at most half of its limit;
+        None means a quarter.
     dtype : {None, "float32", "float64"}, default=None
         Precision in which similarities are kept. None means single for compiled
         kernels between vectors if double would take more than 256 MiB. Sums and the
@@ -254,9 +255,11 @@ class LandmarkLogisticRegression(Probable):
         X : array-like of shape (n_samples, n_features), or whatever the kernel takes
             Training samples; with ``kernel="precomputed"`` their similarities with the
             landmarks, with "distance" the distances, of shape (n_samples, M), or with
-            all samples, of shape (n_samples, n_samples).
+            all samples, of shape (n_samples, n_samples). A Dask array or DataFrame, or
+            a list of delayed objects that become samples: the workers of the current
+            client make the fit.
         y : array-like of shape (n_samples,)
-            Labels.
+            Labels; in the same partitions if X is a Dask collection.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights; a weight of two is a row repeated.
 
@@ -266,6 +269,8 @@ class LandmarkLogisticRegression(Probable):
             The fitted estimator.
         """
         grid = self._check_parameters()
+        if is_collection(X):
+            return self._fit_cluster(X, y, sample_weight, grid)
         samples, labels = self._check_training(X, y, sample_weight)
         weights = None
         if sample_weight is not None:
@@ -285,9 +290,30 @@ class LandmarkLogisticRegression(Probable):
         source = Memory(samples, labels, weights, int(size), folds)
         engine = LocalEngine(source, self._memory(), self.dtype)
         settings = self._settings(grid, n_folds, landmarks, every, seed)
-        fitted, first = fit(
-            engine, settings, self._factors, self._watch(len(labels), M)
-        )
+        return self._fit_by(engine, settings, self._watch(len(labels), M))
+
+    def _fit_cluster(
+        self, X: Any, y: Any, sample_weight: Any, grid: list[Mapping[str, Any]]
+    ) -> Self:
+        """Find the coefficients by the workers of a Dask cluster."""
+        memory = None if self.memory is None else bytes_of("memory", self.memory)
+        engine = cluster_engine(self, X, y, sample_weight, memory)
+        landmarks, self.support_ = self.landmarks, None
+        if not isinstance(landmarks, str):
+            landmarks = self._check_samples(landmarks, reset=False)
+        if not (self.cv is None or isinstance(self.cv, Integral)):
+            raise ValueError(
+                "'cv' must be a number of folds if X is a Dask collection, got "
+                f"{self.cv!r:.60}."
+            )
+        n_folds, _ = self._folds([], np.empty(0), len(grid) > 1)
+        settings = self._settings(grid, n_folds, landmarks, None, self._seed())
+        watch = callback_for(self.verbose) if self.verbose else None
+        return self._fit_by(engine, settings, watch)
+
+    def _fit_by(self, engine: Engine, settings: Settings, watch: Any) -> Self:
+        """Find the coefficients by the passes of an engine."""
+        fitted, first = fit(engine, settings, self._factors, watch)
         self._learn(fitted, first, engine.n_passes)
         return self
 
