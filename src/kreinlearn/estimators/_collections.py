@@ -15,7 +15,7 @@ from sklearn.utils.validation import (
 from kreinlearn._typing import Array
 from kreinlearn.estimators._inputs import KernelEstimator, check_weights, is_pairwise
 from kreinlearn.estimators._outputs import Probable
-from kreinlearn.landmarks.cluster import DaskEngine, Size, current_client
+from kreinlearn.landmarks.cluster import DaskEngine, Size, connected, current_client
 from kreinlearn.landmarks.rows import Chunk
 
 LEARNED = ("n_features_in_", "feature_names_in_")
@@ -71,9 +71,10 @@ def cluster_engine(
         _parts_like(name, each, len(parts), lengths)
         for name, each in (("y", y), ("sample_weight", sample_weight))
     ]
-    checker = _checker(model, _head(client, parts))
+    with connected(client):
+        checker = _checker(model, _head(client, parts))
     check = delayed(_chunk, pure=False)
-    sent = client.submit(_itself, checker, pure=False)
+    sent = delayed(checker, traverse=False)
     chunks = [check(sent, *each) for each in zip(parts, *others, strict=True)]
     sizes = None
     if lengths is not None:
@@ -156,10 +157,6 @@ def _checker(model: KernelEstimator, head: Any) -> KernelEstimator:
     return checker
 
 
-def _itself(value: Any) -> Any:
-    return value
-
-
 def _first_row(X: Any) -> Any:
     return X[:1]
 
@@ -173,7 +170,10 @@ def _chunk(model: KernelEstimator, X: Any, y: Any, weights: Any) -> Chunk:
     check_consistent_length(samples, labels)
     check_classification_targets(labels)
     if weights is not None:
-        weights = check_weights(weights, len(labels))
+        check_consistent_length(labels, weights)
+        # Those of a single partition may all be zero.
+        n = len(labels)
+        weights = check_weights(weights, n) if np.any(weights) else np.zeros(n)
     return Chunk(samples, labels, weights)
 
 

@@ -115,7 +115,7 @@ class DaskEngine:
 
     def first(self, draws: Draws) -> First:
         """Learn labels and numbers, and draw candidates for landmarks."""
-        with _connected(self.client):
+        with connected(self.client):
             self._measure()
             tasks = [
                 _later(first_of, part, start, draws)
@@ -135,7 +135,7 @@ class DaskEngine:
         if self.given_dtype is None and task.columns.is_cheap:
             is_large = 8 * self.n_rows * (M + 1) > SINGLE_BYTES
             self.dtype = np.dtype(np.float32 if is_large else np.float64)
-        with _connected(self.client):
+        with connected(self.client):
             self._sent = self._send(task)
             self._budget = sum(self._granted(limit) for limit in self._limits())
         needed = self.n_rows * M * self.dtype.itemsize
@@ -148,8 +148,7 @@ class DaskEngine:
 
     def sums(self, point: Point, share: float = 1.0, *, exact: bool = False) -> Sums:
         """Return values and gradients."""
-        size = point.B.nbytes
-        return self._pass(sums_of, (self._send(point),), share, size, exact=exact)
+        return self._pass(sums_of, point, (), share, point.B.nbytes, exact=exact)
 
     def hessians(self, point: Point, groups: Sequence[Array], share: float) -> Array:
         """Return second derivatives, summed over a share of the rows."""
@@ -158,19 +157,19 @@ class DaskEngine:
         if size > LARGE and len(groups) > 1:
             each = [self.hessians(point, [group], share) for group in groups]
             return np.concatenate(each)
-        given = (self._send(point), list(groups))
-        return self._pass(hessians_of, given, share, size, rows_at_once=SHARE_ROWS)
+        more = (list(groups),)
+        return self._pass(hessians_of, point, more, share, size, SHARE_ROWS)
 
     def held(self, point: Point, link: Link, share: float = 1.0) -> Array:
         """Return the log-losses of held-out rows."""
-        return self._pass(held_of, (self._send(point), link), share)
+        return self._pass(held_of, point, (link,), share)
 
     def weights(self, share: float) -> Array:
         """Return the weight of a share of the rows, by class and fold."""
         if share == 1.0:
             assert self._weights is not None
             return self._weights
-        with _connected(self.client):
+        with connected(self.client):
             parts = self._gathered(share)
             return self._total([_later(_weights_of, p, self._sent) for p in parts])
 
@@ -218,17 +217,19 @@ class DaskEngine:
     def _pass(
         self,
         work: Callable[..., Any],
-        given: tuple[Any, ...],
+        point: Point,
+        more: tuple[Any, ...],
         share: float,
         size: int = 0,
-        exact: bool = False,
         rows_at_once: int = 0,
+        exact: bool = False,
     ) -> Any:
         """Return the total of what the work gives for all partitions."""
         dtype = np.dtype(np.float64) if exact or share < 1.0 else self.dtype
-        fixed = (work, self._sent, dtype, rows_at_once, given)
         self.n_passes += share == 1.0
-        with _connected(self.client):
+        with connected(self.client):
+            given = (self._send(point), *more)
+            fixed = (work, self._sent, dtype, rows_at_once, given)
             if share < 1.0:
                 tasks = [_later(_of_share, p, *fixed) for p in self._gathered(share)]
             elif dtype == self.dtype:
@@ -297,35 +298,40 @@ def current_client() -> Any:
 
 
 @contextmanager
-def _connected(client: Any) -> Iterator[None]:
-    """Say in one sentence what happened if the cluster does not answer."""
+def connected(client: Any) -> Iterator[None]:
+    """Say in one sentence what happened if the cluster does not answer.
+
+    Parameters
+    ----------
+    client : distributed.Client
+        The client whose cluster is asked.
+    """
     from concurrent.futures import CancelledError
 
     from distributed import KilledWorker
-    from distributed.comm import CommClosedError
 
-    where = client.scheduler.address if client.scheduler else "unknown address"
+    where = client.scheduler.address if client.scheduler else "an unknown address"
     try:
         yield
-    except KilledWorker as error:
-        raise MemoryError(
-            "Workers ended again and again in the same task, most likely for lack of "
-            f"memory ({error.task}); use smaller partitions, or a lower 'memory'."
-        ) from None
-    except (CancelledError, CommClosedError, OSError, TimeoutError) as error:
-        if _is_alive(client):
-            if isinstance(error, CancelledError):
-                raise RuntimeError(
-                    "Rows that were lost with a worker cannot be read again, since "
-                    "they were scattered or given as results; fit to collections that "
-                    "Dask can compute again."
-                ) from None
-            raise
-        raise ConnectionError(
-            f"The scheduler at {where} has gone away in the middle of the fit; start a "
-            "cluster and fit to the same data again, which goes on after the last "
-            "step if 'checkpoint' is set."
-        ) from None
+    except Exception as error:
+        if not _is_alive(client):
+            raise ConnectionError(
+                f"The scheduler at {where} has gone away in the middle of the fit; "
+                "start a cluster and fit to the same data again, which goes on after "
+                "the last step if 'checkpoint' is set."
+            ) from None
+        if isinstance(error, KilledWorker):
+            raise MemoryError(
+                f"Workers ended again and again in the task {error.task}, most likely "
+                "for lack of memory; use smaller partitions, or a lower 'memory'."
+            ) from None
+        if isinstance(error, CancelledError):
+            raise RuntimeError(
+                "Rows that were lost with a worker cannot be made again, since they "
+                "were scattered, or released by the client; fit to collections that "
+                "Dask can compute again."
+            ) from None
+        raise
 
 
 def _is_alive(client: Any) -> bool:
