@@ -22,6 +22,8 @@ LAZY = {
     "pyarrow",
     "rapidfuzz",
     "ot",
+    "dask",
+    "distributed",
 }
 MODEL = {"kernels", "operators", "spectrum", "losses", "problem", "solvers", "crossval"}
 LANDMARKS = {"landmarks", "kernels", "operators", "spectrum", "losses"}
@@ -55,7 +57,12 @@ MAY_IMPORT = {
     "solvers/*": ({"solvers.base"}, set()),
     "crossval": (MODEL - {"crossval", "kernels"}, set()),
     "landmarks/select": ({"landmarks"}, {"sklearn"}),
+    "landmarks/cluster": (
+        {"landmarks", "kernels", "operators", "losses"},
+        {"dask", "distributed"},
+    ),
     "landmarks/*": (LANDMARKS, set()),
+    "estimators/_collections": ({"estimators", "landmarks"}, {"sklearn", "dask"}),
     "estimators/*": (MODEL | {"estimators", "landmarks"}, {"sklearn"}),
     # What goes in and out of it.
     "features": (set(), {"sklearn"}),

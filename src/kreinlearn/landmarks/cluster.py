@@ -8,6 +8,7 @@ order, whoever makes them.
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -265,7 +266,7 @@ class DaskEngine:
             n_threads = max(1, sum(self.client.nthreads().values()))
             n_groups = min(n_threads, len(picked), -(-n_rows // SHARE_ROWS))
             ends = np.linspace(0, len(picked), n_groups + 1).astype(int)
-            spans = [picked[i:j] for i, j in zip(ends[:-1], ends[1:], strict=True)]
+            spans = [picked[i:j] for i, j in pairwise(ends)]
             tasks = [_later(_join, span, self._sent, is_kept) for span in spans]
             self._shares = {share: self.client.compute(tasks)}
         return self._shares[share]
@@ -390,9 +391,7 @@ def _size_of(chunk: Chunk) -> Size:
     return Size(len(chunk.y), int(sizeof(chunk)))
 
 
-def _keep(
-    chunk: Chunk, start: int, n_kept: int, task: Task, dtype: DTypeLike
-) -> Kept:
+def _keep(chunk: Chunk, start: int, n_kept: int, task: Task, dtype: DTypeLike) -> Kept:
     """Return the similarities of the first rows, computed piece by piece."""
     C = np.empty((n_kept, len(task.columns)), dtype)
     step = _step(task, PIECE_BYTES)
@@ -403,9 +402,7 @@ def _keep(
     return Kept(rows_of(chunk, start, task), C)
 
 
-def _pick(
-    chunk: Chunk, start: int, task: Task, share: float
-) -> tuple[SampleSet, Rows]:
+def _pick(chunk: Chunk, start: int, task: Task, share: float) -> tuple[SampleSet, Rows]:
     """Return the rows of a share."""
     numbers = np.arange(start, start + len(chunk.y))
     mask = drawn(numbers, task.draws.seed, SHARES) < share
