@@ -92,7 +92,7 @@ class LandmarkFeatures(
     >>> features = LandmarkFeatures(n_landmarks=100)
     >>> model = make_pipeline(MinMaxScaler(), features, RidgeClassifier())
     >>> print(f"{model.fit(X, y).score(X, y):.2f}")
-    0.97
+    0.99
     """
 
     _means: Array | None

@@ -28,7 +28,7 @@ LOOSE = 1e-3
 """Residual at which all rows take over from the share, or the next lam follows."""
 STRIDE = 4.0
 """Factor between values of lam on the way to the wanted one, for "krein"."""
-GOOD, SLOW = 0.2, 0.6
+GOOD, SLOW = 0.5, 0.8
 """What a step leaves of the gradient: less than the first, and Newton's matrix is used
 again; more than the second, and it is summed over four times as many rows."""
 MORE = 4
