@@ -57,10 +57,8 @@ MAY_IMPORT = {
     "solvers/*": ({"solvers.base"}, set()),
     "crossval": (MODEL - {"crossval", "kernels"}, set()),
     "landmarks/select": ({"landmarks"}, {"sklearn"}),
-    "landmarks/cluster": (
-        {"landmarks", "kernels", "operators", "losses"},
-        {"dask", "distributed"},
-    ),
+    "landmarks/cluster": ({"landmarks", "losses"}, {"dask", "distributed"}),
+    "landmarks/worker": ({"landmarks", "kernels", "operators"}, {"dask"}),
     "landmarks/*": (LANDMARKS, set()),
     "estimators/_collections": ({"estimators", "landmarks"}, {"sklearn", "dask"}),
     "estimators/*": (MODEL | {"estimators", "landmarks"}, {"sklearn"}),

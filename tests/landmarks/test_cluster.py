@@ -16,7 +16,8 @@ import pytest
 from kreinlearn import LandmarkLogisticRegression
 from kreinlearn.landmarks.columns import columns_for
 from kreinlearn.landmarks.engine import LocalEngine
-from kreinlearn.landmarks.passes import Draws, Point, Task
+from kreinlearn.landmarks.first import Draws
+from kreinlearn.landmarks.passes import Point, Task
 from kreinlearn.landmarks.rows import Chunk, Memory
 
 dask = pytest.importorskip("dask", reason="needs the extra dask")

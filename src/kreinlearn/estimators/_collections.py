@@ -15,8 +15,9 @@ from sklearn.utils.validation import (
 from kreinlearn._typing import Array
 from kreinlearn.estimators._inputs import KernelEstimator, check_weights, is_pairwise
 from kreinlearn.estimators._outputs import Probable
-from kreinlearn.landmarks.cluster import DaskEngine, Size, connected, current_client
+from kreinlearn.landmarks.cluster import DaskEngine, connected, current_client
 from kreinlearn.landmarks.rows import Chunk
+from kreinlearn.landmarks.worker import Size
 
 LEARNED = ("n_features_in_", "feature_names_in_")
 """What partitions are checked by."""

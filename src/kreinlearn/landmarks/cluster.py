@@ -9,36 +9,37 @@ order, whoever makes them.
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike
 
 from kreinlearn._typing import Array
-from kreinlearn.kernels.threads import one_thread
-from kreinlearn.landmarks.engine import (
-    BLOCK_BYTES,
-    SHARE_OF_MEMORY,
-    SHARE_ROWS,
-    SINGLE_BYTES,
-)
+from kreinlearn.landmarks.engine import SHARE_OF_MEMORY, SHARE_ROWS, SINGLE_BYTES
+from kreinlearn.landmarks.first import Draws, First, first_of
 from kreinlearn.landmarks.passes import (
-    Draws,
-    First,
     Point,
-    Rows,
     Sums,
     Task,
-    first_of,
     held_of,
     hessians_of,
     pairs_of,
-    rows_of,
     sums_of,
 )
-from kreinlearn.landmarks.rows import SHARES, Chunk, SampleSet, chosen, drawn, joined
+from kreinlearn.landmarks.worker import (
+    Size,
+    added,
+    itself,
+    join,
+    keep,
+    of_chunk,
+    of_kept,
+    of_share,
+    pick,
+    size_of,
+    weight_of,
+)
 from kreinlearn.losses import Link
-from kreinlearn.operators import few_threads
 
 PROCESS_BYTES = 300 * 2**20
 """What a worker takes before it holds any row: Python and its libraries."""
@@ -50,36 +51,12 @@ UNLIMITED_BYTES = 3 * 2**29
 """Similarities that a worker keeps by default if it has no limit of memory."""
 COPIES = 3
 """How many times the bytes of a partition a worker needs while it checks it."""
-PIECE_BYTES = 2**24
-"""Similarities, in double precision, that are computed by one call of a kernel."""
 LARGE = 2**26
 """Sums of more bytes than this are made and added few at a time."""
 FAN = 8
 """Sums that are added by one task."""
 Future = Any
 """A future, or an object of `dask.delayed`: what becomes a value on a worker."""
-
-
-class Size(NamedTuple):
-    """Rows of a partition, and their bytes."""
-
-    n_rows: int
-    n_bytes: int
-
-
-class Kept(NamedTuple):
-    """Rows as a pass needs them: of the first of them, similarities are kept."""
-
-    rows: Rows
-    C: Array
-
-
-class Shared(NamedTuple):
-    """Some rows of several partitions; similarities are kept for all or none."""
-
-    X: SampleSet
-    rows: Rows
-    C: Array | None
 
 
 class DaskEngine:
@@ -172,12 +149,12 @@ class DaskEngine:
             return self._weights
         with connected(self.client):
             parts = self._gathered(share)
-            return self._total([_later(_weights_of, p, self._sent) for p in parts])
+            return self._total([_later(weight_of, p, self._sent) for p in parts])
 
     def _measure(self) -> None:
         """Learn the numbers of rows; keep rows on the workers if they take little."""
         if self._sizes is None:
-            asked = [_later(_size_of, part) for part in self._parts]
+            asked = [_later(size_of, part) for part in self._parts]
             self._sizes = self.client.gather(self.client.compute(asked))
         sizes = [size for size in self._sizes if size.n_rows]
         if not sizes:
@@ -213,7 +190,7 @@ class DaskEngine:
         from dask import config
 
         with config.set({"distributed.admin.large-graph-warning-threshold": "1 TB"}):
-            return self.client.submit(_itself, value, pure=False)
+            return self.client.submit(itself, value, pure=False)
 
     def _pass(
         self,
@@ -232,12 +209,12 @@ class DaskEngine:
             given = (self._send(point), *more)
             fixed = (work, self._sent, dtype, rows_at_once, given)
             if share < 1.0:
-                tasks = [_later(_of_share, p, *fixed) for p in self._gathered(share)]
+                tasks = [_later(of_share, p, *fixed) for p in self._gathered(share)]
             elif dtype == self.dtype:
-                tasks = [_later(_of_kept, *each, *fixed) for each in self._with_kept()]
+                tasks = [_later(of_kept, *each, *fixed) for each in self._with_kept()]
             else:
                 pairs = zip(self._parts, self._starts, strict=True)
-                tasks = [_later(_of_chunk, *pair, *fixed) for pair in pairs]
+                tasks = [_later(of_chunk, *pair, *fixed) for pair in pairs]
             return self._total(tasks, size)
 
     def _with_kept(self) -> list[tuple[Future | None, Future]]:
@@ -245,7 +222,7 @@ class DaskEngine:
         counts = [int(self.kept_share * n) for n in self._rows]
         if not self._kept:
             triples = zip(self._parts, self._starts, counts, strict=True)
-            tasks = [_later(_keep, *each, self._sent, self.dtype) for each in triples]
+            tasks = [_later(keep, *each, self._sent, self.dtype) for each in triples]
             self._kept = self.client.compute(tasks)
         is_whole = [k == n for k, n in zip(counts, self._rows, strict=True)]
         parts = zip(self._parts, is_whole, strict=True)
@@ -260,14 +237,14 @@ class DaskEngine:
                 8 * len(self.task.columns) * n_rows <= self._budget // SHARE_OF_MEMORY
             )
             picked = [
-                _later(_pick, part, start, self._sent, share)
+                _later(pick, part, start, self._sent, share)
                 for part, start in zip(self._parts, self._starts, strict=True)
             ]
             n_threads = max(1, sum(self.client.nthreads().values()))
             n_groups = min(n_threads, len(picked), -(-n_rows // SHARE_ROWS))
             ends = np.linspace(0, len(picked), n_groups + 1).astype(int)
             spans = [picked[i:j] for i, j in pairwise(ends)]
-            tasks = [_later(_join, span, self._sent, is_kept) for span in spans]
+            tasks = [_later(join, span, self._sent, is_kept) for span in spans]
             self._shares = {share: self.client.compute(tasks)}
         return self._shares[share]
 
@@ -276,8 +253,8 @@ class DaskEngine:
         fan = max(2, min(FAN, LARGE // max(1, size)))
         while len(tasks) > fan:
             groups = [tasks[i : i + fan] for i in range(0, len(tasks), fan)]
-            tasks = [_later(_added, group, n_sampled) for group in groups]
-        return _added(self.client.gather(self.client.compute(tasks)), n_sampled)
+            tasks = [_later(added, group, n_sampled) for group in groups]
+        return added(self.client.gather(self.client.compute(tasks)), n_sampled)
 
 
 def current_client() -> Any:
@@ -367,118 +344,3 @@ def _later(function: Callable[..., Any], *given: Any) -> Future:
     from dask import delayed
 
     return delayed(function, pure=False)(*given)
-
-
-# What follows runs on workers.
-
-
-def _itself(value: Any) -> Any:
-    return value
-
-
-def _added(parts: list[Any], n_sampled: int = 0) -> Any:
-    """Return the sum of parts, in their order; those without rows are None."""
-    total, *others = [part for part in parts if part is not None] or [None]
-    for part in others:
-        is_first = isinstance(total, First)
-        total = total.add(part, n_sampled) if is_first else total + part
-    return total
-
-
-def _size_of(chunk: Chunk) -> Size:
-    from dask.sizeof import sizeof
-
-    return Size(len(chunk.y), int(sizeof(chunk)))
-
-
-def _keep(chunk: Chunk, start: int, n_kept: int, task: Task, dtype: DTypeLike) -> Kept:
-    """Return the similarities of the first rows, computed piece by piece."""
-    C = np.empty((n_kept, len(task.columns)), dtype)
-    step = _step(task, PIECE_BYTES)
-    with few_threads(0), one_thread():
-        for i in range(0, n_kept, step):
-            last = min(i + step, n_kept)
-            C[i:last] = task.columns(chunk.X[i:last], dtype)
-    return Kept(rows_of(chunk, start, task), C)
-
-
-def _pick(chunk: Chunk, start: int, task: Task, share: float) -> tuple[SampleSet, Rows]:
-    """Return the rows of a share."""
-    numbers = np.arange(start, start + len(chunk.y))
-    mask = drawn(numbers, task.draws.seed, SHARES) < share
-    return chosen(chunk.X, mask), rows_of(chunk, start, task).take(mask)
-
-
-def _join(picked: list[tuple[SampleSet, Rows]], task: Task, is_kept: bool) -> Shared:
-    """Return rows of several partitions as one, with similarities if asked for."""
-    X = joined([X for X, _ in picked])
-    columns = zip(*(rows for _, rows in picked), strict=True)
-    rows = Rows(*map(np.concatenate, columns))
-    if not is_kept:
-        return Shared(X, rows, None)
-    with few_threads(0), one_thread():
-        return Shared(X, rows, task.columns(X))
-
-
-def _of_share(part: Shared, *fixed: Any) -> Any:
-    return _worked(part.X, part.rows, part.C, *fixed)
-
-
-def _of_kept(chunk: Chunk | None, kept: Kept, *fixed: Any) -> Any:
-    return _worked(None if chunk is None else chunk.X, kept.rows, kept.C, *fixed)
-
-
-def _of_chunk(
-    chunk: Chunk, start: int, work: Callable[..., Any], task: Task, *fixed: Any
-) -> Any:
-    rows = rows_of(chunk, start, task)
-    return _worked(chunk.X, rows, None, work, task, *fixed)
-
-
-def _weights_of(part: Shared, task: Task) -> Array:
-    total = np.zeros((len(task.classes), task.draws.n_folds))
-    np.add.at(total, (part.rows.classes, part.rows.folds), part.rows.weights)
-    return total
-
-
-def _worked(
-    X: SampleSet | None,
-    rows: Rows,
-    C: Array | None,
-    work: Callable[..., Any],
-    task: Task,
-    dtype: DTypeLike,
-    rows_at_once: int,
-    given: tuple[Any, ...],
-) -> Any:
-    """Return the total of what the work gives for each block of rows."""
-    step = max(_step(task, BLOCK_BYTES), min(rows_at_once, _step(task, LARGE // 2)))
-    total = None
-    with few_threads(0), one_thread():
-        for start, piece in _pieces(X, len(rows.classes), C, task, dtype):
-            for i in range(0, len(piece), step):
-                block = piece[i : i + step]
-                A = np.ones((len(block), block.shape[1] + 1))
-                A[:, :-1] = block
-                cut = slice(start + i, start + i + len(block))
-                result = work(A, rows.take(cut), task, *given)
-                total = result if total is None else total + result
-    return total
-
-
-def _pieces(
-    X: SampleSet | None, n: int, C: Array | None, task: Task, dtype: DTypeLike
-) -> Iterator[tuple[int, Array]]:
-    """Yield similarities and where they begin: those kept, then those computed."""
-    n_kept = 0 if C is None else len(C)
-    if C is not None and n_kept:
-        yield 0, C
-    step = _step(task, PIECE_BYTES)
-    for i in range(n_kept, n, step):
-        assert X is not None
-        yield i, task.columns(X[i : i + step], dtype)
-
-
-def _step(task: Task, n_bytes: int) -> int:
-    """Return the rows whose similarities take that many bytes in double precision."""
-    return max(64, n_bytes // (8 * (len(task.columns) + 1)))

@@ -13,13 +13,14 @@ a step must decrease the gradient, and lam is lowered from where the point is un
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 import numpy as np
 
 from kreinlearn._typing import Array
 from kreinlearn.landmarks.checkpoint import Checkpoint
 from kreinlearn.landmarks.objective import At, Objective, Solve, with_share
+from kreinlearn.landmarks.state import Solution, Stage, State, started
 from kreinlearn.operators import few_threads
 
 ROWS_PER_NUMBER = 20
@@ -28,7 +29,7 @@ LOOSE = 1e-3
 """Residual at which all rows take over from the share, or the next lam follows."""
 STRIDE = 4.0
 """Factor between values of lam on the way to the wanted one, for "krein"."""
-GOOD, SLOW = 0.2, 0.6
+GOOD, SLOW = 0.5, 0.8
 """What a step leaves of the gradient: less than the first, and Newton's matrix is used
 again; more than the second, and it is summed over four times as many rows."""
 MORE = 4
@@ -42,93 +43,6 @@ SHORTEST = 1e-6
 """Shorter steps mean that nothing more can be gained."""
 Watch = Callable[[dict[str, float]], bool | None]
 """Called with each row of history; a true return stops."""
-
-
-@dataclass(frozen=True)
-class Stage:
-    """One of the problems on the way: rows, lam and accuracy.
-
-    ``factor`` (P,) is what each lam is multiplied by. On a path, a problem starts where
-    the same with the next larger lam has ended.
-    """
-
-    share: float
-    factor: Array
-    tol: float
-    is_path: bool = False
-
-
-@dataclass
-class State:
-    """All that a driver has to remember between two passes; arrays and numbers only."""
-
-    u: Array
-    """(r + 1, P, C) where the problems are."""
-    anchor: Array
-    """(r + 1, P, C) where their Newton matrices were made."""
-    d: Array
-    """(r + 1, P, C) their directions."""
-    t: Array
-    """(P,) lengths of the steps to be tried."""
-    is_moving: Array
-    """(P,) whether there is a direction."""
-    is_stale: Array
-    """(P,) whether the Newton matrix is to be made anew."""
-    is_stuck: Array
-    """(P,) whether no step gains anything."""
-    is_good: Array
-    """(P,) whether the next step would gain too little."""
-    is_waiting: Array
-    """(P,) whether the same problem with a larger lam comes first."""
-    n_iter: Array
-    """(P,) steps so far."""
-    steps: Array
-    """(m, r + 1, P, C) the last steps."""
-    changes: Array
-    """(m, r + 1, P, C) and the changes of the gradient that they brought."""
-    value: Array = field(default_factory=lambda: np.zeros(0))
-    """(P,) values, by which a checkpoint knows its data."""
-    stage: int = 0
-    step: int = 0
-    curved: float = 1.0
-    """Share of the rows that Hessians are summed over."""
-    exact: bool = False
-    """Whether similarities are computed in double precision now."""
-
-
-@dataclass(frozen=True)
-class Solution:
-    """What a solve ends with, one entry per problem.
-
-    Attributes
-    ----------
-    B : ndarray of shape (M + 1, P, C)
-        Coefficients; the last are intercepts.
-    u : ndarray of shape (r + 1, P, C)
-        The same in the coordinates of the penalty.
-    value : ndarray of shape (P,)
-        Mean loss and penalty.
-    residual : ndarray of shape (P,)
-        Largest entry of the gradient, each in units of the mean similarity with its
-        landmark; in double precision.
-    gap : ndarray of shape (P,)
-        Bound on the distance of the value from its minimum; NaN if there is none.
-    status : list of str
-        "converged", "max_iter" or "stalled".
-    n_iter : ndarray of shape (P,)
-        Newton steps.
-    history : list of dict
-        One row for each step.
-    """
-
-    B: Array
-    u: Array
-    value: Array
-    residual: Array
-    gap: Array
-    status: list[str]
-    n_iter: Array
-    history: list[dict[str, float]]
 
 
 def solve(
@@ -206,22 +120,8 @@ class _Driver:
         fewer = with_share(ROWS_PER_NUMBER, len(self.objective.penalty.T), self.n_rows)
         fewer = min(fewer, self.share)
         stages = self._stages(fewer, start is not None)
-        P = shape[1]
         u = np.zeros(shape) if start is None else start.copy()
-        state = State(
-            u=u,
-            anchor=u.copy(),
-            d=np.zeros(shape),
-            t=np.ones(P),
-            is_moving=np.zeros(P, bool),
-            is_stale=np.ones(P, bool),
-            is_stuck=np.zeros(P, bool),
-            is_good=np.zeros(P, bool),
-            is_waiting=np.zeros(P, bool),
-            n_iter=np.zeros(P, int),
-            steps=np.zeros((0, *shape)),
-            changes=np.zeros((0, *shape)),
-        )
+        state = started(u)
         state.curved = fewer
         found = None if self.checkpoint is None else self.checkpoint.read(state)
         is_resumed = found is not None
