@@ -241,6 +241,9 @@ def test_what_workers_may_keep():
     engines._check_partitions(GiB, [0, limit])
     with pytest.raises(MemoryError, match=r"A partition of X takes .*use smaller part"):
         engines._check_partitions(2 * GiB, [limit, 0])
+    engines._check_landmarks(10_000, [0, limit])
+    with pytest.raises(MemoryError, match=r"work with 20000 landmarks.*larger workers"):
+        engines._check_landmarks(20_000, [limit, 0])
 
 
 def test_bad_collections_are_one_sentence(client, data):

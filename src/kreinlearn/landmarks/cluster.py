@@ -8,7 +8,6 @@ order, whoever makes them.
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -29,6 +28,7 @@ from kreinlearn.landmarks.passes import (
 from kreinlearn.landmarks.worker import (
     Size,
     added,
+    count_of,
     itself,
     join,
     keep,
@@ -51,6 +51,8 @@ UNLIMITED_BYTES = 3 * 2**29
 """Similarities that a worker keeps by default if it has no limit of memory."""
 COPIES = 3
 """How many times the bytes of a partition a worker needs while it checks it."""
+MATRICES = 4
+"""Matrices of M x M numbers that a worker needs at a time."""
 LARGE = 2**26
 """Sums of more bytes than this are made and added few at a time."""
 FAN = 8
@@ -116,6 +118,7 @@ class DaskEngine:
         with connected(self.client):
             self._sent = self._send(task)
             self._budget = sum(self._granted(limit) for limit in self._limits())
+            _check_landmarks(M, self._limits())
         needed = self.n_rows * M * self.dtype.itemsize
         self.kept_share = min(1.0, self._budget / needed)
 
@@ -210,6 +213,9 @@ class DaskEngine:
             fixed = (work, self._sent, dtype, rows_at_once, given)
             if share < 1.0:
                 tasks = [_later(of_share, p, *fixed) for p in self._gathered(share)]
+                for i in range(1, len(tasks)):  # one after the other, as in memory
+                    tasks[i] = _later(added, [tasks[i - 1], tasks[i]])
+                tasks = tasks[-1:]
             elif dtype == self.dtype:
                 tasks = [_later(of_kept, *each, *fixed) for each in self._with_kept()]
             else:
@@ -230,22 +236,26 @@ class DaskEngine:
         return list(zip(needed, self._kept, strict=True))
 
     def _gathered(self, share: float) -> list[Future]:
-        """Return the rows of a share, in one future for each thread of the cluster."""
+        """Return the rows of a share, in groups of one size.
+
+        They do not depend on the partitions, nor on the cluster: see `LocalEngine`.
+        """
         if share not in self._shares:
-            n_rows = int(share * self.n_rows) + 1
-            is_kept = (
-                8 * len(self.task.columns) * n_rows <= self._budget // SHARE_OF_MEMORY
-            )
-            picked = [
-                _later(pick, part, start, self._sent, share)
-                for part, start in zip(self._parts, self._starts, strict=True)
-            ]
-            n_threads = max(1, sum(self.client.nthreads().values()))
-            n_groups = min(n_threads, len(picked), -(-n_rows // SHARE_ROWS))
-            ends = np.linspace(0, len(picked), n_groups + 1).astype(int)
-            spans = [picked[i:j] for i, j in pairwise(ends)]
-            tasks = [_later(join, span, self._sent, is_kept) for span in spans]
-            self._shares = {share: self.client.compute(tasks)}
+            pairs = zip(self._parts, self._starts, strict=True)
+            tasks = [_later(pick, *pair, self._sent, share) for pair in pairs]
+            picked = self.client.compute(tasks)
+            asked = self.client.compute([_later(count_of, each) for each in picked])
+            ends = np.cumsum([0, *self.client.gather(asked)])
+            needed = 8 * len(self.task.columns) * int(ends[-1])
+            is_kept = needed <= self._budget // SHARE_OF_MEMORY
+            groups = []
+            for first in range(0, int(ends[-1]), SHARE_ROWS):
+                i = int(np.searchsorted(ends, first, side="right")) - 1
+                j = int(np.searchsorted(ends, first + SHARE_ROWS, side="left"))
+                begin = first - int(ends[i])
+                cut = slice(begin, begin + SHARE_ROWS)
+                groups.append(_later(join, picked[i:j], cut, self._sent, is_kept))
+            self._shares = {share: self.client.compute(groups)}
         return self._shares[share]
 
     def _total(self, tasks: list[Future], size: int = 0, n_sampled: int = 0) -> Any:
@@ -331,6 +341,18 @@ def _check_partitions(largest: int, limits: list[int]) -> None:
             f"A partition of X takes {largest:,} bytes, and a worker needs {COPIES} "
             f"times that besides {PROCESS_BYTES:,} bytes of its own, but has "
             f"{least:,} bytes; use smaller partitions."
+        )
+
+
+def _check_landmarks(M: int, limits: list[int]) -> None:
+    """Raise if a worker has no room for second derivatives."""
+    least = min((limit for limit in limits if limit), default=0)
+    needed = 8 * M * (2 * SHARE_ROWS + MATRICES * M)
+    if least and needed > _left(least):
+        raise MemoryError(
+            f"A worker needs {needed:,} bytes to work with {M} landmarks, besides "
+            f"{PROCESS_BYTES:,} bytes of its own, but has {least:,} bytes; use fewer "
+            "landmarks, or larger workers."
         )
 
 

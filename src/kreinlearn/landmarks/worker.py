@@ -21,9 +21,6 @@ from kreinlearn.operators import few_threads
 
 PIECE_BYTES = 2**24
 """Similarities, in double precision, that are computed by one call of a kernel."""
-MOST_BYTES = 2**25
-"""Most similarities, in double precision, that second derivatives are summed over at a
-time."""
 
 
 class Size(NamedTuple):
@@ -87,11 +84,18 @@ def pick(chunk: Chunk, start: int, task: Task, share: float) -> tuple[SampleSet,
     return chosen(chunk.X, mask), rows_of(chunk, start, task).take(mask)
 
 
-def join(picked: list[tuple[SampleSet, Rows]], task: Task, is_kept: bool) -> Shared:
-    """Return rows of several partitions as one, with similarities if asked for."""
-    X = joined([X for X, _ in picked])
+def count_of(picked: tuple[SampleSet, Rows]) -> int:
+    """Return the number of rows that were picked from a chunk."""
+    return len(picked[1].classes)
+
+
+def join(
+    picked: list[tuple[SampleSet, Rows]], cut: slice, task: Task, is_kept: bool
+) -> Shared:
+    """Return some rows of several chunks as one, with similarities if asked for."""
+    X = joined([X for X, _ in picked])[cut]
     columns = zip(*(rows for _, rows in picked), strict=True)
-    rows = Rows(*map(np.concatenate, columns))
+    rows = Rows(*map(np.concatenate, columns)).take(cut)
     if not is_kept:
         return Shared(X, rows, None)
     with few_threads(0), one_thread():
@@ -134,10 +138,10 @@ def _worked(
     given: tuple[Any, ...],
 ) -> Any:
     """Return the total of what the work gives for each block of rows."""
-    step = max(_step(task, BLOCK_BYTES), min(rows_at_once, _step(task, MOST_BYTES)))
+    step = max(_step(task, BLOCK_BYTES), rows_at_once)
     total = None
     with few_threads(0), one_thread():
-        for start, piece in _pieces(X, len(rows.classes), C, task, dtype):
+        for start, piece in _pieces(X, len(rows.classes), C, task, dtype, step):
             for i in range(0, len(piece), step):
                 block = piece[i : i + step]
                 A = np.ones((len(block), block.shape[1] + 1))
@@ -149,13 +153,18 @@ def _worked(
 
 
 def _pieces(
-    X: SampleSet | None, n: int, C: Array | None, task: Task, dtype: DTypeLike
+    X: SampleSet | None,
+    n: int,
+    C: Array | None,
+    task: Task,
+    dtype: DTypeLike,
+    block: int,
 ) -> Iterator[tuple[int, Array]]:
     """Yield similarities and where they begin: those kept, then those computed."""
     n_kept = 0 if C is None else len(C)
     if C is not None and n_kept:
         yield 0, C
-    step = _step(task, PIECE_BYTES)
+    step = block * max(1, _step(task, PIECE_BYTES) // block)
     for i in range(n_kept, n, step):
         assert X is not None
         yield i, task.columns(X[i : i + step], dtype)
