@@ -14,6 +14,7 @@ import pandas as pd
 import pytest
 
 from kreinlearn import LandmarkLogisticRegression
+from kreinlearn.landmarks import engine as engine_module
 from kreinlearn.landmarks.columns import columns_for
 from kreinlearn.landmarks.engine import LocalEngine
 from kreinlearn.landmarks.first import Draws
@@ -218,6 +219,30 @@ STARTS = range(0, N, 700)
 
 def _chunk_of(*given):
     return Chunk(*given)
+
+
+def test_second_derivatives_of_a_share_are_the_same_to_the_bit(
+    client, data, monkeypatch
+):
+    X, y, w = data
+    for module in (engines, engine_module):
+        monkeypatch.setattr(module, "SHARE_ROWS", 600)  # more than a block
+    draws = Draws(1, 10, 5)
+    task = Task(columns_for("tl1", {}, X[:M]), np.unique(y), np.ones(3), False, draws)
+    point = Point(np.ones((M + 1, 1, 1)), np.array([1]), np.array([-1]))
+    found = []
+    for size in (190, 700, None):
+        engine = LocalEngine(Memory(X, y, w, 900), 10**8, n_threads=1)
+        if size is not None:
+            cuts = [slice(i, i + size) for i in range(0, N, size)]
+            parts = [dask.delayed(_chunk_of)(X[c], y[c], w[c]) for c in cuts]
+            engine = engines.DaskEngine(parts, client=client)
+        engine.first(draws)
+        engine.prepare(task)
+        engine.block = 600
+        found.append(engine.hessians(point, [np.array([0])], 0.7))
+    np.testing.assert_array_equal(found[0], found[1])
+    np.testing.assert_allclose(found[0], found[2], rtol=1e-14)
 
 
 def test_large_hessians_are_made_one_by_one(client, data, monkeypatch):
