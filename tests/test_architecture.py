@@ -22,8 +22,11 @@ LAZY = {
     "pyarrow",
     "rapidfuzz",
     "ot",
+    "dask",
+    "distributed",
 }
 MODEL = {"kernels", "operators", "spectrum", "losses", "problem", "solvers", "crossval"}
+LANDMARKS = {"landmarks", "kernels", "operators", "spectrum", "losses"}
 ANY = {"*"}
 
 # File: (rooms it may import, libraries besides NumPy, SciPy and the standard one).
@@ -58,7 +61,12 @@ MAY_IMPORT = {
         {"crossval", "losses", "operators", "problem", "solvers"},
         {"numba"},
     ),
-    "estimators/*": (MODEL | {"estimators"}, {"sklearn"}),
+    "landmarks/select": ({"landmarks"}, {"sklearn"}),
+    "landmarks/cluster": ({"landmarks", "losses"}, {"dask", "distributed"}),
+    "landmarks/worker": ({"landmarks", "kernels", "operators"}, {"dask"}),
+    "landmarks/*": (LANDMARKS, set()),
+    "estimators/_collections": ({"estimators", "landmarks"}, {"sklearn", "dask"}),
+    "estimators/*": (MODEL | {"estimators", "landmarks"}, {"sklearn"}),
     # What goes in and out of it.
     "features": (set(), {"sklearn"}),
     "datasets/*": ({"datasets"}, {"sklearn", "pooch"}),

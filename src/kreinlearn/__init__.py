@@ -13,6 +13,8 @@ if TYPE_CHECKING:
         KreinLogisticRegression,
         KreinLogisticRegressionCV,
         KreinSVC,
+        LandmarkFeatures,
+        LandmarkLogisticRegression,
         SpectrumRepair,
     )
     from kreinlearn.persistence import load, save
@@ -25,6 +27,8 @@ __all__ = [
     "KreinLogisticRegression",
     "KreinLogisticRegressionCV",
     "KreinSVC",
+    "LandmarkFeatures",
+    "LandmarkLogisticRegression",
     "SpectrumRepair",
     "__version__",
     "load",

@@ -5,6 +5,7 @@ of a container, and the limit on the process's own address space. A source that 
 nothing does not count.
 """
 
+import re
 from functools import cache
 from pathlib import Path
 
@@ -148,3 +149,34 @@ def _text_of(path: Path) -> str:
         return path.read_text(encoding="ascii")
     except (OSError, ValueError):
         return ""
+
+
+UNITS = {"": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
+UNITS |= {"KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40, "B": 1}
+"""Bytes in what people call them."""
+
+
+def bytes_of(name: str, size: int | float | str) -> int:
+    """Return a number of bytes that was given as a number or a text such as "2GB".
+
+    Parameters
+    ----------
+    name : str
+        Name of the parameter, for the message.
+    size : int or str
+        Bytes, or a number with a unit: KB, MB, GB, TB, or KiB and so on.
+
+    Returns
+    -------
+    int
+        Bytes, not negative.
+    """
+    found = re.fullmatch(r"\s*([0-9.]+)\s*([A-Za-z]*)\s*", str(size))
+    try:
+        if found is None or isinstance(size, bool):
+            raise ValueError
+        return int(float(found[1]) * UNITS[found[2].upper()])
+    except (KeyError, ValueError):
+        raise ValueError(
+            f"{name!r} must be a number of bytes, or text such as '2GB', got {size!r}."
+        ) from None

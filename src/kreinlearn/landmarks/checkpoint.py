@@ -1,0 +1,91 @@
+"""A fit that can go on where it was ended: its state in a file, whole or not at all."""
+
+import hashlib
+import io
+import os
+from collections.abc import Iterable
+from dataclasses import fields
+from pathlib import Path
+from typing import TypeVar
+from zipfile import BadZipFile
+
+import numpy as np
+
+from kreinlearn._files import check_free, replace
+
+S = TypeVar("S")
+
+
+class Checkpoint:
+    """A file that holds the state of a fit after its last step.
+
+    Parameters
+    ----------
+    path : path-like
+        The file.
+    key : str
+        What `key_of` says of data and parameters; a file with another key is refused.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], key: str) -> None:
+        self.path, self.key = check_free(path, force=True), key
+
+    def write(self, state: object) -> None:
+        """Replace the file by the present state, a dataclass of arrays and numbers."""
+        content = io.BytesIO()
+        np.savez(content, key=np.array(self.key), **vars(state))
+        replace(self.path, content.getvalue())
+
+    def read(self, like: S) -> S | None:
+        """Return the state in the file, or None if there is no file."""
+        if not Path(self.path).is_file():
+            return None
+        try:
+            with np.load(self.path, allow_pickle=False) as found:
+                held = {name: found[name] for name in found.files}
+            key = str(held.pop("key"))
+            names = {each.name for each in fields(like)}  # type: ignore[arg-type]
+            if set(held) != names:
+                raise ValueError("it lacks what a state has")
+        except (OSError, ValueError, KeyError, BadZipFile, EOFError) as error:
+            raise ValueError(
+                f"The checkpoint {self.path} could not be read ({error}); remove it to "
+                "begin anew."
+            ) from None
+        if key != self.key:
+            raise self.mismatch("its data or parameters are others")
+        made = type(like)(**held)
+        for name, value in vars(like).items():
+            if not isinstance(value, np.ndarray):
+                setattr(made, name, type(value)(held[name]))
+        return made
+
+    def mismatch(self, why: str) -> ValueError:
+        """Return the error about a file of another fit."""
+        return ValueError(
+            f"The checkpoint {self.path} belongs to another fit, since {why}; remove "
+            "it, or name another file."
+        )
+
+
+def key_of(parts: Iterable[object]) -> str:
+    """Return a short text that changes if any of the parts does.
+
+    Parameters
+    ----------
+    parts : iterable
+        Arrays, and whatever is known by what it prints.
+
+    Returns
+    -------
+    str
+        A checksum.
+    """
+    digest = hashlib.sha256()
+    for part in parts:
+        if isinstance(part, np.ndarray) and part.dtype != object:
+            digest.update(repr((part.shape, part.dtype.str)).encode())
+            digest.update(np.ascontiguousarray(part).tobytes())
+        else:
+            digest.update(repr(part).encode())
+    return digest.hexdigest()

@@ -1,0 +1,241 @@
+import pickle
+
+import numpy as np
+import pytest
+
+from kreinlearn.kernels import gram
+from kreinlearn.landmarks import engine as engine_module
+from kreinlearn.landmarks.columns import columns_for
+from kreinlearn.landmarks.engine import LocalEngine
+from kreinlearn.landmarks.first import Draws, first_of
+from kreinlearn.landmarks.passes import (
+    Point,
+    Rows,
+    Task,
+    held_of,
+    hessians_of,
+    pairs_of,
+    rows_of,
+    sums_of,
+)
+from kreinlearn.landmarks.rows import (
+    FOLDS,
+    LANDMARKS,
+    SHARES,
+    Chunk,
+    Memory,
+    drawn,
+    drawn_folds,
+)
+from kreinlearn.losses import log_probabilities
+
+N, M = 90, 7
+DRAWS = Draws(3, 10, 5)
+
+
+@pytest.fixture
+def data(rng):
+    X = rng.uniform(size=(N, 4))
+    y = np.array(["a", "b", "c"])[rng.integers(3, size=N)]
+    return X, y, rng.uniform(0.5, 2.0, N)
+
+
+def task_of(X, multinomial, classes=("a", "b", "c")):
+    factors = np.linspace(1.0, 2.0, len(classes))
+    columns = columns_for("tl1", {}, X[:M])
+    return Task(columns, np.array(classes), factors, multinomial, DRAWS)
+
+
+def point_of(rng, multinomial):
+    """Two folds and none, and one-versus-rest problems of each class."""
+    P, C = (3, 3) if multinomial else (9, 1)
+    fold = np.array([-1, 0, 2]) if multinomial else np.repeat([-1, 0, 2], 3)
+    positive = np.tile(np.arange(3), 3)[:P]
+    return Point(rng.standard_normal((M + 1, P, C)), positive, fold)
+
+
+def loss_naive(B, X, y, w, task, point, p):
+    """Sum of weighted losses of a problem, row by row."""
+    folds = drawn_folds(np.arange(len(X)), 3, 5)
+    total = 0.0
+    for x, label, weight, fold in zip(X, y, w, folds, strict=True):
+        if fold == point.fold[p]:
+            continue
+        c = list(task.classes).index(label)
+        f = np.append(gram(x[None], X[:M])[0], 1.0) @ B
+        if task.multinomial:
+            loss = np.log(np.exp(f).sum()) - f[c]
+        else:
+            sign = 1 if c == point.positive[p] else -1
+            loss = np.log1p(np.exp(-sign * f[0]))
+        total += weight * task.factors[c] * loss
+    return total
+
+
+def block_of(X, y, w, task):
+    A = np.column_stack([task.columns(X), np.ones(len(X))])
+    return A, rows_of(Chunk(X, y, w), 0, task)
+
+
+@pytest.mark.parametrize("multinomial", [False, True])
+def test_sums_are_those_of_plain_loops(data, rng, multinomial):
+    task, point = task_of(data[0], multinomial), point_of(rng, multinomial)
+    sums = sums_of(*block_of(*data, task), task, point)
+    for p in range(len(point.fold)):
+        B = point.B[:, p]
+        naive = loss_naive(B, *data, task, point, p)
+        np.testing.assert_allclose(sums.value[p], naive, rtol=1e-12)
+        for i, c in [(0, 0), (3, B.shape[1] - 1), (M, 0)]:
+            step = np.zeros_like(B)
+            step[i, c] = 1e-5
+            ends = [loss_naive(B + s * step, *data, task, point, p) for s in (1, -1)]
+            slope = (ends[0] - ends[1]) / 2e-5
+            np.testing.assert_allclose(sums.gradient[i, p, c], slope, rtol=1e-6)
+
+
+@pytest.mark.parametrize("multinomial", [False, True])
+def test_hessians_are_differences_of_gradients(data, rng, multinomial):
+    task, point = task_of(data[0], multinomial), point_of(rng, multinomial)
+    A, rows = block_of(*data, task)
+    C = point.B.shape[2]
+    groups = [np.array([p]) for p in range(len(point.fold))] + [np.array([0, 1])]
+    found = hessians_of(A, rows, task, point, groups)
+    for g, group in enumerate(groups):
+        for b, (c, d) in enumerate(pairs_of(C)):
+            for j in (0, M):
+                step = np.zeros_like(point.B)
+                step[j, :, d] = 1e-5
+                ends = [
+                    sums_of(A, rows, task, Point(point.B + s * step, *rest(point)))
+                    for s in (1, -1)
+                ]
+                slope = (ends[0].gradient - ends[1].gradient)[:, group, c] / 2e-5
+                expected = slope.mean(axis=1)
+                np.testing.assert_allclose(found[g, b, :, j], expected, atol=1e-5)
+
+
+def rest(point):
+    return point.positive, point.fold
+
+
+@pytest.mark.parametrize(
+    ("multinomial", "link"), [(True, "multinomial"), (False, "ovr")]
+)
+def test_held_out_losses_are_those_of_probabilities(data, rng, multinomial, link):
+    X, y, w = data
+    task, point = task_of(X, multinomial), point_of(rng, multinomial)
+    A, rows = block_of(X, y, w, task)
+    found = held_of(A, rows, task, point, link)
+    F = (A @ point.B.reshape(M + 1, -1)).reshape(N, 3, 3)
+    folds = drawn_folds(np.arange(N), 3, 5)
+    for model, fold in enumerate([-1, 0, 2]):
+        logs = log_probabilities(F[:, model], link)[np.arange(N), rows.classes]
+        expected = -(w * logs)[folds == fold].sum()
+        np.testing.assert_allclose(found[model], expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("multinomial", [False, True])
+@pytest.mark.parametrize("chunk_size", [1, 13, 90])
+@pytest.mark.parametrize("memory", [0, 2000, 10**6])
+def test_engines_give_the_sums_of_all_rows(data, rng, multinomial, chunk_size, memory):
+    X, y, w = data
+    task, point = task_of(X, multinomial), point_of(rng, multinomial)
+    A, rows = block_of(X, y, w, task)
+    engine = LocalEngine(Memory(X, y, w, chunk_size), memory, n_threads=2)
+    engine.first(DRAWS)
+    engine.prepare(task)
+    engine.block = 8
+    for share in (1.0, 0.4):
+        some = drawn(np.arange(N), 5, SHARES) < share
+        part = A[some], rows.take(some), task, point
+        expected = sums_of(*part)
+        for exact in (False, True, False):
+            found = engine.sums(point, share, exact=exact)
+            np.testing.assert_allclose(found.value, expected.value, rtol=1e-12)
+            scale = np.abs(expected.gradient).max()
+            gap = np.abs(found.gradient - expected.gradient).max()
+            assert gap < 1e-12 * scale
+        groups = [np.array([0, 1])]
+        H = engine.hessians(point, groups, share)
+        np.testing.assert_allclose(H, hessians_of(*part, groups), rtol=1e-10)
+        total = engine.weights(share)
+        assert total.shape == (3, 3)
+        np.testing.assert_allclose(total.sum(), w[some].sum())
+    assert (engine.kept_rows == N) == (memory == 10**6)
+    assert (engine.kept_rows == 0) == (memory == 0 or chunk_size == 90 > memory / 56)
+
+
+def test_second_derivatives_of_a_share_are_the_same_to_the_bit(data, rng, monkeypatch):
+    X, y, w = data
+    monkeypatch.setattr(engine_module, "SHARE_ROWS", 8)
+    task, point = task_of(X, False), point_of(rng, False)
+    found = []
+    for chunk_size in (1, 13, 90):
+        engine = LocalEngine(Memory(X, y, w, chunk_size), 10**6, n_threads=1)
+        engine.first(DRAWS)
+        engine.prepare(task)
+        engine.block = 8
+        found.append(engine.hessians(point, [np.array([0])], 0.5))
+        sizes = [len(part.rows.classes) for part in engine._gathered(0.5)]
+        assert set(sizes[:-1]) == {8} and 0 < sizes[-1] <= 8
+    np.testing.assert_array_equal(found[0], found[1])
+    np.testing.assert_array_equal(found[0], found[2])
+
+
+@pytest.mark.parametrize("chunk_size", [1, 13, 90])
+def test_the_first_pass_does_not_depend_on_chunks(data, chunk_size):
+    X, y, w = data
+    w = np.where(np.arange(N) % 4 == 0, 0.0, w)
+    y = np.where(np.arange(N) == N - 1, "z", y)  # first seen in the last chunk
+    found = LocalEngine(Memory(X, y, w, chunk_size), 0).first(DRAWS)
+    assert found.labels.tolist() == ["a", "b", "c", "z"]
+    assert (found.n_rows, found.n_used) == (N, (w > 0).sum())
+    folds = drawn_folds(np.arange(N), 3, 5)
+    for i, label in enumerate(found.labels):
+        for f in range(3):
+            mask = (y == label) & (folds == f)
+            assert found.counts[i, f] == mask.sum()
+            np.testing.assert_allclose(found.weights[i, f], w[mask].sum())
+    used = np.flatnonzero(w > 0)
+    smallest = used[np.argsort(drawn(used, 5, LANDMARKS))[:10]]
+    np.testing.assert_array_equal(found.row, np.sort(smallest))
+    np.testing.assert_array_equal(found.samples, X[found.row])
+    np.testing.assert_array_equal(found.label, y[found.row])
+    np.testing.assert_array_equal(found.weight, w[found.row])
+
+
+def test_lists_of_samples_are_drawn():
+    X, y = [f"sample {i}" for i in range(20)], np.arange(20) % 2
+    found = LocalEngine(Memory(X, y, None, 7), 0).first(Draws(1, 5, 0))
+    assert found.samples == [X[i] for i in found.row]
+    assert len(found.samples) == 5
+
+
+def test_drawn_numbers_are_uniform_and_independent():
+    rows = np.arange(100_000)
+    drawn_for = [drawn(rows, 0, each) for each in (FOLDS, SHARES, LANDMARKS)]
+    drawn_for.append(drawn(rows, 1, FOLDS))
+    for each in drawn_for:
+        counts = np.histogram(each, 50, (0, 1))[0]
+        chi2 = ((counts - 2000) ** 2 / 2000).sum()
+        assert 20 < chi2 < 100
+    correlations = np.corrcoef(drawn_for)[np.triu_indices(4, 1)]
+    assert np.abs(correlations).max() < 0.015
+
+
+def test_what_goes_to_a_worker_can_be_pickled(data, rng):
+    X, y, w = data
+    task, point = task_of(X, True), point_of(rng, True)
+    chunk = Chunk(X, y, w)
+    again = pickle.loads(pickle.dumps((chunk, task, point, first_of(chunk, 0, DRAWS))))
+    A, rows = block_of(*again[0][:3], again[1])
+    assert isinstance(rows, Rows)
+    found, expected = sums_of(A, rows, *again[1:3]), sums_of(A, rows, task, point)
+    np.testing.assert_array_equal(found.gradient, expected.gradient)
+
+
+def test_a_label_that_was_not_there_is_one_sentence(data):
+    X, y, w = data
+    task = task_of(X, True, classes=("a", "b"))
+    with pytest.raises(ValueError, match=r"the same rows in every pass"):
+        rows_of(Chunk(X, y, w), 0, task)
