@@ -375,7 +375,7 @@ def test_a_model_saved_in_python_without_notes(capsys, here, cells):
     [
         ("krein ", 1, ["demo", "inspect", "fit", "predict", "compare", "info"]),
         ("krein fi", 1, ["fit"]),
-        ("krein fit --kernel t", 3, ["tanh", "tl1"]),
+        ("krein fit --kernel t", 3, ["tanh", "tl1", "twe"]),
         ("krein fit --kernel ", 3, ["laplacian", "rbf", "tl1"]),
         ("krein fit --one", 2, ["--one-hot"]),
         ("krein fit --norm ", 3, ["krein", "hilbert"]),

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kreinlearn.cli import options
+from kreinlearn.cli import options, samples
 from kreinlearn.cli.options import KernelParams, Notes
 from kreinlearn.cli.output import Facts, setting_text
 
 if TYPE_CHECKING:
     from kreinlearn import KreinLogisticRegression, KreinLogisticRegressionCV
     from kreinlearn.files import PairOptions, Table
+    from kreinlearn.files.scores import Holds
 
     Model = KreinLogisticRegression | KreinLogisticRegressionCV
 
@@ -78,9 +79,10 @@ def fit_command(
     TRAIN is a table (csv, tsv, parquet), LIBSVM text (libsvm, svm, svmlight) or a
     matrix of similarities or, with --distance, of distances (npz, npy, csv with names,
     phylip), or a list of pairs (m8, --format pairs), with the labels in the file that
-    --labels names; text may be compressed (.gz). By default three kernels, or eight
-    forms and widths of distances, are tried, and averaged by how well they predict
-    held-out samples.
+    --labels names; or sequences (fasta), time series (ts, --format ucr) or a folder of
+    graphs (TU), of which a measure is computed; text may be compressed (.gz). By
+    default three kernels, or eight forms and widths of distances, are tried, and
+    averaged by how well they predict held-out samples.
     """
     import numpy as np
     from sklearn.pipeline import make_pipeline
@@ -90,11 +92,11 @@ def fit_command(
     from kreinlearn.pipelines import prepare
 
     check_free(out, force)
-    if params and not kernel:
-        raise ValueError("--param needs --kernel, whose parameter it is.")
     if lam is not None and cv is not None:
         raise ValueError("--lam is tried alone, without folds: leave out --cv.")
-    holds = options.held(distance, similarity, form)
+    click.get_current_context().with_resource(options.measuring())
+    holds = options.held(distance, similarity)
+    pairs = samples.with_format(train, kernel, pairs)
     table = files.read(
         train,
         target=target,
@@ -103,25 +105,46 @@ def fit_command(
         symmetrize=symmetrize,
         pairs=pairs,
     )
-    if table.K is not None:
-        options.check_gram_options(train)
-        kernel, params = options.matrix_kernel(holds, form)
+    kernel, params = _kernel_of(table, kernel, params, holds, form)
     model = _model(kernel, params, lam, norm, cv or CV_FOLDS)
     if lam is None:
         _check_folds(table, cv or CV_FOLDS)
     options.remark(table)
-    is_gram = table.X is None
-    whole = model if is_gram else make_pipeline(prepare(table.X, **steps), model)
+    whole = model
+    if table.X is not None:
+        whole = make_pipeline(prepare(table.X, **steps), model)
     start = time.perf_counter()
     y = np.asarray(table.y)
-    with _search_progress(model, len(y)):
+    with _search_progress(model, len(y)), samples.named(table):
         whole.fit(table.named_samples, y)
     seconds = time.perf_counter() - start
     notes = _notes(table, steps["impute"], pairs, symmetrize)
+    if table.kind is not None:
+        notes["samples"] = samples.notes_of(table, pairs, target)
     persistence.save(whole, out, overwrite=force, notes=notes)
     found = _findings(table, model) | {"seconds": seconds, "model": str(out)}
     found["bytes"] = Path(out).stat().st_size
     click.echo(json.dumps(found) if as_json else _summary(found))
+
+
+def _kernel_of(
+    table: "Table",
+    kernel: str | None,
+    params: KernelParams,
+    holds: "Holds | None",
+    form: str | None,
+) -> tuple[str | None, KernelParams]:
+    """Return the kernel of what was read, None for the default ones of a table."""
+    if table.kind is not None:
+        return samples.kernel_for(table, kernel, params, form)
+    options.check_form(form, holds == "distances")
+    if params and not kernel:
+        raise ValueError("--param needs --kernel, whose parameter it is.")
+    if table.K is not None:
+        options.check_gram_options(table.path)
+        return options.matrix_kernel(holds, form)
+    samples.check_rows(table, kernel)
+    return kernel, params
 
 
 def _model(
@@ -200,7 +223,7 @@ def _search_progress(model: "Model", n_samples: int) -> Iterator[None]:
 def search_announcement(n: int, model: "KreinLogisticRegressionCV") -> str | None:
     """Return what a long search will take and what would be shorter, or None."""
     from kreinlearn.estimators.logistic_cv import kernel_settings, kernels_of
-    from kreinlearn.kernels import Similarities
+    from kreinlearn.kernels import KERNELS, Similarities
 
     kernels = kernels_of(model.kernel)
     rows = Similarities([[0.0], [1.0]])
@@ -215,7 +238,10 @@ def search_announcement(n: int, model: "KreinLogisticRegressionCV") -> str | Non
         f"{minutes:.0f} minutes" if minutes < 90 else f"{minutes / 60:.0f} hours"
     )
     shorter = ["--kernel tl1 tries one kernel"] if len(kernels) > 1 else []
-    if kernels == ["distance"] and not model.kernel_params:
+    has_form = kernels == ["distance"] or (
+        kernels[0] in KERNELS and KERNELS[str(kernels[0])].learns_form
+    )
+    if has_form and "form" not in (model.kernel_params or {}):
         shorter.append("--form exponential tries one form")
     if "hilbert" in model.norms:
         shorter.append("--norm euclidean needs no eigenvectors")
@@ -231,7 +257,7 @@ def _notes(
 ) -> Notes:
     """Return what predict has to know of the training file."""
     notes: Notes = {"source": table.path, "target": table.target}
-    if table.names is not None:
+    if table.names is not None and table.K is not None:
         from kreinlearn.files.kinds import kind_of
 
         notes["pairs"] = {
@@ -256,6 +282,7 @@ def _findings(table: "Table", model: "Model") -> Facts:
     """Return what the model is, as plain data."""
     import numpy as np
 
+    from kreinlearn.files.samples import described
     from kreinlearn.kernels.distances import form_settings
 
     y = np.asarray(table.y)
@@ -268,6 +295,8 @@ def _findings(table: "Table", model: "Model") -> Facts:
         "classes": classes.tolist(),
         "counts": counts.tolist(),
     }
+    if table.kind is not None:
+        found["kind"], found["described"] = table.kind, described(table)
     fitted = "_" if hasattr(model, "estimators_") else ""  # chosen, or given
     for name in ("kernel", "kernel_params", "norm", "lam"):
         found[name] = getattr(model, name + fitted)
@@ -307,6 +336,7 @@ def _summary(found: Facts) -> str:
     if n_features is None:
         is_distance = found["kernel"] == "distance"
         features = "distances" if is_distance else "a Gram matrix"
+        features = found.get("described", features)
     more = found["models"] - 1
     held = "no cross-validation, since lam was given"
     if "folds" in found:

@@ -1,11 +1,11 @@
 """krein predict."""
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from kreinlearn.cli import options
+from kreinlearn.cli import options, samples
 from kreinlearn.cli.options import AS_JSON, DISTANCE, FORCE, HEADER, Notes
 
 if TYPE_CHECKING:
@@ -50,11 +50,12 @@ def predict_command(
     similarities with, or its distances to, the training samples, whichever the model
     was trained on (--distance need not be given). If the training samples have names,
     DATA may be pairs of new and training samples, or a matrix with names, in any order;
-    what --format and --missing said in training holds here, too. Predictions have the
-    names of the new samples.
+    what --format and --missing said in training holds here, too. For a model of
+    sequences, time series or graphs, DATA holds new ones, and the measure between them
+    and the training samples is computed. Predictions have the names of the new samples,
+    or their numbers if these have no names.
     """
     import pandas as pd
-    from sklearn.utils import get_tags
 
     from kreinlearn import persistence
     from kreinlearn._files import check_free, check_table_name, encoded, replace
@@ -62,6 +63,7 @@ def predict_command(
     if out is not None:
         check_table_name(out)
         check_free(out, force)
+    click.get_current_context().with_resource(options.measuring())
     fitted, stamp = persistence.load_stamped(model)
     needed = "predict_proba" if proba else "predict"
     if not hasattr(fitted, needed):
@@ -71,29 +73,55 @@ def predict_command(
         raise ValueError(
             f"The model in {model} takes no distances; leave out --distance."
         )
-    names = None
-    if get_tags(fitted).input_tags.pairwise:
-        said = (format, missing)
-        table = _similarities(fitted, stamp["notes"], data, header, said)
-        X, y, names = table.samples, table.y, table.names
-        if names is not None:
-            X = pd.DataFrame(X, columns=_columns(fitted, X.shape[1]), copy=False)
-    elif format not in (None, "table") or missing is not None:
-        raise ValueError(
-            f"The model in {model} was trained on a table: leave out --format and "
-            "--missing."
-        )
-    else:
-        X, y = _known_features(fitted, stamp["notes"], data, header)
-    frame = pd.DataFrame({} if names is None else {"id": names})
-    frame["prediction"] = fitted.predict(X).tolist()
-    if proba:
-        names = [f"proba_{label}" for label in fitted.classes_.tolist()]
-        frame[names] = fitted.predict_proba(X)
-    accuracy = _accuracy(fitted, frame["prediction"].to_numpy(), y)
+    said = (format, missing)
+    X, table = _new_samples(model, fitted, stamp["notes"], data, header, said)
+    frame = pd.DataFrame({} if table.names is None else {"id": table.names})
+    with samples.named(table):
+        if proba and table.kind is not None:  # measured once
+            probabilities = fitted.predict_proba(X)
+            predicted = fitted.classes_[probabilities.argmax(axis=1)]
+        else:
+            predicted = fitted.predict(X)
+            probabilities = fitted.predict_proba(X) if proba else None
+        frame["prediction"] = predicted.tolist()
+        if probabilities is not None:
+            names = [f"proba_{label}" for label in fitted.classes_.tolist()]
+            frame[names] = probabilities
+    accuracy = _accuracy(fitted, frame["prediction"].to_numpy(), table.y)
     if out is not None:
         replace(out, encoded(frame, out))
     _print_predictions(frame, out, accuracy, as_json)
+
+
+def _new_samples(
+    path: str,
+    model: "BaseEstimator",
+    notes: Notes,
+    data: str,
+    header: bool | None,
+    said: tuple[str | None, float | None],
+) -> tuple["pd.DataFrame | Array | list[Any]", "Table"]:
+    """Return new samples as a model takes them, and the file with their labels."""
+    import pandas as pd
+    from sklearn.utils import get_tags
+
+    format, missing = said
+    kind = samples.sample_kind(model)
+    if get_tags(model).input_tags.pairwise:
+        table = _similarities(model, notes, data, header, said)
+        X = table.samples
+        if table.names is not None:
+            X = pd.DataFrame(X, columns=_columns(model, X.shape[1]), copy=False)
+        return X, table
+    if missing is not None or (kind is None and format not in (None, "table")):
+        what = (
+            "a table: leave out --format and" if kind is None else f"{kind}: leave out"
+        )
+        raise ValueError(f"The model in {path} was trained on {what} --missing.")
+    if kind is not None:
+        table = samples.new_samples(model, kind, notes, data, format, header)
+        return table.items or [], table
+    return _known_features(model, notes, data, header)
 
 
 def _takes_distances(model: "BaseEstimator") -> bool:
@@ -164,8 +192,8 @@ def _columns(model: "BaseEstimator", count: int) -> list[str]:
 
 def _known_features(
     model: "Pipeline", notes: Notes, data: str, header: bool | None
-) -> tuple["Array", "Array | None"]:
-    """Return the features that the model knows, and the labels if they are there."""
+) -> tuple["pd.DataFrame | Array", "Table"]:
+    """Return the features that the model knows, and the file with the labels."""
     from kreinlearn.files.matching import Training, read_like
     from kreinlearn.files.values import some_of
     from kreinlearn.pipelines import check_complete
@@ -185,7 +213,7 @@ def _known_features(
     X: pd.DataFrame = table.X
     if not notes.get("impute", False):
         check_complete(X, "fill it in, or train again with `krein fit --impute`")
-    return X.set_axis(names, axis=1) if names else X.to_numpy(), table.y
+    return X.set_axis(names, axis=1) if names else X.to_numpy(), table
 
 
 def _accuracy(model: "Pipeline", predicted: "Array", y: "Array | None") -> float | None:

@@ -28,6 +28,7 @@ from kreinlearn.estimators._solve import (
     fit_dc,
     fit_dual,
     limit_of,
+    measures_told,
     regime,
 )
 from kreinlearn.exceptions import (
@@ -260,7 +261,7 @@ class KreinLogisticRegression(Probable):
         self.classes_, index = check_classes(labels, weights)
         weights = combined(weights, self.class_weight, self.classes_, index)
         check_classes(labels, weights)  # those of a class may be zero
-        with few_threads(len(labels)):
+        with few_threads(len(labels)), measures_told(self.verbose):
             shared = Similarities(samples) if learns_form(self.kernel) else samples
             K = training_operator(
                 shared,

@@ -32,7 +32,7 @@ from kreinlearn.estimators._inputs import (
     one_per_class,
     training_operator,
 )
-from kreinlearn.estimators._outputs import Probable, prediction, share_support
+from kreinlearn.estimators._outputs import Probable, predictions, share_support
 from kreinlearn.estimators._search import (
     UNSEEN_ERRORS,
     Judge,
@@ -40,7 +40,7 @@ from kreinlearn.estimators._search import (
     pick,
     pooling_weights,
 )
-from kreinlearn.estimators._solve import positive_definite
+from kreinlearn.estimators._solve import measures_told, positive_definite
 from kreinlearn.estimators.logistic import KreinLogisticRegression
 from kreinlearn.exceptions import (
     ConvergenceWarning,
@@ -264,7 +264,7 @@ class KreinLogisticRegressionCV(Probable):
         self._link = link_of(len(self.classes_), self.multi_class != "ovr")
         judged = None if sample_weight is None else given
         judge = Judge(self, self.scoring, labels, judged)
-        with few_threads(len(labels)):
+        with few_threads(len(labels)), measures_told(self.verbose):
             held = self._search(shared, index, given, counts, folds, judge, lams)
             chosen, shares = self._choose(held, folds, judge, given)
             if self.refit:
@@ -518,8 +518,8 @@ class KreinLogisticRegressionCV(Probable):
             # Columns of support_, of which each estimator has its own.
             own = [np.searchsorted(self.support_, e.support_) for e in self.estimators_]
             parts = [np.asarray(new)[:, places] for places in own]
-        each = [prediction(e, K) for e, K in zip(self.estimators_, parts, strict=True)]
-        return np.asarray(np.tensordot(self.weights_, np.stack(each), 1))
+        each = predictions(self.estimators_, parts)
+        return np.asarray(np.tensordot(self.weights_, each, 1))
 
 
 def _scores_of(held: Held, folds: list[Fold], judge: Judge) -> Array:
