@@ -130,3 +130,19 @@ def test_a_matrix_that_does_not_fit(monkeypatch):
         MemoryError, match=r"K of shape \(10, 11\) in float64 needs 880"
     ):
         _memory.check_fits(10, 11, float, "K")
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [(1000, 1000), ("2GB", 2 * 10**9), ("1.5 GiB", 3 * 2**29), ("7kb", 7000), (0, 0)],
+)
+def test_sizes_as_people_write_them(given, expected):
+    assert _memory.bytes_of("memory", given) == expected
+
+
+@pytest.mark.parametrize("given", ["much", "2 bits", "-1GB", -1, True, None, "1.2.3GB"])
+def test_what_is_no_size_is_one_sentence(given):
+    with pytest.raises(
+        ValueError, match=r"'memory' must be a number of bytes, or text"
+    ):
+        _memory.bytes_of("memory", given)

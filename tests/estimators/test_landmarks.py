@@ -198,7 +198,7 @@ def test_many_classes_converge_without_the_whole_newton_matrix(monkeypatch):
 
 
 # The norm "hilbert" looks at all samples, without labels, to raise small eigenvalues.
-@pytest.mark.parametrize(("norm", "close"), [("euclidean", 2e-4), ("hilbert", 5e-3)])
+@pytest.mark.parametrize(("norm", "close"), [("euclidean", 1e-3), ("hilbert", 5e-3)])
 @pytest.mark.parametrize("multi_class", ["ovr", "multinomial"])
 def test_a_search_is_separate_fits(squares, multi_class, norm, close):
     X, y = squares
@@ -232,7 +232,7 @@ def test_settings_of_the_kernel_are_chosen(squares):
     one = LandmarkLogisticRegression(
         n_landmarks=40, kernel_params={"ratio": 0.7}, cv=3
     ).fit(X, y)
-    np.testing.assert_allclose(one.scores_[0], model.scores_[1], rtol=0, atol=1e-4)
+    np.testing.assert_allclose(one.scores_[0], model.scores_[1], rtol=0, atol=1e-3)
 
 
 class Ended(Exception):
@@ -423,6 +423,6 @@ def test_given_folds_are_used(squares):
         one = LandmarkLogisticRegression(lam=1e-2, **shared)
         one.fit(X[train], y[train])
         expected = -log_loss(y[held], one.predict_proba(X[held]))
-        np.testing.assert_allclose(model.scores_[0, 0, f], expected, atol=1e-4)
+        np.testing.assert_allclose(model.scores_[0, 0, f], expected, atol=1e-3)
     with pytest.raises(ValueError, match=r"'cv' must hold each sample out once"):
         LandmarkLogisticRegression(cv=ShuffleSplit(2), **shared).fit(X, y)

@@ -6,12 +6,11 @@ import pytest
 from kreinlearn.kernels import gram
 from kreinlearn.landmarks.columns import columns_for
 from kreinlearn.landmarks.engine import LocalEngine
+from kreinlearn.landmarks.first import Draws, first_of
 from kreinlearn.landmarks.passes import (
-    Draws,
     Point,
     Rows,
     Task,
-    first_of,
     held_of,
     hessians_of,
     pairs_of,

@@ -19,8 +19,9 @@ from kreinlearn.exceptions import warn_caller
 from kreinlearn.kernels.distances import DEFAULTS, DistanceForm
 from kreinlearn.landmarks.columns import Columns, columns_for
 from kreinlearn.landmarks.engine import LocalEngine
+from kreinlearn.landmarks.first import Draws
 from kreinlearn.landmarks.fit import choose, landmark_matrix, second_moment
-from kreinlearn.landmarks.passes import Draws, Task
+from kreinlearn.landmarks.passes import Task
 from kreinlearn.landmarks.penalty import penalty_of
 from kreinlearn.landmarks.rows import Memory, chosen
 from kreinlearn.landmarks.select import WAYS, n_candidates
@@ -92,7 +93,7 @@ class LandmarkFeatures(
     >>> features = LandmarkFeatures(n_landmarks=100)
     >>> model = make_pipeline(MinMaxScaler(), features, RidgeClassifier())
     >>> print(f"{model.fit(X, y).score(X, y):.2f}")
-    0.97
+    0.99
     """
 
     _means: Array | None

@@ -15,14 +15,12 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from kreinlearn._typing import Array
+from kreinlearn.landmarks.first import Draws, First, first_of
 from kreinlearn.landmarks.passes import (
-    Draws,
-    First,
     Point,
     Rows,
     Sums,
     Task,
-    first_of,
     held_of,
     hessians_of,
     rows_of,

@@ -13,13 +13,14 @@ a step must decrease the gradient, and lam is lowered from where the point is un
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 import numpy as np
 
 from kreinlearn._typing import Array
 from kreinlearn.landmarks.checkpoint import Checkpoint
 from kreinlearn.landmarks.objective import At, Objective, Solve, with_share
+from kreinlearn.landmarks.state import Solution, Stage, State, started
 from kreinlearn.operators import few_threads
 
 ROWS_PER_NUMBER = 20
@@ -28,7 +29,7 @@ LOOSE = 1e-3
 """Residual at which all rows take over from the share, or the next lam follows."""
 STRIDE = 4.0
 """Factor between values of lam on the way to the wanted one, for "krein"."""
-GOOD, SLOW = 0.2, 0.6
+GOOD, SLOW = 0.5, 0.8
 """What a step leaves of the gradient: less than the first, and Newton's matrix is used
 again; more than the second, and it is summed over four times as many rows."""
 MORE = 4
@@ -44,87 +45,6 @@ Watch = Callable[[dict[str, float]], bool | None]
 """Called with each row of history; a true return stops."""
 
 
-@dataclass(frozen=True)
-class Stage:
-    """One of the problems on the way: rows, lam and accuracy.
-
-    ``factor`` (P,) is what each lam is multiplied by.
-    """
-
-    share: float
-    factor: Array
-    tol: float
-
-
-@dataclass
-class State:
-    """All that a driver has to remember between two passes; arrays and numbers only."""
-
-    u: Array
-    """(r + 1, P, C) where the problems are."""
-    anchor: Array
-    """(r + 1, P, C) where their Newton matrices were made."""
-    d: Array
-    """(r + 1, P, C) their directions."""
-    t: Array
-    """(P,) lengths of the steps to be tried."""
-    is_moving: Array
-    """(P,) whether there is a direction."""
-    is_stale: Array
-    """(P,) whether the Newton matrix is to be made anew."""
-    is_stuck: Array
-    """(P,) whether no step gains anything."""
-    n_iter: Array
-    """(P,) steps so far."""
-    steps: Array
-    """(m, r + 1, P, C) the last steps."""
-    changes: Array
-    """(m, r + 1, P, C) and the changes of the gradient that they brought."""
-    value: Array = field(default_factory=lambda: np.zeros(0))
-    """(P,) values, by which a checkpoint knows its data."""
-    stage: int = 0
-    step: int = 0
-    curved: float = 1.0
-    """Share of the rows that Hessians are summed over."""
-    exact: bool = False
-    """Whether similarities are computed in double precision now."""
-
-
-@dataclass(frozen=True)
-class Solution:
-    """What a solve ends with, one entry per problem.
-
-    Attributes
-    ----------
-    B : ndarray of shape (M + 1, P, C)
-        Coefficients; the last are intercepts.
-    u : ndarray of shape (r + 1, P, C)
-        The same in the coordinates of the penalty.
-    value : ndarray of shape (P,)
-        Mean loss and penalty.
-    residual : ndarray of shape (P,)
-        Largest entry of the gradient, each in units of the mean similarity with its
-        landmark; in double precision.
-    gap : ndarray of shape (P,)
-        Bound on the distance of the value from its minimum; NaN if there is none.
-    status : list of str
-        "converged", "max_iter" or "stalled".
-    n_iter : ndarray of shape (P,)
-        Newton steps.
-    history : list of dict
-        One row for each step.
-    """
-
-    B: Array
-    u: Array
-    value: Array
-    residual: Array
-    gap: Array
-    status: list[str]
-    n_iter: Array
-    history: list[dict[str, float]]
-
-
 def solve(
     objective: Objective,
     n_rows: int,
@@ -132,6 +52,7 @@ def solve(
     tol: float,
     max_iter: int,
     share: float = 1.0,
+    gain: float = 0.0,
     start: Array | None = None,
     watch: Watch | None = None,
     checkpoint: Checkpoint | None = None,
@@ -150,6 +71,9 @@ def solve(
         Most Newton steps on the same rows.
     share : float
         Share of the rows that problems are to be solved for; all by default.
+    gain : float
+        Decrease of the value below which a problem is left as it is, and without a
+        certificate; for searches, with a convex penalty. Zero for none.
     start : ndarray of shape (r + 1, P, C), optional
         Coordinates to start from, near the solution: no share of the rows comes first.
     watch : callable, optional
@@ -163,6 +87,7 @@ def solve(
         With a certificate in double precision.
     """
     driver = _Driver(objective, n_rows, tol, max_iter, share, watch, checkpoint)
+    driver.gain = gain if driver.is_convex else 0.0
     with few_threads(objective.shape[0]):
         return driver.run(start)
 
@@ -188,26 +113,15 @@ class _Driver:
         self.history: list[dict[str, float]] = []
         self.solvers: dict[int, Solve] = {}
         self.is_ended = False
+        self.gain = 0.0
 
     def run(self, start: Array | None) -> Solution:
         shape = self.objective.shape
         fewer = with_share(ROWS_PER_NUMBER, len(self.objective.penalty.T), self.n_rows)
         fewer = min(fewer, self.share)
         stages = self._stages(fewer, start is not None)
-        P = shape[1]
-        flags = (np.zeros(P, bool), np.ones(P, bool), np.zeros(P, bool))
-        none = np.zeros((0, *shape))
         u = np.zeros(shape) if start is None else start.copy()
-        state = State(
-            u,
-            u.copy(),
-            np.zeros(shape),
-            np.ones(P),
-            *flags,
-            np.zeros(P, int),
-            none,
-            none,
-        )
+        state = started(u)
         state.curved = fewer
         found = None if self.checkpoint is None else self.checkpoint.read(state)
         is_resumed = found is not None
@@ -215,7 +129,7 @@ class _Driver:
         at = None
         for number in range(state.stage, len(stages)):
             if not is_resumed:
-                self._begin(state, number)
+                self._begin(state, number, stages[number])
             at = self._stage(
                 state, stages[number], is_resumed, number == len(stages) - 1
             )
@@ -236,13 +150,16 @@ class _Driver:
             factors = [reach ** (k / max(1, n_steps)) for k in range(n_steps, 0, -1)]
             path = [Stage(fewer, np.maximum(f, 1.0), LOOSE) for f in factors]
         if fewer < self.share:
-            path.append(Stage(fewer, one, max(LOOSE, self.tol)))
+            is_path = self.is_convex and len(np.unique(self.lam)) > 1
+            path.append(Stage(fewer, one, max(LOOSE, self.tol), is_path))
         return [*path, last]
 
-    def _begin(self, state: State, number: int) -> None:
+    def _begin(self, state: State, number: int, stage: Stage) -> None:
         """Forget what belongs to the rows, or to the lam, of the stage before."""
         state.stage, state.step, state.exact = number, 0, False
         state.is_moving[:], state.is_stuck[:], state.is_stale[:] = False, False, True
+        state.is_good[:] = False
+        state.is_waiting = stage.is_path & (self.lam < self.lam.max())
         state.steps = state.changes = state.steps[:0]
         self.solvers = {}
 
@@ -255,22 +172,39 @@ class _Driver:
             self._check_resumed(state, at)
             self._make_solvers(state, ~state.is_stale, lam)
         while not self.is_ended:
-            is_active = (
-                at.residual > self._goal(stage, state, is_last)
-            ) & ~state.is_stuck
-            if not is_active.any() or state.step >= self.max_iter:
-                if not is_last or state.exact or self.objective.engine.is_exact:
-                    break
+            goal = self._goal(stage, state, is_last)
+            is_idle = state.is_stuck | state.is_good | state.is_waiting
+            is_active = (at.residual > goal) & ~is_idle
+            if is_active.any() and state.step < self.max_iter:
+                at = self._step(state, at, stage, lam, np.flatnonzero(is_active))
+            elif state.is_waiting.any():
+                at = self._next(state, at, stage, lam)
+            elif is_last and not self._is_exact(state) and self.gain == 0:
                 state.exact = True  # the certificate, and steps if it does not hold
                 state.is_moving[:], state.is_stuck[:] = False, False
                 at = self._at(state, state.u, every, lam, stage)
-                continue
-            at = self._step(state, at, stage, lam, np.flatnonzero(is_active))
+            else:
+                break
         return at
 
+    def _next(self, state: State, at: At, stage: Stage, lam: Array) -> At:
+        """Start problems that wait with the largest lam, where those before are."""
+        largest = lam[state.is_waiting].max()
+        which = np.flatnonzero(state.is_waiting & (lam == largest))
+        before = lam[lam > largest].min()
+        problems = self.objective.problems
+        for p in which:
+            is_same = (problems.positive == problems.positive[p]) & (lam == before)
+            (source,) = np.flatnonzero(is_same & (problems.fold == problems.fold[p]))
+            state.u[:, p] = state.u[:, source]
+        state.is_waiting[which], state.step = False, 0
+        return at.put(which, self._at(state, state.u[:, which], which, lam, stage))
+
+    def _is_exact(self, state: State) -> bool:
+        return state.exact or self.objective.engine.is_exact
+
     def _goal(self, stage: Stage, state: State, is_last: bool) -> float:
-        is_rounded = not (state.exact or self.objective.engine.is_exact)
-        return stage.tol * (0.5 if is_last and is_rounded else 1.0)
+        return stage.tol * (0.5 if is_last and not self._is_exact(state) else 1.0)
 
     def _at(self, state: State, u: Array, which: Array, lam: Array, stage: Stage) -> At:
         return self.objective.at(u, which, lam[which], stage.share, exact=state.exact)
@@ -284,9 +218,15 @@ class _Driver:
         )
         fresh = [p for p in active if not state.is_moving[p]]
         self._directions(state, at, fresh)
+        slope = self._slope(at, state.d)
+        if self.gain > 0:  # half of the slope is what a Newton step is to gain
+            state.is_good[fresh] = -0.5 * slope[fresh] < self.gain
+            active = active[~state.is_good[active]]
+            if not len(active):
+                return at
+        slope = slope[active]
         trial = state.u[:, active] + state.t[active][:, None] * state.d[:, active]
         new = self._at(state, trial, active, lam, stage)
-        slope = self._slope(at, state.d)[active]
         old, gained = self._merit(at)[active], self._merit(new)
         allowed = ENOUGH * state.t[active] * slope + ROUNDING * np.abs(old)
         with np.errstate(invalid="ignore"):
@@ -431,7 +371,7 @@ class _Driver:
     def _solution(self, state: State, at: At) -> Solution:
         n = np.arange(len(self.lam))
         status = np.where(state.is_stuck, "stalled", "max_iter").astype(object)
-        status[at.residual <= self.tol] = "converged"
+        status[(at.residual <= self.tol) | state.is_good] = "converged"
         gap = np.full(len(n), np.nan)
         if self.is_convex:
             gap = (at.g[:-1] ** 2).sum(axis=(0, 2)) / (2 * self.lam)

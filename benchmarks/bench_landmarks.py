@@ -1,0 +1,134 @@
+"""Landmarks on many rows, next to Nystroem features and logistic regression.
+
+    python benchmarks/bench_landmarks.py [--quick] [--repeats N] [--large]
+
+Each fit runs in a process of its own, which reports its largest memory. The peer is
+scikit-learn's ``Nystroem`` (RBF) with ``LogisticRegression`` at its default tolerance,
+on the same rows in single precision and with the same lam; both report log-loss on rows
+that they have not seen. ``search`` chooses among ten values of lam with three folds,
+and is compared with one fit. ``recomputed`` keeps no similarities, for several n.
+"""
+
+import json
+import time
+from functools import partial
+
+import numpy as np
+from common import (
+    OURS,
+    Fresh,
+    emit,
+    environment,
+    fresh,
+    larger_half,
+    measure,
+    options_of,
+    peak_mb,
+    rows,
+    say,
+    slope,
+    start,
+)
+from samples import many_rows
+
+PEER = "scikit-learn"
+SIZE, LARGE, QUICK = (300_000, 500), (1_000_000, 1000), (2000, 30)
+GROWING, QUICK_GROWING = (10_000, 30_000, 100_000, 300_000, 1_000_000), (500, 1000)
+HELD_OUT = 20_000
+LAM = 1e-5
+
+
+def main(argv=None):
+    options = options_of(
+        __doc__,
+        argv,
+        large={"action": "store_true", "help": "a million rows, 1,000 landmarks"},
+        child={"help": "for internal use"},
+    )
+    if options.child:
+        print(json.dumps(run(**json.loads(options.child))))
+        return
+    machine = environment()
+    n, M = QUICK if options.quick else LARGE if options.large else SIZE
+    shared = {"n": n, "M": M, "quick": options.quick}
+    compare("fit", {OURS: "fit", PEER: "peer"}, shared, options, machine)
+    compare("search", {OURS: "search", "one fit": "fit"}, shared, options, machine)
+    growing(options, machine)
+
+
+def compare(work, tasks, shared, options, machine):
+    """Emit the rows of one piece of work."""
+    calls = {
+        name: Fresh(partial(fresh, __file__, {**shared, "task": task}))
+        for name, task in tasks.items()
+    }
+    details = {}
+    seconds = measure(calls, options.repeats, details=details)
+    fields = {"n": shared["n"], "m": 22, "dtype": "float32", "landmarks": shared["M"]}
+    emit(rows("landmarks", work, seconds, details=details, **fields), machine)
+
+
+def growing(options, machine):
+    """Emit times with similarities computed anew in each pass, and their exponent."""
+    found, sizes = [], QUICK_GROWING if options.quick else GROWING
+    M = QUICK[1] if options.quick else 200
+    for n in sizes:
+        task = {"n": n, "M": M, "quick": options.quick, "task": "recomputed"}
+        details = {}
+        call = {OURS: Fresh(partial(fresh, __file__, task))}
+        seconds = measure(call, 1, details=details)
+        fields = {"n": n, "m": 22, "dtype": "float32", "landmarks": M}
+        work = "recomputed"
+        emit(rows("landmarks", work, seconds, details=details, **fields), machine)
+        if seconds[OURS]:
+            # The number of passes is the data's own; time of one should be linear.
+            found.append((n, seconds[OURS][0] / details[OURS]["passes"]))
+    points = larger_half(found)
+    say(f"seconds of a pass grow as n^{slope(*zip(*points, strict=True)):.2f}")
+
+
+def run(task, n, M, quick):
+    """Fit in this process, and return seconds, memory and quality."""
+    X, y, data = many_rows(n + min(n, HELD_OUT), quick)
+    X = X.astype(np.float32)
+    new, X = (X[n:], y[n:]), X[:n]
+    before = peak_mb()
+    model = peer(M, n) if task == "peer" else ours(task, M)
+    few = slice(0, max(200, 2 * M))
+    model.fit(X[few], y[few])  # compiled code is loaded outside the clock
+    began = time.perf_counter()
+    model.fit(X, y[:n])
+    seconds = time.perf_counter() - began
+    found = {"seconds": seconds, "peak_mb": peak_mb(), "data_mb": before, "data": data}
+    found["log_loss"] = round(log_loss(model, *new), 5)
+    if task != "peer":
+        found |= {"status": model.status_, "residual": float(f"{model.residual_:.3g}")}
+        found |= {"passes": model.n_passes_, "lam": model.lam_}
+    return found
+
+
+def ours(task, M):
+    from kreinlearn import LandmarkLogisticRegression
+
+    settings = {"search": {"cv": 3}, "recomputed": {"memory": 0}}.get(task, {})
+    return LandmarkLogisticRegression(n_landmarks=M, lam=LAM, **settings)
+
+
+def peer(M, n):
+    from sklearn.kernel_approximation import Nystroem
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+
+    features = Nystroem(n_components=M, random_state=0)
+    return make_pipeline(features, LogisticRegression(C=1 / (n * LAM)))
+
+
+def log_loss(model, X, y):
+    """Return the mean log-loss of new rows."""
+    p = model.predict_proba(X)[:, 1]
+    p = np.clip(np.where(y == y.max(), p, 1 - p), 1e-15, 1)
+    return float(-np.log(p).mean())
+
+
+if __name__ == "__main__":
+    start(main)
