@@ -55,13 +55,14 @@ MAY_IMPORT = {
     "solvers/*": ({"solvers.base"}, set()),
     "crossval": (MODEL - {"crossval", "kernels"}, set()),
     "landmarks/select": ({"landmarks"}, {"sklearn"}),
+    "landmarks/sources": ({"landmarks", "files"}, set()),
     "landmarks/*": (LANDMARKS, set()),
     "estimators/*": (MODEL | {"estimators", "landmarks"}, {"sklearn"}),
     # What goes in and out of it.
     "features": (set(), {"sklearn"}),
     "datasets/*": ({"datasets"}, {"sklearn", "pooch"}),
     "files/*": ({"files"}, {"pandas", "pyarrow"}),
-    "pipelines": (set(), {"sklearn", "pandas"}),
+    "pipelines": ({"files"}, {"sklearn", "pandas", "pyarrow"}),
     # Every type that a saved model may hold.
     "persistence": (
         {"estimators", "solvers", "kernels", "features"},

@@ -1,6 +1,7 @@
 """Logistic regression on landmarks: any number of samples, and M numbers."""
 
 from collections.abc import Mapping
+from functools import partial
 from numbers import Integral
 from typing import Any, Self
 
@@ -44,9 +45,10 @@ from kreinlearn.landmarks.columns import Columns
 from kreinlearn.landmarks.engine import LocalEngine
 from kreinlearn.landmarks.first import First
 from kreinlearn.landmarks.fit import fit
-from kreinlearn.landmarks.rows import LANDMARKS, Memory, drawn
+from kreinlearn.landmarks.rows import LANDMARKS, Memory, Source, drawn
 from kreinlearn.landmarks.select import WAYS
 from kreinlearn.landmarks.settings import Fitted, Settings
+from kreinlearn.landmarks.sources import Blocks, BlockSource, blocks_of
 from kreinlearn.losses import link_of
 from kreinlearn.solvers.monitor import callback_for
 from kreinlearn.spectrum.norms import NORMS
@@ -246,7 +248,10 @@ class LandmarkLogisticRegression(Probable):
         return tags
 
     def fit(
-        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+        self,
+        X: Any,
+        y: ArrayLike | str | None = None,
+        sample_weight: ArrayLike | str | None = None,
     ) -> Self:
         """Find the coefficients.
 
@@ -255,11 +260,15 @@ class LandmarkLogisticRegression(Probable):
         X : array-like of shape (n_samples, n_features), or whatever the kernel takes
             Training samples; with ``kernel="precomputed"`` their similarities with the
             landmarks, with "distance" the distances, of shape (n_samples, M), or with
-            all samples, of shape (n_samples, n_samples).
-        y : array-like of shape (n_samples,)
-            Labels.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights; a weight of two is a row repeated.
+            all samples, of shape (n_samples, n_samples). Or what is read in blocks and
+            never held as a whole: the path of a parquet file, of a folder of them, or
+            of a csv file; a pyarrow dataset; or chunks (X, y) or (X, y, weights), in
+            anything that can be iterated over again and again, or from a function that
+            returns a fresh iterator.
+        y : array-like of shape (n_samples,) or str
+            Labels; of a file or dataset the name of their column. Chunks have them.
+        sample_weight : array-like of shape (n_samples,) or str, default=None
+            Weights; a weight of two is a row repeated. Of a file the name of a column.
 
         Returns
         -------
@@ -267,6 +276,9 @@ class LandmarkLogisticRegression(Probable):
             The fitted estimator.
         """
         grid = self._check_parameters()
+        blocks = blocks_of(X, y, sample_weight)
+        if blocks is not None:
+            return self._fit_blocks(*blocks, grid)
         samples, labels = self._check_training(X, y, sample_weight)
         weights = None
         if sample_weight is not None:
@@ -279,18 +291,51 @@ class LandmarkLogisticRegression(Probable):
             self.landmark_indices_ = rows
         elif not isinstance(landmarks, str):
             landmarks = self._check_samples(landmarks, reset=False)
-        M = self.n_landmarks if isinstance(landmarks, str) else len(landmarks)
-        M = min(M, len(labels))
-        size = self.chunk_size or max(64, CHUNK_BYTES // (4 * M))
+        size = self._chunk_rows(landmarks, len(labels))
         n_folds, folds = self._folds(samples, labels, len(grid) > 1)
-        source = Memory(samples, labels, weights, int(size), folds)
-        engine = LocalEngine(source, self._memory(), self.dtype)
+        source = Memory(samples, labels, weights, size, folds)
         settings = self._settings(grid, n_folds, landmarks, every, seed)
-        fitted, first = fit(
-            engine, settings, self._factors, self._watch(len(labels), M)
-        )
+        return self._fit_source(source, settings)
+
+    def _fit_blocks(
+        self, read: Blocks, n_rows: int | None, grid: list[Mapping[str, Any]]
+    ) -> Self:
+        """Fit to rows that are read in blocks."""
+        if is_pairwise(self.kernel) or not isinstance(self.cv, Integral | None):
+            raise ValueError(
+                "Rows that are read in blocks take a kernel between samples, and 'cv' "
+                f"as a number of folds; got kernel={self.kernel!r} and "
+                f"cv={self.cv!r:.40}. A matrix may be an array that is mapped into "
+                "memory."
+            )
+        self._labels, self.support_ = None, None
+        landmarks, size = self.landmarks, self._chunk_rows(self.landmarks, n_rows)
+        # The first block says how many columns there are.
+        check = partial(self._check_samples, reset=True)
+        for _ in BlockSource(read, check, size).chunks():
+            break
+        check = partial(self._check_samples, reset=False)
+        if not isinstance(landmarks, str):
+            landmarks = check(landmarks)
+        n_folds, _ = self._folds([], np.empty(0), len(grid) > 1)
+        settings = self._settings(grid, n_folds, landmarks, None, self._seed())
+        return self._fit_source(BlockSource(read, check, size, n_rows), settings)
+
+    def _fit_source(self, source: Source, settings: Settings) -> Self:
+        """Fit to rows, wherever they are."""
+        engine = LocalEngine(source, self._memory(), self.dtype)
+        watch = self._watch(source.n_rows, settings.landmarks)
+        fitted, first = fit(engine, settings, self._factors, watch)
         self._learn(fitted, first, engine.n_passes)
         return self
+
+    def _n_landmarks(self, landmarks: Any, n_rows: int | None) -> int:
+        M = self.n_landmarks if isinstance(landmarks, str) else len(landmarks)
+        return M if n_rows is None else min(M, n_rows)
+
+    def _chunk_rows(self, landmarks: Any, n_rows: int | None) -> int:
+        M = self._n_landmarks(landmarks, n_rows)
+        return int(self.chunk_size or max(64, CHUNK_BYTES // (4 * M)))
 
     def _check_parameters(self) -> list[Mapping[str, Any]]:
         """Raise if a parameter is wrong; return settings of the kernel to try."""
@@ -471,13 +516,17 @@ class LandmarkLogisticRegression(Probable):
         free = available_bytes()
         return KEPT_BYTES if free is None else min(KEPT_BYTES, free // 2)
 
-    def _watch(self, n: int, M: int) -> Any:
+    def _watch(self, n: int | None, landmarks: Any) -> Any:
         """Return what sees each step; say first what will be kept."""
         watch = callback_for(self.verbose) if self.verbose else None
         if watch is not None:
-            needed, granted = 4 * n * M / 2**30, self._memory() / 2**30
-            kept = min(1.0, granted / needed)
-            watch({"landmarks": M, "GiB in single": needed, "share kept": kept})
+            M, granted = self._n_landmarks(landmarks, n), self._memory() / 2**30
+            if n is None:
+                watch({"landmarks": M, "GiB granted": granted})
+            else:
+                needed = 4 * n * M / 2**30
+                kept = min(1.0, granted / needed)
+                watch({"landmarks": M, "GiB in single": needed, "share kept": kept})
         return watch
 
     def _factors(self, first: First) -> Array:

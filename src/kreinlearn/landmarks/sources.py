@@ -159,20 +159,22 @@ def _parts(block: Any, place: int) -> tuple[SampleSet, Array, Array | None]:
             f"{type(block).__name__}{f' of {len(block)}' * isinstance(block, tuple)}."
         )
     y = np.asarray(block[1])
-    y = y.astype(str) if y.dtype.kind not in "biufUO" else y
     if y.ndim != 1:
         raise ValueError(
             f"Chunk {place}: labels must have one dimension, got shape {y.shape}."
         )
-    is_missing = ~np.isfinite(y) if y.dtype.kind == "f" else y == np.array(None)
-    if np.any(is_missing):
+    is_missing = np.array([label is None or label != label for label in y.tolist()])
+    if is_missing.any():
         raise ValueError(
             f"Chunk {place} has no label for its sample {int(is_missing.argmax()) + 1}."
         )
+    if y.dtype == object:
+        y = np.array(y.tolist())
     weights = None
     if len(block) == 3 and block[2] is not None:
         weights = np.asarray(block[2], dtype=float)
-        if weights.shape != y.shape or not (weights >= 0).all():
+        is_weight = np.isfinite(weights) & (weights >= 0)
+        if weights.shape != y.shape or not is_weight.all():
             raise ValueError(
                 f"Chunk {place}: one weight per sample, not negative, was expected."
             )
