@@ -148,15 +148,41 @@ def fit_from(
     0.97
     """
     table = source if isinstance(source, TableBlocks) else table_blocks(source, y)
-    if not one_hot and table.text:
+    blocks, transformer, _ = prepared(
+        table, scale=scale, impute=impute, one_hot=one_hot
+    )
+    model.fit(blocks)
+    return make_pipeline(transformer, model)
+
+
+def prepared(
+    table: TableBlocks, **steps: bool
+) -> tuple["Prepared", TransformerMixin, "pd.DataFrame"]:
+    """Learn in one pass how features are prepared, and return blocks of them.
+
+    Parameters
+    ----------
+    table : TableBlocks
+        The table.
+    **steps : bool
+        As in `prepare`.
+
+    Returns
+    -------
+    blocks : Prepared
+        What a model takes.
+    transformer : transformer
+        Fitted.
+    drawn : DataFrame
+        The rows that it learned from.
+    """
+    if table.text and not steps.get("one_hot", False):
         X = next(iter(table))[0]
         _refuse_text(X, text_columns(X))
     drawn = _drawn_rows(X for X, _, _ in table)
-    transformer = prepare(drawn, scale=scale, impute=impute, one_hot=one_hot)
+    transformer = prepare(drawn, **steps)
     transformer.fit(drawn)
-    del drawn
-    model.fit(Prepared(table, transformer.transform))
-    return make_pipeline(transformer, model)
+    return Prepared(table, transformer.transform), transformer, drawn
 
 
 @dataclass(frozen=True)
@@ -241,10 +267,10 @@ def _telling(X: "pd.DataFrame", seen: dict[str, set[Any]]) -> list[int]:
                     places.append(place)
             continue
         first = ~column.duplicated().to_numpy() & ~is_missing
-        for place in np.flatnonzero(first):
-            if (word := column.iloc[place]) not in known:
+        for at in np.flatnonzero(first).tolist():
+            if (word := column.iloc[at]) not in known:
                 known.add(word)
-                places.append(int(place))
+                places.append(at)
     return places
 
 

@@ -250,8 +250,8 @@ class LandmarkLogisticRegression(Probable):
     def fit(
         self,
         X: Any,
-        y: ArrayLike | str | None = None,
-        sample_weight: ArrayLike | str | None = None,
+        y: Any = None,
+        sample_weight: Any = None,
     ) -> Self:
         """Find the coefficients.
 

@@ -40,6 +40,7 @@ from kreinlearn.estimators._search import (
     pick,
     pooling_weights,
 )
+from kreinlearn.estimators._size import mind_search
 from kreinlearn.estimators._solve import measures_told, positive_definite
 from kreinlearn.estimators.logistic import KreinLogisticRegression
 from kreinlearn.exceptions import (
@@ -260,6 +261,8 @@ class KreinLogisticRegressionCV(Probable):
         self.kernel_settings_ = kernel_settings(
             self.kernel, shared, self.kernel_params, self.kernel_grid
         )
+        n_tried, n_classes = len(self.kernel_settings_), len(self.classes_)
+        mind_search(samples, n_classes, self.kernel, self.norms, n_tried)
         folds = self._folds(labels, groups)
         self._link = link_of(len(self.classes_), self.multi_class != "ovr")
         judged = None if sample_weight is None else given

@@ -111,7 +111,7 @@ def table_blocks(
     weight: str | None = None,
     columns: Sequence[str] | None = None,
 ) -> TableBlocks:
-    """Return a table on disk, after one look at its labels.
+    r"""Return a table on disk, after one look at its labels.
 
     Parameters
     ----------
@@ -144,7 +144,7 @@ def table_blocks(
     >>> from pathlib import Path
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder, "a.csv")
-    ...     _ = path.write_text("width,kind\\n1,red\\n2,blue\\n4,red\\n")
+    ...     _ = path.write_text("width,kind\n1,red\n2,blue\n4,red\n")
     ...     table = table_blocks(path)
     ...     print(table.n_rows, table.columns, table.classes.tolist())
     3 ['width'] ['blue', 'red']
@@ -186,6 +186,40 @@ def table_blocks(
         labels,
         weight,
     )
+
+
+def cell_blocks(
+    source: str | os.PathLike[str], header: bool | None = None
+) -> Iterator[Cells]:
+    """Yield the cells of a table, block by block, before they are interpreted.
+
+    Parameters
+    ----------
+    source : path-like
+        As in `table_blocks`.
+    header : bool, optional
+        As in `kreinlearn.files.read`.
+
+    Yields
+    ------
+    Cells
+        All columns of some rows.
+    """
+    reader, is_empty = _reader_of(source, header), True
+    for cells in reader.blocks(reader.names):
+        is_empty = False
+        yield cells
+    if is_empty:
+        raise ValueError(f"{reader.path} holds a header but no samples below it.")
+
+
+def can_be_blocks(path: str | os.PathLike[str]) -> bool:
+    """Tell by its name whether a file can be read in blocks; folders can."""
+    if Path(path).is_dir():
+        return True
+    endings = [ending.lower() for ending in Path(path).suffixes]
+    is_text = "".join(endings[-2:]).removesuffix(".gz").endswith(TEXTS)
+    return is_text or endings[-1:] == [".parquet"]
 
 
 def is_table_on_disk(source: object) -> bool:
@@ -255,7 +289,7 @@ class _Kinds:
 
     def see(self, cells: Cells) -> None:
         for name in self.known:
-            column = _column(cells, name)
+            column = [str(cell) for cell in _column(cells, name)]
             if all_numbers(column) is not None:
                 known = numbers = len(column)
             else:

@@ -98,7 +98,8 @@ def _joined(
     dataset: "Dataset", path: str, columns: Sequence[str], rows: int
 ) -> Iterator[list["RecordBatch"]]:
     """Yield batches that make up a block; groups of rows in a file may be small."""
-    waiting, count = [], 0
+    waiting: list[RecordBatch] = []
+    count = 0
     # No more is read ahead than is needed to go on: memory is bounded.
     batches = dataset.to_batches(
         columns=list(columns), batch_size=rows, batch_readahead=1, fragment_readahead=1

@@ -1,4 +1,4 @@
-"""Rows that are not in memory: blocks from files or from an iterable, cut into chunks."""
+"""Rows that are not in memory: blocks from files or an iterable, cut into chunks."""
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
