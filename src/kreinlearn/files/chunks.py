@@ -3,7 +3,6 @@
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -378,8 +377,9 @@ def _weights(cells: Cells, name: str) -> Array:
 
 
 def _stray_word(X: "pd.DataFrame", name: str) -> ValueError:
-    word = next(chain((c for c in X[name] if isinstance(c, str)), [""]))
-    line = X.index[X[name] == word][0] if word else X.index[0]
+    words = [c for c in X[name] if isinstance(c, str) and number(c) is None]
+    word = words[0]
+    line = X.index[X[name] == word][0]
     return ValueError(
         f"{X.attrs['path']}: a number was expected, got {word!r} in {X.index.name} "
         f"{line}, column {name!r}, where nearly all cells are numbers; correct it, or "
