@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["check_complete", "fit_from", "prepare", "text_columns"]
 
-DRAWN_BYTES = 2**26
+DRAWN_BYTES = 2**23
 """Memory for the rows that a transformer learns from, if a table is read in blocks."""
 
 
@@ -122,7 +122,7 @@ def fit_from(
         Column of the labels; the last by default.
     scale, impute, one_hot : bool
         As in `prepare`. Ranges of numbers and words are those of all rows; medians and
-        most frequent words are those of rows drawn at random, as many as fit in 64 MiB.
+        most frequent words are those of rows drawn at random, as many as fit in 8 MiB.
 
     Returns
     -------
