@@ -77,7 +77,8 @@ LONG = ("krein compare", "krein inspect", "krein reproduce")
 # A call in Python that only the slow tests run; others compile it.
 LONG_CALL = "run_experiment("
 # Rooms that serve the command line. The reference may leave them out.
-INTERNAL = {"cli", "comparison", "crossval", "inspection", "methods", "pages", "runs"}
+INTERNAL = {"cli", "comparison", "crossval", "inspection", "landmarks", "methods"}
+INTERNAL |= {"pages", "runs"}
 # Pages that use files made on another page.
 GIVEN_FILES = ("README.md", "docs/command-line.md", "docs/which-method.md")
 # Links lead to these hosts only; checking that their pages exist needs a network.
