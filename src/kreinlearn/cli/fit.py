@@ -102,6 +102,7 @@ def fit_command(
     """
     from kreinlearn import files, persistence
     from kreinlearn._files import check_free
+    from kreinlearn.files.reading import check_table_options
 
     check_free(out, force)
     _check_options(lam, cv, landmarks, memory)
@@ -113,7 +114,7 @@ def fit_command(
         blocks = on_landmarks.table_for(train, target, header, pairs.format)
     start = time.perf_counter()
     if blocks is not None:
-        files.check_table_options(train, holds, symmetrize, pairs)
+        check_table_options(train, holds, symmetrize, pairs)
         known = _kernel_of(files.Table(blocks.path), kernel, params, holds, form)
         whole, notes, found = _fit_blocks(blocks, *known)
     else:

@@ -1,9 +1,10 @@
 """Tables, matrices, pairs, series, sequences, graphs from files, or one sentence."""
 
+from kreinlearn.files.chunks import table_blocks
 from kreinlearn.files.fasta import header_labels, read_fasta
 from kreinlearn.files.graphs import read_tu
 from kreinlearn.files.pairs import read_pairs
-from kreinlearn.files.reading import check_table_options, column_names, read
+from kreinlearn.files.reading import column_names, read
 from kreinlearn.files.scores import PairOptions
 from kreinlearn.files.series import read_ts, read_ucr
 from kreinlearn.files.table import Table
@@ -13,7 +14,6 @@ __all__ = [
     "PairOptions",
     "Table",
     "as_labels",
-    "check_table_options",
     "column_names",
     "header_labels",
     "read",
@@ -22,4 +22,5 @@ __all__ = [
     "read_ts",
     "read_tu",
     "read_ucr",
+    "table_blocks",
 ]

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 BLOCK_BYTES = 2**24
 """Memory that a block of rows takes while it is read."""
 BLOCK_ROWS = (1024, 8192)
-"""Fewest and most rows of a block; larger ones are no faster and take more memory."""
+"""Fewest and most rows of a block."""
 TEXTS = (".csv", ".tsv")
 Block = tuple["pd.DataFrame", Array, Array | None]
 T = TypeVar("T")

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from kreinlearn._typing import Array
-from kreinlearn.files.chunks import is_table_on_disk, table_blocks
+from kreinlearn.files.chunks import TableBlocks, is_table_on_disk, table_blocks
 from kreinlearn.landmarks.rows import Chunk, SampleSet
 
 Blocks = Callable[[], Iterable[Any]]
@@ -112,8 +112,7 @@ def blocks_of(X: Any, y: Any, weight: Any) -> tuple[Blocks, int | None] | None:
                     f"With a table on disk, {name!r} must be the name of a column, got "
                     f"{'None' if value is None else type(value).__name__}."
                 )
-        table = table_blocks(X, y, weight=weight)
-        return lambda: map(_of_numbers, table), table.n_rows
+        X, y, weight = table_blocks(X, y, weight=weight), None, None
     is_array = hasattr(X, "shape") or hasattr(X, "__array__")
     if y is not None or is_array or not (callable(X) or isinstance(X, Iterable)):
         return None
@@ -129,6 +128,8 @@ def blocks_of(X: Any, y: Any, weight: Any) -> tuple[Blocks, int | None] | None:
             "makes it, or a list of chunks."
         )
     n_rows = getattr(X, "n_rows", None)
+    if isinstance(X, TableBlocks):
+        return lambda: map(_of_numbers, X), n_rows
     return (X if callable(X) else lambda: iter(X)), n_rows
 
 
