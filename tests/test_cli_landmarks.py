@@ -11,6 +11,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 
 from kreinlearn import LandmarkLogisticRegression, load
+from kreinlearn.cli import landmarks
 from kreinlearn.files import chunks
 from tests.test_cli import run
 
@@ -168,3 +169,25 @@ def test_more_landmarks_than_rows(capsys, here):
     call = ("fit", "t.csv", "--landmarks", "900", "--lam", "0.1", "-o", "m.krein")
     code, out, err = run(capsys, *call)
     assert code == 0 and "all of them are landmarks" in err and "400 landmarks" in out
+
+
+def test_tables_without_a_header(capsys, here):
+    here.to_csv("bare.csv", index=False, header=False)
+    assert run(capsys, "fit", "bare.csv", *FIT, "--lam", "0.01")[0] == 0
+    expected = run(capsys, "predict", "m.krein", "bare.csv")[1]
+    here[["a", "b", "c"]].to_csv("bare.csv", index=False, header=False)
+    assert run(capsys, "predict", "m.krein", "bare.csv")[1] == expected
+    here[["a", "b"]].to_csv("bare.csv", index=False, header=False)
+    code, _, err = run(capsys, "predict", "m.krein", "bare.csv")
+    assert code == 2 and "must have 3 columns" in err
+
+
+def test_progress_has_the_time_left():
+    told = []
+    steps = landmarks._Steps(2, 1e-6, lambda *row: told.append(row))
+    for stage, iteration, residual in [(0, 1, 1.0), (0, 2, 1e-3), (0, 3, 1e-6)] * 2:
+        steps.see({"stage": stage, "iteration": iteration, "residual": residual})
+    shares = [share for _, share, _ in told]
+    assert shares == sorted(shares) and shares[-1] == 0.99
+    assert np.allclose(shares[:3], [0.25, 0.5, 0.5])
+    assert all(left >= 0 for _, _, left in told)

@@ -156,7 +156,7 @@ def fit_from(
 
 
 def prepared(
-    table: TableBlocks, **steps: bool
+    table: TableBlocks, watch: Callable[[float], None] | None = None, **steps: bool
 ) -> tuple["Prepared", TransformerMixin, "pd.DataFrame"]:
     """Learn in one pass how features are prepared, and return blocks of them.
 
@@ -164,6 +164,8 @@ def prepared(
     ----------
     table : TableBlocks
         The table.
+    watch : callable, optional
+        Sees the share of the rows that have been read.
     **steps : bool
         As in `prepare`.
 
@@ -179,7 +181,7 @@ def prepared(
     if table.text and not steps.get("one_hot", False):
         X = next(iter(table))[0]
         _refuse_text(X, text_columns(X))
-    drawn = _drawn_rows(X for X, _, _ in table)
+    drawn = _drawn_rows(_watched(table, watch))
     transformer = prepare(drawn, **steps)
     transformer.fit(drawn)
     return Prepared(table, transformer.transform), transformer, drawn
@@ -201,6 +203,17 @@ class Prepared:
         """Yield features, labels and weights of the rows, block by block."""
         for X, y, weights in self.table:
             yield np.asarray(self.transform(X)), y, weights
+
+
+def _watched(
+    table: TableBlocks, watch: Callable[[float], None] | None
+) -> Iterator["pd.DataFrame"]:
+    count = 0
+    for X, _, _ in table:
+        yield X
+        count += len(X)
+        if watch is not None:
+            watch(count / table.n_rows)
 
 
 def _drawn_rows(blocks: Iterable["pd.DataFrame"]) -> "pd.DataFrame":

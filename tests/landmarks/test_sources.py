@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 from kreinlearn import LandmarkLogisticRegression
+from kreinlearn.files import table_blocks
 from kreinlearn.landmarks.sources import BlockSource
 from kreinlearn.pipelines import fit_from
 
@@ -89,6 +90,13 @@ def test_weights(tmp_path):
     table().assign(w=weights).to_csv(tmp_path / "t.csv", index=False)
     found = model().fit(tmp_path / "t.csv", "kind", "w")
     assert_same(found, expected)
+
+
+def test_some_columns_of_a_table(tmp_path):
+    table().to_csv(tmp_path / "t.csv", index=False)
+    some = table_blocks(tmp_path / "t.csv", "kind", columns=["b", "a"])
+    expected = model().fit(table()[["b", "a"]], made()[1])
+    assert_same(model().fit(some), expected)
 
 
 def test_a_search_over_blocks(tmp_path):
@@ -176,6 +184,7 @@ def bad(change):
         (bad(lambda X, y: (X, [None, *y[1:]])), "Chunk 3 has no label .* sample 1"),
         (bad(lambda X, y: (X * np.nan, y)), "Chunk 3: Input X contains NaN"),
         (bad(lambda X, y: (X, y[:, None])), "Chunk 3: labels must have one dimension"),
+        (bad(lambda X, y: (X, X[:, 0])), "Chunk 3: labels of classes were expected"),
         ([], "at least one sample"),
         (iter(parts()), "got a list_iterator, which ends after one pass"),
         ((part for part in parts()), "got a generator, which ends after one pass"),

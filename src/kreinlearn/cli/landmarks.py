@@ -97,9 +97,16 @@ def _begun(
     from kreinlearn.estimators.logistic_cv import kernel_settings
     from kreinlearn.kernels import Similarities
     from kreinlearn.pipelines import prepared
+    from kreinlearn.runs.progress import share_teller
 
     steps = {name: options[name] for name in ("scale", "impute", "one_hot")}
-    blocks, transformer, drawn = prepared(table, **steps)
+    start = time.monotonic()
+    with share_teller(sys.stderr) as tell:
+
+        def watch(share: float) -> None:
+            tell("scaling", share, (time.monotonic() - start) * (1 - share) / share)
+
+        blocks, transformer, drawn = prepared(table, watch, **steps)
 
     def settings() -> list[tuple[Any, Any]]:
         rows = np.asarray(transformer.transform(drawn))

@@ -224,7 +224,8 @@ def can_be_blocks(path: str | os.PathLike[str]) -> bool:
 def is_table_on_disk(source: object) -> bool:
     """Tell whether something names a table that `table_blocks` opens."""
     is_path = isinstance(source, str | os.PathLike)
-    return is_path or type(source).__module__.startswith("pyarrow.")
+    of_pyarrow = ("pyarrow.dataset", "pyarrow._dataset")
+    return is_path or type(source).__module__.startswith(of_pyarrow)
 
 
 def _reader_of(

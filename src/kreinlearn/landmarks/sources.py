@@ -171,6 +171,12 @@ def _parts(block: Any, place: int) -> tuple[SampleSet, Array, Array | None]:
         )
     if y.dtype == object:
         y = np.array(y.tolist())
+    is_fraction = y != np.floor(y) if y.dtype.kind == "f" else np.zeros(len(y), bool)
+    if is_fraction.any():
+        raise ValueError(
+            f"Chunk {place}: labels of classes were expected, got the number "
+            f"{y[is_fraction][0]}."
+        )
     weights = None
     if len(block) == 3 and block[2] is not None:
         weights = np.asarray(block[2], dtype=float)
