@@ -7,6 +7,7 @@ scikit-learn's ``Nystroem`` (RBF) with ``LogisticRegression`` at its default tol
 on the same rows in single precision and with the same lam; both report log-loss on rows
 that they have not seen. ``search`` chooses among ten values of lam with three folds,
 and is compared with one fit. ``recomputed`` keeps no similarities, for several n.
+``series`` are random walks of length 64, half of them with a wave, compared by DTW.
 """
 
 import json
@@ -35,6 +36,7 @@ PEER = "scikit-learn"
 SIZE, LARGE, QUICK = (300_000, 500), (1_000_000, 1000), (2000, 30)
 GROWING, QUICK_GROWING = (10_000, 30_000, 100_000, 300_000, 1_000_000), (500, 1000)
 HELD_OUT = 20_000
+SERIES, QUICK_SERIES, LENGTH = ((25_000, 200), (100_000, 200)), ((200, 20),), 64
 LAM = 1e-5
 
 
@@ -54,6 +56,12 @@ def main(argv=None):
     compare("fit", {OURS: "fit", PEER: "peer"}, shared, options, machine)
     compare("search", {OURS: "search", "one fit": "fit"}, shared, options, machine)
     growing(options, machine)
+    for n, M in QUICK_SERIES if options.quick else SERIES:
+        task = {"n": n, "M": M, "quick": options.quick, "task": "series"}
+        call, details = {OURS: Fresh(partial(fresh, __file__, task))}, {}
+        seconds = measure(call, 1, details=details)
+        fields = {"n": n, "m": LENGTH, "dtype": "float64", "landmarks": M}
+        emit(rows("landmarks", "series", seconds, details=details, **fields), machine)
 
 
 def compare(work, tasks, shared, options, machine):
@@ -89,8 +97,11 @@ def growing(options, machine):
 
 def run(task, n, M, quick):
     """Fit in this process, and return seconds, memory and quality."""
-    X, y, data = many_rows(n + min(n, HELD_OUT), quick)
-    X = X.astype(np.float32)
+    if task == "series":
+        X, y, data = waves(n + min(n, HELD_OUT))
+    else:
+        X, y, data = many_rows(n + min(n, HELD_OUT), quick)
+        X = X.astype(np.float32)
     new, X = (X[n:], y[n:]), X[:n]
     before = peak_mb()
     model = peer(M, n) if task == "peer" else ours(task, M)
@@ -107,8 +118,20 @@ def run(task, n, M, quick):
     return found
 
 
+def waves(n):
+    """Return random walks, half of them with a wave, and which ones."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(2, size=n)
+    wave = 3 * np.sin(np.linspace(0, 12, LENGTH))
+    walks = rng.standard_normal((n, LENGTH)).cumsum(axis=1)
+    return walks + y[:, None] * wave, y, "generated"
+
+
 def ours(task, M):
     from kreinlearn import LandmarkLogisticRegression
+
+    if task == "series":
+        return LandmarkLogisticRegression("dtw", n_landmarks=M, lam=LAM)
 
     settings = {"search": {"cv": 3}, "recomputed": {"memory": 0}}.get(task, {})
     return LandmarkLogisticRegression(n_landmarks=M, lam=LAM, **settings)

@@ -309,14 +309,6 @@ def test_distances_and_their_kernel_agree():
 
 SAMPLES = {
     "smith_waterman": (["ACDE", "ACDF", "WWYY", "WYWY"] * 5, [0, 0, 1, 1] * 5),
-    "weisfeiler_lehman_assignment": (
-        [
-            {"edges": [(0, 1)], "labels": [0, 1]},
-            {"edges": [(0, 1), (1, 2)], "labels": [1, 1, 1]},
-        ]
-        * 8,
-        [0, 1] * 8,
-    ),
 }
 
 
@@ -383,6 +375,15 @@ def test_no_convergence_is_said(squares):
     with pytest.warns(ConvergenceWarning, match=r"status 'max_iter' after 1 steps"):
         model = LandmarkLogisticRegression(n_landmarks=10, max_iter=1).fit(*squares)
     assert not model.converged_
+
+
+def test_a_search_without_convergence_is_said(squares):
+    model = LandmarkLogisticRegression(n_landmarks=20, lams=[1e-2, 1e-9], cv=2)
+    model.set_params(max_iter=1)
+    with pytest.warns(ConvergenceWarning) as said:
+        model.fit(*squares)
+    found = [str(each.message) for each in said]
+    assert any("of the 4 fits of the search ended before" in text for text in found)
 
 
 def test_what_is_kept_is_said(squares):

@@ -99,6 +99,7 @@ class _Run:
         self.engine, self.settings, self.first = engine, settings, first
         self.factors, self.landmarks, self.draws = factors, landmarks, draws
         self.watch = watch
+        self.unsolved = (0, 0)
         self._prepared: tuple[int, tuple[Columns, Penalty, Array]] | None = None
         self.n_classes = len(first.labels)
         self.multinomial = settings.multinomial and self.n_classes > 2
@@ -135,9 +136,9 @@ class _Run:
             checkpoint=checkpoint,
         )
         B = found.B.reshape(len(found.B), -1)
-        return Fitted(
-            columns, self.landmarks.rows, B, lam, lams, scores, found, self.first.n_rows
-        )
+        n = self.first.n_rows
+        rows = self.landmarks.rows
+        return Fitted(columns, rows, B, lam, lams, scores, found, n, self.unsolved)
 
     def _key(self, lam: float, K: Array) -> str:
         """Return what tells this fit from others; it may end later or sooner."""
@@ -183,6 +184,9 @@ class _Run:
             gain=SEARCH_GAIN,
             watch=self.watch,
         )
+        n_unsolved = sum(status != "converged" for status in found.status)
+        known = self.unsolved
+        self.unsolved = known[0] + n_unsolved, known[1] + len(found.status)
         point = objective.point(found.u, np.arange(len(problems.lam)))
         link = link_of(self.n_classes, self.multinomial)
         losses = self.engine.held(point, link, share).reshape(len(lams), -1)

@@ -88,6 +88,8 @@ class Fitted:
         How the solve ended.
     n_rows : int
         Number of rows.
+    unsolved : pair of int
+        How many fits of the search ended before they converged, of how many.
     """
 
     columns: Columns
@@ -98,6 +100,7 @@ class Fitted:
     scores: Array | None
     solution: Solution
     n_rows: int
+    unsolved: tuple[int, int] = (0, 0)
 
 
 Factors = Callable[[First], Array]

@@ -1,0 +1,158 @@
+"""What half of the samples as landmarks lose, by the penalty of their coefficients.
+
+    KREINLEARN_DATA=... python benchmarks/landmark_floor.py [--quick] [--repeats DRAWS]
+        [--cache FOLDER] [--names NAME ...] [--out docs]
+
+On distances d as similarities -d, which are strongly indefinite: held-out log-loss, in
+five folds, of half of the training samples as landmarks (drawn uniformly, ``--repeats``
+times a fold) with several penalties, over that of all samples. Each penalty has the lam
+that is best for it. Classes are learned one against the rest.
+
+* ``as landmarks``: the modulus of K_ZZ, nothing raised.
+* ``raised``: the penalty of `LandmarkLogisticRegression`.
+* ``moment``: the root of M times the mean of k k' over all samples.
+* ``exact norm``: the rows and columns Z of the modulus of the whole matrix. It is the
+  norm of all samples, which landmarks do not know: what it loses, it loses because
+  functions are combinations of half of the columns.
+* ``euclidean``: the identity.
+* ``half the samples``: those not drawn are not even learned from.
+
+Rows go to ``OUT/results/landmark-floor.csv``.
+"""
+
+import csv
+from pathlib import Path
+
+import numpy as np
+from cases import CACHE, matrix
+from common import options_of, say, start
+from scipy.special import expit
+from sklearn.model_selection import StratifiedKFold
+
+from kreinlearn.landmarks.penalty import penalty_of
+
+NAMES = ("GunPoint", "chickenpieces-20-60", "ItalyPowerDemand", "ArrowHead")
+NAMES += ("protein-haasdonk", "protein", "cat-cortex")
+UNITS = 10.0 ** np.arange(0, -5.1, -0.5)
+"""n lam / s, with the mean eigenvalue s of the penalty."""
+FIELDS = ("case", "n", "landmarks", "penalty", "unit", "log_loss", "ratio")
+
+
+def main(argv=None):
+    options = options_of(
+        __doc__,
+        argv,
+        cache={"type": Path, "default": CACHE, "metavar": "FOLDER"},
+        names={"nargs": "+", "choices": NAMES, "default": NAMES},
+        out={"type": Path, "metavar": "FOLDER"},
+    )
+    rows = []
+    for name in options.names[-1:] if options.quick else options.names:
+        found = matrix(name, options.cache)
+        if found is not None:
+            rows += compared(name, -found.values, found.y, options.repeats)
+    if options.out is not None:
+        path = options.out / "results" / "landmark-floor.csv"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("w", newline="") as file:
+            csv.writer(file, lineterminator="\n").writerows([FIELDS, *rows])
+
+
+def compared(name, K, y, n_draws):
+    """Return the rows of one matrix."""
+    y, losses = np.unique(y, return_inverse=True)[1], {}
+    folds = StratifiedKFold(5, shuffle=True, random_state=0)
+    for number, (train, test) in enumerate(folds.split(K, y)):
+        here, there = K[np.ix_(train, train)], K[np.ix_(test, train)]
+        labels = (y[train], y[test])
+        n = len(train)
+        whole = modulus(here)
+        losses.setdefault("exact", []).append(
+            losses_of(penalty_of("hilbert", here).T, here, there, *labels)
+        )
+        for draw in range(n_draws):
+            rng = np.random.default_rng([number, draw])
+            Z = np.sort(rng.choice(n, n // 2, replace=False))
+            C, K_ZZ = here[:, Z], here[np.ix_(Z, Z)]
+            coordinates = {
+                "as landmarks": penalty_of("hilbert", K_ZZ).T,
+                "raised": penalty_of("hilbert", K_ZZ, moment=C.T @ C / n).T,
+                "moment": roots(C.T @ C / n, 0.25) / len(Z) ** 0.25,
+                "exact norm": roots(whole[np.ix_(Z, Z)], 0.5),
+                "euclidean": penalty_of("euclidean", K_ZZ).T,
+            }
+            for each, T in coordinates.items():
+                found = losses_of(T, C, there[:, Z], *labels)
+                losses.setdefault(each, []).append(found)
+            if len(np.unique(y[train][Z])) == y.max() + 1:
+                T = coordinates["as landmarks"]
+                found = losses_of(T, K_ZZ, there[:, Z], y[train][Z], y[test])
+                losses.setdefault("half the samples", []).append(found)
+    means = {each: np.mean(found, axis=0) for each, found in losses.items()}
+    rows = []
+    for each, mean in means.items():
+        best, ratio = mean.argmin(), mean.min() / means["exact"].min()
+        M = n if each == "exact" else n // 2
+        row = (name, n, M, each, f"{UNITS[best]:.2g}", f"{mean.min():.4f}")
+        rows.append((*row, f"{ratio:.3f}"))
+        say(" ".join(map(str, rows[-1])))
+    return rows
+
+
+def modulus(K):
+    values, vectors = np.linalg.eigh(K)
+    return vectors * np.abs(values) @ vectors.T
+
+
+def roots(R, power):
+    """Return T with TT' the inverse of R to twice the power, where R is not zero."""
+    values, vectors = np.linalg.eigh(R)
+    kept = values > 1e-10 * values.max()
+    return vectors[:, kept] / values[kept] ** power
+
+
+def losses_of(T, C, C_test, y, y_test):
+    """Return held-out log-losses, one for each unit of lam."""
+    n, n_classes = len(y), y.max() + 1
+    A, A_test = (np.c_[each @ T, np.ones(len(each))] for each in (C, C_test))
+    targets = y == np.arange(n_classes)[:, None] if n_classes > 2 else y[None] == 1
+    scale = np.mean(1 / (T**2).sum(axis=0))  # mean eigenvalue of the penalty
+    u, found = np.zeros((len(targets), A.shape[1])), []
+    for unit in UNITS:
+        u = np.stack([
+            newton(A, target, unit * scale / n, start)
+            for target, start in zip(targets, u, strict=True)
+        ])  # fmt: skip
+        scores = A_test @ u.T
+        if n_classes == 2:
+            scores = np.c_[-scores, scores]
+        log_p = -np.logaddexp(0, -scores)
+        log_p -= np.logaddexp.reduce(log_p, axis=1, keepdims=True)
+        found.append(-log_p[np.arange(len(y_test)), y_test].mean())
+    return found
+
+
+def newton(A, y, lam, u):
+    """Return the minimum of mean loss and ridge; the last column is the intercept."""
+    n, ridge = len(A), np.append(np.full(A.shape[1] - 1, lam), 0.0)
+
+    def value(u):
+        f = A @ u
+        return (np.logaddexp(0, f) - y * f).mean() + (ridge * u**2).sum() / 2
+
+    for _ in range(50):
+        p = expit(A @ u)
+        g = A.T @ (p - y) / n + ridge * u
+        H = (A.T * (p * (1 - p) / n)) @ A + np.diag(ridge + 1e-13)
+        d = np.linalg.solve(H, g)
+        gain, t, old = g @ d, 1.0, value(u)
+        while value(u - t * d) > old - 1e-4 * t * gain + 1e-13 and t > 1e-6:
+            t /= 2
+        u = u - t * d
+        if gain < 1e-9:
+            break
+    return u
+
+
+if __name__ == "__main__":
+    start(main)
