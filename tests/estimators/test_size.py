@@ -19,7 +19,7 @@ def said_by(call, *args):
 
 def test_short_fits_are_silent():
     assert said_by(mind_fit, 8000, 2, "krein", "newton") == []
-    assert said_by(mind_search, np.zeros((500, 1)), 2, "tl1", ("krein",), 6) == []
+    assert said_by(mind_search, np.zeros((500, 1)), "tl1", ("krein",), 500, 6, 2) == []
 
 
 @pytest.mark.parametrize(
@@ -39,10 +39,10 @@ def test_classes_and_published_procedures_take_longer():
 
 
 def test_a_long_search_names_what_is_less_work():
-    X = np.zeros((20_000, 1))
-    (text,) = said_by(mind_search, X, 2, "tl1", ("euclidean",), 6)
+    X, both = np.zeros((20_000, 1)), ("hilbert", "euclidean")
+    (text,) = said_by(mind_search, X, "tl1", ("euclidean",), 20_000, 6, 2)
     assert "one setting" in text and "norm euclidean" not in text and "--lam" in text
-    (text,) = said_by(mind_search, X[:10_000], 2, "tl1", ("hilbert", "euclidean"), 1)
+    (text,) = said_by(mind_search, X[:15_000], "tl1", both, 1000, 1, 2)
     assert "--norm euclidean" in text and "one setting" not in text
 
 
@@ -51,7 +51,7 @@ def test_no_estimate_of_what_is_refused(monkeypatch):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         with pytest.raises(MemoryError, match="--landmarks 1000"):
-            mind_search(np.zeros((20_000, 1)), 2, "tl1", ("hilbert",), 6)
+            mind_search(np.zeros((20_000, 1)), "tl1", ("hilbert",), 1000, 6, 2)
         with pytest.raises(MemoryError, match="LandmarkLogisticRegression"):
             mind_fit(20_000, 2, "hilbert", "newton")
 
@@ -61,9 +61,9 @@ def test_a_matrix_that_needs_no_eigenvectors_is_not_refused(monkeypatch):
     K = rng.random((60, 60))
     monkeypatch.setattr("kreinlearn._memory.available_bytes", lambda: 60_000)
     both = ("hilbert", "euclidean")
-    assert said_by(mind_search, K, 2, "precomputed", both, 1) == []
+    assert said_by(mind_search, K, "precomputed", both, 60, 1, 2) == []
     with pytest.raises(MemoryError, match="eigenvectors"):
-        mind_search(K + K.T, 2, "precomputed", both, 1)
+        mind_search(K + K.T, "precomputed", both, 60, 1, 2)
 
 
 @pytest.mark.parametrize(

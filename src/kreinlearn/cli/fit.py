@@ -280,7 +280,7 @@ def _search_progress(model: "Exact") -> Iterator[None]:
             if name not in seen:
                 seen.add(name)
                 text = f"{name} log-loss {-row['score']:.3f}"
-                show(len(seen), len(model.kernel_settings_), text)
+                show(len(seen), _n_left(model), text)
             return False
 
         model.verbose = tell
@@ -295,6 +295,15 @@ def _search_progress(model: "Exact") -> Iterator[None]:
                 "the number of samples only."
             ) from None
     model.verbose = 0
+
+
+def _n_left(model: "KreinLogisticRegressionCV") -> int:
+    """Return how many settings were not dropped early, with any norm."""
+    gone = [setting_text(why["kernel"], why["params"]) for why in model.dropped_]
+    norms = len(model.norms)
+    return len(model.kernel_settings_) - sum(
+        gone.count(name) == norms for name in set(gone)
+    )
 
 
 def _notes(

@@ -59,11 +59,14 @@ def of_exact(
         "regime": next(r for r in WORST_FIRST if r in regimes),
     }
     if fitted:
-        held = model.held_out_proba_
+        seen = np.isfinite(model.held_out_proba_[:, 0])  # many samples: some of them
+        held, y = model.held_out_proba_[seen], y[seen]
         true = held[np.arange(len(y)), np.searchsorted(model.classes_, y)]
         true = np.maximum(true, np.finfo(float).tiny)  # which exp may have rounded to 0
         guessed = model.classes_[held.argmax(axis=1)]
         found["folds"] = model.cv
+        found["held_out"] = int(seen.sum())
+        found["dropped"] = len(model.dropped_)
         found["held_out_accuracy"] = float((guessed == y).mean())
         found["held_out_log_loss"] = float(-np.log(true).mean())
     return found

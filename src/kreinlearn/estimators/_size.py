@@ -20,7 +20,9 @@ PUBLISHED = (28.2, 8_000, 3.06)
 SEARCH, SEARCH_HILBERT = (0.45, 1_000, 1.9), (0.55, 1_000, 2.3)
 """The same for all folds and values of lam of one setting of the kernel: the mean of
 all settings on data that are among the harder ones; the second if the norms need
-eigenvectors."""
+eigenvectors, which five folds need five times."""
+FOLDS, REFITS = 5, 3
+"""Folds of that search, and models that are fitted to all samples in the end, about."""
 WAY_OUT = (
     "LandmarkLogisticRegression (--landmarks 1000 on the command line) takes time and "
     "memory that grow with the number of samples, not with its square."
@@ -48,10 +50,11 @@ def mind_fit(n: int, n_classes: int, norm: str, solver: object) -> None:
 
 def mind_search(
     X: ValidSamples,
-    n_classes: int,
     kernel: AnyKernel | Sequence[AnyKernel],
     norms: Collection[str],
+    n_searched: int,
     n_settings: int,
+    n_classes: int,
 ) -> None:
     """Refuse a search that does not fit in memory, and say if one takes long.
 
@@ -59,14 +62,16 @@ def mind_search(
     ----------
     X : sequence of n samples
         Training samples.
-    n_classes : int
-        Number of classes.
     kernel : str, callable or sequence of these
         What is tried.
     norms : collection of str
         Norms that are tried.
+    n_searched : int
+        Samples that settings are chosen by.
     n_settings : int
         Settings of the kernel that are tried.
+    n_classes : int
+        Number of classes.
     """
     n, has_hilbert = len(X), "hilbert" in norms
     if has_hilbert and not fits(COPIES * n, n, float):
@@ -77,7 +82,11 @@ def mind_search(
             _refuse(n)
         has_hilbert = False
     law = SEARCH_HILBERT if has_hilbert else SEARCH
-    seconds = n_settings * _seconds(n, law) * _columns(n_classes)
+    refits = _seconds(n, FIT)
+    if has_hilbert:
+        refits += _seconds(n, SEARCH_HILBERT) / FOLDS
+    seconds = n_settings * _seconds(n_searched, law) + REFITS * refits
+    seconds *= _columns(n_classes)
     shorter = ["one setting of one kernel (--kernel, --param)"] * (n_settings > 1)
     if has_hilbert:
         shorter.append("the norm 'euclidean' alone (--norm euclidean)")

@@ -19,6 +19,7 @@ from kreinlearn.operators import Blocked, Dense, Symmetric
 from kreinlearn.problem import KreinDual, KreinRisk
 from kreinlearn.solvers.base import Callback, DCSolver, DualSolver, Row, Status
 from kreinlearn.solvers.monitor import Printer, Watch
+from kreinlearn.solvers.newton import DualNewton
 from kreinlearn.spectrum.decompose import SMALL_MATRIX, split
 from kreinlearn.spectrum.lanczos import floor
 
@@ -150,6 +151,7 @@ def fit_dual(
     fit_intercept: bool,
     tol: float,
     callback: Callback | None = None,
+    start: Array | None = None,
 ) -> Fit:
     """Return a stationary point of each column, or of all together if multinomial.
 
@@ -165,6 +167,8 @@ def fit_dual(
         Largest accepted residual.
     callback : callable, optional
         Watches the solve.
+    start : ndarray of shape (n, k), optional
+        Scores to start from, with the solver `DualNewton`.
 
     Returns
     -------
@@ -181,7 +185,12 @@ def fit_dual(
         loss_for(multinomial),
         fit_intercept,
     )
-    result = solver.solve(block, tol=tol, callback=callback)
+    if start is None:
+        result = solver.solve(block, tol=tol, callback=callback)
+    else:
+        assert isinstance(solver, DualNewton)
+        w0 = start.reshape(shape)
+        result = solver.solve(block, w0, tol=tol, callback=callback)
     point = block.point(result.w, result.F)
     return Fit(
         point.A.reshape(n, k),

@@ -304,10 +304,12 @@ class KreinLogisticRegression(Probable):
         X: ValidSamples | Similarities,
         index: Array,
         counts: Array,
+        start: Array | None = None,
     ) -> None:
         """Learn from similarities of samples whose classes are known and checked.
 
-        ``counts`` are the weights of the samples, not normalized.
+        ``counts`` are the weights of the samples, not normalized, and ``start`` their
+        scores, if they are roughly known.
         """
         weights = counts / counts.sum()
         warn_if_uninformative(K, self.kernel)
@@ -336,7 +338,7 @@ class KreinLogisticRegression(Probable):
             settings["rng"] = np.random.default_rng(seed)
             fit = fit_dc(solver, matrix, columns, weights, lam, **settings)
         else:
-            settings["multinomial"] = multinomial
+            settings |= {"multinomial": multinomial, "start": start}
             fit = fit_dual(solver, matrix, columns, weights, lam, **settings)
         a = fit.a if back is None else back(fit.a)
         self.dual_coef_, self.intercept_ = a.T, fit.c
