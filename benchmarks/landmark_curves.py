@@ -5,11 +5,11 @@
 
 Halves of EEG and ijcnn1-tr, and generated clusters of very different sizes. Held-out
 accuracy and log-loss of landmarks, of scikit-learn's way (``Nystroem`` and
-``LogisticRegression``, on the same landmarks, kernel and lam), and of all samples where
-that is practical. A set has one lam for all, chosen once by ``--choose`` with 500
-landmarks and three folds. Each row is appended to ``OUT/results/landmarks.csv`` as soon
-as it is there; what is in the file already is not done again.
-``docs/draw_landmarks.py`` draws it.
+``LogisticRegression``, with TL1, as many landmarks and the same lam), and of all
+samples where that is practical. A set has one lam for all; that of EEG and ijcnn1-tr
+was chosen by ``--choose`` with 500 landmarks and three folds, and rounded. Each row is
+appended to ``OUT/results/landmarks.csv`` as soon as it is there; what is in the file
+already is not done again. ``docs/draw_landmarks.py`` draws it.
 """
 
 import csv
