@@ -62,6 +62,7 @@ MAY_IMPORT = {
         {"numba"},
     ),
     "landmarks/select": ({"landmarks"}, {"sklearn"}),
+    "landmarks/sources": ({"landmarks", "files"}, set()),
     "landmarks/cluster": ({"landmarks", "losses"}, {"dask", "distributed"}),
     "landmarks/worker": ({"landmarks", "kernels", "operators"}, {"dask"}),
     "landmarks/*": (LANDMARKS, set()),
@@ -71,7 +72,7 @@ MAY_IMPORT = {
     "features": (set(), {"sklearn"}),
     "datasets/*": ({"datasets"}, {"sklearn", "pooch"}),
     "files/*": ({"files"}, {"pandas", "pyarrow"}),
-    "pipelines": (set(), {"sklearn", "pandas"}),
+    "pipelines": ({"files"}, {"sklearn", "pandas", "pyarrow"}),
     # Every type that a saved model may hold.
     "persistence": (
         {"estimators", "solvers", "kernels", "features"},

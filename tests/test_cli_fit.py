@@ -25,7 +25,6 @@ from kreinlearn import (
     load,
     save,
 )
-from kreinlearn.cli.fit import search_announcement
 from kreinlearn.kernels import KERNELS, gram, linear
 from kreinlearn.persistence import stamp
 from tests.test_cli import run
@@ -408,16 +407,26 @@ def test_the_shell_asks_the_command():
     assert done.stdout.split() == ["plain,tl1"]
 
 
-def test_a_long_search_is_announced_with_what_is_shorter():
-    assert search_announcement(300, KreinLogisticRegressionCV()) is None
-    said = search_announcement(20_000, KreinLogisticRegressionCV())
-    assert "20,000 samples takes 3 GiB" in said and "hours" in said
-    assert all(word in said for word in ("--kernel tl1", "--norm euclidean", "--lam"))
-    one = KreinLogisticRegressionCV(
-        kernel="tl1", kernel_params={"tau": 2.0}, norms=("krein",)
-    )
-    said = search_announcement(20_000, one)
-    assert "minutes" in said and said.endswith("shorter: --lam fits once.")
+def test_a_long_search_is_announced_with_what_is_shorter(
+    capsys, here, monkeypatch, few_lams
+):
+    call = ("fit", "cells.csv", *QUICK, "-o", "m.krein", "--force")
+    assert "takes roughly" not in run(capsys, *call)[2]
+    monkeypatch.setattr("kreinlearn.estimators._size.LONG", 1e-9)
+    code, _, said = run(capsys, *call)
+    assert code == 0 and "Cross-validation of 72 samples takes roughly" in said
+    assert "--landmarks 1000" in said and "--lam" in said
+    code, _, said = run(capsys, *call, "--lam", "0.1")
+    assert code == 0 and "A fit of 72 samples takes roughly" in said
+
+
+def test_what_does_not_fit_is_refused_before_it_is_estimated(capsys, here, monkeypatch):
+    monkeypatch.setattr("kreinlearn._memory.available_bytes", lambda: 100_000)
+    monkeypatch.setattr("kreinlearn.estimators._size.LONG", 1e-9)
+    call = ("fit", "cells.csv", "--kernel", "linear", "-o", "m.krein")
+    code, _, said = run(capsys, *call)
+    assert code == 2 and "eigenvectors" in said and "--landmarks 1000" in said
+    assert "takes roughly" not in said and said.count("\n") == 1
 
 
 @pytest.mark.parametrize("name", ["cells.csv", "cells.csv.gz", "cells.parquet"])

@@ -5,16 +5,20 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from kreinlearn.cli import landmarks as on_landmarks
 from kreinlearn.cli import options, samples
 from kreinlearn.cli.options import AS_JSON, DISTANCE, FORCE, HEADER, Notes
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import pandas as pd
     from sklearn.base import BaseEstimator
     from sklearn.pipeline import Pipeline
 
     from kreinlearn._typing import Array
     from kreinlearn.files import Table
+    from kreinlearn.files.matching import Training
 
 
 @click.command("predict", epilog="Example:  krein predict model.krein new.csv --proba")
@@ -55,8 +59,6 @@ def predict_command(
     and the training samples is computed. Predictions have the names of the new samples,
     or their numbers if these have no names.
     """
-    import pandas as pd
-
     from kreinlearn import persistence
     from kreinlearn._files import check_free, check_table_name, encoded, replace
 
@@ -74,23 +76,54 @@ def predict_command(
             f"The model in {model} takes no distances; leave out --distance."
         )
     said = (format, missing)
-    X, table = _new_samples(model, fitted, stamp["notes"], data, header, said)
-    frame = pd.DataFrame({} if table.names is None else {"id": table.names})
-    with samples.named(table):
-        if proba and table.kind is not None:  # measured once
-            probabilities = fitted.predict_proba(X)
-            predicted = fitted.classes_[probabilities.argmax(axis=1)]
-        else:
-            predicted = fitted.predict(X)
-            probabilities = fitted.predict_proba(X) if proba else None
-        frame["prediction"] = predicted.tolist()
-        if probabilities is not None:
-            names = [f"proba_{label}" for label in fitted.classes_.tolist()]
-            frame[names] = probabilities
-    accuracy = _accuracy(fitted, frame["prediction"].to_numpy(), table.y)
+    if said == (None, None) and on_landmarks.predicts_in_blocks(fitted, data):
+        frame, y = _predicted_in_blocks(fitted, stamp["notes"], data, header, proba)
+    else:
+        frame, y = _predicted(model, fitted, stamp["notes"], data, header, said, proba)
+    accuracy = _accuracy(fitted, frame["prediction"].to_numpy(), y)
     if out is not None:
         replace(out, encoded(frame, out))
     _print_predictions(frame, out, accuracy, as_json)
+
+
+def _predicted(
+    path: str,
+    model: "BaseEstimator",
+    notes: Notes,
+    data: str,
+    header: bool | None,
+    said: tuple[str | None, float | None],
+    proba: bool,
+) -> tuple["pd.DataFrame", "Array | None"]:
+    """Return predictions for the samples in a file, and labels if they are there."""
+    import pandas as pd
+
+    X, table = _new_samples(path, model, notes, data, header, said)
+    frame = pd.DataFrame({} if table.names is None else {"id": table.names})
+    with samples.named(table):
+        if proba and table.kind is not None:  # measured once
+            probabilities = model.predict_proba(X)
+            predicted = model.classes_[probabilities.argmax(axis=1)]
+        else:
+            predicted = model.predict(X)
+            probabilities = model.predict_proba(X) if proba else None
+        frame["prediction"] = predicted.tolist()
+        if probabilities is not None:
+            names = [f"proba_{label}" for label in model.classes_.tolist()]
+            frame[names] = probabilities
+    return frame, table.y
+
+
+def _predicted_in_blocks(
+    model: "Pipeline", notes: Notes, data: str, header: bool | None, proba: bool
+) -> tuple["pd.DataFrame", "Array | None"]:
+    """Return predictions for a table of any length, and labels if they are there."""
+    training, check = _training(model, notes), _check_of(notes)
+    frame, y, left_out = on_landmarks.predicted(
+        model, training, data, header, proba, check
+    )
+    _tell_left_out(left_out)
+    return frame, y
 
 
 def _new_samples(
@@ -194,12 +227,23 @@ def _known_features(
     model: "Pipeline", notes: Notes, data: str, header: bool | None
 ) -> tuple["pd.DataFrame | Array", "Table"]:
     """Return the features that the model knows, and the file with the labels."""
-    from kreinlearn.files.matching import Training, read_like
-    from kreinlearn.files.values import some_of
-    from kreinlearn.pipelines import check_complete
+    from kreinlearn.files.matching import read_like
+
+    training = _training(model, notes)
+    table, left_out = read_like(data, training, header)
+    _tell_left_out(left_out)
+    X: pd.DataFrame = table.X
+    _check_of(notes)(X)
+    names = [str(name) for name in getattr(model, "feature_names_in_", ())]
+    return X.set_axis(names, axis=1) if names else X.to_numpy(), table
+
+
+def _training(model: "Pipeline", notes: Notes) -> "Training":
+    """Return what is known of the table that a model was trained on."""
+    from kreinlearn.files.matching import Training
 
     names = [str(name) for name in getattr(model, "feature_names_in_", ())]
-    training = Training(
+    return Training(
         names or [str(i + 1) for i in range(model.n_features_in_)],
         header=bool(names) and notes.get("header", True),
         target=notes.get("target"),
@@ -207,13 +251,24 @@ def _known_features(
         text=notes.get("text", ()),
         text_labels=model.classes_.dtype.kind in "UO",
     )
-    table, left_out = read_like(data, training, header)
-    if left_out:
-        click.echo(f"krein: columns left out: {some_of(left_out)}.", err=True)
-    X: pd.DataFrame = table.X
-    if not notes.get("impute", False):
-        check_complete(X, "fill it in, or train again with `krein fit --impute`")
-    return X.set_axis(names, axis=1) if names else X.to_numpy(), table
+
+
+def _check_of(notes: Notes) -> "Callable[[pd.DataFrame], None]":
+    """Return what raises if a cell is missing that the model cannot fill in."""
+    from kreinlearn.pipelines import check_complete
+
+    def check(X: "pd.DataFrame") -> None:
+        if not notes.get("impute", False):
+            check_complete(X, "fill it in, or train again with `krein fit --impute`")
+
+    return check
+
+
+def _tell_left_out(names: list[str]) -> None:
+    from kreinlearn.files.values import some_of
+
+    if names:
+        click.echo(f"krein: columns left out: {some_of(names)}.", err=True)
 
 
 def _accuracy(model: "Pipeline", predicted: "Array", y: "Array | None") -> float | None:

@@ -192,7 +192,8 @@ def new_samples(
     from kreinlearn.files.samples import Learned, content_of, read_new_samples
 
     noted, inner = notes.get("samples", {}), _inside(model)
-    kept = getattr(inner, "estimators_", [inner])[0].X_fit_
+    first = getattr(inner, "estimators_", [inner])[0]
+    kept = first.landmarks_ if hasattr(first, "landmarks_") else first.X_fit_
     learned = Learned(
         kind,
         model.classes_.tolist(),

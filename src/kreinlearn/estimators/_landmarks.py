@@ -234,11 +234,14 @@ class OnLandmarks(Blockwise):
         free = available_bytes()
         return KEPT_BYTES if free is None else min(KEPT_BYTES, free // 2)
 
-    def _watch(self, n: int, M: int) -> Any:
+    def _watch(self, n: int | None, M: int) -> Any:
         """Return what sees each step; say first what will be kept."""
         watch = callback_for(self.verbose) if self.verbose else None
-        if watch is not None:
-            needed, granted = 4 * n * M / 2**30, self._memory() / 2**30
+        granted = self._memory() / 2**30
+        if watch is not None and n is None:
+            watch({"landmarks": M, "GiB granted": granted})
+        elif watch is not None and n is not None:
+            needed = 4 * n * M / 2**30
             kept = min(1.0, granted / needed)
             watch({"landmarks": M, "GiB in single": needed, "share kept": kept})
         return watch

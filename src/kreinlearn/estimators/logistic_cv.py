@@ -58,6 +58,7 @@ from kreinlearn.estimators._search import (
     pick,
     pooling_weights,
 )
+from kreinlearn.estimators._size import mind_search
 from kreinlearn.estimators._solve import measures_told, positive_definite
 from kreinlearn.estimators.logistic import KreinLogisticRegression
 from kreinlearn.exceptions import (
@@ -301,6 +302,8 @@ class KreinLogisticRegressionCV(Probable):
         self._link = link_of(len(self.classes_), self.multi_class != "ovr")
         judged = None if sample_weight is None else given
         rows = self._search_rows(index, lams)
+        work = (len(rows), len(self.kernel_settings_), len(self.classes_))
+        mind_search(samples, self.kernel, self.norms, *work)
         with few_threads(len(labels)), measures_told(self.verbose):
             if len(rows) < len(labels):
                 judged = None if judged is None else judged[rows]

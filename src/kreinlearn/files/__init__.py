@@ -1,5 +1,6 @@
 """Tables, matrices, pairs, series, sequences, graphs from files, or one sentence."""
 
+from kreinlearn.files.chunks import table_blocks
 from kreinlearn.files.fasta import header_labels, read_fasta
 from kreinlearn.files.graphs import read_tu
 from kreinlearn.files.pairs import read_pairs
@@ -21,4 +22,5 @@ __all__ = [
     "read_ts",
     "read_tu",
     "read_ucr",
+    "table_blocks",
 ]

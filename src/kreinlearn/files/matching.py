@@ -10,7 +10,7 @@ from kreinlearn.files.kinds import GRAMS, SAMPLES, SPOKEN, Format, kind_of, loca
 from kreinlearn.files.pairs import read_new
 from kreinlearn.files.reading import read, read_cells
 from kreinlearn.files.scores import NOTHING_SAID, Holds, PairOptions
-from kreinlearn.files.table import Table, features_of
+from kreinlearn.files.table import Cells, Table, features_of
 from kreinlearn.files.values import number, plain_labels, some_of, text_labels
 
 if TYPE_CHECKING:
@@ -85,6 +85,12 @@ def read_like(
         )
     is_numbered = all(name.isdigit() for name in training.columns)
     cells = read_cells(path, header, training.columns if is_numbered else ())
+    return like(cells, training)
+
+
+def like(cells: Cells, training: Training) -> tuple[Table, list[str]]:
+    """Return the features that a model needs, of cells; see `read_like`."""
+    is_numbered = all(name.isdigit() for name in training.columns)
     names = [name for name in cells.names if name != cells.labels]
     is_sparse = cells.labels is not None
     by_name = is_numbered if is_sparse else training.header and cells.header

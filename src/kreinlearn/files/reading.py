@@ -110,13 +110,7 @@ def read(
             symmetrize=symmetrize,
             header=header,
         )
-    is_of_pairs = replace(pairs, format=None) != NOTHING_SAID
-    if holds is not None or symmetrize is not None or is_of_pairs:
-        raise ValueError(
-            f"{path} holds a table; --distance, --similarity, --symmetrize, --missing, "
-            "--missing-self, --repeated and --labels go with a matrix or a list of "
-            "pairs: if it is one, say so by --format matrix or --format pairs."
-        )
+    check_table_options(path, holds, symmetrize, pairs)
     if ending in SPARSE and target is not None:
         raise ValueError(
             f"{path} is LIBSVM text, whose labels come first in each line; leave out "
@@ -125,6 +119,22 @@ def read(
     cells = read_cells(path, header, names)
     needed = labels is not False
     return build(cells, target=target or cells.labels, labels=needed, text=text)
+
+
+def check_table_options(
+    path: str | os.PathLike[str],
+    holds: Holds | None,
+    symmetrize: str | None,
+    pairs: PairOptions,
+) -> None:
+    """Raise if something was said of a table that only matrices and pairs take."""
+    is_of_pairs = replace(pairs, format=None) != NOTHING_SAID
+    if holds is not None or symmetrize is not None or is_of_pairs:
+        raise ValueError(
+            f"{path} holds a table; --distance, --similarity, --symmetrize, --missing, "
+            "--missing-self, --repeated and --labels go with a matrix or a list of "
+            "pairs: if it is one, say so by --format matrix or --format pairs."
+        )
 
 
 def read_cells(
