@@ -37,10 +37,10 @@ SMOOTHING = (1.0, 0.1, 0.01, 0.001)
 
 
 class Learned(NamedTuple):
-    """Labels and probabilities of the test rows, and the settings chosen."""
+    """Labels and probabilities (None: there are none) of test rows, and settings."""
 
     labels: Array
-    proba: Array
+    proba: Array | None
     chosen: dict[str, Any]
 
 

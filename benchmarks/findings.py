@@ -56,7 +56,10 @@ def findings(
                 continue
             row = known | {"method": method, "outer_folds": n_folds}
             for measure, field in MEASURES.items():
-                values = np.array([found[place][field] for place in sorted(found)])
+                # Methods without probabilities have no log-loss.
+                values = np.array(
+                    [found[place].get(field, np.nan) for place in sorted(found)]
+                )
                 row |= {measure: values.mean(), f"{measure}_std": values.std(ddof=1)}
                 if len(reference) == n_folds:
                     row |= paired(measure, field, values, reference)

@@ -86,14 +86,19 @@ def is_known(method: str) -> bool:
 
 
 def measured(cases, methods, repeats, path, options) -> list[dict[str, Any]]:
-    """Run what has no record yet, and return the records of what was asked for."""
+    """Measure all methods on all folds of all cases."""
     cells = grid("similarities", cases, methods, repeats, fold=range(OUTER))
+    work = partial(measure, options.cache)
+    return collected(cells, path, work, options.jobs, "which method")
+
+
+def collected(cells, path, work, jobs, title) -> list[dict[str, Any]]:
+    """Run what has no record yet, and return the records of what was asked for."""
     asked = {cell.key for cell in cells}
     failed = [each["key"] for each in read_records(path) if each["status"] in FAILED]
     forget(path, asked.intersection(failed))
-    work = partial(measure, options.cache)
-    with progress_bar(sys.stderr, "which method") as progress:
-        run(cells, path, work, jobs=options.jobs, progress=progress)
+    with progress_bar(sys.stderr, title) as progress:
+        run(cells, path, work, jobs=jobs, progress=progress)
     records = [each for each in read_records(path) if each["key"] in asked]
     for each in records:
         if each["status"] in FAILED:

@@ -91,3 +91,14 @@ def rings(rng):
     y = np.where(np.abs(X - 0.5).sum(axis=1) > 0.75, 1, -1)
     y[:4] *= -1
     return X, y
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_cache_of_the_user():
+    """Leave the user's cache alone, and take nothing from it."""
+    before = os.environ.get("KREINLEARN_CACHE")
+    os.environ["KREINLEARN_CACHE"] = "off"
+    yield
+    os.environ.pop("KREINLEARN_CACHE")
+    if before is not None:
+        os.environ["KREINLEARN_CACHE"] = before

@@ -75,7 +75,7 @@ def test_demo_replaces_no_page_by_accident(capsys, quick, tmp_path, monkeypatch)
 def test_info_names_versions_and_threads(capsys):
     code, out, _ = run(capsys, "info")
     assert code == 0
-    for word in ("kreinlearn", "numpy", "numba threads", "blas", "python"):
+    for word in ("kreinlearn", "numpy", "numba threads", "blas", "kept measures"):
         assert word in out
     code, out, _ = run(capsys, "info", "--json")
     assert code == 0 and json.loads(out)["kreinlearn"]

@@ -141,7 +141,7 @@ def test_compare_takes_the_form_of_the_training_rows(krein, data):
             "'D' names distances. Distances go with kernel='distance' (",
         ),
         ("fit D.npz --distance --similarity -o m", "not both"),
-        ("fit D.npz --form negative -o m", "--form is a form of distances"),
+        ("fit K.npz --form negative -o m", "--form is a form of distances"),
         ("inspect t.csv --distance", "t.csv holds a table; --distance"),
         ("compare t.csv --symmetrize max", "t.csv holds a table"),
         ("fit K.npz --distance -o m", "'K' names similarities; name the matrix 'D'"),

@@ -25,7 +25,6 @@ from kreinlearn import (
     load,
     save,
 )
-from kreinlearn.cli.fit import search_announcement
 from kreinlearn.kernels import KERNELS, gram, linear
 from kreinlearn.persistence import stamp
 from tests.test_cli import run
@@ -119,7 +118,8 @@ def test_fit_says_what_it_did(capsys, here, cells):
     assert "5-fold cross-validation on this file" in out and "the same folds" in out
     assert "converged, residual" in out and "m.krein, " in out
     lines = err.splitlines()
-    assert len(lines) == 16 and lines[0].startswith("fit 1/16 tl1 ratio=0.1 log-loss")
+    assert lines[0].startswith(f"fit 1/{len(lines)} tl1 ratio=0.")
+    assert " log-loss " in lines[0] and len(lines) <= 16
     code, out, _ = run(capsys, "fit", "cells.csv", "-o", "m.krein", "--force", "--json")
     found = json.loads(out)
     model = load("m.krein")[-1]
@@ -375,7 +375,7 @@ def test_a_model_saved_in_python_without_notes(capsys, here, cells):
     [
         ("krein ", 1, ["demo", "inspect", "fit", "predict", "compare", "info"]),
         ("krein fi", 1, ["fit"]),
-        ("krein fit --kernel t", 3, ["tanh", "tl1"]),
+        ("krein fit --kernel t", 3, ["tanh", "tl1", "twe"]),
         ("krein fit --kernel ", 3, ["laplacian", "rbf", "tl1"]),
         ("krein fit --one", 2, ["--one-hot"]),
         ("krein fit --norm ", 3, ["krein", "hilbert"]),
@@ -407,16 +407,26 @@ def test_the_shell_asks_the_command():
     assert done.stdout.split() == ["plain,tl1"]
 
 
-def test_a_long_search_is_announced_with_what_is_shorter():
-    assert search_announcement(300, KreinLogisticRegressionCV()) is None
-    said = search_announcement(20_000, KreinLogisticRegressionCV())
-    assert "20,000 samples takes 3 GiB" in said and "hours" in said
-    assert all(word in said for word in ("--kernel tl1", "--norm euclidean", "--lam"))
-    one = KreinLogisticRegressionCV(
-        kernel="tl1", kernel_params={"tau": 2.0}, norms=("krein",)
-    )
-    said = search_announcement(20_000, one)
-    assert "minutes" in said and said.endswith("shorter: --lam fits once.")
+def test_a_long_search_is_announced_with_what_is_shorter(
+    capsys, here, monkeypatch, few_lams
+):
+    call = ("fit", "cells.csv", *QUICK, "-o", "m.krein", "--force")
+    assert "takes roughly" not in run(capsys, *call)[2]
+    monkeypatch.setattr("kreinlearn.estimators._size.LONG", 1e-9)
+    code, _, said = run(capsys, *call)
+    assert code == 0 and "Cross-validation of 72 samples takes roughly" in said
+    assert "--landmarks 1000" in said and "--lam" in said
+    code, _, said = run(capsys, *call, "--lam", "0.1")
+    assert code == 0 and "A fit of 72 samples takes roughly" in said
+
+
+def test_what_does_not_fit_is_refused_before_it_is_estimated(capsys, here, monkeypatch):
+    monkeypatch.setattr("kreinlearn._memory.available_bytes", lambda: 100_000)
+    monkeypatch.setattr("kreinlearn.estimators._size.LONG", 1e-9)
+    call = ("fit", "cells.csv", "--kernel", "linear", "-o", "m.krein")
+    code, _, said = run(capsys, *call)
+    assert code == 2 and "eigenvectors" in said and "--landmarks 1000" in said
+    assert "takes roughly" not in said and said.count("\n") == 1
 
 
 @pytest.mark.parametrize("name", ["cells.csv", "cells.csv.gz", "cells.parquet"])

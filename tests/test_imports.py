@@ -28,7 +28,7 @@ def test_import_is_quiet(fresh):
     assert fresh.returncode == 0 and fresh.stderr == ""
     said = [json.loads(line) for line in fresh.stdout.splitlines()]
     assert [room for room, _ in said] == list(ROOMS)
-    assert "numpy" in said[0][1]
+    assert "numpy" in said[1][1]
 
 
 @pytest.mark.parametrize(
@@ -37,6 +37,8 @@ def test_import_is_quiet(fresh):
         ("numba", "kernels.spd"),  # compilers wait until a kernel is computed
         ("ot", "inspection"),  # optional, and slow to import
         ("skops", ""),
+        ("numpy", ""),  # names of the package are imported when asked for
+        ("sklearn", "kernels.spd"),
         ("matplotlib", "inspection"),  # drawing waits until something is drawn
     ],
 )
@@ -44,3 +46,27 @@ def test_what_is_heavy_is_loaded_when_first_needed(fresh, heavy, last):
     loaded = dict(json.loads(line) for line in fresh.stdout.splitlines())
     for room in ROOMS[: ROOMS.index(last) + 1]:
         assert heavy not in loaded[room], room
+
+
+def test_names_of_the_package_are_there():
+    import kreinlearn
+
+    assert set(kreinlearn.__all__) <= set(dir(kreinlearn))
+    for name in kreinlearn.__all__:
+        assert getattr(kreinlearn, name) is getattr(kreinlearn, name)
+    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
+        _ = kreinlearn.nonsense
+    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
+        _ = kreinlearn.exceptions.nonsense
+
+
+@pytest.mark.parametrize("arguments", [("--version",), ("--help",), ("fit", "--help")])
+def test_the_command_line_answers_without_scikit_learn(arguments):
+    program = (
+        "import sys\nfrom kreinlearn.cli import app\n"
+        f"app.main({list(arguments)!r}, standalone_mode=False)\n"
+        "assert 'sklearn' not in sys.modules"
+    )
+    call = [sys.executable, "-c", program]
+    done = subprocess.run(call, capture_output=True, text=True, check=False)
+    assert done.returncode == 0 and done.stdout, done.stderr

@@ -1,4 +1,5 @@
 import warnings
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -6,7 +7,13 @@ import pytest
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 
-from kreinlearn import KreinLogisticRegression
+from kreinlearn import (
+    KreinLogisticRegression,
+    LandmarkLogisticRegression,
+    load,
+    pipelines,
+    save,
+)
 from kreinlearn.pipelines import check_complete, prepare, text_columns
 
 NUMBERS = pd.DataFrame({"a": [0.0, 5.0, 10.0, 1.0], "b": [1.0, 2.0, 3.0, 5.0]})
@@ -94,3 +101,48 @@ def test_a_column_that_one_fold_does_not_know_keeps_its_place():
         warnings.simplefilter("ignore")  # the same value in all samples that have one
         step = prepare(X, impute=True)
     assert step.fit(X.iloc[:3]).transform(X).shape == (4, 2)
+
+
+def test_a_drawn_part_of_a_long_table_teaches_the_same(monkeypatch):
+    rng = np.random.default_rng(0)
+    n = 20_000
+    frame = pd.DataFrame(rng.normal(size=(n, 3)), columns=list("abc"))
+    frame["word"] = rng.choice(["red", "blue"], n)
+    frame.loc[n - 1, "word"] = "rare"
+    frame.loc[12_345, "b"] = np.nan
+    frame.index = pd.Index(range(2, n + 2), name="line")
+    monkeypatch.setattr(pipelines, "DRAWN_BYTES", 8 * 4 * 2000)
+    blocks = [frame.iloc[i : i + 700] for i in range(0, n, 700)]
+    drawn = pipelines._drawn_rows(iter(blocks))
+    assert 2000 <= len(drawn) < 2200 and drawn.index.is_monotonic_increasing
+    steps = {"impute": True, "one_hot": True}
+    some = prepare(drawn, **steps).fit(drawn).transform(frame)
+    every = prepare(frame, **steps).fit(frame).transform(frame)
+    known = frame["b"].notna().to_numpy()  # medians are those of the drawn rows
+    np.testing.assert_array_equal(some[known], every[known])
+    np.testing.assert_allclose(some, every, atol=0.02)
+    with pytest.raises(ValueError, match="line 12347, column 'b' is missing"):
+        prepare(drawn, one_hot=True)
+
+
+def test_all_rows_of_a_short_table_are_drawn():
+    drawn = pipelines._drawn_rows(iter([MIXED.iloc[:1], MIXED.iloc[1:]]))
+    pd.testing.assert_frame_equal(drawn, MIXED)
+
+
+@pytest.mark.parametrize("scale", [True, False])
+def test_a_model_of_blocks_is_the_model_of_the_table(tmp_path, scale, monkeypatch):
+    monkeypatch.setattr("kreinlearn.files.chunks.BLOCK_ROWS", (40, 70))
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.random((300, 3)), columns=list("abc"))
+    frame["word"] = rng.choice(["red", "blue"], 300)
+    y = np.where(frame["a"] > frame["b"], "p", "q")
+    frame.assign(y=y).to_csv(tmp_path / "t.csv", index=False)
+    model = partial(LandmarkLogisticRegression, n_landmarks=20, lam=1e-2)
+    steps = {"scale": scale, "one_hot": True}
+    found = pipelines.fit_from(model(), tmp_path / "t.csv", "y", **steps)
+    expected = make_pipeline(prepare(frame, **steps), model()).fit(frame, y)
+    proba = found.predict_proba(frame)
+    np.testing.assert_allclose(proba, expected.predict_proba(frame), atol=1e-6)
+    save(found, tmp_path / "m.krein")
+    assert (load(tmp_path / "m.krein").predict_proba(frame) == proba).all()

@@ -3,21 +3,23 @@
 Indefinite kernel logistic regression in Krein spaces, as scikit-learn estimators.
 """
 
-from importlib.metadata import version
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-from kreinlearn.estimators import (
-    DCASVC,
-    DistanceSimilarity,
-    KreinLogisticRegression,
-    KreinLogisticRegressionCV,
-    KreinSVC,
-    LandmarkFeatures,
-    LandmarkLogisticRegression,
-    SpectrumRepair,
-)
-from kreinlearn.persistence import load, save
+if TYPE_CHECKING:
+    from kreinlearn.estimators import (
+        DCASVC,
+        DistanceSimilarity,
+        KreinLogisticRegression,
+        KreinLogisticRegressionCV,
+        KreinSVC,
+        LandmarkFeatures,
+        LandmarkLogisticRegression,
+        SpectrumRepair,
+    )
+    from kreinlearn.persistence import load, save
 
-__version__ = version("kreinlearn")
+    __version__: str
 
 __all__ = [
     "DCASVC",
@@ -32,3 +34,23 @@ __all__ = [
     "load",
     "save",
 ]
+
+
+# Names are imported when they are first asked for: scikit-learn takes long to import,
+# and `krein --version` does without.
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name == "__version__":
+        from importlib.metadata import version
+
+        found: Any = version("kreinlearn")
+    else:
+        room = "persistence" if name in ("load", "save") else "estimators"
+        found = getattr(import_module(f"kreinlearn.{room}"), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

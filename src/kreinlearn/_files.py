@@ -23,6 +23,20 @@ class Frame(Protocol):
         """Write the table to a stream."""
 
 
+def user_cache() -> Path:
+    """Return our folder in the user's cache, without creating it.
+
+    Returns
+    -------
+    Path
+        ``kreinlearn`` in ``$XDG_CACHE_HOME`` or ``~/.cache``.
+    """
+    cache = os.environ.get("XDG_CACHE_HOME", "")
+    if not os.path.isabs(cache):  # the XDG rule: ignore what is not absolute
+        cache = os.path.join("~", ".cache")
+    return Path(cache).expanduser() / "kreinlearn"
+
+
 def check_free(path: str | os.PathLike[str], force: bool = False) -> Path:
     """Return where a file may be written, or raise.
 

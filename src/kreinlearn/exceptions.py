@@ -2,18 +2,24 @@
 
 import sys
 import warnings
+from typing import TYPE_CHECKING, Any
 
-from sklearn.exceptions import ConvergenceWarning
+if TYPE_CHECKING:
+    from kreinlearn._convergence import ConvergenceWarning, DivergenceWarning
 
 __all__ = ["ConvergenceWarning", "DivergenceWarning", "IndefiniteKernelWarning"]
 
 
-class DivergenceWarning(ConvergenceWarning):
-    """The iterates left the region where the objective is bounded."""
-
-
 class IndefiniteKernelWarning(UserWarning):
     """The matrix of the user was changed, or looks unfit for learning."""
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from kreinlearn import _convergence
+
+    return getattr(_convergence, name)
 
 
 def warn_caller(text: str, category: type[Warning] = UserWarning) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 import numpy as np
 from scipy.linalg import blas
@@ -76,7 +76,8 @@ def gemm(A: Array, B: Array) -> Array:
 class _Stored:
     """What stored matrices have in common."""
 
-    K: Array
+    def __init__(self, K: Array) -> None:
+        self.K = K
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -91,6 +92,11 @@ class _Stored:
 
     def part(self, rows: Array, columns: Array) -> Array:
         return np.asarray(self.K[np.ix_(rows, columns)], dtype=np.float64)
+
+    def among(self, rows: Array) -> Self:
+        """Return the same among some of the samples."""
+        columns = rows if self.shape[0] == self.shape[1] else slice(None)
+        return type(self)(np.ascontiguousarray(self.K[rows][:, columns]))
 
 
 class Dense(_Stored):
@@ -320,8 +326,15 @@ def few_threads(n: int) -> Iterator[None]:
     if n > ONE_THREAD:
         yield
     else:
-        with _blas_libraries().limit(limits=1, user_api="blas"):
+        with one_thread():
             yield
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Keep BLAS to one thread, such as while threads of our own call it."""
+    with _blas_libraries().limit(limits=1, user_api="blas"):
+        yield
 
 
 @cache  # looking for them takes milliseconds

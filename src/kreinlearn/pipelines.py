@@ -1,18 +1,29 @@
 """From a table as it is to features that a kernel takes: fill, encode, scale."""
 
+import os
 import warnings
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from sklearn.base import TransformerMixin
 from sklearn.compose import make_column_transformer
 from sklearn.impute import SimpleImputer
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, OneHotEncoder
+
+from kreinlearn._typing import Array
+from kreinlearn.files.chunks import TableBlocks, table_blocks
 
 if TYPE_CHECKING:
     import pandas as pd
+    from pyarrow.dataset import Dataset
 
-__all__ = ["check_complete", "prepare", "text_columns"]
+__all__ = ["check_complete", "fit_from", "prepare", "text_columns"]
+
+DRAWN_BYTES = 2**23
+"""Memory for the rows that a transformer learns from, if a table is read in blocks."""
 
 
 def prepare(
@@ -60,15 +71,8 @@ def prepare(
     MinMaxScaler()
     """
     words = text_columns(X)
-    if words and not one_hot:
-        cell = next(cell for cell in X[words[0]] if isinstance(cell, str))
-        listed = ", ".join(repr(name) for name in words[:5])
-        more = f" and {len(words) - 5} more" if len(words) > 5 else ""
-        raise ValueError(
-            f"{_source(X)}numbers were expected, but column{'s' * (len(words) > 1)} "
-            f"{listed}{more} hold{'s' * (len(words) == 1)} text such as {cell!r}; "
-            "encode text with one_hot=True (--one-hot on the command line)."
-        )
+    if not one_hot:
+        _refuse_text(X, words)
     empty = [name for name in X.columns if X[name].isna().all()]
     if empty:
         raise ValueError(
@@ -92,6 +96,195 @@ def prepare(
     )
     both = [(of_numbers, numbers)] if numbers else []
     return make_column_transformer(*both, (of_words, words))
+
+
+def fit_from(
+    model: Any,
+    source: "str | os.PathLike[str] | Dataset | TableBlocks",
+    y: str | None = None,
+    *,
+    scale: bool = True,
+    impute: bool = False,
+    one_hot: bool = False,
+) -> Pipeline:
+    """Fit a model to a table on disk that is read in blocks, and never as a whole.
+
+    One pass over the table learns how features are filled in, encoded and scaled; the
+    model then makes its passes over what comes out.
+
+    Parameters
+    ----------
+    model : LandmarkLogisticRegression
+        Not fitted; it is fitted in place.
+    source : path-like, pyarrow Dataset or TableBlocks
+        A parquet file, a folder of parquet files, a dataset, or a csv or tsv file.
+    y : str, optional
+        Column of the labels; the last by default.
+    scale, impute, one_hot : bool
+        As in `prepare`. Ranges of numbers and words are those of all rows; medians and
+        most frequent words are those of rows drawn at random, as many as fit in 8 MiB.
+
+    Returns
+    -------
+    Pipeline
+        Fitted. It predicts from DataFrames with the same columns, and can be saved.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from kreinlearn import LandmarkLogisticRegression
+    >>> from kreinlearn.datasets import make_monks
+    >>> from kreinlearn.pipelines import fit_from
+    >>> import pandas as pd
+    >>> X, y = make_monks(3)
+    >>> table = pd.DataFrame(X, columns=list("abcdef"))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "monks.csv")
+    ...     table.assign(kind=y).to_csv(path, index=False)
+    ...     model = LandmarkLogisticRegression(n_landmarks=100, lam=1e-3)
+    ...     whole = fit_from(model, path, "kind")
+    >>> print(f"{whole.score(table, y):.2f}")
+    0.97
+    """
+    table = source if isinstance(source, TableBlocks) else table_blocks(source, y)
+    blocks, transformer, _ = prepared(
+        table, scale=scale, impute=impute, one_hot=one_hot
+    )
+    model.fit(blocks)
+    return make_pipeline(transformer, model)
+
+
+def prepared(
+    table: TableBlocks, watch: Callable[[float], None] | None = None, **steps: bool
+) -> tuple["Prepared", TransformerMixin, "pd.DataFrame"]:
+    """Learn in one pass how features are prepared, and return blocks of them.
+
+    Parameters
+    ----------
+    table : TableBlocks
+        The table.
+    watch : callable, optional
+        Sees the share of the rows that have been read.
+    **steps : bool
+        As in `prepare`.
+
+    Returns
+    -------
+    blocks : Prepared
+        What a model takes.
+    transformer : transformer
+        Fitted.
+    drawn : DataFrame
+        The rows that it learned from.
+    """
+    if table.text and not steps.get("one_hot", False):
+        X = next(iter(table))[0]
+        _refuse_text(X, text_columns(X))
+    drawn = _drawn_rows(_watched(table, watch))
+    transformer = prepare(drawn, **steps)
+    transformer.fit(drawn)
+    return Prepared(table, transformer.transform), transformer, drawn
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """Blocks of a table after a transformer; they can be read again and again."""
+
+    table: TableBlocks
+    transform: Callable[["pd.DataFrame"], Array]
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return self.table.n_rows
+
+    def __iter__(self) -> Iterator[tuple[Array, Array, Array | None]]:
+        """Yield features, labels and weights of the rows, block by block."""
+        for X, y, weights in self.table:
+            yield np.asarray(self.transform(X)), y, weights
+
+
+def _watched(
+    table: TableBlocks, watch: Callable[[float], None] | None
+) -> Iterator["pd.DataFrame"]:
+    count = 0
+    for X, _, _ in table:
+        yield X
+        count += len(X)
+        if watch is not None:
+            watch(count / table.n_rows)
+
+
+def _drawn_rows(blocks: Iterable["pd.DataFrame"]) -> "pd.DataFrame":
+    """Return rows from which a transformer learns nearly what it would from all.
+
+    They are all rows of a table that is small. Of others they are rows drawn at random,
+    and with them every row that was the first one to hold a word, a missing cell, or
+    the least or largest number of its column.
+    """
+    import pandas as pd
+
+    rng, kept, keys = np.random.default_rng(0), list["pd.DataFrame"](), list[Array]()
+    seen: dict[str, set[Any]] = {}
+    most = count = 0
+    for X in blocks:
+        most = most or max(1000, DRAWN_BYTES // (8 * X.shape[1]))
+        key = rng.random(len(X))
+        key[_telling(X, seen)] = -1.0
+        kept.append(X)
+        keys.append(key)
+        count += len(X)
+        if count > 2 * most:
+            kept, keys = _fewest(kept, keys, most)
+            count = len(keys[0])
+    path = kept[0].attrs.get("path")
+    kept, _ = _fewest(kept, keys, most)
+    rows = kept[0]
+    assert isinstance(rows, pd.DataFrame)
+    if path is not None:
+        rows.attrs["path"] = path
+    return rows
+
+
+def _fewest(
+    kept: list["pd.DataFrame"], keys: list[Array], most: int
+) -> tuple[list["pd.DataFrame"], list[Array]]:
+    """Return the rows with the smallest keys, in their order, as a single block."""
+    import pandas as pd
+
+    key = np.concatenate(keys)
+    size = max(most, int((key < 0).sum()))
+    places = np.sort(np.argsort(key, kind="stable")[:size])
+    return [pd.concat(kept).iloc[places]], [key[places]]
+
+
+def _telling(X: "pd.DataFrame", seen: dict[str, set[Any]]) -> list[int]:
+    """Return the places of rows that hold what no row before did."""
+    places: list[int] = []
+    for name in X.columns:
+        column, known = X[name], seen.setdefault(name, set())
+        is_missing = column.isna().to_numpy()
+        if is_missing.any() and None not in known:
+            known.add(None)
+            places.append(int(is_missing.argmax()))
+        if is_missing.all():
+            continue
+        if column.dtype.kind in "fiub":
+            values = column.to_numpy()
+            for place in (int(np.nanargmin(values)), int(np.nanargmax(values))):
+                numbers = [value for value in known if value is not None]
+                value = float(values[place])
+                if not numbers or value < min(numbers) or value > max(numbers):
+                    known.add(value)
+                    places.append(place)
+            continue
+        first = ~column.duplicated().to_numpy() & ~is_missing
+        for at in np.flatnonzero(first).tolist():
+            if (word := column.iloc[at]) not in known:
+                known.add(word)
+                places.append(at)
+    return places
 
 
 def text_columns(X: "pd.DataFrame") -> list[str]:
@@ -128,6 +321,19 @@ def check_complete(X: "pd.DataFrame", advice: str) -> None:
             f"{_source(X)}the value in {X.index.name or 'row'} {X.index[row]}, column "
             f"{X.columns[column]!r} is missing{f', {count} in all' * (count > 1)}; "
             f"{advice}."
+        )
+
+
+def _refuse_text(X: "pd.DataFrame", words: list[str]) -> None:
+    """Raise if there are columns of text."""
+    if words:
+        cell = next((cell for cell in X[words[0]] if isinstance(cell, str)), "")
+        listed = ", ".join(repr(name) for name in words[:5])
+        more = f" and {len(words) - 5} more" if len(words) > 5 else ""
+        raise ValueError(
+            f"{_source(X)}numbers were expected, but column{'s' * (len(words) > 1)} "
+            f"{listed}{more} hold{'s' * (len(words) == 1)} text such as {cell!r}; "
+            "encode text with one_hot=True (--one-hot on the command line)."
         )
 
 

@@ -265,15 +265,16 @@ def test_best_setting_is_refitted(moons):
     i = model.kernel_settings_.index((model.kernel_, model.kernel_params_))
     j, k = model.norms.index(model.norm_), LAMS.index(model.lam_)
     best = model.scores_.mean(axis=3)
-    assert model.best_score_ == best.max() == best[i, j, k]
+    assert model.best_score_ == np.nanmax(best) == best[i, j, k]
     alone = KreinLogisticRegression(
         kernel_params=model.kernel_params_, norm=model.norm_, lam=model.lam_
     ).fit(X, y)
     assert len(model.estimators_) == 1 and model.weights_.tolist() == [1.0]
-    np.testing.assert_array_equal(model.predict_proba(X), alone.predict_proba(X))
+    near = {"atol": 1e-5}  # it starts elsewhere
+    np.testing.assert_allclose(model.predict_proba(X), alone.predict_proba(X), **near)
     np.testing.assert_array_equal(model.predict(X), alone.predict(X))
-    np.testing.assert_array_equal(
-        model.decision_function(X), alone.decision_function(X)
+    np.testing.assert_allclose(
+        model.decision_function(X), alone.decision_function(X), **near
     )
     np.testing.assert_allclose(
         np.exp(model.predict_log_proba(X)), model.predict_proba(X)
@@ -452,7 +453,7 @@ def test_unconverged_fits_are_counted(moons):
     model = KreinLogisticRegressionCV(
         lams=[1e-3], kernel="tl1", kernel_grid={}, max_iter=1, refit=False
     )
-    with pytest.warns(ConvergenceWarning, match="5 of 5 fits .* max_iter=1 in"):
+    with pytest.warns(ConvergenceWarning, match="10 of 10 fits .* max_iter=1 in"):
         model.fit(X, y)
 
 

@@ -93,6 +93,12 @@ def test_labels():
     said = header_labels("s.fasta", names, descriptions)
     assert said == ["cell membrane", "nucleus"]
     assert header_labels("s.fasta", names, descriptions, "bar") == ["in", "out"]
+    fields = header_labels("s.fasta", names, descriptions, 2)
+    assert fields == ["1", "out"]
+    assert header_labels("s.fasta", names, descriptions, -1) == ["membrane", "nucleus"]
+    for place in (0, 6, -6):
+        with pytest.raises(ValueError, match="sequence 0 .*'>x.1.in cell membrane'"):
+            header_labels("s.fasta", names, descriptions, place)
     for label, given in (("bar", ["a|b", "c"]), ("bar", ["a|b", "c|"])):
         with pytest.raises(ValueError, match=r"s\.fasta: a label .* sequence 1 .*'>c"):
             header_labels("s.fasta", given, ["", ""], label)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from kreinlearn.kernels import gram
+from kreinlearn.landmarks import engine as engine_module
 from kreinlearn.landmarks.columns import columns_for
 from kreinlearn.landmarks.engine import LocalEngine
 from kreinlearn.landmarks.first import Draws, first_of
@@ -162,6 +163,23 @@ def test_engines_give_the_sums_of_all_rows(data, rng, multinomial, chunk_size, m
         np.testing.assert_allclose(total.sum(), w[some].sum())
     assert (engine.kept_rows == N) == (memory == 10**6)
     assert (engine.kept_rows == 0) == (memory == 0 or chunk_size == 90 > memory / 56)
+
+
+def test_second_derivatives_of_a_share_are_the_same_to_the_bit(data, rng, monkeypatch):
+    X, y, w = data
+    monkeypatch.setattr(engine_module, "SHARE_ROWS", 8)
+    task, point = task_of(X, False), point_of(rng, False)
+    found = []
+    for chunk_size in (1, 13, 90):
+        engine = LocalEngine(Memory(X, y, w, chunk_size), 10**6, n_threads=1)
+        engine.first(DRAWS)
+        engine.prepare(task)
+        engine.block = 8
+        found.append(engine.hessians(point, [np.array([0])], 0.5))
+        sizes = [len(part.rows.classes) for part in engine._gathered(0.5)]
+        assert set(sizes[:-1]) == {8} and 0 < sizes[-1] <= 8
+    np.testing.assert_array_equal(found[0], found[1])
+    np.testing.assert_array_equal(found[0], found[2])
 
 
 @pytest.mark.parametrize("chunk_size", [1, 13, 90])

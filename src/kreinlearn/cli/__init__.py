@@ -68,7 +68,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     except BrokenPipeError:  # whoever read our output, such as head, has enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 0
-    except (ValueError, TypeError, OSError, MemoryError) as error:
+    except (ValueError, TypeError, OSError, MemoryError, ImportError) as error:
         click.echo(f"krein: {_one_line(error)}", err=True)
         code = 2
     except (click.Abort, KeyboardInterrupt):  # click has ended the line by then

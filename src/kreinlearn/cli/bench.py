@@ -33,9 +33,9 @@ def bench_command(
     """Measure speed against the other libraries that are installed.
 
     Runs from a checkout of the source, which has the benchmarks. NAME is machine,
-    product, kernels, spd, series, sequences, graphs, transport, fit, cv, published,
-    blocked, scaling or import; all of them by default, which takes about an hour. A
-    ratio above one means that kreinlearn is faster.
+    product, kernels, spd, series, sequences, graphs, transport, fit, cv, search,
+    published, blocked, scaling, landmarks, dask or import; all of them by default,
+    which takes more than an hour. A ratio above one means that kreinlearn is faster.
     Results are written as they come: an interrupted run loses nothing.
     """
     scripts = _benchmarks()

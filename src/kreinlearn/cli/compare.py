@@ -7,13 +7,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from click.core import ParameterSource
 
-from kreinlearn.cli import options
-from kreinlearn.cli.output import Facts, bold_if, text_table
+from kreinlearn.cli import options, samples
+from kreinlearn.cli.options import KernelParams
+from kreinlearn.cli.output import Facts, bold_if, setting_text, text_table
 
 if TYPE_CHECKING:
+    from kreinlearn._typing import Array
     from kreinlearn.comparison.plan import Plan
-    from kreinlearn.files import PairOptions
+    from kreinlearn.files import PairOptions, Table
 
 FOOTNOTE = (
     "Means over the held-out folds, which are the same for all methods; ± is the\n"
@@ -37,8 +40,10 @@ WITHOUT_EFFECT = ("out", "jobs", "force", "as_json")
     "--kernels",
     default="tl1,rbf",
     show_default=True,
-    help="Names, separated by commas; not used for a Gram matrix.",
+    help="Names, separated by commas; not used for a Gram matrix. Of series, sequences "
+    "or graphs one, as in krein fit.",
 )
+@options.PARAM
 @click.option("--methods", help="Names, separated by commas; all by default.")
 @click.option("--folds", default=5, show_default=True, help="Outer folds.")
 @click.option("--repeats", default=1, show_default=True, help="Draws of the folds.")
@@ -58,6 +63,7 @@ def compare_command(
     similarity: bool,
     symmetrize: str | None,
     kernels: str,
+    params: KernelParams,
     methods: str | None,
     folds: int,
     repeats: int,
@@ -72,8 +78,10 @@ def compare_command(
     """Compare every method on your data, with the same folds for all.
 
     DATA is a table, a Gram matrix or, with --distance, a matrix of distances (in the
-    form exponential by default), or a list of pairs, with labels. Each method is tuned
-    by cross-validation on the training rows of a fold, and judged on the rows held out.
+    form exponential by default), or a list of pairs, with labels; or it holds
+    sequences (fasta), time series (ts, --format ucr) or graphs (a TU folder), of which
+    a measure is computed once. Each method is tuned by cross-validation on the training
+    rows of a fold, and judged on the rows held out.
     Results are added to compare.jsonl in the folder as they are found: the same
     command continues where it was interrupted. The table is in compare.csv, curves and
     spectra are in report.html.
@@ -88,7 +96,10 @@ def compare_command(
     from kreinlearn.files import read
     from kreinlearn.pipelines import prepare
 
-    holds = options.held(distance, similarity, form)
+    click.get_current_context().with_resource(options.measuring())
+    holds = options.held(distance, similarity)
+    names = _split(kernels)
+    pairs = samples.with_format(data, names[0] if names else None, pairs)
     table = read(
         data,
         target=target,
@@ -97,15 +108,24 @@ def compare_command(
         symmetrize=symmetrize,
         pairs=pairs,
     )
+    measure = None
+    if table.kind is not None:
+        given, form, measure = _measured(table, names, params, form)
+    else:
+        given = table.samples
+        options.check_form(form, distance)
+        _check_table_options(table, names, params)
+        form = (form or "exponential") if distance else None
     planned = plan_comparison(
-        table.samples,
+        given,
         table.y,
         is_gram=table.X is None,
-        form=(form or "exponential") if distance else None,
+        form=form,
+        measure=measure,
         check=not similarity,
         name=Path(data).name,
         transformer=None if table.X is None else prepare(table.X, **steps),
-        kernels=_split(kernels),
+        kernels=names,
         methods=None if methods is None else _split(methods),
         folds=folds,
         repeats=repeats,
@@ -139,6 +159,48 @@ def _results(planned: "Plan", out: str, jobs: int | None, force: bool) -> Facts:
     found["command"] = shlex.join(["krein", "compare", given["data"], *words])
     replace(Path(out, run.PAGE), comparison_page(found).encode())
     return found
+
+
+def _check_table_options(
+    table: "Table", kernels: list[str], params: KernelParams
+) -> None:
+    """Raise if something was said that goes with series, sequences and graphs."""
+    if table.X is not None:
+        for kernel in kernels:
+            samples.check_rows(table, kernel)
+    if params:
+        raise ValueError(
+            "--param goes with kernels of series, sequences and graphs; those of a "
+            "table have the parameters that krein compare gives them: leave it out."
+        )
+
+
+def _measured(
+    table: "Table", kernels: list[str], params: KernelParams, form: str | None
+) -> tuple["Array", str | None, str]:
+    """Return scores or distances of samples, the form of these, and what they are."""
+    from kreinlearn.kernels import KERNELS
+
+    source = click.get_current_context().get_parameter_source("kernels")
+    if source is not ParameterSource.COMMANDLINE:
+        kernels = []
+    if len(kernels) > 1:
+        raise ValueError(
+            f"{table.path} holds {table.kind}, which are compared by one kernel at a "
+            f"time, got {', '.join(kernels)}; name one of them by --kernels."
+        )
+    named = kernels[0] if kernels else None
+    kernel, params = samples.kernel_for(table, named, params, form)
+    own = {k: v for k, v in params.items() if k != "form"}
+    if "width" in own:
+        raise ValueError(
+            "krein compare takes the median distance for the width of a form: leave "
+            "out --param width."
+        )
+    measure = setting_text(kernel, own)
+    if KERNELS[kernel].learns_form:
+        return samples.distances(table, kernel, own), form or "exponential", measure
+    return samples.similarities(table, kernel, own), None, measure
 
 
 def _split(text: str) -> list[str]:

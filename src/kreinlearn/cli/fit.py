@@ -5,32 +5,31 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from kreinlearn.cli import options
+from kreinlearn.cli import landmarks as on_landmarks
+from kreinlearn.cli import options, report, samples
 from kreinlearn.cli.options import KernelParams, Notes
 from kreinlearn.cli.output import Facts, setting_text
 
 if TYPE_CHECKING:
-    from kreinlearn import KreinLogisticRegression, KreinLogisticRegressionCV
-    from kreinlearn.files import PairOptions, Table
+    from sklearn.base import BaseEstimator
+    from sklearn.pipeline import Pipeline
 
-    Model = KreinLogisticRegression | KreinLogisticRegressionCV
+    from kreinlearn import KreinLogisticRegression, KreinLogisticRegressionCV
+    from kreinlearn._typing import Array
+    from kreinlearn.files import PairOptions, Table
+    from kreinlearn.files.chunks import TableBlocks
+    from kreinlearn.files.scores import Holds
+
+    Exact = KreinLogisticRegression | KreinLogisticRegressionCV
 
 CV_FOLDS = 5
 """Folds of the cross-validation by default."""
-ANNOUNCED = 120.0
-"""Seconds from which a search is announced."""
-KREIN_NORM, BOTH_NORMS = (0.45, 1.9), (0.55, 2.3)
-"""Seconds of one setting with 1,000 samples on two cores, and the power of n by which
-they grow: the mean of all settings on EEG, which is among the harder data."""
-
-
-WORST_FIRST = ("nonconvex", "unknown", "unique")
-"""Values of ``regime_``."""
 
 
 @click.command("fit", epilog="Example:  krein fit train.csv -o model.krein")
@@ -44,13 +43,28 @@ WORST_FIRST = ("nonconvex", "unknown", "unique")
 @click.option(
     "--cv",
     type=click.IntRange(2),
-    help=f"Folds that choose kernel parameters, lam and norm; {CV_FOLDS} by default.",
+    help=f"Folds that choose kernel parameters, lam and norm; {CV_FOLDS} by default, "
+    f"{on_landmarks.FOLDS} with --landmarks.",
 )
 @click.option("--lam", type=float, help="Fix the regularization: no cross-validation.")
 @click.option(
     "--norm",
     type=click.Choice(["krein", "hilbert", "euclidean"]),
     help="Try only this norm; by default hilbert and euclidean are averaged.",
+)
+@click.option(
+    "--landmarks",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Learn from similarities with N of the samples, for any number of samples: "
+    "1000 is usual. Tables (csv, tsv, parquet, a folder of parquet files) are read in "
+    "blocks.",
+)
+@click.option(
+    "--memory",
+    metavar="SIZE",
+    help="Memory for similarities with the landmarks, such as 2GB; what is beyond is "
+    "computed anew when it is needed.",
 )
 @options.FORCE
 @options.AS_JSON
@@ -68,6 +82,8 @@ def fit_command(
     cv: int | None,
     lam: float | None,
     norm: str | None,
+    landmarks: int | None,
+    memory: str | None,
     force: bool,
     as_json: bool,
     pairs: "PairOptions",
@@ -78,50 +94,136 @@ def fit_command(
     TRAIN is a table (csv, tsv, parquet), LIBSVM text (libsvm, svm, svmlight) or a
     matrix of similarities or, with --distance, of distances (npz, npy, csv with names,
     phylip), or a list of pairs (m8, --format pairs), with the labels in the file that
-    --labels names; text may be compressed (.gz). By default three kernels, or eight
-    forms and widths of distances, are tried, and averaged by how well they predict
-    held-out samples.
+    --labels names; or sequences (fasta), time series (ts, --format ucr) or a folder of
+    graphs (TU), of which a measure is computed; text may be compressed (.gz). By
+    default three kernels, or eight forms and widths of distances, are tried, and
+    averaged by how well they predict held-out samples. With --landmarks, one kernel
+    (tl1) is tried with several parameters.
     """
+    from kreinlearn import files, persistence
+    from kreinlearn._files import check_free
+    from kreinlearn.files.reading import check_table_options
+
+    check_free(out, force)
+    _check_options(lam, cv, landmarks, memory)
+    click.get_current_context().with_resource(options.measuring())
+    holds = options.held(distance, similarity)
+    pairs = samples.with_format(train, kernel, pairs)
+    blocks = None
+    if landmarks is not None:
+        blocks = on_landmarks.table_for(train, target, header, pairs.format)
+    start = time.perf_counter()
+    if blocks is not None:
+        check_table_options(train, holds, symmetrize, pairs)
+        known = _kernel_of(files.Table(blocks.path), kernel, params, holds, form)
+        whole, notes, found = _fit_blocks(blocks, *known)
+    else:
+        table = files.read(
+            train,
+            target=target,
+            header=header,
+            holds=holds,
+            symmetrize=symmetrize,
+            pairs=pairs,
+        )
+        known = _kernel_of(table, kernel, params, holds, form)
+        whole, found = _fit_table(table, *known)
+        notes = _notes(table, steps["impute"], pairs, symmetrize)
+        if table.kind is not None:
+            notes["samples"] = samples.notes_of(table, pairs, target)
+    found |= {"seconds": time.perf_counter() - start, "model": str(out)}
+    persistence.save(whole, out, overwrite=force, notes=notes)
+    found["bytes"] = Path(out).stat().st_size
+    click.echo(json.dumps(found) if as_json else report.summary(found))
+
+
+def _check_options(
+    lam: float | None, cv: int | None, landmarks: int | None, memory: str | None
+) -> None:
+    """Raise if options contradict each other."""
+    from kreinlearn._memory import bytes_of
+
+    if lam is not None and cv is not None:
+        raise ValueError("--lam is tried alone, without folds: leave out --cv.")
+    if memory is not None:
+        if landmarks is None:
+            raise ValueError("--memory is for similarities with --landmarks; add them.")
+        bytes_of("--memory", memory)
+
+
+def _fit_blocks(
+    table: "TableBlocks", kernel: str | None, params: KernelParams
+) -> tuple["Pipeline", Notes, Facts]:
+    """Fit a model on landmarks to a table that is read in blocks."""
+    given = click.get_current_context().params
+    if given["lam"] is None:
+        folds = given["cv"] or on_landmarks.FOLDS
+        _check_folds(table.path, table.classes, table.counts, folds)
+    whole, model = on_landmarks.fit_table(table, kernel or "tl1", params, given)
+    counted = (table.classes, table.counts)
+    found = report.of_data(table.path, table.target, len(table.columns), *counted)
+    notes = on_landmarks.notes_of(table, given["impute"])
+    return whole, notes, on_landmarks.findings(found, model)
+
+
+def _fit_table(
+    table: "Table", kernel: str | None, params: KernelParams
+) -> tuple["BaseEstimator", Facts]:
+    """Fit a model to what is in memory."""
     import numpy as np
     from sklearn.pipeline import make_pipeline
 
-    from kreinlearn import files, persistence
-    from kreinlearn._files import check_free
     from kreinlearn.pipelines import prepare
 
-    check_free(out, force)
+    given, y = click.get_current_context().params, np.asarray(table.y)
+    counted = np.unique(y, return_counts=True)
+    is_exact = given["landmarks"] is None
+    if given["lam"] is None:
+        usual = CV_FOLDS if is_exact else on_landmarks.FOLDS
+        _check_folds(table.path, *counted, given["cv"] or usual)
+    options.remark(table)
+    steps = {name: given[name] for name in ("scale", "impute", "one_hot")}
+    before = None if table.X is None else prepare(table.X, **steps)
+    if is_exact:
+        folds = given["cv"] or CV_FOLDS
+        model = _model(kernel, params, given["lam"], given["norm"], folds)
+        watching = _search_progress(model)
+    else:
+        samples_of = partial(on_landmarks.settings_of, table, before, kernel, params)
+        model = on_landmarks.model_for(kernel or "tl1", params, given, samples_of)
+        watching = on_landmarks.progress(model, len(y))
+    whole = model if before is None else make_pipeline(before, model)
+    with watching, samples.named(table):
+        whole.fit(table.named_samples, y)
+    n_features = None if table.X is None else table.X.shape[1]
+    found = report.of_data(table.path, table.target, n_features, *counted)
+    if table.kind is not None:
+        from kreinlearn.files.samples import described
+
+        found["kind"], found["described"] = table.kind, described(table)
+    if is_exact:
+        return whole, report.of_exact(found, model, y)
+    return whole, on_landmarks.findings(found, model)
+
+
+def _kernel_of(
+    table: "Table",
+    kernel: str | None,
+    params: KernelParams,
+    holds: "Holds | None",
+    form: str | None,
+) -> tuple[str | None, KernelParams]:
+    """Return the kernel of what was read, None for the default ones of a table."""
+    if table.kind is not None:
+        return samples.kernel_for(table, kernel, params, form)
+    options.check_form(form, holds == "distances")
     if params and not kernel:
         raise ValueError("--param needs --kernel, whose parameter it is.")
-    if lam is not None and cv is not None:
-        raise ValueError("--lam is tried alone, without folds: leave out --cv.")
-    holds = options.held(distance, similarity, form)
-    table = files.read(
-        train,
-        target=target,
-        header=header,
-        holds=holds,
-        symmetrize=symmetrize,
-        pairs=pairs,
-    )
     if table.K is not None:
-        options.check_gram_options(train)
-        kernel, params = options.matrix_kernel(holds, form)
-    model = _model(kernel, params, lam, norm, cv or CV_FOLDS)
-    if lam is None:
-        _check_folds(table, cv or CV_FOLDS)
-    options.remark(table)
-    is_gram = table.X is None
-    whole = model if is_gram else make_pipeline(prepare(table.X, **steps), model)
-    start = time.perf_counter()
-    y = np.asarray(table.y)
-    with _search_progress(model, len(y)):
-        whole.fit(table.named_samples, y)
-    seconds = time.perf_counter() - start
-    notes = _notes(table, steps["impute"], pairs, symmetrize)
-    persistence.save(whole, out, overwrite=force, notes=notes)
-    found = _findings(table, model) | {"seconds": seconds, "model": str(out)}
-    found["bytes"] = Path(out).stat().st_size
-    click.echo(json.dumps(found) if as_json else _summary(found))
+        options.check_gram_options(table.path)
+        return options.matrix_kernel(holds, form)
+    samples.check_rows(table, kernel)
+    return kernel, params
 
 
 def _model(
@@ -130,7 +232,7 @@ def _model(
     lam: float | None,
     norm: str | None,
     cv: int,
-) -> "Model":
+) -> "Exact":
     """Return the estimator that the options ask for."""
     from kreinlearn import KreinLogisticRegression, KreinLogisticRegressionCV
     from kreinlearn._validation import check_positive
@@ -148,32 +250,27 @@ def _model(
     return model
 
 
-def _check_folds(table: "Table", cv: int) -> None:
+def _check_folds(path: str, classes: "Array", counts: "Array", cv: int) -> None:
     """Raise if a class is too small for a sample of it in each fold."""
-    import numpy as np
-
-    classes, counts = np.unique(np.asarray(table.y), return_counts=True)
     least = int(counts.argmin())
     if counts[least] < cv:
         label, count = classes.tolist()[least], int(counts[least])
         advice = f"use --cv {count}" if count > 1 else "remove it"
         raise ValueError(
-            f"{table.path}: each of {cv} folds needs a sample of each class, but class "
+            f"{path}: each of {cv} folds needs a sample of each class, but class "
             f"{label!r} has {count} sample{'s' * (count > 1)}; {advice}, or go without "
             "folds by --lam."
         )
 
 
 @contextmanager
-def _search_progress(model: "Model", n_samples: int) -> Iterator[None]:
-    """Announce a search, and show how many settings of the kernel have been tried."""
+def _search_progress(model: "Exact") -> Iterator[None]:
+    """Show how many settings of the kernel have been tried."""
     if not hasattr(model, "norms"):  # one setting, no search
         yield
         return
     from kreinlearn.runs.progress import counter
 
-    if announcement := search_announcement(n_samples, model):
-        click.echo(f"krein: {announcement}", err=True)
     seen: set[str] = set()
     with counter(sys.stderr, "fit") as show:
 
@@ -183,46 +280,29 @@ def _search_progress(model: "Model", n_samples: int) -> Iterator[None]:
             if name not in seen:
                 seen.add(name)
                 text = f"{name} log-loss {-row['score']:.3f}"
-                show(len(seen), len(model.kernel_settings_), text)
+                show(len(seen), _n_left(model), text)
             return False
 
         model.verbose = tell
         try:
             yield
         except MemoryError as error:
+            if "--landmarks" in str(error):
+                raise
             raise MemoryError(
-                f"{error} Or take --norm euclidean, which needs no eigenvectors, or "
-                "--lam, which fits once."
+                f"{error} Or take --norm euclidean, which needs no eigenvectors, "
+                "--lam, which fits once, or --landmarks 1000, whose memory grows with "
+                "the number of samples only."
             ) from None
     model.verbose = 0
 
 
-def search_announcement(n: int, model: "KreinLogisticRegressionCV") -> str | None:
-    """Return what a long search will take and what would be shorter, or None."""
-    from kreinlearn.estimators.logistic_cv import kernel_settings, kernels_of
-    from kreinlearn.kernels import Similarities
-
-    kernels = kernels_of(model.kernel)
-    rows = Similarities([[0.0], [1.0]])
-    count = len(kernel_settings(kernels, rows, model.kernel_params))
-    first, power = BOTH_NORMS if "hilbert" in model.norms else KREIN_NORM
-    seconds = count * first * (n / 1000) ** power
-    if seconds < ANNOUNCED:
-        return None
-    # Words that promise no more than is known.
-    minutes = seconds / 60
-    time_taken = (
-        f"{minutes:.0f} minutes" if minutes < 90 else f"{minutes / 60:.0f} hours"
-    )
-    shorter = ["--kernel tl1 tries one kernel"] if len(kernels) > 1 else []
-    if kernels == ["distance"] and not model.kernel_params:
-        shorter.append("--form exponential tries one form")
-    if "hilbert" in model.norms:
-        shorter.append("--norm euclidean needs no eigenvectors")
-    return (
-        f"cross-validation of {n:,} samples takes {8 * n * n / 2**30:.2g} GiB for a "
-        f"matrix and roughly {time_taken}; shorter: "
-        f"{', '.join([*shorter, '--lam fits once'])}."
+def _n_left(model: "KreinLogisticRegressionCV") -> int:
+    """Return how many settings were not dropped early, with any norm."""
+    gone = [setting_text(why["kernel"], why["params"]) for why in model.dropped_]
+    norms = len(model.norms)
+    return len(model.kernel_settings_) - sum(
+        gone.count(name) == norms for name in set(gone)
     )
 
 
@@ -231,7 +311,7 @@ def _notes(
 ) -> Notes:
     """Return what predict has to know of the training file."""
     notes: Notes = {"source": table.path, "target": table.target}
-    if table.names is not None:
+    if table.names is not None and table.K is not None:
         from kreinlearn.files.kinds import kind_of
 
         notes["pairs"] = {
@@ -250,86 +330,3 @@ def _notes(
         notes["text"] = text_columns(table.X)
         notes["impute"] = impute
     return notes
-
-
-def _findings(table: "Table", model: "Model") -> Facts:
-    """Return what the model is, as plain data."""
-    import numpy as np
-
-    from kreinlearn.kernels.distances import form_settings
-
-    y = np.asarray(table.y)
-    classes, counts = np.unique(y, return_counts=True)
-    found: Facts = {
-        "train": table.path,
-        "target": table.target,
-        "samples": len(y),
-        "features": None if table.X is None else table.X.shape[1],
-        "classes": classes.tolist(),
-        "counts": counts.tolist(),
-    }
-    fitted = "_" if hasattr(model, "estimators_") else ""  # chosen, or given
-    for name in ("kernel", "kernel_params", "norm", "lam"):
-        found[name] = getattr(model, name + fitted)
-    if found["kernel"] == "distance":
-        found["kernel_params"] = form_settings(found["kernel_params"] or {}, [{}])[0]
-    given = found["kernel_params"] or {}
-    found["kernel_params"] = {k: v for k, v in given.items() if k != "check"}
-    found["lam"] = float(found["lam"])
-    models = getattr(model, "estimators_", [model])
-    unsolved = [each.status_ for each in models if each.status_ != "converged"]
-    regimes = {each.regime_ for each in models}
-    found |= {
-        "models": len(models),
-        "status": unsolved[0] if unsolved else "converged",
-        "residual": max(float(each.residual_) for each in models),
-        "regime": next(r for r in WORST_FIRST if r in regimes),
-    }
-    if fitted:
-        held = model.held_out_proba_
-        true = held[np.arange(len(y)), np.searchsorted(model.classes_, y)]
-        true = np.maximum(true, np.finfo(float).tiny)  # which exp may have rounded to 0
-        guessed = model.classes_[held.argmax(axis=1)]
-        found["folds"] = model.cv
-        found["held_out_accuracy"] = float((guessed == y).mean())
-        found["held_out_log_loss"] = float(-np.log(true).mean())
-    return found
-
-
-def _summary(found: Facts) -> str:
-    """Return the findings for people."""
-    many = zip(found["classes"], found["counts"], strict=True)
-    listed = ", ".join(f"{label} {count}" for label, count in many)
-    if len(found["classes"]) > 10:
-        listed = f"{min(found['counts'])} to {max(found['counts'])} samples each"
-    n_features = found["features"]
-    features = f"{n_features} features"
-    if n_features is None:
-        is_distance = found["kernel"] == "distance"
-        features = "distances" if is_distance else "a Gram matrix"
-    more = found["models"] - 1
-    held = "no cross-validation, since lam was given"
-    if "folds" in found:
-        held = (
-            f"accuracy {found['held_out_accuracy']:.3f}, log-loss "
-            f"{found['held_out_log_loss']:.3f} in {found['folds']}-fold "
-            "cross-validation on this file\n"
-            "           (the settings were chosen on the same folds: expect a little "
-            "less on new samples)"
-        )
-    point = "the only stationary point"
-    if found["regime"] != "unique":
-        point = "a stationary point, perhaps one of several"
-    return "\n".join(
-        [
-            f"Data       {found['samples']} samples, {features}, "
-            f"{len(found['classes'])} classes in {found['target']!r}: {listed}",
-            f"Chosen     {setting_text(found['kernel'], found['kernel_params'])}, norm "
-            f"{found['norm']}, lam {found['lam']:.3g}"
-            f"{f'; averaged with {more} more' * (more > 0)}",
-            f"Held out   {held}",
-            f"Solved     {found['status']}, residual {found['residual']:.1e}: {point}",
-            f"Saved      {found['model']}, {found['bytes']:,} bytes, after "
-            f"{found['seconds']:.1f} s",
-        ]
-    )

@@ -6,13 +6,13 @@ from importlib.metadata import version
 
 import click
 
-from kreinlearn.cli.options import AS_JSON
+from kreinlearn.cli.options import AS_JSON, cache_folder
 
 
 @click.command("info", epilog="Example:  krein info --json")
 @AS_JSON
 def info_command(as_json: bool) -> None:
-    """Print versions, threads and linear algebra libraries."""
+    """Print versions, threads, linear algebra libraries and where measures are kept."""
     from threadpoolctl import threadpool_info
 
     packages = ("kreinlearn", "numpy", "scipy", "scikit-learn", "numba", "skops")
@@ -23,6 +23,7 @@ def info_command(as_json: bool) -> None:
     facts["python"] = platform.python_version()
     facts["platform"] = platform.platform()
     facts["numba threads"] = numba.get_num_threads()
+    facts["kept measures"] = str(cache_folder())
     for pool in threadpool_info():
         key = f"{pool['user_api']} ({pool['internal_api']} {pool['version']})"
         facts[key] = f"{pool['num_threads']} threads"

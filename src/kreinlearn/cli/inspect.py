@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kreinlearn.cli import options
+from kreinlearn.cli import options, samples
 from kreinlearn.cli.options import KernelParams
 from kreinlearn.cli.output import Facts, setting_text, text_table
 
@@ -61,10 +61,11 @@ def inspect_command(
     """Tell how indefinite a similarity is, and what to do about it.
 
     DATA is a table (csv, tsv, parquet) or LIBSVM text, from which a kernel computes
-    similarities (tl1 by default). GRAM is a matrix (npz, npy, csv with names, phylip)
-    or list of pairs (m8, --format pairs) of similarities or, with --distance, of
-    distances, from which a form computes similarities (exponential by default), with
-    or without labels. Features are scaled with all samples, also with
+    similarities (tl1 by default), or sequences (fasta), time series (ts, --format ucr)
+    or a folder of graphs (TU), with or without labels. GRAM is a matrix (npz, npy, csv
+    with names, phylip) or list of pairs (m8, --format pairs) of similarities or, with
+    --distance, of distances, from which a form computes similarities (exponential by
+    default), with or without labels. Features are scaled with all samples, also with
     those that are held out later: this is an inspection, not an estimate of accuracy
     on new data.
     """
@@ -77,7 +78,9 @@ def inspect_command(
 
     if out is not None:
         check_free(out, force)
-    holds = options.held(distance, similarity, form)
+    click.get_current_context().with_resource(options.measuring())
+    holds = options.held(distance, similarity)
+    pairs = samples.with_format(data, kernel, pairs)
     table = files.read(
         data,
         target=target,
@@ -87,20 +90,25 @@ def inspect_command(
         symmetrize=symmetrize,
         pairs=pairs,
     )
-    given = [data, *options.repeated_options(TRAINING)]
-    if table.X is None:
+    given, notes = [data, *options.repeated_options(TRAINING)], list[str]()
+    if table.kind is not None:
+        kernel, params = samples.kernel_for(table, kernel, params, form)
+        K, y, about = _similarities_between(table, kernel, params, seed)
+    elif table.X is None:
+        options.check_form(form, distance)
         options.check_gram_options(data)
-        K, y, notes = table.samples, table.y, list[str]()
-        about = Facts(check=not similarity)
+        K, y, about = np.asarray(table.samples), table.y, Facts(check=not similarity)
         if distance:
-            form = form or "exponential"
-            given += [] if "--form" in given else ["--form", form]
-            K, about = _formed(np.asarray(K), form)
+            K, about = _formed(K, form or "exponential")
     else:
+        options.check_form(form, distance)
+        samples.check_rows(table, kernel)
         kernel = kernel or "tl1"
         given += [] if "--kernel" in given else ["--kernel", kernel]
         K, y, about, notes = _similarities_of(table, kernel, params, steps, seed)
         about["definite"] = _fit_command([*_without_kernel(data), "--kernel", "rbf"], y)
+    if "form" in about.get("params", {}) and "--form" not in given:
+        given += ["--form", about["params"]["form"]]
     options.remark(table)
     with counter(sys.stderr, "inspect") as tell:
         found = inspection.inspect_matrix(
@@ -166,6 +174,28 @@ def _formed(D: "Array", form: str) -> tuple["Array", Facts]:
 
     params = form_settings({"form": form}, [{}])[0]
     return learned_form(D, form)(D), {"kernel": "distance", "params": params}
+
+
+def _similarities_between(
+    table: "Table", kernel: str, params: KernelParams, seed: int
+) -> tuple["Array", "Array | None", Facts]:
+    """Return similarities of samples that are no rows, their labels, and the kernel.
+
+    A form of distances is that of their median width.
+    """
+    from kreinlearn.inspection import verdict as inspection
+    from kreinlearn.kernels import KERNELS
+    from kreinlearn.kernels.distances import FORMS, WITHOUT_WIDTH
+
+    n = len(table.items or [])
+    rows = inspection.sampled(table.y, n, inspection.LARGEST, seed)
+    some = samples.some_of(table, rows)
+    if KERNELS[kernel].learns_form:
+        params = {"form": FORMS[0], "width": 1.0, **params}
+        if params["form"] in WITHOUT_WIDTH:
+            del params["width"]
+    K = samples.similarities(some, kernel, params)
+    return K, some.y, Facts(kernel=kernel, params=params, n_given=n)
 
 
 def _similarities_of(

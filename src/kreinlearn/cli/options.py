@@ -1,7 +1,10 @@
 """Options that several commands share."""
 
 import functools
-from collections.abc import Callable, Collection
+import os
+import sys
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypedDict, TypeVar
 
 import click
@@ -17,6 +20,14 @@ if TYPE_CHECKING:
     from kreinlearn.files.scores import Holds
 
 KernelParams = dict[str, float | str | bool]
+IN_FILES = {
+    "rows": "of a table",
+    "series": "of time series",
+    "sequences": "of sequences",
+    "graphs": "of graphs",
+}
+"""What samples in files are, and what the help says before the names of kernels."""
+SWITCH = {"true": True, "false": False}
 Command = TypeVar("Command", bound=Callable[..., None])
 
 
@@ -30,6 +41,14 @@ class PairNotes(TypedDict, total=False):
     symmetrize: str | None
 
 
+class SampleNotes(TypedDict, total=False):
+    """How `krein fit` read series, sequences or graphs, for `krein predict`."""
+
+    format: str
+    target: str | None
+    labels: bool
+
+
 class Notes(TypedDict, total=False):
     """What `krein fit` keeps of the training file, for `krein predict`."""
 
@@ -41,33 +60,53 @@ class Notes(TypedDict, total=False):
     text: list[str]
     impute: bool
     pairs: PairNotes
+    samples: SampleNotes
 
 
-def table_kernels() -> list[str]:
-    """Return the kernels between rows of a table that are registered now."""
-    return [name for name, kernel in KERNELS.items() if kernel.samples == "rows"]
+def kernels_between(samples: str) -> list[str]:
+    """Return the kernels between samples of a kind that are registered now."""
+    return [name for name, kernel in KERNELS.items() if kernel.samples == samples]
+
+
+def file_kernels() -> list[str]:
+    """Return the kernels between all samples that files hold."""
+    return [name for kind in IN_FILES for name in kernels_between(kind)]
 
 
 def _registered(
     context: click.Context, option: click.Parameter, given: str | None
 ) -> str | None:
     """Return the name of a kernel, or raise: a choice made at the time of the call."""
-    choice = click.Choice(table_kernels())
+    choice = click.Choice(file_kernels())
     return None if given is None else choice.convert(given, option, context)
 
 
 def _completed(
     context: click.Context, option: click.Parameter, begun: str
 ) -> list[str]:
-    return [name for name in table_kernels() if name.startswith(begun)]
+    return [name for name in file_kernels() if name.startswith(begun)]
 
 
 class _KernelOption(click.Option):
     """An option whose help names the kernels at the time of the call."""
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
-        self.help = f"The kernel: {', '.join(table_kernels())}."
+        listed = [
+            f"{what} {', '.join(kernels_between(k))}" for k, what in IN_FILES.items()
+        ]
+        self.help = f"The kernel: {'; '.join(listed)}."
         return super().get_help_record(ctx)
+
+
+def _words() -> set[str]:
+    """Return the parameters that are no numbers, such as a matrix of substitutions."""
+    return {
+        name
+        for kind in IN_FILES
+        for kernel in kernels_between(kind)
+        for name, usual in KERNELS[kernel].parameters.items()
+        if isinstance(usual, str | bool)
+    }
 
 
 def _parsed(
@@ -77,6 +116,9 @@ def _parsed(
     params: KernelParams = {}
     for pair in given:
         name, _, value = pair.partition("=")
+        if name in _words():
+            params[name] = SWITCH.get(value.lower(), value)
+            continue
         try:
             params[name] = int(value) if value.lstrip("+-").isdigit() else float(value)
         except ValueError:
@@ -123,7 +165,9 @@ _OF_TABLES = (
         "--target",
         metavar="COL",
         help="Column of the labels, by name or position (from 1; -1 is the last); the "
-        "last by default. For npz an array, 'y' by default; for npy a file.",
+        "last by default, in the format ucr the first. For npz an array, 'y' by "
+        "default; for npy a file; for FASTA what follows the name ('description', by "
+        "default), its last bar ('bar'), or the number of a field of the header.",
     ),
     HEADER,
     click.option(
@@ -190,7 +234,8 @@ FORMAT = click.option(
     type=click.Choice(FORMATS),
     help="What the file holds, if its name does not tell: 'pairs' are lines "
     "'a,b,score', 'blast' is outfmt 6, also of Foldseek, 'matrix' has names in the "
-    "first line and the first column.",
+    "first line and the first column, 'ucr' has a label and a time series in each "
+    "line.",
 )
 MISSING = click.option(
     "--missing",
@@ -203,8 +248,8 @@ _OF_PAIRS = (
     click.option(
         "--labels",
         metavar="FILE",
-        help="csv or tsv with name and label of each sample of a matrix or of pairs; "
-        "with more columns, --target says which.",
+        help="csv or tsv with name and label of each sample of a matrix, of pairs or "
+        "of FASTA; with more columns, --target says which.",
     ),
     MISSING,
     click.option(
@@ -252,15 +297,22 @@ def remark(table: "Table") -> None:
         click.echo(f"krein: {table.remark}", err=True)
 
 
-def held(distance: bool, similarity: bool, form: str | None) -> "Holds | None":
+def held(distance: bool, similarity: bool) -> "Holds | None":
     """Return what a matrix is said to hold, or raise if that is contradictory."""
     if distance and similarity:
         raise ValueError("Give --distance or --similarity, not both.")
-    if form is not None and not distance:
-        raise ValueError("--form is a form of distances: it goes with --distance.")
     if distance:
         return "distances"
     return "similarities" if similarity else None
+
+
+def check_form(form: str | None, distance: bool) -> None:
+    """Raise if a form was named for what is neither given nor computed distances."""
+    if form is not None and not distance:
+        raise ValueError(
+            "--form is a form of distances: it goes with --distance, or with a kernel "
+            "that gives distances, such as dtw."
+        )
 
 
 def matrix_kernel(
@@ -300,3 +352,21 @@ def repeated_options(names: Collection[str]) -> list[str]:
         for each in pairs:
             words += [option.opts[0], str(each)]
     return words
+
+
+def cache_folder() -> str:
+    """Return the folder where measures are kept; "off" means nowhere."""
+    from kreinlearn._files import user_cache
+
+    return os.environ.get("KREINLEARN_CACHE") or str(user_cache() / "measures")
+
+
+@contextmanager
+def measuring() -> Iterator[None]:
+    """Show how far a measure between samples is, and keep it in the user's cache."""
+    from kreinlearn import kernels
+    from kreinlearn.runs.progress import share_teller
+
+    with share_teller(sys.stderr) as tell:
+        with kernels.measuring(cache=cache_folder(), progress=tell):
+            yield

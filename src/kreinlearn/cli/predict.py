@@ -1,20 +1,24 @@
 """krein predict."""
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from kreinlearn.cli import options
+from kreinlearn.cli import landmarks as on_landmarks
+from kreinlearn.cli import options, samples
 from kreinlearn.cli.options import AS_JSON, DISTANCE, FORCE, HEADER, Notes
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import pandas as pd
     from sklearn.base import BaseEstimator
     from sklearn.pipeline import Pipeline
 
     from kreinlearn._typing import Array
     from kreinlearn.files import Table
+    from kreinlearn.files.matching import Training
 
 
 @click.command("predict", epilog="Example:  krein predict model.krein new.csv --proba")
@@ -50,18 +54,18 @@ def predict_command(
     similarities with, or its distances to, the training samples, whichever the model
     was trained on (--distance need not be given). If the training samples have names,
     DATA may be pairs of new and training samples, or a matrix with names, in any order;
-    what --format and --missing said in training holds here, too. Predictions have the
-    names of the new samples.
+    what --format and --missing said in training holds here, too. For a model of
+    sequences, time series or graphs, DATA holds new ones, and the measure between them
+    and the training samples is computed. Predictions have the names of the new samples,
+    or their numbers if these have no names.
     """
-    import pandas as pd
-    from sklearn.utils import get_tags
-
     from kreinlearn import persistence
     from kreinlearn._files import check_free, check_table_name, encoded, replace
 
     if out is not None:
         check_table_name(out)
         check_free(out, force)
+    click.get_current_context().with_resource(options.measuring())
     fitted, stamp = persistence.load_stamped(model)
     needed = "predict_proba" if proba else "predict"
     if not hasattr(fitted, needed):
@@ -71,29 +75,86 @@ def predict_command(
         raise ValueError(
             f"The model in {model} takes no distances; leave out --distance."
         )
-    names = None
-    if get_tags(fitted).input_tags.pairwise:
-        said = (format, missing)
-        table = _similarities(fitted, stamp["notes"], data, header, said)
-        X, y, names = table.samples, table.y, table.names
-        if names is not None:
-            X = pd.DataFrame(X, columns=_columns(fitted, X.shape[1]), copy=False)
-    elif format not in (None, "table") or missing is not None:
-        raise ValueError(
-            f"The model in {model} was trained on a table: leave out --format and "
-            "--missing."
-        )
+    said = (format, missing)
+    if said == (None, None) and on_landmarks.predicts_in_blocks(fitted, data):
+        frame, y = _predicted_in_blocks(fitted, stamp["notes"], data, header, proba)
     else:
-        X, y = _known_features(fitted, stamp["notes"], data, header)
-    frame = pd.DataFrame({} if names is None else {"id": names})
-    frame["prediction"] = fitted.predict(X).tolist()
-    if proba:
-        names = [f"proba_{label}" for label in fitted.classes_.tolist()]
-        frame[names] = fitted.predict_proba(X)
+        frame, y = _predicted(model, fitted, stamp["notes"], data, header, said, proba)
     accuracy = _accuracy(fitted, frame["prediction"].to_numpy(), y)
     if out is not None:
         replace(out, encoded(frame, out))
     _print_predictions(frame, out, accuracy, as_json)
+
+
+def _predicted(
+    path: str,
+    model: "BaseEstimator",
+    notes: Notes,
+    data: str,
+    header: bool | None,
+    said: tuple[str | None, float | None],
+    proba: bool,
+) -> tuple["pd.DataFrame", "Array | None"]:
+    """Return predictions for the samples in a file, and labels if they are there."""
+    import pandas as pd
+
+    X, table = _new_samples(path, model, notes, data, header, said)
+    frame = pd.DataFrame({} if table.names is None else {"id": table.names})
+    with samples.named(table):
+        if proba and table.kind is not None:  # measured once
+            probabilities = model.predict_proba(X)
+            predicted = model.classes_[probabilities.argmax(axis=1)]
+        else:
+            predicted = model.predict(X)
+            probabilities = model.predict_proba(X) if proba else None
+        frame["prediction"] = predicted.tolist()
+        if probabilities is not None:
+            names = [f"proba_{label}" for label in model.classes_.tolist()]
+            frame[names] = probabilities
+    return frame, table.y
+
+
+def _predicted_in_blocks(
+    model: "Pipeline", notes: Notes, data: str, header: bool | None, proba: bool
+) -> tuple["pd.DataFrame", "Array | None"]:
+    """Return predictions for a table of any length, and labels if they are there."""
+    training, check = _training(model, notes), _check_of(notes)
+    frame, y, left_out = on_landmarks.predicted(
+        model, training, data, header, proba, check
+    )
+    _tell_left_out(left_out)
+    return frame, y
+
+
+def _new_samples(
+    path: str,
+    model: "BaseEstimator",
+    notes: Notes,
+    data: str,
+    header: bool | None,
+    said: tuple[str | None, float | None],
+) -> tuple["pd.DataFrame | Array | list[Any]", "Table"]:
+    """Return new samples as a model takes them, and the file with their labels."""
+    import pandas as pd
+    from sklearn.utils import get_tags
+
+    format, missing = said
+    kind = samples.sample_kind(model)
+    if get_tags(model).input_tags.pairwise:
+        table = _similarities(model, notes, data, header, said)
+        X = table.samples
+        if table.names is not None:
+            X = pd.DataFrame(X, columns=_columns(model, X.shape[1]), copy=False)
+        return X, table
+    if missing is not None or (kind is None and format not in (None, "table")):
+        what = (
+            "a table: leave out --format and" if kind is None else f"{kind}: leave out"
+        )
+        raise ValueError(f"The model in {path} was trained on {what} --missing.")
+    if kind is not None:
+        table = samples.new_samples(model, kind, notes, data, format, header)
+        return table.items or [], table
+    return _known_features(model, notes, data, header)
 
 
 def _takes_distances(model: "BaseEstimator") -> bool:
@@ -164,14 +225,25 @@ def _columns(model: "BaseEstimator", count: int) -> list[str]:
 
 def _known_features(
     model: "Pipeline", notes: Notes, data: str, header: bool | None
-) -> tuple["Array", "Array | None"]:
-    """Return the features that the model knows, and the labels if they are there."""
-    from kreinlearn.files.matching import Training, read_like
-    from kreinlearn.files.values import some_of
-    from kreinlearn.pipelines import check_complete
+) -> tuple["pd.DataFrame | Array", "Table"]:
+    """Return the features that the model knows, and the file with the labels."""
+    from kreinlearn.files.matching import read_like
+
+    training = _training(model, notes)
+    table, left_out = read_like(data, training, header)
+    _tell_left_out(left_out)
+    X: pd.DataFrame = table.X
+    _check_of(notes)(X)
+    names = [str(name) for name in getattr(model, "feature_names_in_", ())]
+    return X.set_axis(names, axis=1) if names else X.to_numpy(), table
+
+
+def _training(model: "Pipeline", notes: Notes) -> "Training":
+    """Return what is known of the table that a model was trained on."""
+    from kreinlearn.files.matching import Training
 
     names = [str(name) for name in getattr(model, "feature_names_in_", ())]
-    training = Training(
+    return Training(
         names or [str(i + 1) for i in range(model.n_features_in_)],
         header=bool(names) and notes.get("header", True),
         target=notes.get("target"),
@@ -179,13 +251,24 @@ def _known_features(
         text=notes.get("text", ()),
         text_labels=model.classes_.dtype.kind in "UO",
     )
-    table, left_out = read_like(data, training, header)
-    if left_out:
-        click.echo(f"krein: columns left out: {some_of(left_out)}.", err=True)
-    X: pd.DataFrame = table.X
-    if not notes.get("impute", False):
-        check_complete(X, "fill it in, or train again with `krein fit --impute`")
-    return X.set_axis(names, axis=1) if names else X.to_numpy(), table.y
+
+
+def _check_of(notes: Notes) -> "Callable[[pd.DataFrame], None]":
+    """Return what raises if a cell is missing that the model cannot fill in."""
+    from kreinlearn.pipelines import check_complete
+
+    def check(X: "pd.DataFrame") -> None:
+        if not notes.get("impute", False):
+            check_complete(X, "fill it in, or train again with `krein fit --impute`")
+
+    return check
+
+
+def _tell_left_out(names: list[str]) -> None:
+    from kreinlearn.files.values import some_of
+
+    if names:
+        click.echo(f"krein: columns left out: {some_of(names)}.", err=True)
 
 
 def _accuracy(model: "Pipeline", predicted: "Array", y: "Array | None") -> float | None:

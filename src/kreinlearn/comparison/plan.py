@@ -71,6 +71,7 @@ def plan_comparison(
     *,
     is_gram: bool = False,
     form: str | None = None,
+    measure: str | None = None,
     check: bool = True,
     name: str = "data",
     transformer: TransformerMixin | None = None,
@@ -94,6 +95,9 @@ def plan_comparison(
     form : str, optional
         The form of distances that makes them similarities, as in
         `kreinlearn.DistanceSimilarity`.
+    measure : str, optional
+        What to call the similarities or distances, if it is known how they were
+        computed.
     check : bool
         Whether to refuse similarities that look like distances.
     name : str
@@ -128,10 +132,11 @@ def plan_comparison(
     if check_count("folds", folds) < 2:
         raise ValueError(f"'folds' must be 2 or more, got {folds!r}.")
     check_count("repeats", repeats)
-    wanted = (PRECOMPUTED,) if is_gram else _checked_kernels(kernels)
+    wanted = (measure or PRECOMPUTED,) if is_gram else _checked_kernels(kernels)
     notes: tuple[str, ...] = ()
     if form is not None:
-        wanted = (f"{check_choice('form', form, FORMS)} of distances",)
+        check_choice("form", form, FORMS)
+        wanted = (f"{form} of {measure or 'distances'}",)
         X, is_gram = check_distances(np.asarray(X, dtype=float)), True
     elif is_gram:
         X, notes = _symmetric(X)

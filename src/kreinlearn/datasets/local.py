@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from sklearn.utils import Bunch
 
+from kreinlearn._files import user_cache
 from kreinlearn.datasets import tables
 from kreinlearn.datasets.entries import Dataset
 from kreinlearn.datasets.registry import REGISTRY, info
@@ -39,12 +40,7 @@ def folder(data_home: str | os.PathLike[str] | None = None) -> Path:
         The folder, which may not exist.
     """
     chosen = data_home or os.environ.get(ENVIRONMENT)
-    if chosen:
-        return Path(chosen).expanduser()
-    cache = os.environ.get("XDG_CACHE_HOME", "")
-    if not os.path.isabs(cache):  # the XDG rule: ignore what is not absolute
-        cache = os.path.join("~", ".cache")
-    return Path(cache).expanduser() / "kreinlearn"
+    return Path(chosen).expanduser() if chosen else user_cache()
 
 
 def description(entry: Dataset, part: str | None = None) -> str:

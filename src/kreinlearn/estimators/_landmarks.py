@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from numbers import Integral
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,6 +23,7 @@ from kreinlearn._validation import (
     check_similarities,
 )
 from kreinlearn.crossval import UNITS
+from kreinlearn.estimators._collections import Blockwise, cluster_engine
 from kreinlearn.estimators._inputs import (
     ValidSamples,
     check_classes,
@@ -31,11 +32,11 @@ from kreinlearn.estimators._inputs import (
     is_pairwise,
     learns_form,
 )
-from kreinlearn.estimators._outputs import Probable
 from kreinlearn.exceptions import ConvergenceWarning, warn_caller
 from kreinlearn.kernels.distances import DEFAULTS, DistanceForm
 from kreinlearn.landmarks.columns import Columns
 from kreinlearn.landmarks.first import First
+from kreinlearn.landmarks.fit import fit
 from kreinlearn.landmarks.rows import LANDMARKS, drawn
 from kreinlearn.landmarks.settings import Fitted, Settings
 from kreinlearn.losses import link_of
@@ -49,7 +50,7 @@ FOLDS = 3
 """Folds of a search by default: rows are many."""
 
 
-class OnLandmarks(Probable):
+class OnLandmarks(Blockwise):
     """Checks of given columns and folds, what a fit is told, and what it has learned.
 
     Parameters are those of `LandmarkLogisticRegression`.
@@ -175,6 +176,27 @@ class OnLandmarks(Probable):
             )
         return len(splits), folds
 
+    def _fit_cluster(
+        self, X: Any, y: Any, sample_weight: Any, grid: list[Mapping[str, Any]]
+    ) -> Self:
+        """Find the coefficients by the workers of a Dask cluster."""
+        if not (self.cv is None or isinstance(self.cv, Integral)):
+            raise ValueError(
+                "'cv' must be a number of folds if X is a Dask collection, got "
+                f"{self.cv!r:.60}."
+            )
+        memory = None if self.memory is None else bytes_of("memory", self.memory)
+        engine = cluster_engine(self, X, y, sample_weight, memory)
+        landmarks, self.support_ = self.landmarks, None
+        if not isinstance(landmarks, str):
+            landmarks = self._check_samples(landmarks, reset=False)
+        n_folds, _ = self._folds([], np.empty(0), len(grid) > 1)
+        settings = self._settings(grid, n_folds, landmarks, None, self._seed())
+        watch = callback_for(self.verbose) if self.verbose else None
+        fitted, first = fit(engine, settings, self._factors, watch)
+        self._learn(fitted, first, engine.n_passes)
+        return self
+
     def _settings(
         self,
         grid: list[Mapping[str, Any]],
@@ -212,11 +234,14 @@ class OnLandmarks(Probable):
         free = available_bytes()
         return KEPT_BYTES if free is None else min(KEPT_BYTES, free // 2)
 
-    def _watch(self, n: int, M: int) -> Any:
+    def _watch(self, n: int | None, M: int) -> Any:
         """Return what sees each step; say first what will be kept."""
         watch = callback_for(self.verbose) if self.verbose else None
-        if watch is not None:
-            needed, granted = 4 * n * M / 2**30, self._memory() / 2**30
+        granted = self._memory() / 2**30
+        if watch is not None and n is None:
+            watch({"landmarks": M, "GiB granted": granted})
+        elif watch is not None and n is not None:
+            needed = 4 * n * M / 2**30
             kept = min(1.0, granted / needed)
             watch({"landmarks": M, "GiB in single": needed, "share kept": kept})
         return watch

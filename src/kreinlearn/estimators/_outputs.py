@@ -4,6 +4,7 @@ Letters: ``scores`` (n, k), one column per class, or a single one for two classe
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from kreinlearn._typing import Array
 from kreinlearn.estimators._inputs import (
     KernelEstimator,
+    Keywords,
     ValidSamples,
     is_distance,
     is_pairwise,
@@ -20,7 +22,7 @@ from kreinlearn.estimators._inputs import (
     learns_form,
     symmetric_kernel,
 )
-from kreinlearn.kernels import KERNELS, multiply
+from kreinlearn.kernels import KERNELS, Measure, measured_rows, multiply
 from kreinlearn.kernels.distances import DEFAULTS, DistanceForm
 from kreinlearn.losses import Link, log_probabilities
 
@@ -148,8 +150,8 @@ def prediction(model: Scored, X: ValidSamples) -> Array:
         f = (_form_of(model)(K) if is_distance(model.kernel) else K) @ a
     elif len(a) == 0:
         f = np.zeros((len(X), a.shape[1]))
-    elif learns_form(model.kernel):
-        f = _measured(model, X) @ a
+    elif _measure_of(model) is not None:
+        return _measured([model], X)[0]
     else:
         params = model.kernel_params or {}
         kernel = symmetric_kernel(model.kernel, getattr(model, "symmetrize", None))
@@ -166,13 +168,71 @@ def _form_of(model: Scored) -> DistanceForm:
     )
 
 
-def _measured(model: Scored, X: ValidSamples) -> Array:
-    """Return the similarities of new samples with the support, by their distances."""
-    measure = KERNELS[str(kernels_of(model.kernel)[0])].measure
+def predictions(models: Sequence[Scored], parts: Sequence[ValidSamples]) -> Array:
+    """Return the scores that models give the same new samples, measured once.
+
+    Parameters
+    ----------
+    models : sequence of Scored
+        Fitted to the same training samples.
+    parts : sequence of ndarray or list
+        What each of them takes as these samples, as in `prediction`.
+
+    Returns
+    -------
+    ndarray of shape (n_models, n_new, n_columns)
+        Scores.
+    """
+    found: list[Array | None] = [None] * len(models)
+    groups: dict[str, list[int]] = {}
+    for g, model in enumerate(models):
+        if _measure_of(model) is None or not len(model.support_):
+            found[g] = prediction(model, parts[g])
+        else:
+            groups.setdefault(repr(_own_params(model)), []).append(g)
+    for group in groups.values():
+        scores = _measured([models[g] for g in group], parts[group[0]])
+        for g, f in zip(group, scores, strict=True):
+            found[g] = f
+    return np.stack([f for f in found if f is not None])
+
+
+def _measure_of(model: Scored) -> Measure | None:
+    """Return the measure of a kernel whose samples are no rows, if it has one."""
+    kernel = kernels_of(model.kernel)[0]
+    record = KERNELS.get(kernel) if isinstance(kernel, str) else None
+    return None if record is None or record.check is None else record.measure
+
+
+def _own_params(model: Scored) -> Keywords:
+    """Return the parameters of a model's measure, without those of its form."""
+    measure = _measure_of(model)
     assert measure is not None
     given = model.kernel_params or {}
-    own = {name: given[name] for name in measure.params if name in given}
-    return _form_of(model)(measure.function(X, model.X_fit_, **own))
+    return {name: given[name] for name in measure.params if name in given}
+
+
+def _measured(models: Sequence[Scored], X: ValidSamples) -> list[Array]:
+    """Return scores of new samples by a measure that models share.
+
+    It is taken between the new samples and all that any of the models needs.
+    """
+    measure = _measure_of(models[0])
+    assert measure is not None
+    needed: dict[int, Any] = {}
+    for model in models:
+        assert model.X_fit_ is not None
+        needed |= dict(zip(model.support_.tolist(), model.X_fit_, strict=True))
+    order = sorted(needed)
+    others = [needed[i] for i in order]
+    places = [np.searchsorted(order, model.support_) for model in models]
+    forms = [_form_of(m) if learns_form(m.kernel) else np.asarray for m in models]
+    a = [np.ascontiguousarray(m.dual_coef_[:, m.support_].T) for m in models]
+    scores = [np.empty((len(X), each.shape[1])) for each in a]
+    for rows, D in measured_rows(measure, X, others, _own_params(models[0])):
+        for f, columns, form, own in zip(scores, places, forms, a, strict=True):
+            f[rows] = form(D if len(columns) == len(order) else D[:, columns]) @ own
+    return [f + m.intercept_ for f, m in zip(scores, models, strict=True)]
 
 
 def share_support(models: Sequence[Scored]) -> Array:

@@ -5,6 +5,7 @@ per score; ``weights`` (n,) summing to one; ``a`` (n, k) and ``c`` (k,) coeffici
 intercepts.
 """
 
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,10 +13,13 @@ from numpy.linalg import LinAlgError
 from scipy.linalg import cholesky, eigvalsh
 
 from kreinlearn._typing import Array
+from kreinlearn.kernels import measuring
 from kreinlearn.losses import loss_for
 from kreinlearn.operators import Blocked, Dense, Symmetric
 from kreinlearn.problem import KreinDual, KreinRisk
 from kreinlearn.solvers.base import Callback, DCSolver, DualSolver, Row, Status
+from kreinlearn.solvers.monitor import Printer, Watch
+from kreinlearn.solvers.newton import DualNewton
 from kreinlearn.spectrum.decompose import SMALL_MATRIX, split
 from kreinlearn.spectrum.lanczos import floor
 
@@ -40,6 +44,21 @@ class Fit:
     crit: float
     residual: float
     history: list[Row]
+
+
+def measures_told(verbose: int | Watch) -> AbstractContextManager[None]:
+    """Print how far a measure between samples is, if ``verbose`` is a number above 0.
+
+    A function gets rows about the solve or the search alone.
+    """
+    if callable(verbose) or not verbose:
+        return nullcontext()
+    show = Printer()
+
+    def tell(name: str, share: float, left: float) -> None:
+        show({"measure": name, "done": f"{share:.0%}", "seconds left": round(left)})
+
+    return measuring(progress=tell)
 
 
 def limit_of(lam: float, max_weight: float, multinomial: bool) -> float:
@@ -132,6 +151,7 @@ def fit_dual(
     fit_intercept: bool,
     tol: float,
     callback: Callback | None = None,
+    start: Array | None = None,
 ) -> Fit:
     """Return a stationary point of each column, or of all together if multinomial.
 
@@ -147,6 +167,8 @@ def fit_dual(
         Largest accepted residual.
     callback : callable, optional
         Watches the solve.
+    start : ndarray of shape (n, k), optional
+        Scores to start from, with the solver `DualNewton`.
 
     Returns
     -------
@@ -163,7 +185,12 @@ def fit_dual(
         loss_for(multinomial),
         fit_intercept,
     )
-    result = solver.solve(block, tol=tol, callback=callback)
+    if start is None:
+        result = solver.solve(block, tol=tol, callback=callback)
+    else:
+        assert isinstance(solver, DualNewton)
+        w0 = start.reshape(shape)
+        result = solver.solve(block, w0, tol=tol, callback=callback)
     point = block.point(result.w, result.F)
     return Fit(
         point.A.reshape(n, k),

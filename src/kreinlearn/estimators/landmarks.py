@@ -1,9 +1,11 @@
 """Logistic regression on landmarks: any number of samples, and M numbers."""
 
 from collections.abc import Mapping
+from functools import partial
+from numbers import Integral
 from typing import Any, Self
 
-from numpy.typing import ArrayLike
+import numpy as np
 from sklearn.model_selection import ParameterGrid
 from sklearn.utils import Tags
 
@@ -12,6 +14,7 @@ from kreinlearn._validation import (
     check_count,
     check_positive,
 )
+from kreinlearn.estimators._collections import is_collection
 from kreinlearn.estimators._inputs import (
     check_learned_params,
     check_pairwise_params,
@@ -23,8 +26,10 @@ from kreinlearn.estimators._landmarks import CHUNK_BYTES, OnLandmarks
 from kreinlearn.kernels import KERNELS
 from kreinlearn.landmarks.engine import LocalEngine
 from kreinlearn.landmarks.fit import fit
-from kreinlearn.landmarks.rows import Memory
+from kreinlearn.landmarks.rows import Memory, Source
 from kreinlearn.landmarks.select import WAYS
+from kreinlearn.landmarks.settings import Settings
+from kreinlearn.landmarks.sources import Blocks, BlockSource, blocks_of
 from kreinlearn.spectrum.norms import NORMS
 
 
@@ -80,7 +85,8 @@ class LandmarkLogisticRegression(OnLandmarks):
     memory : int or str, default=None
         Memory for similarities with the landmarks, such as "2GB", or bytes. They are
         kept as far as it reaches, and computed anew beyond. None means 1.5 GiB, or
-        half of what is free.
+        half of what is free. On a cluster: of each worker, at most half of its limit;
+        None means a quarter.
     dtype : {None, "float32", "float64"}, default=None
         Precision in which similarities are kept. None means single for compiled
         kernels between vectors if double would take more than 256 MiB. Sums and the
@@ -211,7 +217,10 @@ class LandmarkLogisticRegression(OnLandmarks):
         return tags
 
     def fit(
-        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
     ) -> Self:
         """Find the coefficients.
 
@@ -220,11 +229,17 @@ class LandmarkLogisticRegression(OnLandmarks):
         X : array-like of shape (n_samples, n_features), or whatever the kernel takes
             Training samples; with ``kernel="precomputed"`` their similarities with the
             landmarks, with "distance" the distances, of shape (n_samples, M), or with
-            all samples, of shape (n_samples, n_samples).
-        y : array-like of shape (n_samples,)
-            Labels.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights; a weight of two is a row repeated.
+            all samples, of shape (n_samples, n_samples). Or what is read in blocks and
+            never held as a whole: the path of a parquet file, of a folder of them, or
+            of a csv file; a pyarrow dataset; or chunks (X, y) or (X, y, weights), in
+            anything that can be iterated over again and again, or from a function that
+            returns a fresh iterator. Or a Dask array or DataFrame, or a list of delayed
+            objects that become samples: the workers of the current client make the fit.
+        y : array-like of shape (n_samples,) or str
+            Labels; of a file or dataset the name of their column; in the same
+            partitions if X is a Dask collection. Chunks have them.
+        sample_weight : array-like of shape (n_samples,) or str, default=None
+            Weights; a weight of two is a row repeated. Of a file the name of a column.
 
         Returns
         -------
@@ -232,6 +247,11 @@ class LandmarkLogisticRegression(OnLandmarks):
             The fitted estimator.
         """
         grid = self._check_parameters()
+        if is_collection(X):
+            return self._fit_cluster(X, y, sample_weight, grid)
+        blocks = blocks_of(X, y, sample_weight)
+        if blocks is not None:
+            return self._fit_blocks(*blocks, grid)
         samples, labels = self._check_training(X, y, sample_weight)
         weights = None
         if sample_weight is not None:
@@ -244,18 +264,52 @@ class LandmarkLogisticRegression(OnLandmarks):
             self.landmark_indices_ = rows
         elif not isinstance(landmarks, str):
             landmarks = self._check_samples(landmarks, reset=False)
-        M = self.n_landmarks if isinstance(landmarks, str) else len(landmarks)
-        M = min(M, len(labels))
-        size = self.chunk_size or max(64, CHUNK_BYTES // (4 * M))
+        size = self._chunk_rows(landmarks, len(labels))
         n_folds, folds = self._folds(samples, labels, len(grid) > 1)
-        source = Memory(samples, labels, weights, int(size), folds)
-        engine = LocalEngine(source, self._memory(), self.dtype)
+        source = Memory(samples, labels, weights, size, folds)
         settings = self._settings(grid, n_folds, landmarks, every, seed)
-        fitted, first = fit(
-            engine, settings, self._factors, self._watch(len(labels), M)
-        )
+        return self._fit_source(source, settings)
+
+    def _fit_blocks(
+        self, read: Blocks, n_rows: int | None, grid: list[Mapping[str, Any]]
+    ) -> Self:
+        """Fit to rows that are read in blocks."""
+        if is_pairwise(self.kernel) or not isinstance(self.cv, Integral | None):
+            raise ValueError(
+                "Rows that are read in blocks take a kernel between samples, and 'cv' "
+                f"as a number of folds; got kernel={self.kernel!r} and "
+                f"cv={self.cv!r:.40}. A matrix may be an array that is mapped into "
+                "memory."
+            )
+        self._labels, self.support_ = None, None
+        landmarks, size = self.landmarks, self._chunk_rows(self.landmarks, n_rows)
+        # The first block says how many columns there are.
+        check = partial(self._check_samples, reset=True)
+        for _ in BlockSource(read, check, size).chunks():
+            break
+        check = partial(self._check_samples, reset=False)
+        if not isinstance(landmarks, str):
+            landmarks = check(landmarks)
+        n_folds, _ = self._folds([], np.empty(0), len(grid) > 1)
+        settings = self._settings(grid, n_folds, landmarks, None, self._seed())
+        return self._fit_source(BlockSource(read, check, size, n_rows), settings)
+
+    def _fit_source(self, source: Source, settings: Settings) -> Self:
+        """Fit to rows, wherever they are."""
+        engine = LocalEngine(source, self._memory(), self.dtype)
+        n = source.n_rows
+        watch = self._watch(n, self._n_landmarks(settings.landmarks, n))
+        fitted, first = fit(engine, settings, self._factors, watch)
         self._learn(fitted, first, engine.n_passes)
         return self
+
+    def _n_landmarks(self, landmarks: Any, n_rows: int | None) -> int:
+        M = self.n_landmarks if isinstance(landmarks, str) else len(landmarks)
+        return M if n_rows is None else min(M, n_rows)
+
+    def _chunk_rows(self, landmarks: Any, n_rows: int | None) -> int:
+        M = self._n_landmarks(landmarks, n_rows)
+        return int(self.chunk_size or max(64, CHUNK_BYTES // (4 * M)))
 
     def _check_parameters(self) -> list[Mapping[str, Any]]:
         """Raise if a parameter is wrong; return settings of the kernel to try."""

@@ -21,6 +21,7 @@ from kreinlearn.estimators._inputs import (
     warn_if_uninformative,
 )
 from kreinlearn.estimators._outputs import Probable
+from kreinlearn.estimators._size import mind_fit
 from kreinlearn.estimators._solve import (
     DECIDED,
     Fit,
@@ -28,6 +29,7 @@ from kreinlearn.estimators._solve import (
     fit_dc,
     fit_dual,
     limit_of,
+    measures_told,
     regime,
 )
 from kreinlearn.exceptions import (
@@ -260,7 +262,8 @@ class KreinLogisticRegression(Probable):
         self.classes_, index = check_classes(labels, weights)
         weights = combined(weights, self.class_weight, self.classes_, index)
         check_classes(labels, weights)  # those of a class may be zero
-        with few_threads(len(labels)):
+        mind_fit(len(labels), len(self.classes_), self.norm, self.solver)
+        with few_threads(len(labels)), measures_told(self.verbose):
             shared = Similarities(samples) if learns_form(self.kernel) else samples
             K = training_operator(
                 shared,
@@ -301,10 +304,12 @@ class KreinLogisticRegression(Probable):
         X: ValidSamples | Similarities,
         index: Array,
         counts: Array,
+        start: Array | None = None,
     ) -> None:
         """Learn from similarities of samples whose classes are known and checked.
 
-        ``counts`` are the weights of the samples, not normalized.
+        ``counts`` are the weights of the samples, not normalized, and ``start`` their
+        scores, if they are roughly known.
         """
         weights = counts / counts.sum()
         warn_if_uninformative(K, self.kernel)
@@ -333,7 +338,7 @@ class KreinLogisticRegression(Probable):
             settings["rng"] = np.random.default_rng(seed)
             fit = fit_dc(solver, matrix, columns, weights, lam, **settings)
         else:
-            settings["multinomial"] = multinomial
+            settings |= {"multinomial": multinomial, "start": start}
             fit = fit_dual(solver, matrix, columns, weights, lam, **settings)
         a = fit.a if back is None else back(fit.a)
         self.dual_coef_, self.intercept_ = a.T, fit.c

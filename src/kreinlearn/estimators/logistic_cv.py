@@ -1,6 +1,7 @@
 """Indefinite kernel logistic regression that chooses its own settings."""
 
 from functools import partial
+from itertools import groupby
 from typing import Any, Self
 
 import numpy as np
@@ -17,6 +18,7 @@ from kreinlearn.crossval import (
     Cross,
     Fold,
     Held,
+    rough_scores,
     where_held_out,
 )
 from kreinlearn.estimators._inputs import (
@@ -32,7 +34,23 @@ from kreinlearn.estimators._inputs import (
     one_per_class,
     training_operator,
 )
-from kreinlearn.estimators._outputs import Probable, prediction, share_support
+from kreinlearn.estimators._outputs import Probable, predictions, share_support
+from kreinlearn.estimators._racing import (
+    RACE_FOLDS,
+    RACE_ROWS,
+    RACE_STEP,
+    RACE_TOL,
+    SEARCH_ROWS,
+    Dropped,
+    Left,
+    Runner,
+    everything,
+    folds_among,
+    left_of,
+    some_of,
+    some_rows,
+    stragglers,
+)
 from kreinlearn.estimators._search import (
     UNSEEN_ERRORS,
     Judge,
@@ -40,7 +58,8 @@ from kreinlearn.estimators._search import (
     pick,
     pooling_weights,
 )
-from kreinlearn.estimators._solve import positive_definite
+from kreinlearn.estimators._size import mind_search
+from kreinlearn.estimators._solve import measures_told, positive_definite
 from kreinlearn.estimators.logistic import KreinLogisticRegression
 from kreinlearn.exceptions import (
     ConvergenceWarning,
@@ -51,7 +70,6 @@ from kreinlearn.kernels import Similarities
 from kreinlearn.losses import link_of, log_probabilities
 from kreinlearn.operators import Blocked, Dense, General, few_threads
 from kreinlearn.solvers.monitor import callback_for
-from kreinlearn.solvers.newton import DualNewton
 from kreinlearn.spectrum.norms import NORMS, scale_of
 
 Chosen = tuple[AnyKernel, Keywords, str, float]
@@ -62,6 +80,9 @@ SAME_NORMS = 1e-10
 """Negative eigenvalues this small relative to the diagonal make two norms the same."""
 CERTIFIED = 10_000
 """Most samples for which that is tried: a Cholesky factor takes n^3 / 3."""
+STARTED = 1000
+"""Most samples for which final fits start from rough ones, at the price of an
+eigendecomposition."""
 SHARED = (
     "fit_intercept",
     "multi_class",
@@ -114,6 +135,12 @@ class KreinLogisticRegressionCV(Probable):
     average : bool, default=True
         Whether to average the scores of all settings of the kernel and all norms, each
         with its best lam, instead of using the best setting alone.
+    search : {"auto", "full"}, default="auto"
+        "full" tries all settings and norms on all folds. "auto" first tries them on two
+        folds, at most 600 samples and every other lam, and drops those that are clearly
+        behind: see ``dropped_``. Of the others it tries values of lam around the best,
+        and settings are chosen by at most 1,000 samples, unless ``lams`` is given.
+        With another judge than log-loss nothing is left out.
     refit : bool, default=True
         Whether to fit what was chosen to all samples; without it nothing can be
         predicted.
@@ -137,6 +164,10 @@ class KreinLogisticRegressionCV(Probable):
         same multiples of it.
     kernel_settings_ : list of (kernel, dict)
         Kernels and their parameters tried, in the order of ``scores_``.
+    dropped_ : list of dict
+        Settings that were dropped early: ``kernel``, ``params``, ``norm``, the
+        held-out samples it was judged by (``rows``), how far it was ``behind`` the best
+        in mean log-likelihood, the standard ``error`` of that, and the ``reason``.
     best_score_ : float
         Mean score of the best setting over the folds.
     held_out_proba_ : ndarray of shape (n_samples, n_classes)
@@ -181,6 +212,11 @@ class KreinLogisticRegressionCV(Probable):
     """
 
     kernel_: Any  # a callable may have attributes of its own
+    lam_: float
+    lams_: Array
+    lam_units_: Array
+    held_out_proba_: Array
+    dropped_: list[Dropped]
 
     def __init__(
         self,
@@ -192,6 +228,7 @@ class KreinLogisticRegressionCV(Probable):
         cv=5,
         scoring="neg_log_loss",
         average=True,
+        search="auto",
         refit=True,
         fit_intercept=True,
         multi_class="auto",
@@ -212,6 +249,7 @@ class KreinLogisticRegressionCV(Probable):
         self.cv = cv
         self.scoring = scoring
         self.average = average
+        self.search = search
         self.refit = refit
         self.fit_intercept = fit_intercept
         self.multi_class = multi_class
@@ -263,17 +301,56 @@ class KreinLogisticRegressionCV(Probable):
         folds = self._folds(labels, groups)
         self._link = link_of(len(self.classes_), self.multi_class != "ovr")
         judged = None if sample_weight is None else given
-        judge = Judge(self, self.scoring, labels, judged)
-        with few_threads(len(labels)):
-            held = self._search(shared, index, given, counts, folds, judge, lams)
-            chosen, shares = self._choose(held, folds, judge, given)
+        rows = self._search_rows(index, lams)
+        work = (len(rows), len(self.kernel_settings_), len(self.classes_))
+        mind_search(samples, self.kernel, self.norms, *work)
+        with few_threads(len(labels)), measures_told(self.verbose):
+            if len(rows) < len(labels):
+                judged = None if judged is None else judged[rows]
+                folds = folds_among(folds, rows)
+            part = some_of(shared, rows, self.kernel)
+            judge = Judge(self, self.scoring, labels[rows], judged)
+            about = (index[rows], given[rows], counts[rows])
+            held = self._search(part, rows, *about, folds, judge, lams)
+            chosen, shares = self._choose(held, folds, judge, given[rows])
+            if len(rows) < len(labels):
+                chosen = self._for_all(chosen, rows, counts)
             if self.refit:
                 self._refit(shared, index, counts, chosen, shares)
         return self
 
+    def _search_rows(self, index: Array, lams: Array | None) -> Array:
+        """Return the samples that settings are chosen by: all, or some of many."""
+        is_whole = self.search == "full" or lams is not None
+        if is_whole or self.scoring != "neg_log_loss":
+            return np.arange(len(index))
+        return some_rows(index, SEARCH_ROWS, self._seed)
+
+    @property
+    def _seed(self) -> int:
+        return self.random_state if isinstance(self.random_state, int) else 0
+
+    def _for_all(
+        self, chosen: list[Chosen], rows: Array, counts: Array
+    ) -> list[Chosen]:
+        """Turn what was learned by some of the samples into terms of all.
+
+        A unit of lam is inversely proportional to the number of samples.
+        """
+        ratio = np.count_nonzero(counts[rows]) / np.count_nonzero(counts)
+        self.lams_, self.lam_units_ = self.lams_ * ratio, self.lam_units_ * ratio
+        self.lam_ *= ratio
+        seen, self.held_out_proba_ = (
+            self.held_out_proba_,
+            np.full((len(counts), len(self.classes_)), np.nan),
+        )
+        self.held_out_proba_[rows] = seen
+        return [(kernel, own, norm, lam * ratio) for kernel, own, norm, lam in chosen]
+
     def _search(
         self,
         shared: Similarities,
+        rows: Array,
         index: Array,
         given: Array,
         counts: Array,
@@ -287,35 +364,110 @@ class KreinLogisticRegressionCV(Probable):
             part = (given[train], self.class_weight, self.classes_, index[train])
             weights[train, f] = combined(*part)
         watch = callback_for(self.verbose)
+        left = self._race(shared, rows, index, counts, weights, folds, judge, lams)
         held: list[Tried] = []
-        tried, self.lam_units_ = [], np.empty(len(self.kernel_settings_))
+        grids, is_general = [], False
         for i, (kernel, params) in enumerate(self.kernel_settings_):
-            K = self._operator(shared, kernel, params)
+            held.append({})
+            if left and not left[i].norms:
+                grids.append(self._grid(lams, self.lam_units_[i])[0])
+                continue
+            K = self._among(rows, shared, kernel, params)
             scale = scale_of(K, counts)
             self.lam_units_[i] = scale / np.count_nonzero(counts)
-            values = np.array(UNITS) * self.lam_units_[i] if lams is None else lams
-            more = np.array(MORE_UNITS if lams is None else ()) * self.lam_units_[i]
-            found: Tried = {}
-            for norm in self._norms_of(K):
-                cross = Cross(norm, K, weights, folds, scale)
-                solve = partial(self._held_out, cross, index)
-                found[norm] = solve(values)
-                criteria = _criteria(found[norm], folds, judge)
-                for lam in more:
-                    if criteria.argmax() < len(criteria) - 1:
-                        break
-                    found[norm] = found[norm].extended(solve(np.array([lam])))
-                    criteria = _criteria(found[norm], folds, judge)
+            grid, n_first = self._grid(lams, self.lam_units_[i])
+            grids.append(grid)
+            mine = left[i] if left else everything(self._norms_of(K), n_first)
+            cross = Cross(K, weights, folds, scale)
+
+            solve = partial(self._tried, cross, index, grid)
+            held[i] = solve(mine.norms, mine.lams)
+            for norm in mine.norms:
+                found = held[i][norm]
+                while (more := _next_lam(found, folds, judge)) is not None:
+                    found = found.joined(solve([norm], slice(more, more + 1))[norm])
+                held[i][norm] = found
                 if watch is not None:
-                    best = int(criteria.argmax())
-                    score = _scores_of(found[norm], folds, judge)[best].mean()
+                    best = int(_criteria(found, folds, judge).argmax())
+                    score = _scores_of(found, folds, judge)[best].mean()
                     row = {"kernel": kernel_name(kernel), **params, "norm": norm}
-                    lam = [*values, *more][best]
-                    watch(row | {"lam": float(lam), "score": float(score)})
-            held.append(found)
-            tried.append([*values, *more])
-        self._learn_scores(held, tried, folds, judge)
+                    watch(row | {"lam": float(grid[best]), "score": float(score)})
+            is_general = isinstance(K, General)
+        if is_general and len(self.norms) > 1:
+            warn_caller(
+                "The similarities are not symmetric, and only the norm 'euclidean' "
+                "takes them as they are: the others were not tried. Say "
+                "symmetrize='mean', 'max' or 'min' to try them all.",
+                IndefiniteKernelWarning,
+            )
+        self._learn_scores(held, grids, folds, judge)
         return held
+
+    def _grid(self, lams: Array | None, unit: float) -> tuple[Array, int]:
+        """Return values of lam, and how many are tried whatever they give."""
+        if lams is not None:
+            return lams, len(lams)
+        return np.array([*UNITS, *MORE_UNITS]) * unit, len(UNITS)
+
+    def _race(
+        self,
+        shared: Similarities,
+        rows: Array,
+        index: Array,
+        counts: Array,
+        weights: Array,
+        folds: list[Fold],
+        judge: Judge,
+        lams: Array | None,
+    ) -> list[Left]:
+        """Return what is left of each setting; nothing at all without a race.
+
+        Learns ``dropped_``, and units of lam for settings that are left out.
+        """
+        settings = self.kernel_settings_
+        self.dropped_ = []
+        self.lam_units_ = np.empty(len(settings))
+        if self.search == "full" or not judge.by_log_loss or len(settings) < 2:
+            return []
+        own = some_rows(index, RACE_ROWS, self._seed)
+        places = folds_among(folds[:RACE_FOLDS], own)
+        known = [(own[train], own[out]) for train, out in places]
+        if len(shared.X) == len(rows):
+            shared = some_of(shared, own, self.kernel)
+        runners, n_lams = [], 0
+        for i, (kernel, params) in enumerate(settings):
+            K = self._among(rows[own], shared, kernel, params)
+            scale = scale_of(K, counts[own]) if isinstance(K, Blocked) else None
+            cross = Cross(K, weights[own, : len(places)], places, scale)
+            self.lam_units_[i] = cross.scale / np.count_nonzero(counts)
+            unit = cross.scale / np.count_nonzero(counts[own])
+            grid, n_lams = self._grid(lams, unit)
+            tried = np.arange(min(1, n_lams - 1), n_lams, RACE_STEP)
+            norms = self._norms_of(K)
+            found = self._held_out(cross, norms, index[own], grid[tried], tol=RACE_TOL)
+            for norm, held in found.items():
+                criteria = _criteria(held, known, judge)
+                best = int(criteria.argmax())
+                logs = [
+                    judge.logs(scores[best], out)
+                    for scores, (_, out) in zip(held.scores, known, strict=True)
+                ]
+                about = (criteria[best], int(tried[best]), np.concatenate(logs))
+                runners.append(Runner(i, norm, *about))
+        out = stragglers(runners, settings, len(index))
+        self.dropped_ = [why for _, why in out]
+        gone = [one for one, _ in out]
+        return [left_of(runners, gone, i, n_lams) for i in range(len(settings))]
+
+    def _among(
+        self, rows: Array, shared: Similarities, kernel: AnyKernel, params: Keywords
+    ) -> Dense | General | Blocked:
+        """Return the similarities of some samples; others may have been left out."""
+        K = self._operator(shared, kernel, params)
+        if K.shape[0] == len(rows):
+            return K
+        assert not isinstance(K, Blocked)
+        return K.among(rows)
 
     def _operator(
         self, shared: Similarities, kernel: AnyKernel, params: Keywords
@@ -351,39 +503,50 @@ class KreinLogisticRegressionCV(Probable):
                 norms.remove("hilbert")
         return norms
 
+    def _tried(
+        self, cross: Cross, index: Array, grid: Array, norms: list[str], part: slice
+    ) -> Tried:
+        """Return what norms say with a part of the values of lam."""
+        found = self._held_out(cross, norms, index, grid[part])
+        return {norm: one.placed(part.start, len(grid)) for norm, one in found.items()}
+
     def _held_out(
         self,
         cross: Cross,
+        norms: list[str],
         index: Array,
         lams: Array,
-    ) -> Held:
-        """Return what one norm says of held-out samples."""
+        **settings: float,
+    ) -> Tried:
+        """Return what norms say of held-out samples."""
         return cross.held_out(
+            norms,
             one_per_class(index, len(self.classes_)),
             lams,
-            solver=DualNewton(self.max_iter),
             multinomial=self._link == "multinomial",
             fit_intercept=bool(self.fit_intercept),
-            tol=max(SEARCH_TOL, self.tol),
+            max_iter=self.max_iter,
+            **settings,
         )
 
     def _learn_scores(
         self,
         held: list[Tried],
-        lams: list[list[float]],
+        lams: list[Array],
         folds: list[Fold],
         judge: Judge,
     ) -> None:
         """Learn ``scores_`` and ``lams_``, as far as anything was tried."""
-        most = max(one.converged.shape[1] for each in held for one in each.values())
-        self.lams_ = np.array([each[:most] for each in lams])
+        places = [np.flatnonzero(_is_tried(one)) for t in held for one in t.values()]
+        most = 1 + max(int(found[-1]) for found in places)
+        self.lams_ = np.array([grid[:most] for grid in lams])
         norms = list(self.norms)
         shape = (len(held), len(norms), most, len(folds))
         self.scores_ = np.full(shape, np.nan)
         for i, each in enumerate(held):
             for norm, one in each.items():
                 scores = _scores_of(one, folds, judge)
-                self.scores_[i, norms.index(norm), : len(scores)] = scores
+                self.scores_[i, norms.index(norm)] = scores[:most]
 
     def _criteria_of(self, held: list[Tried], folds: list[Fold], judge: Judge) -> Array:
         """Return what is chosen by, of the shape of ``scores_`` without folds."""
@@ -392,7 +555,7 @@ class KreinLogisticRegressionCV(Probable):
         for i, each in enumerate(held):
             for norm, one in each.items():
                 found = _criteria(one, folds, judge)
-                criteria[i, norms.index(norm), : len(found)] = found
+                criteria[i, norms.index(norm)] = found[: criteria.shape[2]]
         return criteria
 
     def _choose(
@@ -422,13 +585,6 @@ class KreinLogisticRegressionCV(Probable):
         self.held_out_proba_[seen] = np.exp(log_probabilities(scores, self._link))
         used = np.flatnonzero(weights)
         self._warn(np.array([mine[g].converged[:, lams[g]] for g in used]))
-        if len(self.norms) > 1 and all(list(each) == ["euclidean"] for each in held):
-            warn_caller(
-                "The similarities are not symmetric, and only the norm 'euclidean' "
-                "takes them as they are: the others were not tried. Say "
-                "symmetrize='mean', 'max' or 'min' to try them all.",
-                IndefiniteKernelWarning,
-            )
         return chosen, weights
 
     def _refit(
@@ -442,20 +598,47 @@ class KreinLogisticRegressionCV(Probable):
         """Fit the settings that have a share to all samples."""
         parameters = {name: getattr(self, name) for name in SHARED}
         self.estimators_ = []
-        for g in np.flatnonzero(shares):
-            kernel, params, norm, lam = chosen[g]
-            model = KreinLogisticRegression(
-                kernel, params, lam=lam, norm=norm, **parameters
-            )
-            model.classes_ = self.classes_
-            if hasattr(self, "n_features_in_"):
-                model.n_features_in_ = self.n_features_in_
+        used = [chosen[g] for g in np.flatnonzero(shares)]
+        for (kernel, params), group in groupby(used, key=lambda one: one[:2]):
             K = self._operator(shared, kernel, params)
-            model._fit(K, shared, index, counts)
-            self.estimators_.append(model)
+            models = [(norm, lam) for *_, norm, lam in group]
+            starts = self._starts(K, index, counts, models)
+            for (norm, lam), start in zip(models, starts, strict=True):
+                model = KreinLogisticRegression(
+                    kernel, params, lam=lam, norm=norm, **parameters
+                )
+                model.classes_ = self.classes_
+                if hasattr(self, "n_features_in_"):
+                    model.n_features_in_ = self.n_features_in_
+                model._fit(K, shared, index, counts, start)
+                self.estimators_.append(model)
         self.weights_ = shares[shares > 0]
         self.support_ = share_support(self.estimators_)
         self.n_iter_ = max(model.n_iter_ for model in self.estimators_)
+
+    def _starts(
+        self,
+        K: Dense | General | Blocked,
+        index: Array,
+        counts: Array,
+        models: list[tuple[str, float]],
+    ) -> list[Array | None]:
+        """Return scores for the fits to start from, where that saves time."""
+        is_convex = all(norm != "krein" for norm, _ in models)
+        if isinstance(K, Blocked) or not is_convex or K.shape[0] > STARTED:
+            return [None] * len(models)
+        return list(
+            rough_scores(
+                K,
+                counts,
+                models,
+                scale_of(K, counts),
+                one_per_class(index, len(self.classes_)),
+                multinomial=self._link == "multinomial",
+                fit_intercept=bool(self.fit_intercept),
+                max_iter=self.max_iter,
+            )
+        )
 
     def _warn(self, converged: Array) -> None:
         if converged.all():
@@ -478,6 +661,7 @@ class KreinLogisticRegressionCV(Probable):
                 f"{self.kernel_params!r}."
             )
         check_choice("multi_class", self.multi_class, ["auto", "ovr", "multinomial"])
+        check_choice("search", self.search, ["auto", "full"])
         check_positive("tol", self.tol)
         check_count("max_iter", self.max_iter)
         if isinstance(self.norms, str) or len(self.norms) == 0:
@@ -518,21 +702,38 @@ class KreinLogisticRegressionCV(Probable):
             # Columns of support_, of which each estimator has its own.
             own = [np.searchsorted(self.support_, e.support_) for e in self.estimators_]
             parts = [np.asarray(new)[:, places] for places in own]
-        each = [prediction(e, K) for e, K in zip(self.estimators_, parts, strict=True)]
-        return np.asarray(np.tensordot(self.weights_, np.stack(each), 1))
+        each = predictions(self.estimators_, parts)
+        return np.asarray(np.tensordot(self.weights_, each, 1))
+
+
+def _is_tried(held: Held) -> Array:
+    """Tell which values of lam were tried, shape (n_lams,)."""
+    return np.asarray(~np.isnan(held.scores[0]).all(axis=(1, 2)))
+
+
+def _next_lam(held: Held, folds: list[Fold], judge: Judge) -> int | None:
+    """Return the place of the lam next to the best, if it was not tried."""
+    tried = _is_tried(held)
+    best = int(_criteria(held, folds, judge).argmax())
+    for place in (best + 1, best - 1):
+        if 0 <= place < len(tried) and not tried[place]:
+            return place
+    return None
 
 
 def _scores_of(held: Held, folds: list[Fold], judge: Judge) -> Array:
     """Return the scores of each lam on each fold, shape (n_lams, n_folds)."""
-    each = [
-        [judge(scores, rows) for scores in held.scores[f]]
-        for f, (_, rows) in enumerate(folds)
-    ]
-    return np.array(each).T
+    tried = _is_tried(held)
+    found = np.full((len(tried), len(folds)), np.nan)
+    for f, (_, rows) in enumerate(folds):
+        for k in np.flatnonzero(tried):
+            found[k, f] = judge(held.scores[f][k], rows)
+    return found
 
 
 def _criteria(held: Held, folds: list[Fold], judge: Judge) -> Array:
     """Return what each lam is chosen by, the worst of all in place of NaN."""
-    of_lams = zip(*held.scores, strict=True)
-    found = np.array([judge.criterion(scores, folds) for scores in of_lams])
+    found = np.full(held.converged.shape[1], -np.inf)
+    for k in np.flatnonzero(_is_tried(held)):
+        found[k] = judge.criterion([each[k] for each in held.scores], folds)
     return np.where(np.isnan(found), -np.inf, found)

@@ -1,6 +1,7 @@
 """FASTA: named sequences, one header and any number of lines of letters each."""
 
 import os
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Literal
@@ -84,7 +85,7 @@ def header_labels(
     path: str | os.PathLike[str],
     names: Sequence[str],
     descriptions: Sequence[str],
-    label: Literal["description", "bar"] = "description",
+    label: Literal["description", "bar"] | int = "description",
 ) -> list[str]:
     """Return the labels in the headers of a FASTA file.
 
@@ -94,9 +95,11 @@ def header_labels(
         The file, for messages.
     names, descriptions : sequence of str
         What `read_fasta` gave.
-    label : {"description", "bar"}
-        All that follows the name, ``>P12345 cell membrane``; or what follows the last
-        bar in the name, ``>P12345|membrane``.
+    label : {"description", "bar"} or int
+        All that follows the name, ``>P12345 cell membrane``; what follows the last bar
+        in the name, ``>P12345|membrane``; or a field of the header, counted from 1 or,
+        if negative, from its end, with bars or blanks between fields: 2 in
+        ``>P12345 membrane test``.
 
     Returns
     -------
@@ -114,19 +117,32 @@ def header_labels(
     >>> header_labels("a.fasta", ["a|in", "b|out"], ["", ""], "bar")
     ['in', 'out']
     """
-    check_choice("label", label, ("description", "bar"))
+    if not isinstance(label, int):
+        check_choice("label", label, ("description", "bar"))
     found = list(descriptions)
+    example = "P12345 cell membrane"
     if label == "bar":
         found = ["".join(name.rpartition("|")[1:])[1:] for name in names]
+        example = "P12345|membrane"
+    elif isinstance(label, int):
+        found = [_field(*each, label) for each in zip(names, descriptions, strict=True)]
+        example = "P12345 membrane test"
     if "" in found:
         item = found.index("")
-        example = "P12345|membrane" if label == "bar" else "P12345 cell membrane"
+        got = f"{names[item]} {descriptions[item]}".strip()
         raise ValueError(
             f"{path}: a label was expected in the header of sequence {item} (counted "
-            f"from 0), as in '>{example}', got '>{names[item]}'; add it, or give "
-            "labels in a second file."
+            f"from 0), as in '>{example}', got '>{got}'; add it, or give labels in a "
+            "second file (--labels on the command line)."
         )
     return found
+
+
+def _field(name: str, description: str, place: int) -> str:
+    """Return a field of a header, counted from 1 or from the end, or nothing."""
+    fields = re.split(r"[|\s]+", f"{name} {description}".strip())
+    at = place - 1 if place > 0 else place
+    return fields[at] if place and -len(fields) <= at < len(fields) else ""
 
 
 def _entries(path: Path) -> Iterator[tuple[int, str, list[tuple[int, str]]]]:

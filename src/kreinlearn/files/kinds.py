@@ -5,15 +5,33 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from kreinlearn._validation import check_choice
+from kreinlearn.files.fasta import FASTA
+from kreinlearn.files.graphs import EDGES
 from kreinlearn.files.named import is_named_square
+from kreinlearn.files.table import SampleKind
 
-Format = Literal["table", "matrix", "pairs", "blast", "phylip", "condensed"]
-FORMATS: tuple[Format, ...] = get_args(Format)
+Matrices = Literal["table", "matrix", "pairs", "blast", "phylip", "condensed"]
+Samples = Literal["fasta", "ts", "ucr", "tu"]
+Format = Matrices | Samples
+FORMATS: tuple[Format, ...] = (*get_args(Matrices), *get_args(Samples))
 """What can be said of a file. LIBSVM text and Parquet are tables."""
 SPARSE = (".libsvm", ".svm", ".svmlight")
 GRAMS = (".npz", ".npy")
-SPOKEN: dict[str, Format] = {".m8": "blast", ".phylip": "phylip", ".phy": "phylip"}
-"""Endings that stand for one format of pairs."""
+SPOKEN: dict[str, Format] = {
+    ".m8": "blast",
+    ".phylip": "phylip",
+    ".phy": "phylip",
+    ".ts": "ts",
+}
+SPOKEN |= dict.fromkeys(FASTA, "fasta")
+"""Endings that stand for one format of text that is no table."""
+SAMPLES: dict[Format, SampleKind] = {
+    "fasta": "sequences",
+    "ts": "series",
+    "ucr": "series",
+    "tu": "graphs",
+}
+"""Formats of samples that are no rows of a table, and what they hold."""
 COMPRESSED = (".csv", ".tsv", *SPARSE, *SPOKEN)
 """Endings that may be followed by .gz."""
 TABLES = (".csv", ".tsv", ".parquet", *SPARSE)
@@ -30,7 +48,8 @@ def kind_of(
 
     A table in csv or tsv is a matrix if its first line and its first column hold the
     same names, which nobody has to be asked about; a list of pairs looks like a table
-    with three columns and has to be called one.
+    with three columns and has to be called one, and so have lines of the UCR archive.
+    A folder holds graphs.
 
     Parameters
     ----------
@@ -52,6 +71,9 @@ def kind_of(
     ending : str
         Such as ".csv", without .gz.
     """
+    if (place := Path(path)).is_dir() and said in (None, "tu"):
+        check_folder(place)
+        return place, "tu", ""
     place, ending, is_compressed = located(path)
     if said is not None and (said != "table" or ending in GRAMS):
         return place, _agreed(path, said, ending), ending
@@ -62,8 +84,9 @@ def kind_of(
     if ending not in TABLES or (is_compressed and ending not in COMPRESSED):
         raise ValueError(
             f"The name of {path} must end with .csv, .tsv, .libsvm, .svm, .svmlight, "
-            ".m8 or .phylip (each also with .gz), .parquet, .npz or .npy, to tell what "
-            "is in it; or say what it is by format (--format on the command line)."
+            ".m8, .phylip, .fasta or .ts (each also with .gz), .parquet, .npz or .npy, "
+            "to tell what is in it; or say what it is by format (--format on the "
+            "command line)."
         )
     is_open = said is None and target is None and header is not False
     if is_open and ending in (".csv", ".tsv") and is_named_square(place):
@@ -75,6 +98,7 @@ def _agreed(path: str | os.PathLike[str], said: str, ending: str) -> Format:
     """Return what a file is said to hold, or raise if its name contradicts."""
     check_choice("format", said, FORMATS)
     allowed: tuple[Format, ...] = ("matrix", "pairs", "blast", "phylip")
+    allowed += ("fasta", "ts", "ucr")
     if ending in GRAMS:
         allowed = ("matrix", "condensed")
     elif ending in (".parquet", *SPARSE):
@@ -82,6 +106,11 @@ def _agreed(path: str | os.PathLike[str], said: str, ending: str) -> Format:
     for kind in allowed:
         if kind == said:
             return kind
+    if said == "tu":
+        raise NotADirectoryError(
+            f"{path} is a file, and the format tu is a folder with files such as "
+            "MUTAG_A.txt; give the folder."
+        )
     raise ValueError(
         f"The format of {path} must be {' or '.join(allowed)}, as its name ends with "
         f"{ending or 'nothing that we know'}, got {said}; rename the file, or say "
@@ -100,3 +129,12 @@ def located(path: str | os.PathLike[str]) -> tuple[Path, str, bool]:
     is_compressed = endings[-1:] == [".gz"]
     ending = "".join(endings[-2:-1] if is_compressed else endings[-1:])
     return place, ending, is_compressed
+
+
+def check_folder(place: Path) -> None:
+    """Raise unless a folder looks like one of graphs."""
+    if not any(place.glob(f"*{EDGES}")):
+        raise IsADirectoryError(
+            f"{place} is a folder without a file of edges such as MUTAG_A.txt; a file "
+            "with data, or a folder of graphs of the TU collection, was expected."
+        )

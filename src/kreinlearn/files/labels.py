@@ -108,5 +108,5 @@ def _check_same(
         raise ValueError(
             f"{path}, line {line}: {unknown[0]!r} is no sample in {source}, and "
             f"{len(unknown):,} of {len(found):,} samples are not; remove their lines, "
-            f"or add their scores to {source}."
+            f"or add these samples to {source}."
         )

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kreinlearn.files.kinds import GRAMS, SPOKEN, Format, kind_of, located
+from kreinlearn.files.kinds import GRAMS, SAMPLES, SPOKEN, Format, kind_of, located
 from kreinlearn.files.pairs import read_new
 from kreinlearn.files.reading import read, read_cells
 from kreinlearn.files.scores import NOTHING_SAID, Holds, PairOptions
-from kreinlearn.files.table import Table, features_of
+from kreinlearn.files.table import Cells, Table, features_of
 from kreinlearn.files.values import number, plain_labels, some_of, text_labels
 
 if TYPE_CHECKING:
@@ -76,13 +76,21 @@ def read_like(
     ValueError
         If a column is missing, stands twice or holds text instead of numbers.
     """
-    if located(path)[1] in (*GRAMS, *SPOKEN):
+    ending = located(path)[1]
+    if ending in (*GRAMS, *SPOKEN):
+        held = SAMPLES.get(SPOKEN.get(ending, "matrix"), "a matrix")
         raise ValueError(
             f"The model was trained on a table with {len(training.columns)} features, "
-            f"but {path} holds a matrix; give a table."
+            f"but {path} holds {held}; give a table."
         )
     is_numbered = all(name.isdigit() for name in training.columns)
     cells = read_cells(path, header, training.columns if is_numbered else ())
+    return like(cells, training)
+
+
+def like(cells: Cells, training: Training) -> tuple[Table, list[str]]:
+    """Return the features that a model needs, of cells; see `read_like`."""
+    is_numbered = all(name.isdigit() for name in training.columns)
     names = [name for name in cells.names if name != cells.labels]
     is_sparse = cells.labels is not None
     by_name = is_numbered if is_sparse else training.header and cells.header
@@ -150,6 +158,11 @@ def read_similarities(
     """
     ending = located(path)[1]
     kind = _kind_of_new(path, ending, pairs.format, usual, names)
+    if kind in SAMPLES:
+        raise ValueError(
+            f"The model was trained on a matrix, but {path} holds {SAMPLES[kind]}; "
+            "give what was computed between these and the training samples."
+        )
     if ending not in GRAMS and kind != "table" and names is not None:
         needed_names = [names[place] for place in support] or names
         return read_new(

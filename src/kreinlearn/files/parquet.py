@@ -28,7 +28,7 @@ def parquet_names(path: Path) -> list[str]:
         In their order; without the index of a DataFrame.
     """
     return [
-        name for name in _open_parquet(path).schema_arrow.names if not _is_index(name)
+        name for name in _open_parquet(path).schema_arrow.names if not is_index(name)
     ]
 
 
@@ -51,9 +51,9 @@ def read_parquet(path: Path) -> Cells:
     try:
         frame = file.read().to_pandas(ignore_metadata=True)
     except (OSError, ValueError) as error:
-        raise _bad_parquet(path, error) from None
-    names = [name for name in frame.columns if not _is_index(name)]
-    columns = [_column(path, name, frame[name]) for name in names]
+        raise bad_parquet(path, error) from None
+    names = [name for name in frame.columns if not is_index(name)]
+    columns = [column_of(path, name, frame[name]) for name in names]
     rows = range(1, len(frame) + 1)
     return Cells(str(path), names, columns, rows, header=True, unit="row")
 
@@ -69,19 +69,21 @@ def _open_parquet(path: Path) -> "ParquetFile":
     try:
         return ParquetFile(path)
     except (OSError, ValueError) as error:
-        raise _bad_parquet(path, error) from None
+        raise bad_parquet(path, error) from None
 
 
-def _bad_parquet(path: Path, error: Exception) -> ValueError:
+def bad_parquet(path: str | Path, error: Exception) -> ValueError:
+    """Return the error about a file that could not be read."""
     reason = str(error).split("\n")[0].rstrip(".")
     return ValueError(f"{path} is damaged or not a parquet table: {reason}.")
 
 
-def _is_index(name: str) -> bool:
+def is_index(name: str) -> bool:
+    """Tell whether a column is the index of a DataFrame."""
     return name.startswith("__index_level_")
 
 
-def _column(path: Path, name: str, column: "pd.Series") -> Array:
+def column_of(path: str | Path, name: str, column: "pd.Series") -> Array:
     """Return a column as an array of numbers, or of objects if it holds text."""
     values = column.to_numpy()
     if values.dtype.kind in "fiub":

@@ -4,10 +4,11 @@ import os
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-from kreinlearn.files.kinds import GRAMS, SPARSE, kind_of
+from kreinlearn.files.kinds import GRAMS, SAMPLES, SPARSE, kind_of
 from kreinlearn.files.matrices import read_gram
 from kreinlearn.files.pairs import read_training
 from kreinlearn.files.parquet import parquet_names, read_parquet
+from kreinlearn.files.samples import read_samples
 from kreinlearn.files.scores import NOTHING_SAID, Holds, PairOptions
 from kreinlearn.files.svmlight import read_svmlight
 from kreinlearn.files.table import Cells, Table, build
@@ -35,15 +36,17 @@ def read(
     path : path-like
         A table (csv, tsv, parquet), LIBSVM text (libsvm, svm, svmlight), or a matrix
         of similarities or distances (npz, npy, csv with the same names in the first
-        line and the first column, phylip, m8); text may be compressed (.gz).
+        line and the first column, phylip, m8), or samples of another kind: sequences
+        (fasta), time series (ts), a folder of graphs; text may be compressed (.gz).
     target : str, optional
         Name or position (from 1; -1 is the last) of the column of labels; the last by
-        default. In npz the name of the array, "y" by default; for npy the file.
+        default. In npz the name of the array, "y" by default; for npy the file; in
+        FASTA where the label is in a header, as in `header_labels`.
     header : bool, optional
         Whether the first line holds names; by default if no cell of it is a number.
     labels : bool
         Whether labels are needed. If not, all columns are features without ``target``.
-        None: a table needs them, a matrix does not.
+        None: a table needs them, a matrix and other samples do not.
     text : collection of str
         Columns to leave as text, even if their cells look like numbers.
     names : sequence of str
@@ -87,6 +90,15 @@ def read(
             pairs=pairs,
         )
         return _with_checked_labels(table) if labels is None else table
+    if kind in SAMPLES:
+        if holds is not None or symmetrize is not None:
+            raise ValueError(
+                f"{path} holds {SAMPLES[kind]}; --distance, --similarity and "
+                "--symmetrize go with a matrix or a list of pairs: leave them out."
+            )
+        return read_samples(
+            place, kind, pairs, target=target, labels=labels, header=header
+        )
     if kind != "table":
         return read_training(
             place,
@@ -98,13 +110,7 @@ def read(
             symmetrize=symmetrize,
             header=header,
         )
-    is_of_pairs = replace(pairs, format=None) != NOTHING_SAID
-    if holds is not None or symmetrize is not None or is_of_pairs:
-        raise ValueError(
-            f"{path} holds a table; --distance, --similarity, --symmetrize, --missing, "
-            "--missing-self, --repeated and --labels go with a matrix or a list of "
-            "pairs: if it is one, say so by --format matrix or --format pairs."
-        )
+    check_table_options(path, holds, symmetrize, pairs)
     if ending in SPARSE and target is not None:
         raise ValueError(
             f"{path} is LIBSVM text, whose labels come first in each line; leave out "
@@ -113,6 +119,22 @@ def read(
     cells = read_cells(path, header, names)
     needed = labels is not False
     return build(cells, target=target or cells.labels, labels=needed, text=text)
+
+
+def check_table_options(
+    path: str | os.PathLike[str],
+    holds: Holds | None,
+    symmetrize: str | None,
+    pairs: PairOptions,
+) -> None:
+    """Raise if something was said of a table that only matrices and pairs take."""
+    is_of_pairs = replace(pairs, format=None) != NOTHING_SAID
+    if holds is not None or symmetrize is not None or is_of_pairs:
+        raise ValueError(
+            f"{path} holds a table; --distance, --similarity, --symmetrize, --missing, "
+            "--missing-self, --repeated and --labels go with a matrix or a list of "
+            "pairs: if it is one, say so by --format matrix or --format pairs."
+        )
 
 
 def read_cells(

@@ -1,8 +1,8 @@
-"""What was read: named columns of numbers and text, or a Gram matrix, and labels."""
+"""What was read: columns of a table, a matrix, or other samples, and labels."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -11,6 +11,9 @@ from kreinlearn.files import values
 
 if TYPE_CHECKING:
     import pandas as pd
+
+SampleKind = Literal["series", "sequences", "graphs"]
+"""What samples are that are no rows of a table; kernels have the same words."""
 
 
 @dataclass(frozen=True)
@@ -28,6 +31,10 @@ class Table:
         Labels: whole numbers if all are, numbers if all are, text otherwise.
     K : ndarray of shape (n_samples, n_columns) or None
         Similarities, if the file holds these and no features.
+    items : list or None
+        Series, sequences or graphs, as kernels take them, if the file holds these.
+    kind : {"series", "sequences", "graphs"} or None
+        Which of them.
     target : str or None
         Name of the column, or the array, of labels.
     header : bool
@@ -35,7 +42,8 @@ class Table:
     target_place : int or None
         Which column of a table holds the labels, counted from zero.
     names : list of str or None
-        Names of the samples, if the file has names for those of a matrix.
+        Names of the samples, if the file has names for sequences or for the samples of
+        a matrix.
     remark : str
         What was filled in or left out of a matrix, in one sentence; empty if nothing.
     """
@@ -44,6 +52,8 @@ class Table:
     X: "pd.DataFrame | None" = None
     y: Array | None = None
     K: Array | None = None
+    items: list[Any] | None = None
+    kind: SampleKind | None = None
     target: str | None = None
     header: bool = False
     target_place: int | None = None
@@ -54,12 +64,14 @@ class Table:
     def samples(self) -> "pd.DataFrame | Array":
         """Features, or else similarities."""
         given = self.K if self.X is None else self.X
-        assert given is not None  # a file holds one of them
+        assert given is not None  # a file holds one of them, or items
         return given
 
     @property
-    def named_samples(self) -> "pd.DataFrame | Array":
-        """The same; similarities of samples that have names are a DataFrame."""
+    def named_samples(self) -> "pd.DataFrame | Array | list[Any]":
+        """What to learn from; similarities of samples with names are a DataFrame."""
+        if self.items is not None:
+            return self.items
         if self.names is None:
             return self.samples
         import pandas as pd

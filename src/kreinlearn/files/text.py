@@ -142,7 +142,7 @@ def read_text(path: Path, tabs: bool, header: bool | None) -> Cells:
     """
     rows = rows_of(path, tabs)
     line, first = next(rows)
-    names, has_header = _column_names(path, first, header)
+    names, has_header = column_names(path, first, header)
     lines: list[int] = []
     cells: list[list[str]] = []
     free = available_bytes()
@@ -161,7 +161,7 @@ def read_text(path: Path, tabs: bool, header: bool | None) -> Cells:
 def names_of(path: Path, tabs: bool, header: bool | None) -> tuple[list[str], bool]:
     """Return the names of the columns, and whether they are in the file."""
     _, first = next(rows_of(path, tabs))
-    return _column_names(path, first, header)
+    return column_names(path, first, header)
 
 
 def is_header(row: list[str]) -> bool:
@@ -178,7 +178,7 @@ def is_header(row: list[str]) -> bool:
     return all(number(cell) is None for cell in row)
 
 
-def _column_names(
+def column_names(
     path: Path, first: list[str], header: bool | None
 ) -> tuple[list[str], bool]:
     """Return names, or positions from 1, and whether the first row holds names."""

@@ -160,22 +160,39 @@ def as_labels(
             f"{where} has no label in {unit} {lines[row]}; every sample needs one to "
             "learn from."
         )
-    classes = np.unique(y)
+    check_class_values(np.unique(y), len(y), where)
+    return y
+
+
+def check_class_values(classes: Array, n_samples: int, where: str) -> None:
+    """Raise if all different labels of a column do not look like those of classes.
+
+    Parameters
+    ----------
+    classes : ndarray of shape (n_classes,)
+        The labels, each once.
+    n_samples : int
+        How many samples have them.
+    where : str
+        File and column, for messages.
+    """
     if len(classes) == 1:
         raise ValueError(
-            f"{where} holds one class only, {classes.tolist()[0]!r}, for all {len(y)} "
-            "samples; at least two are needed."
+            f"{where} holds one class only, {classes.tolist()[0]!r}, for all "
+            f"{n_samples} samples; at least two are needed."
         )
-    is_fraction = y.dtype.kind == "f" and bool((y != np.floor(y)).any())
-    if is_fraction or len(classes) > max(MANY_CLASSES, len(y) / 2):
+    is_fraction = classes.dtype.kind == "f" and bool(
+        (classes != np.floor(classes)).any()
+    )
+    if is_fraction or len(classes) > max(MANY_CLASSES, n_samples / 2):
         some = ", ".join(repr(label) for label in classes[:3].tolist())
-        what = "a regression target" if y.dtype.kind != "U" else "a name of each sample"
+        is_text = classes.dtype.kind == "U"
+        what = "a name of each sample" if is_text else "a regression target"
         raise ValueError(
             f"{where} looks like {what}, with {len(classes)} different values such as "
             f"{some}; labels of classes are needed. If another column holds them, name "
             "it as the target."
         )
-    return y
 
 
 def text_labels(cells: CellColumn) -> Array:

@@ -202,7 +202,8 @@ def _next(found: Inspection, commands: Commands) -> str:
     keep = commands.keep
     if keep is None:
         keep = _python(found, commands.is_insisted)
-    is_table = found["kernel"] not in ("precomputed", "distance")
+    is_given = found["kernel"] in ("precomputed", "distance")
+    is_table = not is_given and commands.definite is not None
     if found["matrix"] not in ("semidefinite", "indefinite"):
         if is_table:
             return "Next: scale the features, or change the kernel or its parameters."
@@ -239,7 +240,7 @@ def _python(found: Inspection, is_insisted: bool) -> str:
 def _clipped(found: Inspection, is_insisted: bool) -> str:
     """Return a pipeline that clips the similarities, and learns from what is left."""
     first = ""
-    if found["kernel"] == "distance":
+    if "form" in found["params"]:
         first = f'DistanceSimilarity("{found["params"]["form"]}"), '
     mode = '"clip", check=False' if is_insisted else '"clip"'
     return f'`make_pipeline({first}SpectrumRepair({mode}), SVC(kernel="precomputed"))`'

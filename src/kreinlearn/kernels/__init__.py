@@ -6,6 +6,7 @@ names to records, each of which holds such a function and what is known about it
 kernel is one more record.
 """
 
+from kreinlearn.kernels._measuring import measured_rows, measuring
 from kreinlearn.kernels._multiply import multiply
 from kreinlearn.kernels._records import Grid, Kernel, Measure
 from kreinlearn.kernels._similarities import Similarities
@@ -58,6 +59,8 @@ __all__ = [
     "levenshtein",
     "linear",
     "log",
+    "measured_rows",
+    "measuring",
     "msm",
     "multiply",
     "needleman_wunsch",

@@ -8,8 +8,9 @@ from numpy.typing import ArrayLike
 
 from kreinlearn._typing import Array
 from kreinlearn.kernels._blocks import multiply_rows, multiply_values
+from kreinlearn.kernels._measuring import measured_rows
 from kreinlearn.kernels._pairs import Compiled, check_pair
-from kreinlearn.kernels._records import Function, Params, SampleSet
+from kreinlearn.kernels._records import Function, Kernel, Params, SampleSet
 from kreinlearn.kernels._table import KERNELS, call_of, check_result
 
 
@@ -62,8 +63,12 @@ def multiply(
     """
     function, others, shape = call_of(X, Y, kernel, params)
     columns = _check_columns(B, shape[1], "X" if Y is None else "Y")
-    fused = _fused(function, X, Y, params)
     is_named = isinstance(kernel, str)
+    if isinstance(kernel, str) and KERNELS[kernel].check is not None:
+        return _times(KERNELS[kernel], X, others, columns, params).reshape(
+            (shape[0], *np.shape(B)[1:])
+        )
+    fused = _fused(function, X, Y, params)
     if fused is None and is_named:
         # All are looked at first, since a message says where in a block a bad one is.
         function(X, others[:1], **params)
@@ -84,6 +89,18 @@ def multiply(
         is_symmetric = is_named and others is X
         product = multiply_values(values, shape, columns, is_symmetric)
     return product[:, 0] if np.ndim(B) == 1 else product
+
+
+def _times(
+    kernel: Kernel, X: SampleSet, Y: SampleSet, columns: Array, params: Params
+) -> Array:
+    """Return the product where samples are no rows, and a measure takes its time."""
+    assert kernel.check is not None and kernel.measure is not None
+    X, Y = kernel.check(X), kernel.check(Y)
+    product = np.empty((len(X), columns.shape[1]))
+    for rows, values in measured_rows(kernel.measure, X, Y, params):
+        product[rows] = values @ columns
+    return product
 
 
 def _fused(

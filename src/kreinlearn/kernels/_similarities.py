@@ -5,6 +5,8 @@ import numpy as np
 from kreinlearn._memory import check_fits, fits
 from kreinlearn._typing import Array
 from kreinlearn.kernels import _records as records
+from kreinlearn.kernels._kept import digest
+from kreinlearn.kernels._measuring import measured
 from kreinlearn.kernels._records import (
     Function,
     Kernel,
@@ -88,11 +90,12 @@ class Similarities:
         measure = kernel.measure
         assert measure is not None
         own = _params_of(measure, params)
-        key = measure.name, repr(sorted(own.items()))
+        key = _key(measure, own)
         if key not in self._kept:
             n = len(self.X)
             check_fits(2 * n, n, np.float64, "A matrix of distances and one of a form")
-            self._kept[key] = measure.function(self.X, None, **own)
+            samples = self.X if kernel.check is None else kernel.check(self.X)
+            self._kept[key] = measured(measure, samples, own)
         return self._kept[key]
 
     def form(self, kernel: Kernel, params: Params) -> DistanceForm:
@@ -151,7 +154,7 @@ class Similarities:
     def _values(self, measure: Measure, params: Params) -> Array | None:
         """Return the values of a measure, or None if they should not be kept."""
         own = _params_of(measure, params)
-        key = measure.name, repr(sorted(own.items()))
+        key = _key(measure, own)
         if key not in self._kept:
             n = len(self.X)
             # The values, and one matrix that is made of them.
@@ -160,6 +163,11 @@ class Similarities:
                 return None
             self._kept[key] = measure.function(self.X, None, **own)
         return self._kept[key]
+
+
+def _key(measure: Measure, params: Params) -> tuple[str, str]:
+    known = dict(sorted(params.items()))
+    return measure.name, digest(known) or repr(known)
 
 
 def _params_of(measure: Measure, params: Params) -> Params:

@@ -9,6 +9,7 @@ from kreinlearn._memory import check_fits
 from kreinlearn._typing import Array
 from kreinlearn._validation import check_finite
 from kreinlearn.kernels._domains import DOMAIN_KERNELS
+from kreinlearn.kernels._measuring import measured, measured_rows
 from kreinlearn.kernels._records import Function, Kernel, Params, SampleSet
 from kreinlearn.kernels.distances import PAIRWISE
 from kreinlearn.kernels.spd import SPD_KERNELS
@@ -116,9 +117,24 @@ def gram(
     function, others, shape = call_of(X, Y, kernel, params)
     check_fits(*shape, precision(X, others), "The kernel matrix")
     if isinstance(kernel, str):
-        return function(X, Y, **params)
+        record = KERNELS[kernel]
+        if record.check is None:
+            return function(X, Y, **params)
+        return _score(record, X, Y, params)
     # A function of the user's need not know that None means X.
     return check_result(function(X, others, **params), shape)
+
+
+def _score(kernel: Kernel, X: SampleSet, Y: SampleSet | None, params: Params) -> Array:
+    """Return a score between samples that are no rows, block by block."""
+    assert kernel.check is not None and kernel.measure is not None
+    if Y is None:
+        return measured(kernel.measure, kernel.check(X), params)
+    X, Y = kernel.check(X), kernel.check(Y)
+    K = np.empty((len(X), len(Y)))
+    for rows, values in measured_rows(kernel.measure, X, Y, params):
+        K[rows] = values
+    return K
 
 
 def precision(*samples: SampleSet) -> type[np.floating]:

@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
 
+from kreinlearn.kernels.threads import allowed
+
 SHARES = 8
 """Pieces a thread gets on average; more are a better balance, fewer are fewer calls."""
 
@@ -28,6 +30,7 @@ def share_out(work: Callable[[int, int], None], n_items: int, n_threads: int) ->
     n_threads : int
         Number of threads.
     """
+    n_threads = allowed(n_threads)
     step = max(1, n_items // (n_threads * SHARES)) if n_threads > 1 else n_items
     parts = [(i, min(i + step, n_items)) for i in range(0, n_items, step)]
     left = iter(parts)
@@ -71,7 +74,7 @@ def in_order(
     n_threads : int
         Number of threads that work.
     """
-    if n_threads == 1:
+    if allowed(n_threads) == 1:
         for item in items:
             work(item, workspaces[0])
             finish(item, workspaces[0])

@@ -40,7 +40,7 @@ from kreinlearn.operators import few_threads
 BLOCK_BYTES = 2**22
 """Similarities in double precision that a thread works on while they are in cache."""
 SHARE_ROWS = 4096
-"""Rows of a share that are gathered before their sums are made."""
+"""Rows of a share that are gathered, and summed over at a time."""
 SHARE_OF_MEMORY = 4
 """Similarities of a share of the rows are kept if this part of the memory is enough."""
 SINGLE_BYTES = 2**28
@@ -278,10 +278,14 @@ class LocalEngine:
             rows = rows_of(chunk, start, self.task).take(mask)
             start += len(chunk.y)
             waiting.append((chosen(chunk.X, mask), rows))
-            if sum(len(rows.classes) for _, rows in waiting) >= SHARE_ROWS:
-                found.append(self._joined(waiting))
-                waiting = []
-        if waiting:
+            # Groups of one size, wherever chunks end: a small eigenvalue of the second
+            # moment, and with it the penalty, magnifies the rounding of its sums.
+            while sum(len(rows.classes) for _, rows in waiting) >= SHARE_ROWS:
+                X, rows, _ = self._joined(waiting)
+                head, tail = slice(SHARE_ROWS), slice(SHARE_ROWS, None)
+                found.append(_Gathered(X[head], rows.take(head), None))
+                waiting = [(X[tail], rows.take(tail))]
+        if not found or len(waiting[0][1].classes) or len(waiting) > 1:
             found.append(self._joined(waiting))
         n_rows = sum(len(part.rows.classes) for part in found)
         if 8 * len(self.task.columns) * n_rows <= self.memory // SHARE_OF_MEMORY:

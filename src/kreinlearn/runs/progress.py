@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import TextIO
 
 from kreinlearn.runs.runner import Progress, Watcher
@@ -72,6 +72,45 @@ def counter(stream: TextIO, label: str) -> Iterator[Callable[..., None]]:
             share = done / total if share is None else share
             left = (time.monotonic() - start) * (1 - share) / share
             show(Progress(done, total, 0, left, {"key": text, "status": ""}))
+
+        yield tell
+
+
+@contextmanager
+def share_teller(
+    stream: TextIO, patience: float = 3.0
+) -> Iterator[Callable[[str, float, float], None]]:
+    """Give a callable that tells how much of a measurement is done.
+
+    Parameters
+    ----------
+    stream : text stream
+        Where to write, as in `progress_bar`.
+    patience : float
+        Seconds between two lines of text; what takes less is not told about.
+
+    Yields
+    ------
+    callable
+        Of ``(name, share, left)``: what is measured, the share of it that is done, and
+        the seconds left.
+    """
+    with ExitStack() as stack:
+        shown: dict[str, Watcher] = {}
+        last = [time.monotonic()]
+
+        def tell(name: str, share: float, left: float) -> None:
+            waited = time.monotonic() - last[0]
+            if share >= 1:
+                shown.clear()
+                stack.close()
+            elif stream.isatty() and (shown or waited + left > patience):
+                if not shown:
+                    shown["bar"] = stack.enter_context(progress_bar(stream, name))
+                shown["bar"](Progress(round(100 * share), 100, 0, left, None))
+            elif not stream.isatty() and waited > patience:
+                last[0] = time.monotonic()
+                stream.write(f"{name}: {share:.0%} done, {duration(left)} left\n")
 
         yield tell
 

@@ -1,0 +1,388 @@
+"""Tables that are read block by block, again and again, and never as a whole."""
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+import numpy as np
+
+from kreinlearn._typing import Array
+from kreinlearn.files.datasets import dataset_blocks, dataset_of, text_fields
+from kreinlearn.files.kinds import located
+from kreinlearn.files.table import Cells, features_of, target_place
+from kreinlearn.files.text import CELL_BYTES, column_names, rows_of
+from kreinlearn.files.values import (
+    MISSING,
+    NEARLY_ALL,
+    CellColumn,
+    all_numbers,
+    check_class_values,
+    number,
+    plain_labels,
+    some_of,
+    text_labels,
+)
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from pyarrow.dataset import Dataset
+
+BLOCK_BYTES = 2**24
+"""Memory that a block of rows takes while it is read."""
+BLOCK_ROWS = (1024, 8192)
+"""Fewest and most rows of a block."""
+TEXTS = (".csv", ".tsv")
+Block = tuple["pd.DataFrame", Array, Array | None]
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class _Reader:
+    """How a file is read: names of its columns, and their cells in blocks."""
+
+    path: str
+    names: list[str]
+    header: bool
+    blocks: Callable[[Sequence[str]], Iterator[Cells]]
+    text: frozenset[str] | None
+    """Columns of text, if the file says so."""
+
+
+@dataclass(frozen=True)
+class TableBlocks:
+    """A table on disk, which gives its blocks whenever it is iterated over.
+
+    Attributes
+    ----------
+    path : str
+        Where it is.
+    columns : list of str
+        The features.
+    text : list of str
+        Those that are text.
+    target : str
+        The column of labels.
+    target_place : int
+        Where it is, counted from zero.
+    header : bool
+        Whether names come from the file.
+    n_rows : int
+        Number of rows.
+    classes, counts : ndarray of shape (n_classes,)
+        Labels, sorted, and how many rows have them.
+    """
+
+    path: str
+    columns: list[str]
+    text: list[str]
+    target: str
+    target_place: int
+    header: bool
+    n_rows: int
+    classes: Array
+    counts: Array
+    _reader: _Reader
+    _labels: "_Labels"
+    _weight: str | None = None
+
+    def __iter__(self) -> Iterator[Block]:
+        """Yield features, labels and weights of the rows, block by block."""
+        others = [self.target] if self._weight is None else [self.target, self._weight]
+        for cells in self._reader.blocks([*self.columns, *others]):
+            X = features_of(cells, self.columns, self.text)
+            for name in self.columns:
+                if X[name].dtype == object and name not in self.text:
+                    raise _stray_word(X, name)
+            y = self._labels.of(_column(cells, self.target))
+            weights = None
+            if self._weight is not None:
+                weights = _weights(cells, self._weight)
+            yield X, y, weights
+
+
+def table_blocks(
+    source: "str | os.PathLike[str] | Dataset",
+    target: str | None = None,
+    *,
+    header: bool | None = None,
+    weight: str | None = None,
+    columns: Sequence[str] | None = None,
+) -> TableBlocks:
+    r"""Return a table on disk, after one look at its labels.
+
+    Parameters
+    ----------
+    source : path-like or pyarrow Dataset
+        A csv or tsv file (also with .gz), a parquet file, a folder of parquet files,
+        or a dataset.
+    target : str, optional
+        Name or position (from 1; -1 is the last) of the column of labels; the last by
+        default.
+    header : bool, optional
+        As in `kreinlearn.files.read`.
+    weight : str, optional
+        Column of weights.
+    columns : sequence of str, optional
+        Features; by default all columns apart from labels and weights.
+
+    Returns
+    -------
+    TableBlocks
+        It can be iterated over any number of times.
+
+    Raises
+    ------
+    ValueError, OSError
+        One sentence with the file, the line and the column that are bad.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "a.csv")
+    ...     _ = path.write_text("width,kind\n1,red\n2,blue\n4,red\n")
+    ...     table = table_blocks(path)
+    ...     print(table.n_rows, table.columns, table.classes.tolist())
+    3 ['width'] ['blue', 'red']
+    """
+    reader = _reader_of(source, header)
+    place = target_place(reader.path, reader.names, target)
+    target = reader.names[place]
+    features = [name for name in reader.names if name not in (target, weight)]
+    for name in [*(columns or ()), *([] if weight is None else [weight])]:
+        target_place(reader.path, reader.names, name)
+    features = features if columns is None else list(columns)
+    if not features or target in features:
+        raise ValueError(
+            f"{reader.path} must have at least one column of features besides the "
+            f"labels in {target!r}, got {some_of(features)}."
+        )
+    where = f"{reader.path}, column {target!r}"
+    labels, text = _Labels(where), _Kinds(features)
+    seen = [target] if reader.text is not None else [*features, target]
+    for cells in reader.blocks(seen):
+        labels.see(_column(cells, target), cells)
+        if reader.text is None:
+            text.see(cells)
+    if not labels.counts:
+        raise ValueError(f"{reader.path} holds a header but no samples below it.")
+    words = text.words() if reader.text is None else reader.text
+    values, counts = labels.settle()
+    return TableBlocks(
+        reader.path,
+        features,
+        [name for name in features if name in words],
+        target,
+        place,
+        reader.header,
+        int(counts.sum()),
+        values,
+        counts,
+        reader,
+        labels,
+        weight,
+    )
+
+
+def cell_blocks(
+    source: str | os.PathLike[str], header: bool | None = None
+) -> Iterator[Cells]:
+    """Yield the cells of a table, block by block, before they are interpreted.
+
+    Parameters
+    ----------
+    source : path-like
+        As in `table_blocks`.
+    header : bool, optional
+        As in `kreinlearn.files.read`.
+
+    Yields
+    ------
+    Cells
+        All columns of some rows.
+    """
+    reader, is_empty = _reader_of(source, header), True
+    for cells in reader.blocks(reader.names):
+        is_empty = False
+        yield cells
+    if is_empty:
+        raise ValueError(f"{reader.path} holds a header but no samples below it.")
+
+
+def can_be_blocks(path: str | os.PathLike[str]) -> bool:
+    """Tell by its name whether a file can be read in blocks; folders can."""
+    if Path(path).is_dir():
+        return True
+    endings = [ending.lower() for ending in Path(path).suffixes]
+    is_text = "".join(endings[-2:]).removesuffix(".gz").endswith(TEXTS)
+    return is_text or endings[-1:] == [".parquet"]
+
+
+def is_table_on_disk(source: object) -> bool:
+    """Tell whether something names a table that `table_blocks` opens."""
+    is_path = isinstance(source, str | os.PathLike)
+    of_pyarrow = ("pyarrow.dataset", "pyarrow._dataset")
+    return is_path or type(source).__module__.startswith(of_pyarrow)
+
+
+def _reader_of(
+    source: "str | os.PathLike[str] | Dataset", header: bool | None
+) -> _Reader:
+    is_path = isinstance(source, str | os.PathLike)
+    if is_path and not Path(source).is_dir():
+        place, ending, is_compressed = located(source)
+        if ending in TEXTS:
+            return _text_reader(place, ending == ".tsv", header)
+        if ending != ".parquet" or is_compressed:
+            raise ValueError(
+                f"{source} cannot be read in blocks: that takes .csv or .tsv (each "
+                "also with .gz), .parquet, or a folder of parquet files."
+            )
+    dataset, path, names = dataset_of(source)
+
+    def blocks(columns: Sequence[str]) -> Iterator[Cells]:
+        rows = _block_rows(8 * len(columns))
+        return dataset_blocks(dataset, path, columns, rows)
+
+    return _Reader(path, names, True, blocks, text_fields(dataset.schema))
+
+
+def _text_reader(path: Path, tabs: bool, header: bool | None) -> _Reader:
+    _, first = next(rows_of(path, tabs))
+    names, has_header = column_names(path, first, header)
+    step = _block_rows(CELL_BYTES * len(names))
+
+    def blocks(columns: Sequence[str]) -> Iterator[Cells]:
+        # All columns are cut out of each line in any case.
+        rows = rows_of(path, tabs)
+        if has_header:
+            next(rows)
+        for part in _batched(rows, step):
+            lines, cells = zip(*part, strict=True)
+            found = list(zip(*cells, strict=True))
+            yield Cells(str(path), names, found, lines, has_header)
+
+    return _Reader(str(path), names, has_header, blocks, None)
+
+
+def _block_rows(row_bytes: int) -> int:
+    fewest, most = BLOCK_ROWS
+    return min(most, max(fewest, BLOCK_BYTES // row_bytes))
+
+
+def _batched(rows: Iterator[T], size: int) -> Iterator[list[T]]:
+    for first in rows:
+        part = [first]
+        part += [row for _, row in zip(range(size - 1), rows, strict=False)]
+        yield part
+
+
+class _Kinds:
+    """Which columns are text: those that are hardly numbers in the whole file."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self.known = dict.fromkeys(names, 0)
+        self.numbers = dict.fromkeys(names, 0)
+
+    def see(self, cells: Cells) -> None:
+        for name in self.known:
+            column = [str(cell) for cell in _column(cells, name)]
+            if all_numbers(column) is not None:
+                known = numbers = len(column)
+            else:
+                parsed = [number(cell) for cell in column if cell not in MISSING]
+                known, numbers = len(parsed), sum(p is not None for p in parsed)
+            self.known[name] += known
+            self.numbers[name] += numbers
+
+    def words(self) -> set[str]:
+        return {
+            name
+            for name, known in self.known.items()
+            if self.numbers[name] < NEARLY_ALL * known
+        }
+
+
+class _Labels:
+    """The labels of all rows: of one kind, which only all of them tell."""
+
+    def __init__(self, where: str) -> None:
+        self.where, self.counts = where, dict[str | int | float, int]()
+
+    def see(self, column: CellColumn, cells: Cells) -> None:
+        """Count labels; raise if one is missing."""
+        found = self._plain(column)
+        unknown = found == "" if found.dtype.kind == "U" else ~np.isfinite(found)
+        if unknown.any():
+            line = cells.lines[int(unknown.argmax())]
+            raise ValueError(
+                f"{self.where} has no label in {cells.unit} {line}; every sample needs "
+                "one to learn from."
+            )
+        values, counts = np.unique(found, return_counts=True)
+        for value, count in zip(values.tolist(), counts.tolist(), strict=True):
+            self.counts[value] = self.counts.get(value, 0) + count
+
+    def settle(self) -> tuple[Array, Array]:
+        """Return all labels, sorted, and their counts; raise unless they are classes.
+
+        Until then nobody knows whether "1" is a number or a word.
+        """
+        written = list(self.counts)
+        is_text = isinstance(written[0], str)
+        values = plain_labels(list(map(str, written))) if is_text else np.array(written)
+        self.values, place = np.unique(values, return_inverse=True)
+        self.place = dict(zip(written, place.ravel().tolist(), strict=True))
+        counts = np.bincount(place.ravel(), list(self.counts.values())).astype(int)
+        check_class_values(self.values, int(counts.sum()), self.where)
+        return self.values, counts
+
+    def of(self, column: CellColumn) -> Array:
+        """Return the labels of a block."""
+        written, index = np.unique(self._plain(column), return_inverse=True)
+        try:
+            place = [self.place[value] for value in written.tolist()]
+        except KeyError as error:
+            raise ValueError(
+                f"{self.where} changed while it was read: the label {error} was not "
+                "there before."
+            ) from None
+        return self.values[np.array(place)[index.ravel()]]
+
+    def _plain(self, column: CellColumn) -> Array:
+        if isinstance(column, np.ndarray) and column.dtype.kind in "biuf":
+            return plain_labels(column)
+        return text_labels(column)
+
+
+def _column(cells: Cells, name: str) -> CellColumn:
+    return cells.columns[cells.names.index(name)]
+
+
+def _weights(cells: Cells, name: str) -> Array:
+    """Return the weights of a block, or raise if one is missing or negative."""
+    weights = features_of(cells, [name])[name].to_numpy()
+    if weights.dtype == object:
+        weights = np.full(len(weights), np.nan)
+    wrong = ~(weights >= 0)
+    if wrong.any():
+        line = cells.lines[int(wrong.argmax())]
+        raise ValueError(
+            f"{cells.path}: a weight, not negative, was expected in {cells.unit} "
+            f"{line}, column {name!r}."
+        )
+    return np.asarray(weights, dtype=float)
+
+
+def _stray_word(X: "pd.DataFrame", name: str) -> ValueError:
+    words = [c for c in X[name] if isinstance(c, str) and number(c) is None]
+    word = words[0]
+    line = X.index[X[name] == word][0]
+    return ValueError(
+        f"{X.attrs['path']}: a number was expected, got {word!r} in {X.index.name} "
+        f"{line}, column {name!r}, where nearly all cells are numbers; correct it, or "
+        "leave the cell empty if it is not known."
+    )

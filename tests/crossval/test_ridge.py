@@ -1,0 +1,161 @@
+"""Convex cross-validation against scikit-learn, on the same features."""
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+
+from kreinlearn.crossval import Cross
+from kreinlearn.crossval.ridge import basis_of, ridge_scores, rough_scores
+from kreinlearn.operators import Dense, General
+from kreinlearn.spectrum.norms import scale_of
+from tests.conftest import gram_of_signature
+
+N = 60
+HELD = np.arange(0, N, 4)
+LAMS = np.array([1.0, 0.1, 0.01])
+
+
+def matrix(kind):
+    K = gram_of_signature(35, 25)
+    if kind == "general":
+        return General(K + 0.3 * np.random.default_rng(1).standard_normal((N, N)))
+    if kind == "wide":
+        return General(np.random.default_rng(2).standard_normal((N, 20)))
+    return Dense(K)
+
+
+def columns_of(n_classes, seed=0):
+    index = np.random.default_rng(seed).integers(0, n_classes, N)
+    onehot = (index[:, None] == np.arange(n_classes)).astype(float)
+    return index, onehot[:, 1:] if n_classes == 2 else onehot
+
+
+def features(K, norm, w, scale):
+    """Features of all samples whose plain ridge is the norm, by eigenvectors."""
+    train = np.flatnonzero(w > 0)
+    A = K.K[:, train] if K.shape[0] == K.shape[1] else K.K
+    if norm == "euclidean":
+        v = w[train] if K.shape[0] == K.shape[1] else np.ones(K.shape[1])
+        return A * np.sqrt(v / scale)
+    root = np.sqrt(w[train] / w.max())
+    values, vectors = np.linalg.eigh(root[:, None] * A[train] * root)
+    return A @ (root[:, None] * vectors / np.sqrt(np.abs(values)))
+
+
+def reference(Phi, index, w, lam, fit_intercept):
+    """Scores of scikit-learn, whose C is one over the sum of weights times lam."""
+    train = w > 0
+    model = LogisticRegression(
+        C=1 / (lam * w.sum()), tol=1e-10, max_iter=10_000, fit_intercept=fit_intercept
+    )
+    model.fit(Phi[train], index[train], sample_weight=w[train])
+    return model.decision_function(Phi)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("fit_intercept", [False, True])
+@pytest.mark.parametrize(
+    ("norm", "kind"),
+    [
+        ("hilbert", "dense"),
+        ("euclidean", "dense"),
+        ("euclidean", "general"),
+        ("euclidean", "wide"),
+    ],
+)
+def test_two_classes(norm, kind, fit_intercept, weighted):
+    K = matrix(kind)
+    index, columns = columns_of(2)
+    w = np.random.default_rng(3).uniform(0.5, 2.0, N) if weighted else np.ones(N)
+    scale = scale_of(K, w)
+    w[HELD] = 0
+    basis = basis_of(K, w, HELD)
+    found, converged = ridge_scores(
+        basis,
+        [norm],
+        scale,
+        columns,
+        LAMS,
+        multinomial=False,
+        fit_intercept=fit_intercept,
+        max_iter=100,
+        tol=1e-7,
+    )
+    assert converged.all() and found.shape == (1, 3, len(HELD), 1)
+    Phi = features(K, norm, w, scale)
+    for lam, scores in zip(LAMS, found[0], strict=True):
+        expected = reference(Phi, index, w, lam, fit_intercept)[HELD]
+        np.testing.assert_allclose(scores[:, 0], expected, atol=2e-4)
+
+
+@pytest.mark.parametrize("norm", ["hilbert", "euclidean"])
+def test_three_classes(norm):
+    K = matrix("dense")
+    index, columns = columns_of(3)
+    w = np.ones(N)
+    scale = scale_of(K, w)
+    w[HELD] = 0
+    settings = {"fit_intercept": True, "max_iter": 100, "tol": 1e-7}
+    basis = basis_of(K, w, HELD)
+    about = (basis, [norm], scale, columns, LAMS)
+    found, _ = ridge_scores(*about, multinomial=True, **settings)
+    Phi = features(K, norm, w, scale)
+    for lam, scores in zip(LAMS, found[0], strict=True):
+        expected = reference(Phi, index, w, lam, True)[HELD]
+        centered = [
+            each - each.mean(axis=1, keepdims=True) for each in (scores, expected)
+        ]
+        np.testing.assert_allclose(*centered, atol=3e-4)
+    apart, _ = ridge_scores(*about, multinomial=False, **settings)
+    for c in range(3):
+        alone = (basis, [norm], scale, columns[:, [c]], LAMS)
+        one, _ = ridge_scores(*alone, multinomial=False, **settings)
+        np.testing.assert_allclose(apart[..., c], one[..., 0], atol=1e-5)
+
+
+def test_both_norms_at_once_and_in_threads():
+    K, (_, columns) = matrix("dense"), columns_of(2)
+    folds = [(np.setdiff1d(np.arange(N), held), held) for held in (HELD, HELD + 1)]
+    weights = np.ones((N, 2))
+    for f, (_, held) in enumerate(folds):
+        weights[held, f] = 0
+    scale = scale_of(K, np.ones(N))
+    cross = Cross(K, weights, folds, scale)
+    settings = {"multinomial": False, "fit_intercept": True, "tol": 1e-7}
+    both = cross.held_out(["hilbert", "euclidean"], columns, LAMS, **settings)
+    for norm in both:
+        alone = cross.held_out([norm], columns, LAMS, **settings)[norm]
+        for one, other in zip(both[norm].scores, alone.scores, strict=True):
+            np.testing.assert_allclose(one, other, atol=1e-6)
+    assert Cross(K, weights, folds).scale == pytest.approx(scale, rel=0.1)
+
+
+def test_steps_that_end_early_are_not_converged():
+    K, (_, columns) = matrix("dense"), columns_of(2)
+    w = np.ones(N)
+    w[HELD] = 0
+    _, converged = ridge_scores(
+        basis_of(K, w, HELD),
+        ["hilbert"],
+        1.0,
+        columns,
+        LAMS / 1000,
+        multinomial=False,
+        fit_intercept=True,
+        max_iter=1,
+        tol=1e-4,
+    )
+    assert not converged.any()
+
+
+def test_rough_scores_are_those_of_all_samples():
+    K, (index, columns) = matrix("dense"), columns_of(2)
+    w = np.ones(N)
+    w[:5] = 0
+    models = [("hilbert", 0.1), ("euclidean", 0.01)]
+    about = {"multinomial": False, "fit_intercept": True, "max_iter": 100}
+    found = rough_scores(K, w, models, 2.0, columns, **about)
+    for (norm, lam), scores in zip(models, found, strict=True):
+        Phi = features(K, norm, w, 2.0)
+        expected = reference(Phi, index, w, lam, True)
+        np.testing.assert_allclose(scores[:, 0], expected, atol=1e-3)

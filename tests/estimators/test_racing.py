@@ -1,0 +1,141 @@
+"""What a search leaves out early, and that little is lost by it."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_classification, make_moons
+from sklearn.preprocessing import minmax_scale
+
+from kreinlearn import KreinLogisticRegressionCV
+from kreinlearn.estimators import _racing
+from kreinlearn.estimators._racing import Runner, folds_among, some_rows, stragglers
+from kreinlearn.kernels import gram
+
+SETTINGS = [("tl1", {"ratio": ratio}) for ratio in (0.1, 0.3, 0.5)] + [("rbf", {})]
+
+
+def moons(n=120):
+    X, y = make_moons(n, noise=0.25, random_state=0)
+    return minmax_scale(X), y
+
+
+def runners(means, noise, norm="hilbert", n=400):
+    rng = np.random.default_rng(0)
+    shared = rng.normal(0, 1, n)
+    return [
+        Runner(i, norm, mean, 3, mean + shared + noise * rng.normal(0, 1, n))
+        for i, mean in enumerate(means)
+    ]
+
+
+def test_what_is_clearly_behind_is_dropped():
+    found = stragglers(runners([-0.9, -0.2, -0.5, -0.6], 0.1), SETTINGS, 400)
+    assert {one.setting for one, _ in found} == {3}  # neighbors of the best stay
+    (why,) = [why for _, why in found]
+    assert why["kernel"] == "rbf" and why["norm"] == "hilbert"
+    assert why["rows"] == 400 and why["reason"] == "clearly behind"
+    assert why["behind"] == pytest.approx(0.4, abs=0.02)
+    assert why["error"] == pytest.approx(0.1 * 2**0.5 / 20, rel=0.2)
+
+
+def test_doubt_keeps():
+    assert stragglers(runners([-0.5, -0.2, -0.5, -0.25], 2.0), SETTINGS, 400) == []
+
+
+def test_little_that_is_behind_matters_with_many_samples(monkeypatch):
+    monkeypatch.setattr(_racing, "MOST_WORK", 10**9)
+    few = stragglers(runners([-0.5, -0.2, -0.3, -0.22], 0.01), SETTINGS, 100)
+    many = stragglers(runners([-0.5, -0.2, -0.3, -0.22], 0.01), SETTINGS, 10_000)
+    assert few == [] and [one.setting for one, _ in many] == [3]
+
+
+def test_many_samples_leave_room_for_few_settings():
+    many = [("tl1", {"ratio": ratio}) for ratio in np.linspace(0.1, 0.9, 9)]
+    found = stragglers(runners(np.linspace(-0.21, -0.2, 9), 3.0), many, 2000)
+    assert sorted(one.setting for one, _ in found) == [0, 1, 2, 3, 4, 5]
+    assert "not among the best 3 settings" in {why["reason"] for _, why in found}
+
+
+def test_some_rows_keep_the_classes_in_proportion():
+    index = np.repeat([0, 1, 2], [700, 250, 50])
+    rows = some_rows(index, 100, seed=0)
+    assert len(np.unique(rows)) == 100 and (np.diff(rows) > 0).all()
+    np.testing.assert_array_equal(np.bincount(index[rows]), [70, 25, 5])
+    assert not np.array_equal(rows, some_rows(index, 100, seed=1))
+    np.testing.assert_array_equal(some_rows(index, 1000, seed=0), np.arange(1000))
+
+
+def test_folds_among_rows():
+    folds = [(np.array([0, 2, 4]), np.array([1, 3, 5]))]
+    ((train, held),) = folds_among(folds, np.array([1, 2, 5]))
+    np.testing.assert_array_equal(train, [1])
+    np.testing.assert_array_equal(held, [0, 2])
+
+
+def test_full_tries_everything():
+    X, y = moons()
+    full = KreinLogisticRegressionCV(search="full", cv=3).fit(X, y)
+    assert full.dropped_ == [] and not np.isnan(full.scores_[..., :10, :]).any()
+    auto = KreinLogisticRegressionCV(cv=3).fit(X, y)
+    settings = [(name, params) for name, params in auto.kernel_settings_]
+    gone = {
+        (settings.index((why["kernel"], why["params"])), auto.norms.index(why["norm"]))
+        for why in auto.dropped_
+    }
+    tried = ~np.isnan(auto.scores_).all(axis=(2, 3))
+    assert gone == {tuple(place) for place in np.argwhere(~tried)} != set()
+    assert auto.best_score_ == pytest.approx(full.best_score_, abs=0.01)
+    both = ~np.isnan(auto.scores_)
+    most = auto.scores_.shape[2]
+    np.testing.assert_allclose(
+        auto.scores_[both], full.scores_[:, :, :most][both], atol=2e-3
+    )
+
+
+def test_same_data_same_choice():
+    X, y = moons()
+    one, two = (KreinLogisticRegressionCV(cv=3).fit(X, y) for _ in range(2))
+    assert one.dropped_ == two.dropped_
+    np.testing.assert_array_equal(one.predict_proba(X), two.predict_proba(X))
+
+
+def test_another_judge_sees_everything():
+    X, y = moons(60)
+    model = KreinLogisticRegressionCV(scoring="accuracy", cv=2, kernel="tl1")
+    assert model.fit(X, y).dropped_ == []
+
+
+def test_many_samples_are_chosen_by_some(monkeypatch):
+    X, y = make_classification(400, 5, random_state=0)
+    monkeypatch.setattr("kreinlearn.estimators.logistic_cv.SEARCH_ROWS", 200)
+    model = KreinLogisticRegressionCV(kernel=("tl1", "rbf"), cv=3).fit(X, y)
+    held = ~np.isnan(model.held_out_proba_).any(axis=1)
+    assert held.sum() == 200
+    np.testing.assert_allclose(y[held].mean(), y.mean(), atol=0.01)
+    units = model.lams_ / model.lam_units_[:, None]
+    np.testing.assert_allclose(units[0, :4], [100, 30, 10, 3])
+    assert model.estimators_[0].dual_coef_.shape == (1, 400)
+    assert model.score(X, y) > 0.9
+    full = KreinLogisticRegressionCV(kernel=("tl1", "rbf"), cv=3, search="full")
+    full.fit(X, y)
+    assert np.isfinite(full.held_out_proba_).all()
+    chosen = full.kernel_settings_.index((model.kernel_, model.kernel_params_))
+    assert full.lam_units_[chosen] == pytest.approx(model.lam_units_[chosen], rel=0.1)
+
+
+@pytest.mark.parametrize("kernel", ["precomputed", "distance", "dtw"])
+def test_given_and_measured_matrices_are_cut(monkeypatch, kernel):
+    monkeypatch.setattr("kreinlearn.estimators.logistic_cv.SEARCH_ROWS", 60)
+    monkeypatch.setattr("kreinlearn.estimators.logistic_cv.RACE_ROWS", 40)
+    X, y = moons(90)
+    if kernel == "precomputed":
+        X = gram(X, kernel="tl1", ratio=0.5)
+    elif kernel == "distance":
+        X = np.abs(X[:, None] - X[None]).sum(axis=2)
+    model = KreinLogisticRegressionCV(kernel=kernel, cv=2).fit(X, y)
+    assert (~np.isnan(model.held_out_proba_[:, 0])).sum() == 60
+    assert model.score(X, y) > 0.8
+
+
+def test_search_is_checked():
+    with pytest.raises(ValueError, match="'search' must be"):
+        KreinLogisticRegressionCV(search="quick").fit(*moons(30))

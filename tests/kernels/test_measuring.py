@@ -1,0 +1,298 @@
+"""Measures block by block: watched, kept on disk, the same to the last bit."""
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+
+import numpy as np
+import pytest
+
+from kreinlearn import KreinLogisticRegression, KreinLogisticRegressionCV
+from kreinlearn.kernels import KERNELS, _kept, _measuring, gram, measuring, multiply
+from kreinlearn.kernels._kept import digest
+from kreinlearn.kernels._measuring import measured, measured_rows
+
+N = 150
+DOMAINS = [kernel for kernel in KERNELS.values() if kernel.check is not None]
+
+
+def samples_of(kernel, n=N, seed=0):
+    rng = np.random.default_rng(seed)
+    sizes = rng.integers(3, 12, n)
+    if kernel.name == "histogram_wasserstein":
+        return rng.dirichlet(np.ones(8), n)
+    if kernel.samples == "series":
+        return [rng.standard_normal(size) for size in sizes]
+    if kernel.samples == "sequences":
+        return ["".join(rng.choice(list("ACDEFGHIK"), size)) for size in sizes]
+    if kernel.samples == "graphs":
+        return [
+            (int(k), [(i, int(rng.integers(0, i))) for i in range(1, k)], ["a"] * k)
+            for k in sizes
+        ]
+    return [rng.standard_normal((size, 2)) for size in sizes]
+
+
+def available(kernel):
+    try:
+        kernel.function(samples_of(kernel, 2))
+    except ImportError as error:
+        pytest.skip(str(error))
+    return kernel
+
+
+@pytest.fixture
+def worth_it(monkeypatch):
+    """Keep whatever is measured, and count the pairs that are."""
+    monkeypatch.setattr(_measuring, "WORTH_KEEPING", -1.0)
+    calls = []
+    measure = KERNELS["dtw"].measure
+    function = measure.function
+
+    def counting(X, Y=None, **params):
+        calls.append(len(X) * len(X if Y is None else Y))
+        return function(X, Y, **params)
+
+    object.__setattr__(measure, "function", counting)
+    yield calls
+    object.__setattr__(measure, "function", function)
+
+
+@pytest.mark.parametrize("kernel", DOMAINS, ids=lambda kernel: kernel.name)
+def test_blocks_give_the_bits_of_the_whole(kernel):
+    X = available(kernel).check(samples_of(kernel))
+    whole = kernel.function(X, None)
+    assert np.array_equal(measured(kernel.measure, X, {}), whole)
+    new = kernel.check(samples_of(kernel, seed=1))
+    found = np.vstack([D for _, D in measured_rows(kernel.measure, new, X, {})])
+    assert np.array_equal(found, kernel.function(new, X))
+
+
+def test_gram_and_multiply_of_scores():
+    X, Y = samples_of(KERNELS["smith_waterman"]), samples_of(KERNELS["smith_waterman"])
+    K = KERNELS["smith_waterman"](X, Y[:70])
+    assert np.array_equal(gram(X, Y[:70], "smith_waterman"), K)
+    B = np.arange(140.0).reshape(70, 2)
+    np.testing.assert_allclose(multiply(X, Y[:70], B, "smith_waterman"), K @ B)
+    assert multiply(X, Y[:70], B[:, 0], "smith_waterman").shape == (N,)
+
+
+def test_a_bad_sample_is_named_by_its_place_among_all():
+    X = samples_of(KERNELS["smith_waterman"])
+    X[137] = "AC!G"
+    with pytest.raises(ValueError, match="137"):
+        gram(X, None, "smith_waterman")
+    with pytest.raises(ValueError, match="137"):
+        multiply(X, X[:5], np.ones(5), "smith_waterman")
+
+
+def test_progress_is_told():
+    told = []
+    X = KERNELS["dtw"].check(samples_of(KERNELS["dtw"]))
+    with measuring(progress=lambda *row: told.append(row)):
+        measured(KERNELS["dtw"].measure, X, {})
+    measured(KERNELS["dtw"].measure, X, {})
+    names, shares, left = zip(*told, strict=True)
+    assert set(names) == {"dtw"}
+    assert shares[0] == pytest.approx(1 - (86 / 150) ** 2)
+    assert list(shares) == sorted(shares)
+    assert shares[-1] == 1 and left[-1] == 0 and min(left) >= 0
+
+
+def test_verbose_prints_progress(capsys):
+    X = samples_of(KERNELS["dtw"])
+    y = np.arange(N) % 2
+    KreinLogisticRegression(kernel="dtw", verbose=1).fit(X, y)
+    assert "100%" in capsys.readouterr().out
+
+
+def test_the_second_run_reads(tmp_path, worth_it):
+    kernel = KERNELS["dtw"]
+    X = kernel.check(samples_of(kernel))
+    with measuring(cache=tmp_path / "made"):
+        first = measured(kernel.measure, X, {"window": 0.5})
+        computed = sum(worth_it)
+        again = measured(kernel.measure, X, {"window": 0.5})
+        assert sum(worth_it) == computed
+        measured(kernel.measure, X, {"window": 0.6})
+        assert sum(worth_it) == 2 * computed
+        measured(kernel.measure, X[::-1], {"window": 0.5})
+        assert sum(worth_it) == 3 * computed
+    assert np.array_equal(first, again)
+    assert len(list((tmp_path / "made").iterdir())) == 3
+
+
+def test_estimators_use_the_folder_that_the_environment_names(
+    tmp_path, monkeypatch, worth_it
+):
+    X, y = samples_of(KERNELS["dtw"]), np.arange(N) % 2
+    monkeypatch.setenv("KREINLEARN_CACHE", str(tmp_path))
+    KreinLogisticRegression(kernel="dtw").fit(X, y)
+    computed = sum(worth_it)
+    search = KreinLogisticRegressionCV(kernel="dtw", lams=[1e-2], cv=2, average=False)
+    search.fit(X, y)
+    assert sum(worth_it) == computed
+    monkeypatch.setenv("KREINLEARN_CACHE", "off")
+    KreinLogisticRegression(kernel="dtw").fit(X, y)
+    assert sum(worth_it) == 2 * computed
+
+
+def test_quick_measures_are_not_kept(tmp_path):
+    X = KERNELS["dtw"].check(samples_of(KERNELS["dtw"]))
+    with measuring(cache=tmp_path):
+        measured(KERNELS["dtw"].measure, X, {})
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("damage", ["cut", "flip", "header", "grow", "other n"])
+def test_damage_is_found_and_mended(tmp_path, worth_it, damage):
+    kernel = KERNELS["dtw"]
+    X = kernel.check(samples_of(kernel))
+    with measuring(cache=tmp_path):
+        whole = measured(kernel.measure, X, {})
+        (path,) = tmp_path.iterdir()
+        content = bytearray(path.read_bytes())
+        line = content.index(b"\n") + 1
+        if damage == "cut":
+            del content[len(content) // 2 :]
+        elif damage == "flip":
+            content[-9] ^= 1
+        elif damage == "header":
+            content[3] ^= 1
+        elif damage == "grow":
+            content += b"half a block"
+        else:
+            content[line : line + 8] = (5).to_bytes(8, "little")
+        path.write_bytes(content)
+        worth_it.clear()
+        assert np.array_equal(measured(kernel.measure, X, {}), whole)
+        assert (sum(worth_it) == 0) == (damage == "grow")
+        worth_it.clear()
+        assert np.array_equal(measured(kernel.measure, X, {}), whole)
+        assert sum(worth_it) == 0
+
+
+def test_a_folder_that_cannot_be_written_is_said_once(tmp_path, worth_it):
+    (tmp_path / "file").write_text("no folder")
+    X = KERNELS["dtw"].check(samples_of(KERNELS["dtw"]))
+    with measuring(cache=tmp_path / "file"), pytest.warns(UserWarning) as said:
+        D = measured(KERNELS["dtw"].measure, X, {})
+    assert len(said) == 1 and "could not be kept" in str(said[0].message)
+    assert np.array_equal(D, KERNELS["dtw"](X))
+
+
+def test_old_files_make_room(tmp_path, worth_it, monkeypatch):
+    size = 8 * (N * N + 64 * 64) // 2
+    monkeypatch.setattr(_kept, "LARGEST", 3 * size)
+    kernel = KERNELS["dtw"]
+    X = kernel.check(samples_of(kernel))
+    with measuring(cache=tmp_path):
+        for k, window in enumerate([0.2, 0.4, 0.6]):
+            measured(kernel.measure, X, {"window": window})
+            for path in tmp_path.iterdir():
+                os.utime(path, (k, k)) if path.stat().st_mtime > 10 else None
+        assert len(list(tmp_path.iterdir())) == 2
+        worth_it.clear()
+        measured(kernel.measure, X, {"window": 0.6})
+        assert sum(worth_it) == 0
+        monkeypatch.setattr(_kept, "LARGEST", 100)
+        with pytest.warns(UserWarning, match="more than there is room for"):
+            measured(kernel.measure, X, {"window": 0.8})
+
+
+def test_content_decides():
+    a = np.arange(3.0)
+    assert digest([a, "x", None, 1]) == digest([a.copy(), "x", None, 1])
+    different = [
+        [a],
+        [a, a],
+        [[a, a]],
+        [a.astype("f4")],
+        [a[:, None]],
+        ["ab", "c"],
+        ["a", "bc"],
+        [1],
+        [1.0],
+        ["1"],
+        {"a": 1},
+        {"b": 1},
+    ]
+    assert len({digest(each) for each in different}) == len(different)
+    assert digest([object()]) is None
+
+
+def test_unknown_content_is_not_kept(tmp_path, worth_it):
+    class Odd(float):
+        def __repr__(self):
+            return "odd"
+
+    X = KERNELS["dtw"].check(samples_of(KERNELS["dtw"], 70))
+    with measuring(cache=tmp_path):
+        measured(KERNELS["dtw"].measure, X, {"window": Odd(0.2)})
+        measured(KERNELS["dtw"].measure, X, {"window": Odd(0.9)})
+    assert list(tmp_path.iterdir()) == []
+
+
+SLOW = """
+    import sys, time
+    import numpy as np
+    from kreinlearn.kernels import Measure, measuring
+    from kreinlearn.kernels import _measuring
+
+    _measuring.WORTH_KEEPING = -1.0
+
+    def slow(X, Y=None):
+        Y = X if Y is None else Y
+        print(len(X), flush=True)
+        time.sleep(float(sys.argv[2]))
+        return np.abs(np.subtract.outer(X, Y))
+
+    with measuring(cache=sys.argv[1]):
+        D = _measuring.measured(Measure("slow", slow, len), list(range(640)), {})
+    assert np.array_equal(D, np.abs(np.subtract.outer(np.arange(640), np.arange(640))))
+"""
+
+
+def test_a_killed_run_is_continued(tmp_path):
+    script = tmp_path / "slow.py"
+    script.write_text(textwrap.dedent(SLOW))
+    cache = tmp_path / "cache"
+    call = [sys.executable, str(script), str(cache)]
+    run = subprocess.Popen([*call, "0.2"], stdout=subprocess.PIPE, text=True)
+    for _ in range(9):  # all samples once, then two calls per block
+        run.stdout.readline()
+    run.send_signal(signal.SIGKILL)
+    run.wait()
+    run.stdout.close()
+    start = time.monotonic()
+    done = subprocess.run([*call, "0"], capture_output=True, text=True, check=True)
+    assert time.monotonic() - start < 60
+    calls = len(done.stdout.split())
+    assert 0 < calls <= 1 + 2 * 10 - 1 - 2 * 3  # at least three blocks were kept
+    done = subprocess.run([*call, "0"], capture_output=True, text=True, check=True)
+    assert done.stdout == ""
+
+
+def test_a_search_measures_new_samples_once(monkeypatch):
+    X = samples_of(KERNELS["dtw"], 60)
+    y = np.arange(60) % 2
+    model = KreinLogisticRegressionCV(kernel="dtw", lams=[1e-2], cv=2).fit(X, y)
+    assert len(model.estimators_) > 1
+    measure = KERNELS["dtw"].measure
+    function, pairs = measure.function, []
+
+    def counting(X, Y=None, **params):
+        pairs.append(len(X) * len(Y))
+        return function(X, Y, **params)
+
+    each = [one.decision_function(X[:7]) for one in model.estimators_]
+    object.__setattr__(measure, "function", counting)
+    try:
+        scores = model.decision_function(X[:7])
+    finally:
+        object.__setattr__(measure, "function", function)
+    assert sum(pairs) == 7 * 60
+    np.testing.assert_allclose(scores, model.weights_ @ each, rtol=1e-12)

@@ -1,0 +1,25 @@
+"""Progress of measures: told if they take long."""
+
+import io
+
+import pytest
+
+from kreinlearn.runs.progress import share_teller
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+@pytest.mark.parametrize("stream", [io.StringIO, Terminal])
+def test_long_measures_are_told_and_short_ones_are_not(stream):
+    out = stream()
+    with share_teller(out) as tell:
+        tell("dtw", 0.5, 0.1)
+        tell("dtw", 1.0, 0.0)
+    assert out.getvalue() == ""
+    with share_teller(out, patience=0) as tell:
+        tell("dtw", 0.25, 90.0)
+        tell("dtw", 1.0, 0.0)
+    assert "1m30s left" in out.getvalue() and "dtw" in out.getvalue()

@@ -1,0 +1,192 @@
+"""The comparison with other libraries: samples, rivals, rows, and the page."""
+
+import csv
+import gzip
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from kreinlearn.runs import Cell
+
+DOCS = Path(__file__).parents[1] / "docs"
+TABLE = DOCS / "results" / "in-the-field.csv"
+
+
+# -- samples and rivals ----------------------------------------------------------------
+
+
+def domain_of(script, **settings):
+    rng = np.random.default_rng(0)
+    y = np.arange(60) % 2
+    X = [rng.standard_normal(12) + 3 * label * np.hanning(12) for label in y]
+    X = np.array(X)[:, None]
+    return script("domains").Domain("series", X, y, "dtw", **settings)
+
+
+def test_a_fold_is_measured_without_test_rows(script):
+    from kreinlearn.kernels import dtw
+
+    data = domain_of(script)
+    train, test = np.arange(0, 40), np.arange(40, 60)
+    fold = data.fold(train, test)
+    D = dtw(data.samples)
+    np.testing.assert_allclose(fold.D_train, D[:40, :40])
+    np.testing.assert_allclose(fold.D_test, D[40:, :40])
+    median = np.median(D[:40, :40][np.triu_indices(40, 1)])
+    np.testing.assert_allclose(fold.K_test, np.exp(-D[40:, :40] / median))
+
+
+def test_folds_of_some_samples_keep_the_shares(script):
+    data = domain_of(script, keep=20)
+    rows = data.folded()
+    assert len(set(rows)) == 20 and np.mean(data.y[rows]) == 0.5
+    assert len(domain_of(script).folded()) == 60
+
+
+def test_all_methods_see_the_same_rows(script, monkeypatch):
+    field, data = script("in_the_field"), domain_of(script, n_train=15, keep=40)
+    archive = field.rows_of(Cell("archive", "a", "SVC"), data)
+    assert np.array_equal(np.concatenate(archive), np.arange(60))
+    assert len(archive[0]) == 15
+    held = [
+        field.rows_of(Cell("folds", "a", "SVC", 0, (("fold", fold),)), data)[1]
+        for fold in range(5)
+    ]
+    assert np.array_equal(np.sort(np.concatenate(held)), data.folded())
+
+
+def test_rivals_learn_and_choose_on_training_rows(script):
+    rivals, data = script("rivals"), domain_of(script)
+    train, test = np.arange(0, 40), np.arange(40, 60)
+    for name in ("default", "SVC", "SVC after clip", "1-NN", "k-NN"):
+        learned = rivals.EVERYWHERE[name](data, train, test)
+        assert learned.proba.shape == (20, 2)
+        assert np.mean(learned.labels == data.y[test]) > 0.8, name
+
+
+def test_letters_are_counted(script):
+    rng = np.random.default_rng(0)
+    y = np.arange(40) % 2
+    words = ["".join(rng.choice(list("ABCD"), 20)) + ("AAA", "DDD")[i] * 3 for i in y]
+    data = script("domains").Domain("sequences", words, y, "smith_waterman")
+    learned = script("rivals").k_mers(data, np.arange(30), np.arange(30, 40))
+    assert np.mean(learned.labels == y[30:]) > 0.8
+
+
+@pytest.mark.parametrize(
+    ("name", "library"),
+    [
+        ("1-NN, aeon", "aeon"),
+        ("1-NN, tslearn", "tslearn"),
+        ("MiniRocket", "aeon"),
+        ("GAK SVC", "tslearn"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore")
+def test_other_libraries_learn(script, name, library):
+    pytest.importorskip(library, reason=f"{library} is not installed")
+    data = domain_of(script)
+    learn = script("rivals").rivals_of(data)[name]
+    learned = learn(data, np.arange(0, 40), np.arange(40, 60))
+    assert np.mean(learned.labels == data.y[40:]) > 0.8
+
+
+def test_who_is_left_out_and_why(script, monkeypatch):
+    rivals, data = script("rivals"), domain_of(script)
+    monkeypatch.setattr(rivals, "find_spec", lambda name: None)
+    assert rivals.obstacle("RDST", data) == "pip install aeon"
+    assert "RDST" not in rivals.rivals_of(data) and "SVC" in rivals.rivals_of(data)
+    monkeypatch.setattr(rivals, "find_spec", lambda name: name)
+    uneven = script("domains").Domain("series", [np.zeros(3)], data.y, "dtw")
+    assert "one length" in rivals.obstacle("MiniRocket", uneven)
+
+
+def test_missing_data_have_a_word(script, tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("KREINLEARN_DATA", str(tmp_path))
+    field = script("in_the_field")
+    field.main(["--quick", "--records", str(tmp_path / "r.jsonl")])
+    said = capsys.readouterr().err
+    assert "cat-cortex is left out" in said and "Nothing to do" in said
+
+
+# -- rows and the page -----------------------------------------------------------------
+
+
+def records(method, accuracies, losses):
+    for fold, (accuracy, loss) in enumerate(zip(accuracies, losses, strict=True)):
+        found = {"exp": "folds", "data": "a", "method": method, "run": 0, "fit_s": 1.0}
+        found |= {"set": {"fold": fold}, "acc": accuracy}
+        yield found | ({} if loss is None else {"ll": loss})
+
+
+def test_rows_and_claims_by_hand(script, tmp_path):
+    page = script("field_page")
+    measured = [
+        *records("default", [0.8, 0.9], [0.5, 0.3]),
+        *records("SVC", [0.7, 0.8], [0.6, 0.6]),
+        *records("1-NN", [0.9, 1.0], [1.0, 1.2]),
+        *records("MiniRocket", [0.8, 0.9], [None, None]),
+        {**next(records("SVC", [0.75], [0.4])), "exp": "archive"},
+    ]
+    about = {"a": {"case": "a", "kind": "series", "n": 10}}
+    rows = page.summary(measured, about, 2)
+    assert [row["split"] for row in rows] == ["folds"] * 4 + ["archive"]
+    # Losses 0.5 and 0.3: variance 0.02, times 1/2 for two folds plus 1/4.
+    assert rows[0]["log_loss_se"] == pytest.approx(np.sqrt(0.75 * 0.02))
+    page.write(rows, tmp_path / "rows.csv")
+    again = page.read(tmp_path / "rows.csv")
+    said = "\n".join(page.tables(again))
+    assert "below that of SVC, calibrated: 1 of 1 cases (100%)" in said
+    assert "below on 1: a (0.850 against 0.950)" in said  # one neighbor
+    assert "| a | **0.400** ± 0.122 | 0.600 ± 0.000 | 1.100 ± 0.122 |" in said
+    assert "Time series" in said and "| SVC |" in said
+
+
+def test_the_page_keeps_its_prose(script, tmp_path):
+    page, path = script("field_page"), tmp_path / "page.md"
+    path.write_text("One.\n\n<!-- measured: seconds -->\nold\n<!-- end -->\n\nTwo.\n")
+    measured = records("default", [0.8, 0.9], [0.5, 0.3])
+    about = {"a": {"case": "a", "kind": "series", "n": 10}}
+    rows = page.summary(list(measured), about, 2)
+    page.update(rows, path)
+    page.update(rows, path)
+    text = path.read_text()
+    assert text.startswith("One.\n") and text.endswith("Two.\n") and "old" not in text
+    assert text.count("| a | 1 |") == 1
+
+
+def test_the_page_has_the_numbers_of_its_table(script):
+    page = script("field_page")
+    text = (DOCS / "in-the-field.md").read_text(encoding="utf-8")
+    for name, lines in page.regions(page.read(TABLE)).items():
+        part = re.search(
+            rf"<!-- measured: {name} -->\n(.*?)\n<!-- end -->", text, flags=re.S
+        )
+        assert part and part[1].strip() == "\n".join(lines).strip(), name
+
+
+def test_the_table_has_the_numbers_of_its_records(script, tmp_path):
+    page = script("field_page")
+    with gzip.open(TABLE.with_name("in-the-field.jsonl.gz"), "rt") as file:
+        measured = [json.loads(line) for line in file]
+    with TABLE.open() as file:
+        known = list(csv.DictReader(file))
+    fields = ("case", "kind", "kernel", "n", "folded", "classes")
+    about = {row["case"]: {name: row[name] for name in fields} for row in known}
+    page.write(page.summary(measured, about, 5), tmp_path / "rows.csv")
+
+    def sorted_rows(path):
+        with path.open() as file:
+            rows = [dict(row) for row in csv.DictReader(file)]
+        return sorted(rows, key=lambda r: (r["split"], r["case"], r["method"]))
+
+    assert sorted_rows(tmp_path / "rows.csv") == sorted_rows(TABLE)
+
+
+def test_the_picture_is_drawn(script, tmp_path):
+    page, path = script("field_page"), tmp_path / "images" / "x.svg"
+    page.draw(page.read(TABLE), path)
+    assert "1-NN" in path.read_text()
