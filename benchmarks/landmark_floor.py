@@ -33,7 +33,7 @@ from kreinlearn.landmarks.penalty import penalty_of
 
 NAMES = ("GunPoint", "chickenpieces-20-60", "ItalyPowerDemand", "ArrowHead")
 NAMES += ("protein-haasdonk", "protein", "cat-cortex")
-UNITS = 10.0 ** np.arange(0, -5.1, -0.5)
+UNITS = 10.0 ** np.arange(0, -7.1, -0.5)
 """n lam / s, with the mean eigenvalue s of the penalty."""
 FIELDS = ("case", "n", "landmarks", "penalty", "unit", "log_loss", "ratio")
 

@@ -46,8 +46,10 @@ def draw_numbers(rows, path):
     shape = {"figsize": (4.3 * len(sets), 6), "layout": "constrained"}
     figure, axes = plt.subplots(2, len(sets), sharex=True, squeeze=False, **shape)
     for column, name in enumerate(sets):
-        mine = [row for row in rows if row["set"] == name and row["landmarks"] >= 100]
-        exact = [r for r in rows if r["set"] == name and r["method"] == "exact"]
+        mine = [row for row in rows if row["set"] == name]
+        both = {row["landmarks"] for row in mine if row["method"] == "nystroem"}
+        exact = [row for row in mine if row["method"] == "exact"]
+        mine = [row for row in mine if row["landmarks"] in both]
         for axis, measure in zip(
             axes[:, column], ("accuracy", "log_loss"), strict=True
         ):

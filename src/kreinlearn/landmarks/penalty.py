@@ -77,12 +77,11 @@ def penalty_of(
     would be if all samples were like the landmarks, sqrt(M u' moment u), if that is
     larger. With all samples as landmarks both are the same.
 
-    Held-out log-loss relative to that of all samples as landmarks, for half of them
-    (uniform, five folds, two draws, each at its best lam), on two matrices of -d: DTW
-    on GunPoint, and chickenpieces. Nothing raised: 1.32 and 1.43; eigenvalues raised to
-    0.03 of their mean: 1.34 and 1.30; to 0.1: 1.52 and 1.15; those below 0.1 of the
-    mean left out: 2.06 and 1.14; raised as here: 1.41 and 1.06. With nine tenths of the
-    samples: 1.04 and 1.50, 1.06 and 1.09, 1.11 and 1.00, 1.98 and 0.95, 1.08 and 0.97.
+    That is close to the best there is without a look at the whole matrix: with half of
+    the samples as landmarks, held-out losses are those of the exact norm, restricted to
+    combinations of landmarks (``benchmarks/landmark_floor.py``, and the page on
+    landmarks). Constants in its place, such as 0.03 or 0.1 of the mean eigenvalue, are
+    better on some matrices and worse on others.
     """
     M = len(K)
     counts = np.ones(M) if weights is None else weights
