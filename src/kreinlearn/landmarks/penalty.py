@@ -79,8 +79,9 @@ def penalty_of(
 
     With half of the samples as landmarks, held-out losses are then about those of the
     exact norm, restricted to combinations of landmarks, on seven matrices
-    (``benchmarks/landmark_floor.py``, and the page on landmarks). Constants in its place, such as 0.03 or 0.1 of the mean eigenvalue, are
-    better on some matrices and worse on others.
+    (``benchmarks/landmark_floor.py``, and the page on landmarks). Constants in its
+    place, such as 0.03 or 0.1 of the mean eigenvalue, are better on some matrices and
+    worse on others.
     """
     M = len(K)
     counts = np.ones(M) if weights is None else weights
