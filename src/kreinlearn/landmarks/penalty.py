@@ -77,11 +77,11 @@ def penalty_of(
     would be if all samples were like the landmarks, sqrt(M u' moment u), if that is
     larger. With all samples as landmarks both are the same.
 
-    That is close to the best there is without a look at the whole matrix: with half of
-    the samples as landmarks, held-out losses are those of the exact norm, restricted to
-    combinations of landmarks (``benchmarks/landmark_floor.py``, and the page on
-    landmarks). Constants in its place, such as 0.03 or 0.1 of the mean eigenvalue, are
-    better on some matrices and worse on others.
+    With half of the samples as landmarks, held-out losses are then about those of the
+    exact norm, restricted to combinations of landmarks, on seven matrices
+    (``benchmarks/landmark_floor.py``, and the page on landmarks). Constants in its
+    place, such as 0.03 or 0.1 of the mean eigenvalue, are better on some matrices and
+    worse on others.
     """
     M = len(K)
     counts = np.ones(M) if weights is None else weights
