@@ -10,8 +10,11 @@ from kreinlearn.estimators._inputs import AnyKernel, ValidSamples, is_pairwise
 from kreinlearn.exceptions import warn_caller
 from kreinlearn.spectrum.modulus import COPIES
 
+QUICK = 1500
+"""Samples up to which any fit ends soon."""
 LONG = 60.0
 """Seconds from which a fit is announced."""
+# These are rough: the speed page's, and for searches those of an earlier, slower one.
 FIT = (16.0, 32_000, 2.27)
 """Seconds of one fit with so many samples on two cores, and the power of n by which
 they grow, beyond some ten thousand samples; the speed page has the table."""

@@ -21,7 +21,7 @@ from kreinlearn.estimators._inputs import (
     warn_if_uninformative,
 )
 from kreinlearn.estimators._outputs import Probable
-from kreinlearn.estimators._size import mind_fit
+from kreinlearn.estimators._size import QUICK, mind_fit
 from kreinlearn.estimators._solve import (
     DECIDED,
     Fit,
@@ -262,7 +262,8 @@ class KreinLogisticRegression(Probable):
         self.classes_, index = check_classes(labels, weights)
         weights = combined(weights, self.class_weight, self.classes_, index)
         check_classes(labels, weights)  # those of a class may be zero
-        mind_fit(len(labels), len(self.classes_), self.norm, self.solver)
+        if len(labels) > QUICK:
+            mind_fit(len(labels), len(self.classes_), self.norm, self.solver)
         with few_threads(len(labels)), measures_told(self.verbose):
             shared = Similarities(samples) if learns_form(self.kernel) else samples
             K = training_operator(
