@@ -77,5 +77,6 @@ def test_estimators_say_it(monkeypatch, model):
     rng = np.random.default_rng(0)
     X, y = rng.random((40, 2)), np.arange(40) % 2
     monkeypatch.setattr(_size, "LONG", 1e-9)
+    monkeypatch.setattr("kreinlearn.estimators.logistic.QUICK", 0)
     with pytest.warns(UserWarning, match="of 40 samples takes roughly"):
         model.fit(X, y)
