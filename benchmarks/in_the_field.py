@@ -9,7 +9,7 @@ own split where there is one (only that for what is slow); all methods see the s
 rows, and choose their settings on training rows alone. The clock runs from the samples
 to the predictions, measuring included; compiled code is compiled before. Records are
 kept and continued as in `which_method`. Prints tables; with ``--out`` writes
-``results/in-the-field.csv``, ``results/in-the-field.jsonl.gz``, the picture, and the
+``results/in-the-field.csv``, ``results/in-the-field-records.json.gz``, the picture, and the
 tables of ``in-the-field.md``.
 """
 
@@ -78,7 +78,7 @@ def main(argv=None):
         path = options.out / "results" / "in-the-field.csv"
         write(rows, path)
         rows = read(path)  # the page has what a reader of the table finds
-        pack(records, options.out / "results" / "in-the-field.jsonl.gz")
+        pack(records, options.out / "results" / "in-the-field-records.json.gz")
         draw(rows, options.out / "images" / "in-the-field.svg")
         update(rows, options.out / "in-the-field.md")
 

@@ -170,7 +170,7 @@ def test_the_page_has_the_numbers_of_its_table(script):
 
 def test_the_table_has_the_numbers_of_its_records(script, tmp_path):
     page = script("field_page")
-    with gzip.open(TABLE.with_name("in-the-field.jsonl.gz"), "rt") as file:
+    with gzip.open(TABLE.with_name("in-the-field-records.json.gz"), "rt") as file:
         measured = [json.loads(line) for line in file]
     with TABLE.open() as file:
         known = list(csv.DictReader(file))
