@@ -9,8 +9,8 @@ own split where there is one (only that for what is slow); all methods see the s
 rows, and choose their settings on training rows alone. The clock runs from the samples
 to the predictions, measuring included; compiled code is compiled before. Records are
 kept and continued as in `which_method`. Prints tables; with ``--out`` writes
-``results/in-the-field.csv``, ``results/in-the-field-records.json.gz``, the picture, and the
-tables of ``in-the-field.md``.
+``results/in-the-field.csv``, ``results/in-the-field-records.json.gz``, the picture and
+the tables of ``in-the-field.md``.
 """
 
 import time
