@@ -413,6 +413,7 @@ def test_a_long_search_is_announced_with_what_is_shorter(
     call = ("fit", "cells.csv", *QUICK, "-o", "m.krein", "--force")
     assert "takes roughly" not in run(capsys, *call)[2]
     monkeypatch.setattr("kreinlearn.estimators._size.LONG", 1e-9)
+    monkeypatch.setattr("kreinlearn.estimators.logistic.QUICK", 0)
     code, _, said = run(capsys, *call)
     assert code == 0 and "Cross-validation of 72 samples takes roughly" in said
     assert "--landmarks 1000" in said and "--lam" in said
