@@ -118,8 +118,11 @@ def test_fit_says_what_it_did(capsys, here, cells):
     assert "5-fold cross-validation on this file" in out and "the same folds" in out
     assert "converged, residual" in out and "m.krein, " in out
     lines = err.splitlines()
-    assert lines[0].startswith(f"fit 1/{len(lines)} tl1 ratio=0.")
-    assert " log-loss " in lines[0] and len(lines) <= 16
+    n = len(lines)
+    assert n <= 16 and [line.split()[1] for line in lines] == [
+        f"{k}/{n}" for k in range(1, n + 1)
+    ]
+    assert lines[0].startswith(f"fit 1/{n} tl1 ratio=0.") and " log-loss " in lines[0]
     code, out, _ = run(capsys, "fit", "cells.csv", "-o", "m.krein", "--force", "--json")
     found = json.loads(out)
     model = load("m.krein")[-1]

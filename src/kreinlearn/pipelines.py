@@ -144,8 +144,8 @@ def fit_from(
     ...     table.assign(kind=y).to_csv(path, index=False)
     ...     model = LandmarkLogisticRegression(n_landmarks=100, lam=1e-3)
     ...     whole = fit_from(model, path, "kind")
-    >>> whole.score(table, y) > 0.95
-    True
+    >>> print(f"{whole.score(table, y):.2f}")
+    0.99
     """
     table = source if isinstance(source, TableBlocks) else table_blocks(source, y)
     blocks, transformer, _ = prepared(
