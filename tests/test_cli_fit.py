@@ -424,6 +424,16 @@ def test_a_long_search_is_announced_with_what_is_shorter(
     assert code == 0 and "A fit of 72 samples takes roughly" in said
 
 
+@pytest.mark.usefixtures("here", "few_lams")
+def test_many_samples_are_judged_by_some_of_them(capsys, monkeypatch):
+    monkeypatch.setattr("kreinlearn.estimators.logistic_cv.SEARCH_ROWS", 40)
+    code, out, _ = run(capsys, "fit", "cells.csv", "-o", "m.krein", "--json")
+    found = json.loads(out)
+    assert code == 0 and found["held_out"] == 40 and found["held_out_accuracy"] > 0.7
+    _, out, _ = run(capsys, "fit", "cells.csv", "-o", "m.krein", "--force")
+    assert "cross-validation on 40 samples of this file" in out
+
+
 def test_what_does_not_fit_is_refused_before_it_is_estimated(capsys, here, monkeypatch):
     monkeypatch.setattr("kreinlearn._memory.available_bytes", lambda: 100_000)
     monkeypatch.setattr("kreinlearn.estimators._size.LONG", 1e-9)

@@ -79,10 +79,12 @@ def summary(found: Facts) -> str:
     more = found["models"] - 1
     held = "no cross-validation, since lam was given"
     if "folds" in found:
+        some, n = found["held_out"], found["samples"]
+        part = f"{some:,} samples of " * (some < n)
         held = (
             f"accuracy {found['held_out_accuracy']:.3f}, log-loss "
             f"{found['held_out_log_loss']:.3f} in {found['folds']}-fold "
-            "cross-validation on this file\n"
+            f"cross-validation on {part}this file\n"
             "           (the settings were chosen on the same folds: expect a little "
             "less on new samples)"
         )

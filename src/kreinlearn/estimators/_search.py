@@ -14,7 +14,7 @@ from sklearn.metrics import check_scoring
 from sklearn.model_selection import ParameterGrid
 
 from kreinlearn._typing import Array
-from kreinlearn.crossval import Fold
+from kreinlearn.crossval import Fold, Held
 from kreinlearn.estimators._inputs import (
     AnyKernel,
     Keywords,
@@ -226,6 +226,39 @@ class _HeldOut(ClassifierMixin, BaseEstimator):
 
 Pick = tuple[int, int, int]
 """Positions of a kernel setting, a norm and a lam in the scores."""
+
+
+def is_tried(held: Held) -> Array:
+    """Tell which values of lam were tried, shape (n_lams,)."""
+    return np.asarray(~np.isnan(held.scores[0]).all(axis=(1, 2)))
+
+
+def next_lam(held: Held, folds: Sequence[Fold], judge: Judge) -> int | None:
+    """Return the place of the lam next to the best, if it was not tried."""
+    tried = is_tried(held)
+    best = int(criteria_of(held, folds, judge).argmax())
+    for place in (best + 1, best - 1):
+        if 0 <= place < len(tried) and not tried[place]:
+            return place
+    return None
+
+
+def scores_of(held: Held, folds: Sequence[Fold], judge: Judge) -> Array:
+    """Return the scores of each lam on each fold, shape (n_lams, n_folds)."""
+    tried = is_tried(held)
+    found = np.full((len(tried), len(folds)), np.nan)
+    for f, (_, rows) in enumerate(folds):
+        for k in np.flatnonzero(tried):
+            found[k, f] = judge(held.scores[f][k], rows)
+    return found
+
+
+def criteria_of(held: Held, folds: Sequence[Fold], judge: Judge) -> Array:
+    """Return what each lam is chosen by, the worst of all in place of NaN."""
+    found = np.full(held.converged.shape[1], -np.inf)
+    for k in np.flatnonzero(is_tried(held)):
+        found[k] = judge.criterion([each[k] for each in held.scores], folds)
+    return np.where(np.isnan(found), -np.inf, found)
 
 
 def pick(criteria: Array) -> tuple[list[Pick], int]:

@@ -54,9 +54,13 @@ from kreinlearn.estimators._racing import (
 from kreinlearn.estimators._search import (
     UNSEEN_ERRORS,
     Judge,
+    criteria_of,
+    is_tried,
     kernel_settings,
+    next_lam,
     pick,
     pooling_weights,
+    scores_of,
 )
 from kreinlearn.estimators._size import mind_search
 from kreinlearn.estimators._solve import measures_told, positive_definite
@@ -384,12 +388,12 @@ class KreinLogisticRegressionCV(Probable):
             held[i] = solve(mine.norms, mine.lams)
             for norm in mine.norms:
                 found = held[i][norm]
-                while (more := _next_lam(found, folds, judge)) is not None:
+                while (more := next_lam(found, folds, judge)) is not None:
                     found = found.joined(solve([norm], slice(more, more + 1))[norm])
                 held[i][norm] = found
                 if watch is not None:
-                    best = int(_criteria(found, folds, judge).argmax())
-                    score = _scores_of(found, folds, judge)[best].mean()
+                    best = int(criteria_of(found, folds, judge).argmax())
+                    score = scores_of(found, folds, judge)[best].mean()
                     row = {"kernel": kernel_name(kernel), **params, "norm": norm}
                     watch(row | {"lam": float(grid[best]), "score": float(score)})
             is_general = isinstance(K, General)
@@ -446,7 +450,7 @@ class KreinLogisticRegressionCV(Probable):
             norms = self._norms_of(K)
             found = self._held_out(cross, norms, index[own], grid[tried], tol=RACE_TOL)
             for norm, held in found.items():
-                criteria = _criteria(held, known, judge)
+                criteria = criteria_of(held, known, judge)
                 best = int(criteria.argmax())
                 logs = [
                     judge.logs(scores[best], out)
@@ -537,7 +541,7 @@ class KreinLogisticRegressionCV(Probable):
         judge: Judge,
     ) -> None:
         """Learn ``scores_`` and ``lams_``, as far as anything was tried."""
-        places = [np.flatnonzero(_is_tried(one)) for t in held for one in t.values()]
+        places = [np.flatnonzero(is_tried(one)) for t in held for one in t.values()]
         most = 1 + max(int(found[-1]) for found in places)
         self.lams_ = np.array([grid[:most] for grid in lams])
         norms = list(self.norms)
@@ -545,7 +549,7 @@ class KreinLogisticRegressionCV(Probable):
         self.scores_ = np.full(shape, np.nan)
         for i, each in enumerate(held):
             for norm, one in each.items():
-                scores = _scores_of(one, folds, judge)
+                scores = scores_of(one, folds, judge)
                 self.scores_[i, norms.index(norm)] = scores[:most]
 
     def _criteria_of(self, held: list[Tried], folds: list[Fold], judge: Judge) -> Array:
@@ -554,7 +558,7 @@ class KreinLogisticRegressionCV(Probable):
         criteria = np.full(self.scores_.shape[:3], np.nan)
         for i, each in enumerate(held):
             for norm, one in each.items():
-                found = _criteria(one, folds, judge)
+                found = criteria_of(one, folds, judge)
                 criteria[i, norms.index(norm)] = found[: criteria.shape[2]]
         return criteria
 
@@ -704,36 +708,3 @@ class KreinLogisticRegressionCV(Probable):
             parts = [np.asarray(new)[:, places] for places in own]
         each = predictions(self.estimators_, parts)
         return np.asarray(np.tensordot(self.weights_, each, 1))
-
-
-def _is_tried(held: Held) -> Array:
-    """Tell which values of lam were tried, shape (n_lams,)."""
-    return np.asarray(~np.isnan(held.scores[0]).all(axis=(1, 2)))
-
-
-def _next_lam(held: Held, folds: list[Fold], judge: Judge) -> int | None:
-    """Return the place of the lam next to the best, if it was not tried."""
-    tried = _is_tried(held)
-    best = int(_criteria(held, folds, judge).argmax())
-    for place in (best + 1, best - 1):
-        if 0 <= place < len(tried) and not tried[place]:
-            return place
-    return None
-
-
-def _scores_of(held: Held, folds: list[Fold], judge: Judge) -> Array:
-    """Return the scores of each lam on each fold, shape (n_lams, n_folds)."""
-    tried = _is_tried(held)
-    found = np.full((len(tried), len(folds)), np.nan)
-    for f, (_, rows) in enumerate(folds):
-        for k in np.flatnonzero(tried):
-            found[k, f] = judge(held.scores[f][k], rows)
-    return found
-
-
-def _criteria(held: Held, folds: list[Fold], judge: Judge) -> Array:
-    """Return what each lam is chosen by, the worst of all in place of NaN."""
-    found = np.full(held.converged.shape[1], -np.inf)
-    for k in np.flatnonzero(_is_tried(held)):
-        found[k] = judge.criterion([each[k] for each in held.scores], folds)
-    return np.where(np.isnan(found), -np.inf, found)
