@@ -54,12 +54,12 @@ PEAK = """
 import json, sys
 import numpy as np
 from kreinlearn import LandmarkLogisticRegression
+from tests.memory import peak
 rng = np.random.default_rng(0)
 X = rng.standard_normal((int(sys.argv[1]), 16)).cumsum(axis=1)
 model = LandmarkLogisticRegression("dtw", n_landmarks=30, lam=1e-2, memory="4MB")
 model.fit(X, (X[:, -1] > 0).astype(int))
-status = dict(line.split(":", 1) for line in open("/proc/self/status"))
-print(json.dumps([model.status_, int(status["VmHWM"].split()[0]) / 1024]))
+print(json.dumps([model.status_, peak() / 2**20]))
 """
 
 
