@@ -149,8 +149,8 @@ def test_engines_give_the_sums_of_all_rows(data, rng, multinomial, chunk_size, m
         some = drawn(np.arange(N), 5, SHARES) < share
         part = A[some], rows.take(some), task, point
         expected = sums_of(*part)
-        for exact in (False, True, False):
-            found = engine.sums(point, share, exact=exact)
+        for precision in ("kept", "exact", "kept"):
+            found = engine.sums(point, share, precision)
             np.testing.assert_allclose(found.value, expected.value, rtol=1e-12)
             scale = np.abs(expected.gradient).max()
             gap = np.abs(found.gradient - expected.gradient).max()
@@ -163,6 +163,21 @@ def test_engines_give_the_sums_of_all_rows(data, rng, multinomial, chunk_size, m
         np.testing.assert_allclose(total.sum(), w[some].sum())
     assert (engine.kept_rows == N) == (memory == 10**6)
     assert (engine.kept_rows == 0) == (memory == 0 or chunk_size == 90 > memory / 56)
+
+
+@pytest.mark.parametrize("multinomial", [False, True])
+def test_products_may_be_in_single_precision(data, rng, multinomial):
+    X, y, w = data
+    task, point = task_of(X, multinomial), point_of(rng, multinomial)
+    engine = LocalEngine(Memory(X, y, w, 13), 10**6, np.float32, n_threads=2)
+    engine.first(DRAWS)
+    engine.prepare(task)
+    expected, found = engine.sums(point), engine.sums(point, precision="rough")
+    assert found.gradient.dtype == found.value.dtype == np.float64
+    scale = np.abs(expected.gradient).max()
+    gap = np.abs(found.gradient - expected.gradient).max() / scale
+    assert 1e-10 < gap < 1e-6
+    np.testing.assert_allclose(found.value, expected.value, rtol=1e-6)
 
 
 def test_second_derivatives_of_a_share_are_the_same_to_the_bit(data, rng, monkeypatch):

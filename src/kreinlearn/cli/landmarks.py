@@ -233,7 +233,8 @@ def findings(found: Facts, model: "LandmarkLogisticRegression") -> Facts:
     }
     if hasattr(model, "scores_"):
         found["folds"] = int(model.scores_.shape[2])
-        found["held_out_log_loss"] = float(-model.scores_.mean(axis=2).max())
+        chosen = model.scores_[model.lams_ == model.lam_].mean(axis=1)
+        found["held_out_log_loss"] = float(-chosen.max())
     return found
 
 

@@ -14,7 +14,12 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from kreinlearn._typing import Array
-from kreinlearn.landmarks.engine import SHARE_OF_MEMORY, SHARE_ROWS, SINGLE_BYTES
+from kreinlearn.landmarks.engine import (
+    SHARE_OF_MEMORY,
+    SHARE_ROWS,
+    SINGLE_BYTES,
+    Precision,
+)
 from kreinlearn.landmarks.first import Draws, First, first_of
 from kreinlearn.landmarks.passes import (
     Point,
@@ -127,9 +132,11 @@ class DaskEngine:
         """Whether similarities are in double precision in every pass."""
         return self.dtype == np.float64
 
-    def sums(self, point: Point, share: float = 1.0, *, exact: bool = False) -> Sums:
-        """Return values and gradients."""
-        return self._pass(sums_of, point, (), share, point.B.nbytes, exact=exact)
+    def sums(
+        self, point: Point, share: float = 1.0, precision: Precision = "kept"
+    ) -> Sums:
+        """Return values and gradients; never rough, which would depend on chunks."""
+        return self._pass(sums_of, point, (), share, point.B.nbytes, 0, precision)
 
     def hessians(self, point: Point, groups: Sequence[Array], share: float) -> Array:
         """Return second derivatives, summed over a share of the rows."""
@@ -203,10 +210,11 @@ class DaskEngine:
         share: float,
         size: int = 0,
         rows_at_once: int = 0,
-        exact: bool = False,
+        precision: Precision = "kept",
     ) -> Any:
         """Return the total of what the work gives for all partitions."""
-        dtype = np.dtype(np.float64) if exact or share < 1.0 else self.dtype
+        is_exact = precision == "exact" or share < 1.0
+        dtype = np.dtype(np.float64) if is_exact else self.dtype
         self.n_passes += share == 1.0
         with connected(self.client):
             given = (self._send(point), *more)

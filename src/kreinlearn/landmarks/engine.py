@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from os import cpu_count
-from typing import NamedTuple, Protocol, TypeVar
+from typing import Literal, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -45,6 +45,7 @@ SHARE_OF_MEMORY = 4
 """Similarities of a share of the rows are kept if this part of the memory is enough."""
 SINGLE_BYTES = 2**28
 """Similarities that take more than this in double precision are kept in single."""
+Precision = Literal["exact", "kept", "rough"]
 Total = TypeVar("Total", Sums, Array)
 """What sums are: a sum of two is one again."""
 
@@ -65,7 +66,9 @@ class Engine(Protocol):
     def prepare(self, task: Task) -> None:
         """Hand the landmarks to where the rows are; forget those of before."""
 
-    def sums(self, point: Point, share: float = 1.0, *, exact: bool = False) -> Sums:
+    def sums(
+        self, point: Point, share: float = 1.0, precision: Precision = "kept"
+    ) -> Sums:
         """Return values and gradients.
 
         Parameters
@@ -74,9 +77,10 @@ class Engine(Protocol):
             Coefficients.
         share : float
             Share of the rows to be summed over; the same rows each time.
-        exact : bool
+        precision : {"exact", "kept", "rough"}
             Whether similarities are computed anew in double precision, if those that
-            are kept are not.
+            are kept are not; taken as they are kept; or whether products with them
+            may be in single precision, too, if they are.
         """
 
     def hessians(self, point: Point, groups: Sequence[Array], share: float) -> Array:
@@ -170,10 +174,12 @@ class LocalEngine:
         """Rows whose similarities are kept; known after a pass over all rows."""
         return sum(map(len, self._kept))
 
-    def sums(self, point: Point, share: float = 1.0, *, exact: bool = False) -> Sums:
+    def sums(
+        self, point: Point, share: float = 1.0, precision: Precision = "kept"
+    ) -> Sums:
         """Return values and gradients."""
         return self._pass(
-            lambda A, rows: sums_of(A, rows, self.task, point), share, exact
+            lambda A, rows: sums_of(A, rows, self.task, point), share, precision
         )
 
     def hessians(self, point: Point, groups: Sequence[Array], share: float) -> Array:
@@ -187,7 +193,7 @@ class LocalEngine:
     def held(self, point: Point, link: Link, share: float = 1.0) -> Array:
         """Return the log-losses of held-out rows."""
         return self._pass(
-            lambda A, rows: held_of(A, rows, self.task, point, link), share
+            lambda A, rows: held_of(A, rows, self.task, point, link), share, "rough"
         )
 
     def weights(self, share: float) -> Array:
@@ -202,11 +208,11 @@ class LocalEngine:
         self,
         work: Callable[[Array, Rows], Total],
         share: float,
-        exact: bool = False,
+        precision: Precision = "kept",
         rows_at_once: int = 0,
     ) -> Total:
         """Return the total of what the work gives for each block of rows."""
-        dtype = np.dtype(np.float64) if exact else self.dtype
+        dtype = np.dtype(np.float64) if precision == "exact" else self.dtype
         step = max(self.block, rows_at_once)
         total = None
         self.n_passes += share == 1.0
@@ -216,7 +222,8 @@ class LocalEngine:
             for C, rows in self._read(share, dtype):
                 assert C is not None
                 cuts = [slice(i, i + step) for i in range(0, len(C), step)]
-                one = partial(self._block, work, C, rows)
+                inside = C.dtype if precision == "rough" else np.dtype(np.float64)
+                one = partial(self._block, work, C, rows, inside)
                 results = map(one, cuts) if len(cuts) == 1 else pool.map(one, cuts)
                 for result in results:
                     total = result if total is None else total + result
@@ -224,19 +231,24 @@ class LocalEngine:
         return total
 
     def _block(
-        self, work: Callable[[Array, Rows], Total], C: Array, rows: Rows, cut: slice
+        self,
+        work: Callable[[Array, Rows], Total],
+        C: Array,
+        rows: Rows,
+        dtype: np.dtype,
+        cut: slice,
     ) -> Total:
-        return work(self._widened(C[cut]), rows.take(cut))
+        return work(self._with_ones(C[cut], dtype), rows.take(cut))
 
-    def _widened(self, C: Array) -> Array:
-        """Return similarities in double precision with ones beside them.
+    def _with_ones(self, C: Array, dtype: np.dtype) -> Array:
+        """Return similarities in some precision, with ones beside them.
 
         They are in memory of this thread's own, which its next call overwrites.
         """
-        buffer = getattr(self._local, "buffer", None)
-        shape = (len(C), C.shape[1] + 1)
-        if buffer is None or buffer.shape[1] != shape[1] or len(buffer) < shape[0]:
-            buffer = self._local.buffer = np.ones(shape)
+        buffers = vars(self._local)
+        buffer, width = buffers.get(dtype.name), C.shape[1] + 1
+        if buffer is None or buffer.shape[1] != width or len(buffer) < len(C):
+            buffer = buffers[dtype.name] = np.ones((len(C), width), dtype)
         np.copyto(buffer[: len(C), :-1], C)
         return buffer[: len(C)]
 

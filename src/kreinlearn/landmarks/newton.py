@@ -19,6 +19,7 @@ import numpy as np
 
 from kreinlearn._typing import Array
 from kreinlearn.landmarks.checkpoint import Checkpoint
+from kreinlearn.landmarks.engine import Precision
 from kreinlearn.landmarks.objective import At, Objective, Solve, with_share
 from kreinlearn.landmarks.state import Solution, Stage, State, started
 from kreinlearn.operators import few_threads
@@ -39,6 +40,8 @@ ENOUGH = 1e-4
 """Share of the predicted decrease that a step must bring."""
 ROUNDING = 1e-11
 """Relative change of a value that may be rounding."""
+ROUGH = 0.1
+"""The same in products in single precision, in units of the gain that is too little."""
 SHORTEST = 1e-6
 """Shorter steps mean that nothing more can be gained."""
 Watch = Callable[[dict[str, float]], bool | None]
@@ -207,7 +210,9 @@ class _Driver:
         return stage.tol * (0.5 if is_last and not self._is_exact(state) else 1.0)
 
     def _at(self, state: State, u: Array, which: Array, lam: Array, stage: Stage) -> At:
-        return self.objective.at(u, which, lam[which], stage.share, exact=state.exact)
+        usual: Precision = "rough" if self.gain > 0 else "kept"
+        precision = "exact" if state.exact else usual
+        return self.objective.at(u, which, lam[which], stage.share, precision)
 
     def _step(
         self, state: State, at: At, stage: Stage, lam: Array, active: Array
@@ -228,7 +233,8 @@ class _Driver:
         trial = state.u[:, active] + state.t[active][:, None] * state.d[:, active]
         new = self._at(state, trial, active, lam, stage)
         old, gained = self._merit(at)[active], self._merit(new)
-        allowed = ENOUGH * state.t[active] * slope + ROUNDING * np.abs(old)
+        rounding = ROUNDING if self.gain == 0 else ROUGH * self.gain
+        allowed = ENOUGH * state.t[active] * slope + rounding * np.abs(old)
         with np.errstate(invalid="ignore"):
             accepted = gained <= old + allowed  # not if it is NaN
         moved = active[accepted]

@@ -12,7 +12,7 @@ from scipy.linalg import cho_factor, cho_solve, eigvalsh, lu_factor, lu_solve
 
 from kreinlearn._memory import check_fits
 from kreinlearn._typing import Array
-from kreinlearn.landmarks.engine import Engine
+from kreinlearn.landmarks.engine import Engine, Precision
 from kreinlearn.landmarks.passes import Point, pairs_of
 from kreinlearn.landmarks.penalty import (
     Penalty,
@@ -128,7 +128,12 @@ class Objective:
         return self.problems.totals(self._weights[share])
 
     def at(
-        self, u: Array, which: Array, lam: Array, share: float, *, exact: bool = False
+        self,
+        u: Array,
+        which: Array,
+        lam: Array,
+        share: float,
+        precision: Precision = "kept",
     ) -> At:
         """Return values and gradients of some problems.
 
@@ -142,15 +147,15 @@ class Objective:
             Regularizations, which may be larger than those of the problems.
         share : float
             Share of the rows.
-        exact : bool
-            Whether to compute similarities in double precision.
+        precision : {"exact", "kept", "rough"}
+            Of similarities and of products with them: see `Engine`.
 
         Returns
         -------
         At
             Their values, gradients and residuals.
         """
-        sums = self.engine.sums(self.point(u, which), share, exact=exact)
+        sums = self.engine.sums(self.point(u, which), share, precision)
         total = self.totals(share)[which]
         data = sums.gradient / total[:, None]
         penalty = 0.5 * lam * np.einsum("ipc,ipc->p", self.signs * u, u)

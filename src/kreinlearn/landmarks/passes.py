@@ -147,7 +147,7 @@ def sums_of(A: Array, rows: Rows, task: Task, point: Point) -> Sums:
     Parameters
     ----------
     A : ndarray of shape (n, M + 1)
-        Similarities with the landmarks, and ones, in double precision.
+        Similarities with the landmarks, and ones. Their precision is that of products.
     rows : Rows
         Their classes, weights and folds.
     task : Task
@@ -161,7 +161,7 @@ def sums_of(A: Array, rows: Rows, task: Task, point: Point) -> Sums:
         To be added to others.
     """
     _, P, C = point.B.shape
-    F = (A @ point.B.reshape(len(point.B), -1)).reshape(-1, P, C)
+    F = _scores(A, point).reshape(-1, P, C)
     V = _training_weights(rows, task, point)
     if task.multinomial:
         Y = _one_hot(rows.classes, C)
@@ -173,8 +173,9 @@ def sums_of(A: Array, rows: Rows, task: Task, point: Point) -> Sums:
         margin, sign = _margins(F[..., 0], rows, point)
         values, q = _logistic(margin)
         E = (-sign * q * V)[..., None]
-    gradient = A.T @ E.reshape(len(A), -1)
-    return Sums(np.einsum("np,np->p", V, values), gradient.reshape(-1, P, C))
+    gradient = A.T @ E.reshape(len(A), -1).astype(A.dtype, copy=False)
+    sums = gradient.astype(np.float64, copy=False).reshape(-1, P, C)
+    return Sums(np.einsum("np,np->p", V, values), sums)
 
 
 def hessians_of(
@@ -237,7 +238,7 @@ def held_of(A: Array, rows: Rows, task: Task, point: Point, link: Link) -> Array
     ndarray of shape (n_models,)
         To be added to others, and divided by the weight of what is held out.
     """
-    F = (A @ point.B.reshape(len(point.B), -1)).reshape(len(A), -1)
+    F = _scores(A, point)
     k = len(task.classes) if len(task.classes) > 2 else 1
     each = np.arange(0, F.shape[1], k)
     fold = point.fold[:: max(1, k // point.B.shape[2])]
@@ -248,6 +249,12 @@ def held_of(A: Array, rows: Rows, task: Task, point: Point, link: Link) -> Array
         mine = np.take_along_axis(logs, rows.classes[out, None], axis=1)[:, 0]
         losses[i] = -(rows.weights[out] @ mine)
     return losses
+
+
+def _scores(A: Array, point: Point) -> Array:
+    """Return scores of all problems side by side, in double precision."""
+    B = point.B.reshape(len(point.B), -1).astype(A.dtype, copy=False)
+    return (A @ B).astype(np.float64, copy=False)
 
 
 def _training_weights(rows: Rows, task: Task, point: Point) -> Array:
