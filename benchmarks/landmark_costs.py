@@ -1,0 +1,255 @@
+"""What a fit with landmarks costs: measured, explained by counts, and extrapolated.
+
+    KREINLEARN_DATA=... python benchmarks/landmark_costs.py [--quick] [--repeats N]
+        [--out docs]
+
+Fits of several sizes count their own work: similarities that were computed, in single
+and in double precision; similarities that a pass multiplied; second derivatives; and
+matrices of M x M numbers. Seconds of the sizes in ``LEARNED`` give the seconds of each
+unit; those in ``CHECKED``, and the largest memory, are then foretold and compared. Two
+worker processes of a Dask cluster repeat some of them, with the bytes that they send.
+
+Rows go to ``OUT/results/landmark-costs.csv``, and the tables of the page to
+``OUT/results/landmark-plan.md``.
+"""
+
+import csv
+import json
+import tempfile
+import time
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+from bench_dask import loaded, parts
+from common import Fresh, fresh, measure, options_of, peak_mb, say, start
+from landmark_plan import (
+    N_CHUNKS,
+    UNITS,
+    foretold,
+    sent_mb,
+    sums_mb,
+    tables,
+    tasks,
+    worker_mb,
+)
+from samples import many_rows
+from scipy.optimize import nnls
+
+LAM = 1e-5
+LEARNED = (
+    (20_000, 200, None),
+    (50_000, 200, 0),
+    (100_000, 200, None),
+    (50_000, 500, None),
+    (100_000, 500, 0),
+    (200_000, 500, None),
+    (50_000, 1000, None),
+    (100_000, 1000, None),
+)
+CHECKED = (
+    (300_000, 200, 0),
+    (300_000, 500, None),
+    (1_000_000, 200, None),
+    (300_000, 1000, None),
+    (1_000_000, 500, 0),
+)
+"""Rows, landmarks, and ``memory``: 0 if nothing is kept."""
+ON_WORKERS = ((50_000, 200), (100_000, 500), (200_000, 200))
+ON_WORKERS_CHECKED = ((300_000, 500), (200_000, 500))
+QUICK, QUICK_CHECKED = ((2000, 20, None), (3000, 30, 0)), ((4000, 30, None),)
+QUICK_WORKERS = ((2000, 20),)
+FIELDS = ("where", "role", "n", "landmarks", "kept", "seconds", "foretold", "passes")
+FIELDS += (
+    "newton_matrices",
+    "peak_mb",
+    "peak_foretold_mb",
+    "sent_mb",
+    "sent_foretold_mb",
+    *UNITS,
+)
+
+
+def main(argv=None):
+    options = options_of(
+        __doc__,
+        argv,
+        out={"type": Path, "metavar": "FOLDER"},
+        child={"help": "for internal use"},
+    )
+    if options.child:
+        print(json.dumps(run(**json.loads(options.child))))
+        return
+    quick = options.quick
+    rows = []
+    sizes = (QUICK, QUICK_CHECKED) if quick else (LEARNED, CHECKED)
+    for role, each in zip(("learned", "checked"), sizes, strict=True):
+        rows += [measured(options, role, *size) for size in each]
+    seconds = learned([row for row in rows if row["role"] == "learned"])
+    for row in rows:
+        row["foretold"] = foretold(seconds, row)
+    rows += on_workers(options, seconds, rows)
+    for row in rows:
+        say(
+            f"{row['where']:7s} {row['role']:8s} n {row['n']:9,d} M"
+            f" {row['landmarks']:5d} kept {row['kept']}: {row['seconds']:6.2f} s, foretold "
+            f"{row['foretold']:6.2f}; {row['peak_mb']:5.0f} MB"
+        )
+    if options.out is not None:
+        folder = options.out / "results"
+        folder.mkdir(parents=True, exist_ok=True)
+        with (folder / "landmark-costs.csv").open("w", newline="") as file:
+            writer = csv.DictWriter(file, FIELDS, "", lineterminator="\n")
+            writer.writeheader()
+            writer.writerows({k: short(v) for k, v in row.items()} for row in rows)
+        text = tables(rows, seconds)
+        (folder / "landmark-plan.md").write_text(text, encoding="utf-8")
+
+
+def measured(options, role, n, M, memory, workers=0):
+    """Return the medians of some fits of one size."""
+    task = {"n": n, "M": M, "memory": memory, "workers": workers}
+    task["quick"] = options.quick
+    details = {}
+    call = {"fit": Fresh(partial(fresh, __file__, task))}
+    times = measure(call, options.repeats, details=details)["fit"]
+    if not times:
+        raise RuntimeError(f"The fit of {n} rows failed: {details['fit']}")
+    where = "workers" if workers else "local"
+    found = {"where": where, "role": role, "n": n, "landmarks": M}
+    found |= {"kept": int(memory is None)} | details["fit"]
+    return found | {"seconds": float(np.median(times))}
+
+
+def run(n, M, memory, workers, quick):
+    """Fit in this process or on workers; return seconds and counts."""
+    X, y, _ = many_rows(n, quick)
+    X = X.astype(np.float32)
+    if workers:
+        return run_on_workers(X, y, M, workers)
+    from kreinlearn import LandmarkLogisticRegression
+
+    model = LandmarkLogisticRegression(n_landmarks=M, lam=LAM, memory=memory)
+    model.fit(X[: 2 * M], y[: 2 * M])  # compiled code is loaded outside the clock
+    counts = counted()
+    began = time.perf_counter()
+    model.fit(X, y)
+    seconds = time.perf_counter() - began
+    found = {"seconds": seconds, "peak_mb": peak_mb(), "passes": model.n_passes_}
+    return found | counts
+
+
+def counted():
+    """Count the work of fits from here on, in a dict that is returned at once."""
+    from kreinlearn.landmarks.columns import Columns
+    from kreinlearn.landmarks.engine import LocalEngine
+    from kreinlearn.landmarks.objective import Objective
+
+    counts = {unit: 0 for unit in UNITS} | {"newton_matrices": 0, "fits": 1}
+    similarities, sums = Columns.__call__, LocalEngine.sums
+    hessians, curvatures = LocalEngine.hessians, Objective.curvatures
+
+    def count_similarities(self, X, dtype=np.float64):
+        kind = "single" if np.dtype(dtype) == np.float32 else "double"
+        counts[kind] += len(X) * len(self)
+        return similarities(self, X, dtype)
+
+    def count_products(self, point, share=1.0, *more):
+        counts["products"] += int(share * self.n_rows) * len(point.B)
+        return sums(self, point, share, *more)
+
+    def count_curvature(self, point, groups, share):
+        rows = int(share * self.n_rows)
+        counts["curvature"] += rows * len(point.B) ** 2 * len(groups)
+        return hessians(self, point, groups, share)
+
+    def count_matrices(self, u, which, share):
+        found = curvatures(self, u, which, share)
+        counts["newton_matrices"] += len(found)
+        counts["matrices"] += len(found) * len(u) ** 3
+        return found
+
+    Columns.__call__, LocalEngine.sums = count_similarities, count_products
+    LocalEngine.hessians, Objective.curvatures = count_curvature, count_matrices
+    return counts
+
+
+def run_on_workers(X, y, M, workers):
+    """Fit on a cluster; return seconds, bytes sent, and the memory of a worker."""
+    import psutil
+    from distributed import Client, LocalCluster
+
+    from kreinlearn import LandmarkLogisticRegression
+
+    shape = {"n_workers": workers, "threads_per_worker": 1, "dashboard_address": ":0"}
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        LocalCluster(processes=True, **shape) as cluster,
+        Client(cluster) as client,
+    ):
+        np.save(Path(folder) / "X.npy", X)
+        np.save(Path(folder) / "y.npy", y)
+        model = LandmarkLogisticRegression(n_landmarks=M, lam=LAM)
+        model.fit(*parts(folder, 2 * workers, 4 * M))
+        client.run(loaded)
+        before = psutil.net_io_counters(pernic=True)["lo"].bytes_sent
+        began = time.perf_counter()
+        model.fit(*parts(folder, N_CHUNKS))
+        seconds = time.perf_counter() - began
+        sent = psutil.net_io_counters(pernic=True)["lo"].bytes_sent - before
+        peak = max(client.run(peak_mb).values())
+    found = {"seconds": seconds, "passes": model.n_passes_, "sent_mb": sent / 1e6}
+    return found | {"peak_mb": peak}
+
+
+def learned(rows):
+    """Return the seconds of each unit, by least squares of relative errors."""
+    A = np.array([[row[unit] / row["seconds"] for unit in UNITS] for row in rows])
+    scale = A.max(axis=0)
+    used = scale > 0
+    found = np.zeros(len(UNITS))
+    found[used] = nnls(A[:, used] / scale[used], np.ones(len(A)))[0] / scale[used]
+    return dict(zip(UNITS, found.tolist(), strict=True))
+
+
+def on_workers(options, seconds, local):
+    """Return fits of two workers with one thread each, and foretell their seconds.
+
+    Their work is that of the same fit in one process. What they take longer is learned
+    as a factor of the work, and seconds for each task.
+    """
+    try:
+        import distributed  # noqa: F401
+    except ImportError:
+        say("distributed is not installed; fits on workers are left out.")
+        return []
+    sizes = (QUICK_WORKERS, ()) if options.quick else (ON_WORKERS, ON_WORKERS_CHECKED)
+    known = {(row["n"], row["landmarks"]): row for row in local if row["kept"]}
+    rows = []
+    for role, each in zip(("learned", "checked"), sizes, strict=True):
+        for n, M in each:
+            same = known.get((n, M)) or measured(options, role, n, M, None)
+            row = measured(options, role, n, M, None, workers=2)
+            row |= {key: same[key] for key in (*UNITS, "newton_matrices")}
+            row["alone"] = foretold(seconds, row)
+            rows.append(row)
+    first = [row for row in rows if row["role"] == "learned"]
+    A = np.array([[r["alone"] / r["seconds"], tasks(r) / r["seconds"]] for r in first])
+    factor, each = nnls(A, np.ones(len(A)))[0]
+    for row in rows:
+        row["foretold"] = factor * row.pop("alone") + each * tasks(row)
+        row["peak_foretold_mb"] = worker_mb(row["n"] / 2, row["landmarks"])
+    A = np.array([[sums_mb(r) / r["sent_mb"], tasks(r) / r["sent_mb"]] for r in first])
+    seconds["sums"], seconds["message"] = nnls(A, np.ones(len(A)))[0].tolist()
+    for row in rows:
+        row["sent_foretold_mb"] = sent_mb(seconds, row)
+    seconds["factor"], seconds["task"] = float(factor), float(each)
+    return rows
+
+
+def short(value):
+    return float(f"{value:.4g}") if isinstance(value, float) else value
+
+
+if __name__ == "__main__":
+    start(main)
