@@ -92,8 +92,8 @@ def main(argv=None):
     for row in rows:
         say(
             f"{row['where']:7s} {row['role']:8s} n {row['n']:9,d} M"
-            f" {row['landmarks']:5d} kept {row['kept']}: {row['seconds']:6.2f} s, foretold "
-            f"{row['foretold']:6.2f}; {row['peak_mb']:5.0f} MB"
+            f" {row['landmarks']:5d} kept {row['kept']}: {row['seconds']:6.2f} s, "
+            f"foretold {row['foretold']:6.2f}; {row['peak_mb']:5.0f} MB"
         )
     if options.out is not None:
         folder = options.out / "results"
@@ -235,7 +235,8 @@ def on_workers(options, seconds, local):
             rows.append(row)
     first = [row for row in rows if row["role"] == "learned"]
     A = np.array([[r["alone"] / r["seconds"], tasks(r) / r["seconds"]] for r in first])
-    factor, each = nnls(A, np.ones(len(A)))[0]
+    factor = max(1.0, nnls(A, np.ones(len(A)))[0][0])
+    each = max(0.0, A[:, 1] @ (1 - factor * A[:, 0]) / (A[:, 1] @ A[:, 1]))
     for row in rows:
         row["foretold"] = factor * row.pop("alone") + each * tasks(row)
         row["peak_foretold_mb"] = worker_mb(row["n"] / 2, row["landmarks"])
