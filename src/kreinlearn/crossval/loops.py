@@ -1,4 +1,4 @@
-"""Compiled parts of Newton steps of many ridge problems.
+"""Newton's method for many ridge problems, compiled.
 
 Columns of all problems stand side by side: m = P C of them, problem p has the columns
 from p C on. Products with E go to BLAS, everything else is one pass over the samples or
@@ -17,6 +17,10 @@ HALVINGS = 40
 """Of a step that does not decrease the value enough."""
 SLOPE_SHARE = 1e-4
 """Share of what the slope promises, that a step has to hold."""
+FORCING = 0.1
+"""Largest share of the error that conjugate gradients may leave."""
+REUSED = 2
+"""Steps that use the same inverse for the leading features."""
 
 
 @njit(cache=True, nogil=True)
@@ -43,7 +47,7 @@ def _probabilities(F, C, prob):
 
 
 @njit(cache=True, nogil=True)
-def errors(F, Y, w, C, free, prob, residual, spread, g):
+def _errors(F, Y, w, C, free, prob, residual, spread, g):
     """Fill in probabilities, weighted errors (n, m), and their sums over samples (m,).
 
     ``spread`` sums the variances, ``g`` the errors.
@@ -104,7 +108,7 @@ def _bend(U, u, prob, w, C, bent):
 
 
 @njit(cache=True, nogil=True)
-def inner(U, u, V, v, C, out):
+def _inner(U, u, V, v, C, out):
     """Fill in the inner products of each problem's coefficients, once per column."""
     m = len(u)
     for k in range(m):
@@ -137,7 +141,7 @@ def _precondition(R, diagonal, blocks, Z):
 
 
 @njit(cache=True, nogil=True)
-def directions(E, scale, lam, prob, w, C, diagonal, blocks, spread, G, g, goal, free):
+def _directions(E, scale, lam, prob, w, C, diagonal, blocks, spread, G, g, goal, free):
     """Return changes of coefficients, intercepts and scores, by conjugate gradients."""
     n, (r, m) = len(E), G.shape
     d, e, U = np.zeros((r, m)), np.zeros(m), np.zeros((n, m))
@@ -150,7 +154,7 @@ def directions(E, scale, lam, prob, w, C, diagonal, blocks, spread, G, g, goal, 
             R[j, k] = -G[j, k]
     _precondition(R, diagonal, blocks, Q)
     rz, new, bend = np.empty(m), np.empty(m), np.empty(m)
-    inner(R, Rc, Q, Qc, C, rz)
+    _inner(R, Rc, Q, Qc, C, rz)
     scaled, moved, bent = np.empty((r, m)), np.empty((n, m)), np.empty((n, m))
     for k in range(m):
         goal[k] *= rz[k]
@@ -169,7 +173,7 @@ def directions(E, scale, lam, prob, w, C, diagonal, blocks, spread, G, g, goal, 
         for j in range(r):
             for k in range(m):
                 H[j, k] = scale[j, k] * H[j, k] + lam[k] * Q[j, k]
-        inner(Q, Qc, H, Hc, C, bend)
+        _inner(Q, Qc, H, Hc, C, bend)
         for k in range(m):
             bend[k] = rz[k] / max(bend[k], TINY) if rz[k] > goal[k] else 0.0
             e[k] += bend[k] * Qc[k]
@@ -183,7 +187,7 @@ def directions(E, scale, lam, prob, w, C, diagonal, blocks, spread, G, g, goal, 
             for k in range(m):
                 U[i, k] += bend[k] * moved[i, k]
         _precondition(R, diagonal, blocks, Z)
-        inner(R, Rc, Z, Zc, C, new)
+        _inner(R, Rc, Z, Zc, C, new)
         going = False
         for k in range(m):
             going = going or new[k] > goal[k]
@@ -199,15 +203,15 @@ def directions(E, scale, lam, prob, w, C, diagonal, blocks, spread, G, g, goal, 
 
 
 @njit(cache=True, nogil=True)
-def lengths(F, U, Y, w, C, lam, b, d, G, g, e):
+def _lengths(F, U, Y, w, C, lam, b, d, G, g, e):
     """Return lengths of the steps that decrease the values enough, once per column."""
     m = len(e)
     nothing, t = np.zeros(m), np.empty(m)
     slope, square, mixed, own = np.empty(m), np.empty(m), np.empty(m), np.empty(m)
-    inner(G, g, d, e, C, slope)
-    inner(b, nothing, b, nothing, C, square)
-    inner(b, nothing, d, nothing, C, mixed)
-    inner(d, nothing, d, nothing, C, own)
+    _inner(G, g, d, e, C, slope)
+    _inner(b, nothing, b, nothing, C, square)
+    _inner(b, nothing, d, nothing, C, mixed)
+    _inner(d, nothing, d, nothing, C, own)
     for first in range(0, m, C):
         half = lam[first] / 2
         value = _loss(F, U, 0.0, Y, w, C, first) + half * square[first]
@@ -221,3 +225,84 @@ def lengths(F, U, Y, w, C, lam, b, d, G, g, e):
         for k in range(first, first + C):
             t[k] = size
     return t
+
+
+@njit(cache=True, nogil=True)
+def _columns(A, which):
+    """Return some columns of a matrix."""
+    out = np.empty((len(A), len(which)))
+    for i in range(len(A)):
+        for k in range(len(which)):
+            out[i, k] = A[i, which[k]]
+    return out
+
+
+@njit(cache=True, nogil=True)
+def _inverses(leading, scale, lam, prob, w):
+    """Return the inverse Newton matrices of the leading features, (m, k, k)."""
+    n, k = leading.shape
+    m = len(lam)
+    out, scaled = np.empty((m, k, k)), np.empty((n, k))
+    for column in range(m):
+        for i in range(n):
+            curvature = w[i] * prob[i, column] * (1.0 - prob[i, column])
+            for j in range(k):
+                scaled[i, j] = curvature * leading[i, j]
+        block = np.dot(scaled.T, leading)
+        for i in range(k):
+            for j in range(k):
+                block[i, j] *= scale[i, column] * scale[j, column]
+            block[i, i] += lam[column]
+        out[column] = np.linalg.inv(block)
+    return out
+
+
+@njit(cache=True, nogil=True)
+def solve(E, scale, Y, w, lam, C, free, b, c, n_leading, tol, max_iter):
+    """Bring coefficients b (r, m) and intercepts c (m,) to the minimum of each problem.
+
+    Problems leave when they are done. Return the errors (m,): roots of twice the
+    distance of the value from its minimum, about.
+    """
+    n, (r, m) = len(E), b.shape
+    leading = E[:, :n_leading].copy()
+    squares = np.zeros(r)
+    for i in range(n):
+        for j in range(r):
+            squares[j] += w[i] * E[i, j] * E[i, j]
+    F = np.dot(E, scale * b) + c
+    found, left = np.full(m, np.inf), np.arange(m)
+    part, blocks = b.copy(), np.empty((m, 0, 0))
+    for step in range(max_iter + 1):
+        prob, residual = np.empty(F.shape), np.empty(F.shape)
+        spread, g, error = np.empty(len(left)), np.empty(len(left)), np.empty(len(left))
+        _errors(F, Y, w, C, free, prob, residual, spread, g)
+        G = scale * np.dot(E.T, residual) + lam * part
+        diagonal = lam + spread * squares.reshape(-1, 1) * scale**2
+        _inner(G, g, G / diagonal, g / spread, C, error)
+        error = np.sqrt(error)
+        found[left] = error
+        going = np.flatnonzero(error > tol)
+        if len(going) == 0 or step == max_iter:
+            break
+        if len(going) < len(left):
+            left, lam, spread, g = left[going], lam[going], spread[going], g[going]
+            error = error[going]
+            scale, Y, F = _columns(scale, going), _columns(Y, going), _columns(F, going)
+            prob, G = _columns(prob, going), _columns(G, going)
+            diagonal, part = _columns(diagonal, going), _columns(part, going)
+            if step % REUSED:
+                blocks = blocks[going]
+        if step % REUSED == 0:
+            blocks = _inverses(leading, scale, lam, prob, w)
+        goal = np.minimum(FORCING, error) ** 2
+        d, e, U = _directions(
+            E, scale, lam, prob, w, C, diagonal, blocks, spread, G, g, goal, free
+        )
+        t = _lengths(F, U, Y, w, C, lam, part, d, G, g, e)
+        F += t * U
+        part += t * d
+        for k in range(len(left)):
+            c[left[k]] += t[k] * e[k]
+            b[:, left[k]] = part[:, k]
+    return found

@@ -21,10 +21,10 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Self, TypeVar
+from typing import TypeVar
 
 import numpy as np
-from scipy.linalg import eigh, inv
+from scipy.linalg import eigh
 
 from kreinlearn._memory import check_fits
 from kreinlearn._typing import Array
@@ -39,13 +39,9 @@ NEGLIGIBLE = 1e-12
 """Features whose eigenvalue is below this share of the largest are left out."""
 TOGETHER = 24
 """Columns that are solved together, from larger to smaller lam."""
-FORCING = 0.1
-"""Largest share of the error that conjugate gradients may leave."""
 LEADING, MOST_LEADING = 6, 150
 """One feature per six samples is solved for exactly in each step: those with the
 largest eigenvalues."""
-REUSED = 2
-"""Steps that use the same inverse for them."""
 COPIES = 4
 """Matrices of the size of K that an eigendecomposition needs in memory."""
 
@@ -278,112 +274,32 @@ class Ridge:
     C: int
     free: float
 
-    def take(self, which: Array) -> Self:
-        """Return some of the columns, all of a problem or none."""
-        return replace(
-            self,
-            scale=np.ascontiguousarray(self.scale[:, which]),
-            Y=np.ascontiguousarray(self.Y[:, which]),
-            lam=self.lam[which],
-        )
-
     def solve(
         self, b: Array, c: Array, tol: float, max_iter: int
     ) -> tuple[Array, Array, Array]:
         """Return coefficients (r, m), intercepts (m,) and errors (m,), from a start.
 
-        By Newton's method with conjugate gradients; problems leave when they are done.
+        By Newton's method with conjugate gradients. The start is overwritten.
         """
-        F = gemm(self.E, self.scale * b) + c
-        squares = self.weights @ self.E**2
-        errors = np.full(len(c), np.inf)
-        left, part, b_part = np.arange(len(c)), self, b
-        blocks = np.empty(0)
-        for step in range(max_iter + 1):
-            newton = _Newton(part, F, b_part, squares)
-            errors[left] = newton.error
-            going = np.flatnonzero(newton.error > tol)
-            if len(going) == 0 or step == max_iter:
-                break
-            if len(going) < len(left):
-                left, part, F = left[going], part.take(going), F[:, going].copy()
-                newton = _Newton(part, F, b_part[:, going].copy(), squares)
-                blocks = blocks[going] if step % REUSED else blocks
-            if step % REUSED == 0:
-                blocks = newton.blocks()
-            t, d, e, U = newton.step(blocks)
-            F += t * U
-            b[:, left] += t * d
-            c[left] += t * e
-            b_part = np.ascontiguousarray(b[:, left])
+        from kreinlearn.crossval.loops import solve  # numba takes long to import
+
+        n, r = self.E.shape
+        n_leading = min(r, MOST_LEADING, n // LEADING)
+        errors = solve(
+            self.E,
+            self.scale,
+            self.Y,
+            self.weights,
+            self.lam,
+            self.C,
+            self.free,
+            b,
+            c,
+            n_leading,
+            tol,
+            max_iter,
+        )
         return b, c, errors
-
-
-class _Newton:
-    """One Newton step of some problems."""
-
-    def __init__(self, problem: Ridge, F: Array, b: Array, squares: Array) -> None:
-        from kreinlearn.crossval import loops
-
-        self.loops, self.problem, self.F, self.b = loops, problem, F, b
-        self.prob, residual = np.empty(F.shape), np.empty(F.shape)
-        self.spread, self.g = np.empty(F.shape[1]), np.empty(F.shape[1])
-        loops.errors(
-            F,
-            problem.Y,
-            problem.weights,
-            problem.C,
-            problem.free,
-            self.prob,
-            residual,
-            self.spread,
-            self.g,
-        )
-        scale = problem.scale
-        self.G = scale * gemm(problem.E.T, residual) + problem.lam * b
-        self.diagonal = problem.lam + self.spread * squares[:, None] * scale**2
-        square = np.empty(len(self.g))
-        scaled = self.G / self.diagonal
-        loops.inner(self.G, self.g, scaled, self.g / self.spread, problem.C, square)
-        self.error = np.sqrt(square)
-
-    def step(self, blocks: Array) -> tuple[Array, Array, Array, Array]:
-        """Return lengths, and changes of coefficients, intercepts and scores."""
-        it, w = self.problem, self.problem.weights
-        d, e, U = self.loops.directions(
-            it.E,
-            it.scale,
-            it.lam,
-            self.prob,
-            w,
-            it.C,
-            self.diagonal,
-            blocks,
-            self.spread,
-            self.G,
-            self.g,
-            np.minimum(FORCING, self.error) ** 2,
-            it.free,
-        )
-        t = self.loops.lengths(
-            self.F, U, it.Y, w, it.C, it.lam, self.b, d, self.G, self.g, e
-        )
-        return t, d, e, U
-
-    def blocks(self) -> Array:
-        """Return the inverse Newton matrices of the leading features, (m, k, k)."""
-        it = self.problem
-        n, r = it.E.shape
-        k = min(r, MOST_LEADING, n // LEADING)
-        leading = np.ascontiguousarray(it.E[:, :k])
-        out = np.empty((len(it.lam), k, k))
-        curvature = it.weights[:, None] * self.prob * (1.0 - self.prob)
-        for j, lam in enumerate(it.lam):
-            block = gemm((curvature[:, j, None] * leading).T, leading)
-            block *= it.scale[:k, j, None] * it.scale[:k, j]
-            block.flat[:: k + 1] += lam
-            out[j] = inv(block, overwrite_a=True, check_finite=False)
-        return out
 
 
 def bases_of(K: Dense | General, weights: Array, folds: Sequence[Fold]) -> list[Basis]:
