@@ -57,9 +57,10 @@ MAY_IMPORT = {
     "solvers/cccp": ({"solvers.base", "solvers.gradient"}, set()),
     "solvers/*": ({"solvers.base"}, set()),
     "crossval/loops": (set(), {"numba"}),
+    "crossval/ridge": ({"crossval", "kernels.threads", "operators"}, {"numba"}),
     "crossval/*": (
         {"crossval", "losses", "operators", "problem", "solvers"},
-        {"numba"},
+        set(),
     ),
     "landmarks/select": ({"landmarks"}, {"sklearn"}),
     "landmarks/sources": ({"landmarks", "files"}, set()),
@@ -67,6 +68,10 @@ MAY_IMPORT = {
     "landmarks/worker": ({"landmarks", "kernels", "operators"}, {"dask"}),
     "landmarks/*": (LANDMARKS, set()),
     "estimators/_collections": ({"estimators", "landmarks"}, {"sklearn", "dask"}),
+    "estimators/_trial": (
+        {"estimators", "crossval", "kernels", "operators", "solvers", "spectrum"},
+        {"joblib"},
+    ),
     "estimators/*": (MODEL | {"estimators", "landmarks"}, {"sklearn"}),
     # What goes in and out of it.
     "features": (set(), {"sklearn"}),

@@ -61,7 +61,7 @@ def here(tmp_path, monkeypatch, cells):
 @pytest.fixture
 def few_lams(monkeypatch):
     """Try fewer values of lam by default, where a test is not about them."""
-    monkeypatch.setattr("kreinlearn.estimators.logistic_cv.UNITS", (10.0, 1.0, 0.1))
+    monkeypatch.setattr("kreinlearn.estimators._trial.UNITS", (10.0, 1.0, 0.1))
 
 
 def probabilities(text):

@@ -323,7 +323,7 @@ def test_both_norms_are_solved_once_where_they_are_the_same(moons, monkeypatch):
         seen.append(args)
         return Cross(*args)
 
-    monkeypatch.setattr("kreinlearn.estimators.logistic_cv.Cross", spy)
+    monkeypatch.setattr("kreinlearn.estimators._trial.Cross", spy)
     norms = ("krein", "hilbert")
     model = KreinLogisticRegressionCV(LAMS, norms, kernel="rbf", kernel_grid={})
     model.fit(X, y)
@@ -464,8 +464,22 @@ def test_verbose_prints_a_line_a_norm(moons, capsys):
         lams=LAMS, kernel="tl1", kernel_grid={"ratio": [0.7]}, verbose=1, refit=False
     ).fit(corners, y[:60])
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0].split() == ["kernel", "ratio", "norm", "lam", "score"]
+    assert lines[0].split() == "kernel ratio norm lam score best done".split()
     assert len(lines) == 3
+    shown = [line.split() for line in lines[1:]]
+    best = max(float(line[4]) for line in shown)
+    assert all(float(line[5]) == best and float(line[6]) == 1.0 for line in shown)
+
+
+@pytest.mark.parametrize("search", ["auto", "full"])
+def test_settings_side_by_side_give_the_same(moons, search):
+    X, y = moons
+    given = {"search": search, "kernel": ("tl1", "rbf"), "cv": 3}
+    one = KreinLogisticRegressionCV(**given).fit(X, y)
+    two = KreinLogisticRegressionCV(n_jobs=2, **given).fit(X, y)
+    np.testing.assert_array_equal(one.scores_, two.scores_)
+    np.testing.assert_array_equal(one.predict_proba(X), two.predict_proba(X))
+    assert one.dropped_ == two.dropped_
 
 
 @pytest.mark.parametrize(

@@ -263,6 +263,10 @@ def _check_folds(path: str, classes: "Array", counts: "Array", cv: int) -> None:
         )
 
 
+REPORTED = ("norm", "lam", "score", "best", "done")
+"""What a search tells of a setting, besides its kernel and parameters."""
+
+
 @contextmanager
 def _search_progress(model: "Exact") -> Iterator[None]:
     """Show how many settings of the kernel have been tried."""
@@ -275,12 +279,12 @@ def _search_progress(model: "Exact") -> Iterator[None]:
     with counter(sys.stderr, "fit") as show:
 
         def tell(row: Facts) -> bool:
-            params = {k: v for k, v in row.items() if k not in ("norm", "lam", "score")}
+            params = {k: v for k, v in row.items() if k not in REPORTED}
             name = setting_text(params.pop("kernel"), params)
             if name not in seen:
                 seen.add(name)
-                text = f"{name} log-loss {-row['score']:.3f}"
-                show(len(seen), _n_left(model), text)
+                text = f"{name}, best log-loss so far {-row['best']:.3f}"
+                show(len(seen), _n_left(model), text, row["done"])
             return False
 
         model.verbose = tell

@@ -29,6 +29,7 @@ from scipy.linalg import eigh
 from kreinlearn._memory import check_fits
 from kreinlearn._typing import Array
 from kreinlearn.crossval.held import Fold
+from kreinlearn.kernels.threads import allowed
 from kreinlearn.operators import Dense, General, gemm
 
 Result = TypeVar("Result")
@@ -313,7 +314,7 @@ def in_threads(jobs: Sequence[Callable[[], Result]]) -> list[Result]:
     """Return the results of jobs that release Python's lock, as threads allow."""
     import numba
 
-    count = min(numba.get_num_threads(), len(jobs))
+    count = min(allowed(numba.get_num_threads()), len(jobs))
     if count < 2:
         return [job() for job in jobs]
     with ThreadPoolExecutor(count) as pool:

@@ -25,7 +25,7 @@ from kreinlearn.kernels import Similarities
 
 SEARCH_ROWS = 1000
 """Most samples by which settings are chosen."""
-RACE_ROWS = 600
+RACE_ROWS = 300
 """Most samples of a race."""
 RACE_FOLDS = 2
 """Folds of a race."""

@@ -5,6 +5,7 @@ log-probability that a model gave each sample's own class while it was held out.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -43,6 +44,8 @@ DRAWS = 500
 """Bootstrap draws; weights change in the third digit between seeds."""
 NEGLIGIBLE_WEIGHT = 0.01
 """Models with a smaller weight are left out."""
+ENOUGH_WEIGHT = 0.95
+"""Once the best models have this share of all weight, the others are left out."""
 
 
 def kernel_settings(
@@ -158,6 +161,12 @@ class Judge:
         self.y, self.weights = y, weights
         self.by_log_loss = scoring == "neg_log_loss"
         self.scorer = check_scoring(estimator, scoring=scoring)
+
+    def among(self, rows: Array) -> "Judge":
+        """Return a judge of some of the samples."""
+        one = copy(self)
+        one.y, one.weights = self.y[rows], self._weights_of(rows)
+        return one
 
     def logs(self, scores: Array, rows: Array) -> Array:
         """Return the log-probability of each sample's own class, shape (n_held,)."""
@@ -324,4 +333,7 @@ def pooling_weights(logs: Array, weights: Array, seed: int = 0) -> Array:
     each = np.exp(total - total.max(axis=0))
     pooled = (each / each.sum(axis=0)).mean(axis=1)
     pooled[pooled < min(NEGLIGIBLE_WEIGHT, pooled.max())] = 0.0
+    order = np.argsort(-pooled, kind="stable")
+    before = np.cumsum(pooled[order]) - pooled[order]
+    pooled[order[before >= ENOUGH_WEIGHT * pooled.sum()]] = 0.0
     return np.asarray(pooled / pooled.sum())

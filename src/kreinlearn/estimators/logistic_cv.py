@@ -12,12 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 from kreinlearn._typing import Array
 from kreinlearn._validation import check_choice, check_count, check_positive
 from kreinlearn.crossval import (
-    MORE_UNITS,
     SEARCH_TOL,
-    UNITS,
-    Cross,
     Fold,
-    Held,
     rough_scores,
     where_held_out,
 )
@@ -29,7 +25,6 @@ from kreinlearn.estimators._inputs import (
     check_weights,
     combined,
     is_pairwise,
-    kernel_name,
     kernels_of,
     one_per_class,
     training_operator,
@@ -38,13 +33,9 @@ from kreinlearn.estimators._outputs import Probable, predictions, share_support
 from kreinlearn.estimators._racing import (
     RACE_FOLDS,
     RACE_ROWS,
-    RACE_STEP,
-    RACE_TOL,
     SEARCH_ROWS,
     Dropped,
     Left,
-    Runner,
-    everything,
     folds_among,
     left_of,
     some_of,
@@ -54,16 +45,17 @@ from kreinlearn.estimators._racing import (
 from kreinlearn.estimators._search import (
     UNSEEN_ERRORS,
     Judge,
+    Setting,
     criteria_of,
     is_tried,
     kernel_settings,
-    next_lam,
     pick,
     pooling_weights,
     scores_of,
 )
 from kreinlearn.estimators._size import mind_search
-from kreinlearn.estimators._solve import measures_told, positive_definite
+from kreinlearn.estimators._solve import measures_told
+from kreinlearn.estimators._trial import Progress, Trial, Tried, side_by_side
 from kreinlearn.estimators.logistic import KreinLogisticRegression
 from kreinlearn.exceptions import (
     ConvergenceWarning,
@@ -78,12 +70,6 @@ from kreinlearn.spectrum.norms import NORMS, scale_of
 
 Chosen = tuple[AnyKernel, Keywords, str, float]
 """A kernel, its parameters, a norm and a lam."""
-Tried = dict[str, Held]
-"""What each norm that was tried says of the held-out samples."""
-SAME_NORMS = 1e-10
-"""Negative eigenvalues this small relative to the diagonal make two norms the same."""
-CERTIFIED = 10_000
-"""Most samples for which that is tried: a Cholesky factor takes n^3 / 3."""
 STARTED = 1000
 """Most samples for which final fits start from rough ones, at the price of an
 eigendecomposition."""
@@ -141,7 +127,7 @@ class KreinLogisticRegressionCV(Probable):
         with its best lam, instead of using the best setting alone.
     search : {"auto", "full"}, default="auto"
         "full" tries all settings and norms on all folds. "auto" first tries them on two
-        folds, at most 600 samples and every other lam, and drops those that are clearly
+        folds, at most 300 samples and every other lam, and drops those that are clearly
         behind: see ``dropped_``. Of the others it tries values of lam around the best,
         and settings are chosen by at most 1,000 samples, unless ``lams`` is given.
         With another judge than log-loss nothing is left out.
@@ -154,6 +140,11 @@ class KreinLogisticRegressionCV(Probable):
         As in `KreinLogisticRegression`.
     random_state : int or RandomState, default=None
         Shuffles the folds if ``cv`` is an int; None means 0.
+    n_jobs : int, default=None
+        Settings that are tried at the same time, by threads; -1 for one per processor,
+        None for one unless a ``joblib.parallel_config`` says otherwise. With one, its
+        folds have a thread per processor, which is as fast from some hundred samples
+        on. The result is the same.
 
     Attributes
     ----------
@@ -243,6 +234,7 @@ class KreinLogisticRegressionCV(Probable):
         operator="auto",
         symmetrize=None,
         random_state=None,
+        n_jobs=None,
         verbose=0,
     ):
         self.lams = lams
@@ -264,6 +256,7 @@ class KreinLogisticRegressionCV(Probable):
         self.operator = operator
         self.symmetrize = symmetrize
         self.random_state = random_state
+        self.n_jobs = n_jobs
         self.verbose = verbose
 
     def fit(
@@ -312,10 +305,17 @@ class KreinLogisticRegressionCV(Probable):
             if len(rows) < len(labels):
                 judged = None if judged is None else judged[rows]
                 folds = folds_among(folds, rows)
-            part = some_of(shared, rows, self.kernel)
             judge = Judge(self, self.scoring, labels[rows], judged)
-            about = (index[rows], given[rows], counts[rows])
-            held = self._search(part, rows, *about, folds, judge, lams)
+            part = some_of(shared, rows, self.kernel)
+            trial = self._trial(
+                part,
+                rows,
+                (index[rows], given[rows], counts[rows]),
+                folds,
+                judge,
+                lams,
+            )
+            held = self._search(trial, rows, part)
             chosen, shares = self._choose(held, folds, judge, given[rows])
             if len(rows) < len(labels):
                 chosen = self._for_all(chosen, rows, counts)
@@ -351,123 +351,96 @@ class KreinLogisticRegressionCV(Probable):
         self.held_out_proba_[rows] = seen
         return [(kernel, own, norm, lam * ratio) for kernel, own, norm, lam in chosen]
 
-    def _search(
+    def _trial(
         self,
         shared: Similarities,
         rows: Array,
-        index: Array,
-        given: Array,
-        counts: Array,
+        about: tuple[Array, Array, Array],
         folds: list[Fold],
         judge: Judge,
         lams: Array | None,
-    ) -> list[Tried]:
-        """Fit every setting and norm to every fold; learn ``scores_``."""
+    ) -> Trial:
+        """Return what settings have in common: classes, weights, folds."""
+        index, given, counts = about
         weights = np.zeros((len(given), len(folds)))  # zero if held out
         for f, (train, _) in enumerate(folds):
             part = (given[train], self.class_weight, self.classes_, index[train])
             weights[train, f] = combined(*part)
-        watch = callback_for(self.verbose)
-        left = self._race(shared, rows, index, counts, weights, folds, judge, lams)
-        held: list[Tried] = []
-        grids, is_general = [], False
-        for i, (kernel, params) in enumerate(self.kernel_settings_):
-            held.append({})
-            if left and not left[i].norms:
-                grids.append(self._grid(lams, self.lam_units_[i])[0])
-                continue
-            K = self._among(rows, shared, kernel, params)
-            scale = scale_of(K, counts)
-            self.lam_units_[i] = scale / np.count_nonzero(counts)
-            grid, n_first = self._grid(lams, self.lam_units_[i])
-            grids.append(grid)
-            mine = left[i] if left else everything(self._norms_of(K), n_first)
-            cross = Cross(K, weights, folds, scale)
+        return Trial(
+            partial(self._among, rows, shared),
+            index,
+            counts,
+            weights,
+            folds,
+            judge,
+            lams,
+            self.norms,
+            bool(self.fit_intercept),
+            self.max_iter,
+        )
 
-            solve = partial(self._tried, cross, index, grid)
-            held[i] = solve(mine.norms, mine.lams)
-            for norm in mine.norms:
-                found = held[i][norm]
-                while (more := next_lam(found, folds, judge)) is not None:
-                    found = found.joined(solve([norm], slice(more, more + 1))[norm])
-                held[i][norm] = found
-                if watch is not None:
-                    best = int(criteria_of(found, folds, judge).argmax())
-                    score = scores_of(found, folds, judge)[best].mean()
-                    row = {"kernel": kernel_name(kernel), **params, "norm": norm}
-                    watch(row | {"lam": float(grid[best]), "score": float(score)})
-            is_general = isinstance(K, General)
-        if is_general and len(self.norms) > 1:
+    def _search(self, trial: Trial, rows: Array, shared: Similarities) -> list[Tried]:
+        """Try what a race leaves of all settings and norms; learn ``scores_``."""
+        settings = self.kernel_settings_
+        raced = self._raced(trial, rows, shared)
+        left = self._race(trial, raced)
+        going = [i for i in range(len(settings)) if not left or left[i].norms]
+        given = [(settings[i], left[i] if left else None) for i in going]
+        held: list[Tried] = [{} for _ in settings]
+        grids = [trial.grid(unit)[0] for unit in self.lam_units_]
+        watch = callback_for(self.verbose)
+        tell = Progress(watch, trial, raced, len(settings), len(given))
+        is_symmetric = True
+        results = side_by_side(trial.search, given, self.n_jobs)
+        for i, found in zip(going, results, strict=True):
+            held[i], grids[i] = found.held, found.lams
+            self.lam_units_[i] = found.unit
+            is_symmetric = is_symmetric and found.is_symmetric
+            tell(settings[i], found)
+        if not is_symmetric and len(self.norms) > 1:
             warn_caller(
                 "The similarities are not symmetric, and only the norm 'euclidean' "
                 "takes them as they are: the others were not tried. Say "
                 "symmetrize='mean', 'max' or 'min' to try them all.",
                 IndefiniteKernelWarning,
             )
-        self._learn_scores(held, grids, folds, judge)
+        self._learn_scores(held, grids, trial.folds, trial.judge)
         return held
 
-    def _grid(self, lams: Array | None, unit: float) -> tuple[Array, int]:
-        """Return values of lam, and how many are tried whatever they give."""
-        if lams is not None:
-            return lams, len(lams)
-        return np.array([*UNITS, *MORE_UNITS]) * unit, len(UNITS)
+    def _raced(self, trial: Trial, rows: Array, shared: Similarities) -> Trial | None:
+        """Return the trial of a race, by some samples and folds; None for no race."""
+        is_whole = self.search == "full" or not trial.judge.by_log_loss
+        if is_whole or len(self.kernel_settings_) < 2:
+            return None
+        own = some_rows(trial.index, RACE_ROWS, self._seed)
+        if len(shared.X) == len(rows):
+            shared = some_of(shared, own, self.kernel)
+        return trial.among(own, RACE_FOLDS, partial(self._among, rows[own], shared))
 
-    def _race(
-        self,
-        shared: Similarities,
-        rows: Array,
-        index: Array,
-        counts: Array,
-        weights: Array,
-        folds: list[Fold],
-        judge: Judge,
-        lams: Array | None,
-    ) -> list[Left]:
+    def _race(self, trial: Trial, raced: Trial | None) -> list[Left]:
         """Return what is left of each setting; nothing at all without a race.
 
         Learns ``dropped_``, and units of lam for settings that are left out.
         """
         settings = self.kernel_settings_
         self.dropped_ = []
-        self.lam_units_ = np.empty(len(settings))
-        if self.search == "full" or not judge.by_log_loss or len(settings) < 2:
+        self.lam_units_ = np.ones(len(settings))
+        if raced is None:
             return []
-        own = some_rows(index, RACE_ROWS, self._seed)
-        places = folds_among(folds[:RACE_FOLDS], own)
-        known = [(own[train], own[out]) for train, out in places]
-        if len(shared.X) == len(rows):
-            shared = some_of(shared, own, self.kernel)
-        runners, n_lams = [], 0
-        for i, (kernel, params) in enumerate(settings):
-            K = self._among(rows[own], shared, kernel, params)
-            scale = scale_of(K, counts[own]) if isinstance(K, Blocked) else None
-            cross = Cross(K, weights[own, : len(places)], places, scale)
-            self.lam_units_[i] = cross.scale / np.count_nonzero(counts)
-            unit = cross.scale / np.count_nonzero(counts[own])
-            grid, n_lams = self._grid(lams, unit)
-            tried = np.arange(min(1, n_lams - 1), n_lams, RACE_STEP)
-            norms = self._norms_of(K)
-            found = self._held_out(cross, norms, index[own], grid[tried], tol=RACE_TOL)
-            for norm, held in found.items():
-                criteria = criteria_of(held, known, judge)
-                best = int(criteria.argmax())
-                logs = [
-                    judge.logs(scores[best], out)
-                    for scores, (_, out) in zip(held.scores, known, strict=True)
-                ]
-                about = (criteria[best], int(tried[best]), np.concatenate(logs))
-                runners.append(Runner(i, norm, *about))
-        out = stragglers(runners, settings, len(index))
+        results = list(side_by_side(raced.race, enumerate(settings), self.n_jobs))
+        runners = [one for mine, _ in results for one in mine]
+        self.lam_units_[:] = [scale / trial.n_used for _, scale in results]
+        out = stragglers(runners, settings, len(trial.index))
         self.dropped_ = [why for _, why in out]
         gone = [one for one, _ in out]
+        n_lams = trial.grid(1.0)[1]
         return [left_of(runners, gone, i, n_lams) for i in range(len(settings))]
 
     def _among(
-        self, rows: Array, shared: Similarities, kernel: AnyKernel, params: Keywords
+        self, rows: Array, shared: Similarities, setting: Setting
     ) -> Dense | General | Blocked:
         """Return the similarities of some samples; others may have been left out."""
-        K = self._operator(shared, kernel, params)
+        K = self._operator(shared, *setting)
         if K.shape[0] == len(rows):
             return K
         assert not isinstance(K, Blocked)
@@ -488,50 +461,6 @@ class KreinLogisticRegressionCV(Probable):
     @property
     def _takes_any_shape(self) -> bool:
         return "euclidean" in self.norms
-
-    def _norms_of(self, K: Dense | General | Blocked) -> list[str]:
-        """Return the norms to try with a matrix, without those that are the same."""
-        if isinstance(K, General):
-            n, k = K.shape
-            if n != k and set(self.norms) != {"euclidean"}:
-                raise ValueError(
-                    "A Gram matrix must be square, one row and one column per sample, "
-                    f"got an array of shape {K.shape}; norms=('euclidean',) takes "
-                    "similarities with other samples as features."
-                )
-            return ["euclidean"]
-        norms = list(self.norms)
-        if {"krein", "hilbert"} <= set(norms) and isinstance(K, Dense):
-            small = SAME_NORMS * float(np.abs(K.diagonal()).mean())
-            if K.shape[0] <= CERTIFIED and positive_definite(K.K, small):
-                norms.remove("hilbert")
-        return norms
-
-    def _tried(
-        self, cross: Cross, index: Array, grid: Array, norms: list[str], part: slice
-    ) -> Tried:
-        """Return what norms say with a part of the values of lam."""
-        found = self._held_out(cross, norms, index, grid[part])
-        return {norm: one.placed(part.start, len(grid)) for norm, one in found.items()}
-
-    def _held_out(
-        self,
-        cross: Cross,
-        norms: list[str],
-        index: Array,
-        lams: Array,
-        **settings: float,
-    ) -> Tried:
-        """Return what norms say of held-out samples."""
-        return cross.held_out(
-            norms,
-            one_per_class(index, len(self.classes_)),
-            lams,
-            multinomial=self._link == "multinomial",
-            fit_intercept=bool(self.fit_intercept),
-            max_iter=self.max_iter,
-            **settings,
-        )
 
     def _learn_scores(
         self,

@@ -1,0 +1,275 @@
+"""One setting of a search: its similarities, on some folds, with values of lam.
+
+A trial holds what all settings have in common. Settings do not depend on each other,
+and may be tried by threads side by side.
+"""
+
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+from joblib import Parallel, delayed, effective_n_jobs
+
+from kreinlearn._typing import Array
+from kreinlearn.crossval import MORE_UNITS, UNITS, Cross, Fold, Held
+from kreinlearn.estimators._inputs import kernel_name, one_per_class
+from kreinlearn.estimators._racing import (
+    RACE_STEP,
+    RACE_TOL,
+    Left,
+    Runner,
+    everything,
+    folds_among,
+)
+from kreinlearn.estimators._search import (
+    Judge,
+    Setting,
+    criteria_of,
+    next_lam,
+    scores_of,
+)
+from kreinlearn.estimators._solve import positive_definite
+from kreinlearn.kernels.threads import one_thread as kernels_alone
+from kreinlearn.operators import Blocked, Dense, General, one_thread
+from kreinlearn.solvers.monitor import Watch
+from kreinlearn.spectrum.norms import scale_of
+
+Operator = Dense | General | Blocked
+Tried = dict[str, Held]
+"""What each norm that was tried says of the held-out samples."""
+Result = TypeVar("Result")
+SAME_NORMS = 1e-10
+"""Negative eigenvalues this small relative to the diagonal make two norms the same."""
+CERTIFIED = 10_000
+"""Most samples for which that is tried: a Cholesky factor takes n^3 / 3."""
+
+
+class Found(NamedTuple):
+    """What was tried of a setting: by norm, with values of lam, and their unit."""
+
+    held: Tried
+    lams: Array
+    unit: float
+    is_symmetric: bool = True
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What all settings of a search have in common.
+
+    Parameters
+    ----------
+    operator : callable
+        Gives the similarities of the n samples in a setting.
+    index : ndarray of shape (n,)
+        Classes, counted from 0.
+    counts : ndarray of shape (n,)
+        Weights of the samples in a fit to all of them.
+    weights : ndarray of shape (n, n_folds)
+        Weights in the fit of each fold, zero if held out.
+    folds : list of pairs of ndarray
+        Training and held-out samples.
+    judge : Judge
+        Scores held-out samples.
+    lams : ndarray of shape (L,) or None
+        Regularizations, decreasing; None for those that suit each matrix.
+    norms : sequence of str
+        Norms to try.
+    fit_intercept, max_iter : bool, int
+        The model.
+    """
+
+    operator: Callable[[Setting], Operator]
+    index: Array
+    counts: Array
+    weights: Array
+    folds: list[Fold]
+    judge: Judge
+    lams: Array | None
+    norms: Sequence[str]
+    fit_intercept: bool
+    max_iter: int
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def among(
+        self, rows: Array, n_folds: int, operator: Callable[[Setting], Operator]
+    ) -> "Trial":
+        """Return a trial by some of the samples, and the first folds."""
+        return replace(
+            self,
+            operator=operator,
+            index=self.index[rows],
+            counts=self.counts[rows],
+            weights=self.weights[rows, :n_folds],
+            folds=folds_among(self.folds[:n_folds], rows),
+            judge=self.judge.among(rows),
+        )
+
+    def grid(self, unit: float) -> tuple[Array, int]:
+        """Return values of lam, and how many are tried whatever they give."""
+        if self.lams is not None:
+            return self.lams, len(self.lams)
+        return np.array([*UNITS, *MORE_UNITS]) * unit, len(UNITS)
+
+    @property
+    def n_used(self) -> int:
+        """Samples with a weight."""
+        return int(np.count_nonzero(self.counts))
+
+    def race(self, number: int, setting: Setting) -> tuple[list[Runner], float]:
+        """Return how a setting does with every other lam, and its scale."""
+        K = self._similarities(setting)
+        scale = scale_of(K, self.counts) if isinstance(K, Blocked) else None
+        cross = Cross(K, self.weights, self.folds, scale)
+        grid, n_lams = self.grid(cross.scale / self.n_used)
+        tried = np.arange(min(1, n_lams - 1), n_lams, RACE_STEP)
+        found = self._held_out(cross, self._norms_of(K), grid[tried], tol=RACE_TOL)
+        runners = []
+        for norm, held in found.items():
+            criteria = criteria_of(held, self.folds, self.judge)
+            best = int(criteria.argmax())
+            logs = [
+                self.judge.logs(scores[best], out)
+                for scores, (_, out) in zip(held.scores, self.folds, strict=True)
+            ]
+            about = (float(criteria[best]), int(tried[best]), np.concatenate(logs))
+            runners.append(Runner(number, norm, *about))
+        return runners, cross.scale
+
+    def search(self, setting: Setting, left: Left | None) -> Found:
+        """Return what is known of a setting after all folds and values of lam."""
+        K = self._similarities(setting)
+        scale = scale_of(K, self.counts)
+        unit = scale / self.n_used
+        grid, n_first = self.grid(unit)
+        mine = left or everything(self._norms_of(K), n_first)
+        cross = Cross(K, self.weights, self.folds, scale)
+
+        def solve(norms: list[str], part: slice) -> Tried:
+            found = self._held_out(cross, norms, grid[part])
+            return {
+                norm: one.placed(part.start, len(grid)) for norm, one in found.items()
+            }
+
+        held = solve(mine.norms, mine.lams)
+        for norm in mine.norms:
+            found = held[norm]
+            while (more := next_lam(found, self.folds, self.judge)) is not None:
+                found = found.joined(solve([norm], slice(more, more + 1))[norm])
+            held[norm] = found
+        return Found(held, grid, unit, not isinstance(K, General))
+
+    def _similarities(self, setting: Setting) -> Operator:
+        with self._lock:  # settings share what they measure
+            return self.operator(setting)
+
+    def _norms_of(self, K: Operator) -> list[str]:
+        """Return the norms to try with a matrix, without those that are the same."""
+        if isinstance(K, General):
+            n, k = K.shape
+            if n != k and set(self.norms) != {"euclidean"}:
+                raise ValueError(
+                    "A Gram matrix must be square, one row and one column per sample, "
+                    f"got an array of shape {K.shape}; norms=('euclidean',) takes "
+                    "similarities with other samples as features."
+                )
+            return ["euclidean"]
+        norms = list(self.norms)
+        if {"krein", "hilbert"} <= set(norms) and isinstance(K, Dense):
+            small = SAME_NORMS * float(np.abs(K.diagonal()).mean())
+            if K.shape[0] <= CERTIFIED and positive_definite(K.K, small):
+                norms.remove("hilbert")
+        return norms
+
+    def _held_out(
+        self, cross: Cross, norms: list[str], lams: Array, **settings: float
+    ) -> Tried:
+        """Return what norms say of held-out samples."""
+        return cross.held_out(
+            norms,
+            one_per_class(self.index, len(self.judge.classes)),
+            lams,
+            multinomial=self.judge.link == "multinomial",
+            fit_intercept=self.fit_intercept,
+            max_iter=self.max_iter,
+            **settings,
+        )
+
+
+def side_by_side(
+    function: Callable[..., Result],
+    given: Iterable[tuple[object, ...]],
+    n_jobs: int | None,
+) -> Iterator[Result]:
+    """Yield what a function returns, in order, by as many threads as are wanted.
+
+    Each of them is then alone: neither BLAS nor kernels nor folds have threads of their
+    own. With one job it is they that have them.
+    """
+    jobs = effective_n_jobs(n_jobs)
+    if jobs == 1:
+        yield from (function(*each) for each in given)
+        return
+
+    def alone(*each: object) -> Result:
+        with kernels_alone():
+            return function(*each)
+
+    pool = Parallel(n_jobs=jobs, prefer="threads", return_as="generator")
+    with one_thread():
+        yield from pool(delayed(alone)(*each) for each in given)
+
+
+class Progress:
+    """Tells a watch of each setting, and how much of the work is done.
+
+    Parameters
+    ----------
+    watch : callable or None
+        Sees a row for each norm of a setting: where its best lam is, its mean score,
+        the best score of all so far, and the share of the work that is done.
+    trial : Trial
+        What settings have in common.
+    raced : Trial or None
+        The same in the race before, if there was one.
+    n_settings, n_left : int
+        Settings of the race, and those that it has left.
+    """
+
+    def __init__(
+        self,
+        watch: Watch | None,
+        trial: Trial,
+        raced: Trial | None,
+        n_settings: int,
+        n_left: int,
+    ) -> None:
+        self.watch, self.trial = watch, trial
+        self.best = -np.inf
+        before = 0.0 if raced is None else n_settings * _work(raced)
+        self.each = _work(trial)
+        self.done, self.total = before, before + n_left * self.each
+
+    def __call__(self, setting: Setting, found: Found) -> None:
+        """Tell what was found of a setting."""
+        self.done += self.each
+        if self.watch is None:
+            return
+        kernel, params = setting
+        folds, judge = self.trial.folds, self.trial.judge
+        each = {}
+        for norm, held in found.held.items():
+            at = int(criteria_of(held, folds, judge).argmax())
+            each[norm] = at, float(scores_of(held, folds, judge)[at].mean())
+        self.best = max(self.best, *(score for _, score in each.values()))
+        for norm, (at, score) in each.items():
+            row = {"kernel": kernel_name(kernel), **params, "norm": norm}
+            row |= {"lam": float(found.lams[at]), "score": score}
+            self.watch(row | {"best": self.best, "done": self.done / self.total})
+
+
+def _work(trial: Trial) -> float:
+    """Return the work of a setting, in some unit: an eigendecomposition per fold."""
+    return len(trial.folds) * float(len(trial.index)) ** 3
