@@ -353,7 +353,7 @@ class KreinLogisticRegression(Probable):
     ) -> None:
         """Learn ``mu_min_``, and what is known at once about uniqueness."""
         lam, self._open, self._regime = float(self.lam), None, "unique"
-        if isinstance(K, General):
+        if isinstance(K, General) or (isinstance(K, Blocked) and not K.is_symmetric):
             self.mu_min_ = np.nan
             return
         found = regime(K, limit_of(lam, weights.max(), multinomial))
