@@ -58,6 +58,8 @@ ASYMMETRIC = (
     "the matrix as it is."
 )
 """What to do about a matrix that is not symmetric."""
+DUST = 1e-30
+"""Weights below this share of the largest count as zero: no double tells otherwise."""
 FINITE = "Kernel {!r} must give finite numbers, which samples of such a range do not"
 """What is wrong with similarities that overflow."""
 AnyKernel = str | Callable[..., Array]
@@ -354,7 +356,12 @@ def check_weights(sample_weight: ArrayLike | None, n_samples: int) -> Array:
         )
     if weights.sum() == 0:
         raise ValueError("'sample_weight' must not be zero for every sample.")
-    return weights
+    return without_dust(weights)
+
+
+def without_dust(weights: Array) -> Array:
+    """Return weights with those set to zero that are DUST of the largest."""
+    return np.where(weights < DUST * weights.max(), 0.0, weights)
 
 
 def combined(
@@ -362,7 +369,8 @@ def combined(
 ) -> Array:
     """Return the weights of the samples times those of their classes."""
     present, place = np.unique(index, return_inverse=True)
-    return weights * class_weighted(class_weight, classes[present], place)
+    factors = class_weighted(class_weight, classes[present], place)
+    return without_dust(weights * factors)
 
 
 def class_weighted(class_weight: ClassWeight, classes: Array, index: Array) -> Array:

@@ -191,14 +191,25 @@ def fit_dual(
         assert isinstance(solver, DualNewton)
         w0 = start.reshape(shape)
         result = solver.solve(block, w0, tol=tol, callback=callback)
-    point = block.point(result.w, result.F)
+    # Products of an end that was not certified are sums of steps, perhaps in single
+    # precision: what is reported comes from one of its own.
+    is_certified = isinstance(solver, DualNewton) and all(
+        status == Status.CONVERGED for status in result.status
+    )
+    point = block.point(result.w, result.F if is_certified else None)
+    if not (np.isfinite(point.A).all() and np.isfinite(point.c).all()):
+        raise ValueError(
+            "Similarities must be in proportion to 'lam', but coefficients overflow "
+            f"with lam={lam:.3g}: raise lam, or divide the similarities by a constant."
+        )
+    residual = float(point.residual.max())
     return Fit(
         point.A.reshape(n, k),
         point.c.reshape(k),
         str(max(result.status, key=WORST)),
         max(result.n_iter),
-        max(result.crit),
-        float(point.residual.max()),
+        residual if not is_certified else max(result.crit),
+        residual,
         list(result.history),
     )
 

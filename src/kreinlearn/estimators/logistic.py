@@ -53,6 +53,8 @@ from kreinlearn.solvers.monitor import callback_for
 from kreinlearn.solvers.newton import DualNewton
 from kreinlearn.spectrum.norms import NORMS, penalized
 
+SMALLEST = 1e-250
+"""Smallest lam whose inverse leaves room for similarities in double precision."""
 NEEDS = ("dual", "dc")
 """What a solver may ask for: the dual problem, or a difference of convex functions."""
 
@@ -367,7 +369,11 @@ class KreinLogisticRegression(Probable):
 
     def _check_parameters(self) -> None:
         self._check_kernel()
-        check_positive("lam", self.lam)
+        if check_positive("lam", self.lam) < SMALLEST:
+            raise ValueError(
+                f"'lam' must be at least {SMALLEST:g}, or coefficients overflow, got "
+                f"{self.lam!r}; multiply the similarities and lam by one constant."
+            )
         check_positive("tol", self.tol)
         check_choice("norm", self.norm, NORMS)
         check_symmetrize(self.symmetrize)
@@ -409,7 +415,13 @@ class KreinLogisticRegression(Probable):
             f"{name} stopped with status {fit.status!r} after {fit.n_iter} "
             f"iterations ({measure} {fit.crit:.1e}, tol {self.tol:.1e})."
         )
-        if fit.status in (Status.DIVERGED, Status.NONFINITE):
+        if fit.status == Status.NONFINITE and needs == "dual":
+            warn_caller(
+                f"{text} The next step would overflow; the last finite iterate was "
+                "kept. Raise lam, or divide K and lam by the same constant.",
+                DivergenceWarning,
+            )
+        elif fit.status in (Status.DIVERGED, Status.NONFINITE):
             warn_caller(
                 f"{text} The objective is unbounded below if K is indefinite, and "
                 "steps too long overshoot it; the best iterate before that was kept. "
