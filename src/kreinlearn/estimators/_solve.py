@@ -5,6 +5,7 @@ per score; ``weights`` (n,) summing to one; ``a`` (n, k) and ``c`` (k,) coeffici
 intercepts.
 """
 
+import time
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
@@ -44,6 +45,20 @@ class Fit:
     crit: float
     residual: float
     history: list[Row]
+
+
+class Clock:
+    """Stops a solver after some seconds; another callback still gets every row."""
+
+    def __init__(self, seconds: float, callback: Callback | None) -> None:
+        self.deadline = time.monotonic() + seconds
+        self.callback, self.is_over = callback, False
+
+    def __call__(self, row: Row) -> bool:
+        """Return whether to stop, by the clock or by the callback."""
+        asked = self.callback is not None and bool(self.callback(row))
+        self.is_over |= time.monotonic() >= self.deadline
+        return asked or self.is_over
 
 
 def measures_told(verbose: int | Watch) -> AbstractContextManager[None]:

@@ -317,7 +317,7 @@ class _Scheduler(Generic[PointT]):
             finite = np.isfinite([residual, active.point.value[j]]).all()
             if not finite or node in self.broken:
                 self.status[p] = Status.NONFINITE
-            elif small[j]:
+            elif small[j] and (node.is_final or not self.stopped):
                 self.status[p] = Status.CONVERGED
             elif active.state.flat[j] >= FLAT:
                 self.status[p] = Status.STALLED
@@ -346,12 +346,15 @@ class _Scheduler(Generic[PointT]):
         return _Active(nodes, block, point, State.new(start.state.curvature))
 
     def _keep(self, active: _Active[PointT], done: Array) -> None:
-        """Keep the variables and products of problems that are done."""
-        final = np.array([node.is_final for node in active.nodes])
+        """Keep the variables and products of problems that are done.
+
+        Those that were stopped on their path are kept as far as they came.
+        """
+        final = np.array([node.is_final for node in active.nodes]) | self.stopped
         for j in np.flatnonzero(done & final).tolist():
-            ended, problem = active.take(np.array([j])), active.nodes[j].problem
-            self.w[:, problem] = ended.block.variables(ended.point)[:, 0]
-            self.F[:, problem] = ended.point.F[:, 0]
+            ended, node = active.take(np.array([j])), active.nodes[j]
+            self.w[:, node.problem] = ended.block.variables(ended.point)[:, 0]
+            self.F[:, node.problem] = ended.point.F[:, 0] * node.factor
 
     def _stepped(self, active: _Active[PointT]) -> _Active[PointT]:
         """Return the same after one Newton step of each problem."""
