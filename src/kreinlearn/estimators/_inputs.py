@@ -461,8 +461,8 @@ def _blocked(
     K = Blocked(X, kernel, **params)
     if isinstance(kernel, str):
         # In a sum over a row, what is not finite stays what it is.
-        row = np.isfinite(K.matmat(np.ones((len(X), 1)))).argmin(keepdims=True)[0]
-        check_finite(K.rows(row), FINITE.format(kernel), (int(row[0]), 0))
+        row = int(np.isfinite(K.matmat(np.ones((len(X), 1)))[:, 0]).argmin())
+        check_finite(K.rows(np.array([row])), FINITE.format(kernel), (row, 0))
         return K
     if isinstance(kernel, SymmetricKernel):
         return K

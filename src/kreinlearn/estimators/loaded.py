@@ -98,7 +98,7 @@ def _check_shapes(fitted: Mapping[str, Any]) -> None:
         expected = len(axes) - 1 if is_open else len(axes)
         if len(shape) < expected or (not is_open and len(shape) > expected):
             raise ValueError(f"{name!r} has the impossible shape {shape}")
-        for axis, length in zip(axes[:expected], shape, strict=False):
+        for axis, length in zip(map(str, axes[:expected]), shape, strict=False):
             known, by = lengths.setdefault(axis, (length, name))
             if known != length:
                 raise ValueError(
@@ -112,8 +112,9 @@ def _check_width(fitted: Mapping[str, Any]) -> None:
     count = fitted.get("n_features_in_")
     for name in ("X_fit_", "landmarks_"):
         rows = fitted.get(name)
-        is_table = isinstance(rows, np.ndarray) and rows.ndim == 2
-        if is_table and count is not None and rows.shape[1] != count:
+        if count is None or not isinstance(rows, np.ndarray) or rows.ndim != 2:
+            continue
+        if rows.shape[1] != count:
             raise ValueError(
                 f"{name!r} has shape {rows.shape}, but 'n_features_in_' is {count}"
             )
