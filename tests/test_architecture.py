@@ -79,8 +79,8 @@ MAY_IMPORT = {
     "files/*": ({"files"}, {"pandas", "pyarrow"}),
     "pipelines": ({"files"}, {"sklearn", "pandas", "pyarrow"}),
     # Every type that a saved model may hold.
-    "persistence": (
-        {"estimators", "solvers", "kernels", "features"},
+    "persistence/*": (
+        {"persistence", "estimators", "solvers", "kernels", "features"},
         {"sklearn", "skops"},
     ),
     # The floor above: one table of methods, and one room for each feature.

@@ -32,7 +32,7 @@ from kreinlearn import (
 )
 from kreinlearn.features import RegionCovariance
 from kreinlearn.kernels import KERNELS, gram, tl1
-from kreinlearn.persistence import stamp
+from kreinlearn.persistence import digest_of, stamp
 from kreinlearn.solvers import CCCP, SGD, DualNewton, GradientDescent
 
 ROOT = Path(__file__).parents[1]
@@ -250,7 +250,7 @@ def test_stamp_and_notes(fitted, tmp_path):
     notes = {"target": "class", "columns": ["a", "b"]}
     kreinlearn.save(fitted["binary"], tmp_path / "model", notes=notes)
     found = stamp(tmp_path / "model")
-    assert found["format"] == 1
+    assert found["format"] == 2
     assert found["kreinlearn"] == kreinlearn.__version__
     assert found["numpy"] == np.__version__
     assert found["notes"] == notes
@@ -330,13 +330,22 @@ def test_a_function_of_ones_own_must_be_trusted(folder):
         kreinlearn.load(folder / "words", trusted="a")
 
 
-def rewritten(source, target, change):
-    """Copy an archive; ``change`` maps names to new content, or None to leave out."""
+def rewritten(source, target, change, *, signed=True):
+    """Copy an archive; ``change`` maps names to new content, or None to leave out.
+
+    ``signed`` gives it a digest that fits, as somebody hostile would.
+    """
     with zipfile.ZipFile(source) as old, zipfile.ZipFile(target, "w") as new:
-        for name in old.namelist():
-            content = change.get(name, old.read(name))
+        contents = {name: change.get(name, old.read(name)) for name in old.namelist()}
+        text = contents.pop("kreinlearn.json")
+        for name, content in contents.items():
             if content is not None:
                 new.writestr(name, content)
+        if text is not None:
+            said = json.loads(text)
+            if signed and "digest" in said:
+                said["digest"] = digest_of(new, said)
+            new.writestr("kreinlearn.json", json.dumps(said))
     return target
 
 
@@ -531,14 +540,22 @@ def with_stamp(folder, tmp_path, **entries):
 
 
 def test_a_newer_format_asks_for_an_upgrade(folder, tmp_path):
-    path = with_stamp(folder, tmp_path, format=2, kreinlearn="9.1")
+    path = with_stamp(folder, tmp_path, format=3, kreinlearn="9.1")
     words = r"written by the newer kreinlearn 9\.1, and this is .*: upgrade kreinlearn"
     with pytest.raises(ValueError, match=words):
         kreinlearn.load(path)
 
 
 @pytest.mark.parametrize(
-    "entries", [{"format": "1"}, {"format": None}, {"notes": []}, {"scikit-learn": 1}]
+    "entries",
+    [
+        {"format": "1"},
+        {"format": None},
+        {"format": True},
+        {"format": 1.0},
+        {"notes": []},
+        {"scikit-learn": 1},
+    ],
 )
 def test_a_wrong_stamp_is_refused(entries, folder, tmp_path):
     path = with_stamp(folder, tmp_path, **entries)

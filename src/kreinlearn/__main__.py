@@ -1,6 +1,18 @@
-"""``python -m kreinlearn`` is the same as ``krein``."""
+"""``python -m kreinlearn`` is the same as ``krein``, which starts here as well."""
 
-from kreinlearn.cli import main
+import sys
+
+
+def start() -> None:
+    """Run the command line; an interrupt while it is imported ends like a later one."""
+    try:
+        from kreinlearn.cli import main
+
+        main()
+    except KeyboardInterrupt:
+        print("krein: interrupted.", file=sys.stderr)
+        sys.exit(130)
+
 
 if __name__ == "__main__":
-    main()
+    start()

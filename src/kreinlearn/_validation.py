@@ -130,19 +130,50 @@ def check_matrix(
     if symmetric == "any":
         return matrix, 0.0
     difference, relative = _asymmetry(matrix)
-    if symmetric == "refuse" and relative > SYMMETRY:
+    if symmetric == "refuse":
+        judge_asymmetry(difference, relative, matrix.dtype, what, remedy)
+    return (matrix + matrix.T) / 2, relative
+
+
+def judge_asymmetry(
+    difference: float,
+    relative: float,
+    dtype: np.dtype[np.floating],
+    what: str = "A Gram matrix",
+    remedy: str = MEAN,
+) -> bool:
+    """Raise if entries differ too much from their mirror images, warn if they differ.
+
+    Parameters
+    ----------
+    difference : float
+        Largest ``|K - K'|``.
+    relative : float
+        The same, relative to the largest ``|K|``.
+    dtype : dtype
+        Precision of the matrix.
+    what, remedy : str
+        What the matrix is, and what to do about it, for the message.
+
+    Returns
+    -------
+    bool
+        Whether the difference is more than rounding, so that the mean is to be taken.
+    """
+    if relative > SYMMETRY:
         raise ValueError(
             f"{what} must be symmetric, but entries of K and its transpose differ by "
             f"up to {difference:.3g} ({relative:.1e} of the largest entry; at most "
             f"{SYMMETRY:.0e} is averaged away). {remedy}"
         )
-    if symmetric == "refuse" and relative > 100 * np.finfo(matrix.dtype).eps:
+    is_more = relative > 100 * np.finfo(dtype).eps
+    if is_more:
         warn_caller(
             "K was not quite symmetric: replaced by (K + K.T) / 2, which changed it by "
             f"up to {difference / 2:.1e}.",
             IndefiniteKernelWarning,
         )
-    return (matrix + matrix.T) / 2, relative
+    return bool(is_more)
 
 
 SYMMETRIZED: dict[str, Callable[[Array, Array], Array]] = {

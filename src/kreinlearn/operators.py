@@ -10,6 +10,7 @@ from scipy.linalg import blas
 from threadpoolctl import ThreadpoolController
 
 from kreinlearn._typing import Array
+from kreinlearn._validation import check_finite
 from kreinlearn.kernels import KERNELS, gram, multiply
 
 __all__ = ["Blocked", "Dense", "General", "RowProducts", "Symmetric", "gemm"]
@@ -22,6 +23,8 @@ ONE_THREAD = 600
 """Up to this many samples linear algebra runs on one thread."""
 DIAGONAL = 64
 """Samples whose matrix is computed at once for the sake of its diagonal."""
+COMPARED = 1024
+"""Rows and columns of a matrix not stored that are compared with their mirror image."""
 
 
 class Symmetric(Protocol):
@@ -192,6 +195,11 @@ class Blocked:
     **params : dict
         Parameters of the kernel.
 
+    Attributes
+    ----------
+    is_symmetric : bool
+        Assumed; whoever found otherwise, by `asymmetry`, sets it.
+
     Notes
     -----
     Products take 64 MiB of memory or less, whatever n; `kernels.multiply` says how. For
@@ -208,6 +216,7 @@ class Blocked:
         self.X = np.asarray(X) if is_array else X
         self.kernel = kernel
         self.params = params
+        self.is_symmetric = True
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -251,6 +260,30 @@ class Blocked:
         chosen = np.arange(len(self.X))[idx]
         is_array = isinstance(self.X, np.ndarray)
         return self.X[chosen] if is_array else [self.X[i] for i in chosen]
+
+    def asymmetry(self) -> tuple[float, float]:
+        """Return the largest ``|K - K'|``, and its ratio to the largest ``|K|``.
+
+        Every entry is computed once, as for a product, and must be finite. Kernels with
+        a name are symmetric.
+        """
+        difference = largest = 0.0
+        n = len(self.X) if callable(self.kernel) else 0
+        parts = [slice(i, min(i + COMPARED, n)) for i in range(0, n, COMPARED)]
+        for i in parts:
+            for j in parts[i.start // COMPARED :]:
+                K = self._checked_part(i, j)
+                mirror = K if i == j else self._checked_part(j, i)
+                largest = max(largest, np.abs(K).max(), np.abs(mirror).max())
+                difference = max(difference, np.abs(K - mirror.T).max())
+        return float(difference), float(difference / largest) if largest else 0.0
+
+    def _checked_part(self, i: slice, j: slice) -> Array:
+        """Return rows i and columns j of a user's kernel, or raise."""
+        assert callable(self.kernel)
+        K = np.asarray(self.kernel(self.X[i], self.X[j], **self.params), dtype=float)
+        check_finite(K, "The kernel must give finite numbers", (i.start, j.start))
+        return K
 
     def diagonal(self) -> Array:
         parts = [

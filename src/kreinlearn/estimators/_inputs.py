@@ -34,8 +34,10 @@ from kreinlearn._validation import (
     asymmetry,
     check_choice,
     check_distances,
+    check_finite,
     check_matrix,
     check_similarities,
+    judge_asymmetry,
     symmetrized,
 )
 from kreinlearn.estimators._labels import (
@@ -56,6 +58,10 @@ ASYMMETRIC = (
     "the matrix as it is."
 )
 """What to do about a matrix that is not symmetric."""
+DUST = 1e-30
+"""Weights below this share of the largest count as zero: no double tells otherwise."""
+FINITE = "Kernel {!r} must give finite numbers, which samples of such a range do not"
+"""What is wrong with similarities that overflow."""
 AnyKernel = str | Callable[..., Array]
 """What ``kernel=`` takes: a name or a function of two sets of samples."""
 Keywords = Mapping[str, Any]
@@ -350,7 +356,12 @@ def check_weights(sample_weight: ArrayLike | None, n_samples: int) -> Array:
         )
     if weights.sum() == 0:
         raise ValueError("'sample_weight' must not be zero for every sample.")
-    return weights
+    return without_dust(weights)
+
+
+def without_dust(weights: Array) -> Array:
+    """Return weights with those set to zero that are DUST of the largest."""
+    return np.where(weights < DUST * weights.max(), 0.0, weights)
 
 
 def combined(
@@ -358,7 +369,8 @@ def combined(
 ) -> Array:
     """Return the weights of the samples times those of their classes."""
     present, place = np.unique(index, return_inverse=True)
-    return weights * class_weighted(class_weight, classes[present], place)
+    factors = class_weighted(class_weight, classes[present], place)
+    return without_dust(weights * factors)
 
 
 def class_weighted(class_weight: ClassWeight, classes: Array, index: Array) -> Array:
@@ -401,6 +413,7 @@ def training_gram(
     else:
         K = gram(X, None, kernel, **params)
     if isinstance(kernel, str) and not is_pairwise(kernel):
+        check_finite(K, FINITE.format(kernel))
         return K
     if any_shape and asymmetry(K) > SYMMETRY:
         return check_matrix(K, symmetric="any", square=False)[0]
@@ -419,7 +432,7 @@ def training_operator(
     """Return the similarities among training samples as something to multiply by.
 
     Blocked if asked for, or if the matrix would not fit in memory. ``any_shape`` allows
-    a stored matrix that is not symmetric.
+    a matrix that is not symmetric.
     """
     kernel = symmetric_kernel(kernel, symmetrize)
     samples = X.X if isinstance(X, Similarities) else X
@@ -435,10 +448,30 @@ def training_operator(
         dtype = getattr(samples, "dtype", np.dtype(float))
         blocked = not fits(len(samples), len(samples), dtype)
     if blocked:
-        return Blocked(samples, kernel, **params)
+        return _blocked(samples, kernel, params, any_shape)
     K = training_gram(X, kernel, params, any_shape=any_shape, remedy=ASYMMETRIC)
     is_symmetric = not any_shape or asymmetry(K) == 0
     return Dense(K) if is_symmetric else General(K)
+
+
+def _blocked(
+    X: ValidSamples, kernel: AnyKernel, params: Keywords, any_shape: bool
+) -> Blocked:
+    """Return the operator, after the same look at both directions as when stored."""
+    K = Blocked(X, kernel, **params)
+    if isinstance(kernel, str):
+        # In a sum over a row, what is not finite stays what it is.
+        row = int(np.isfinite(K.matmat(np.ones((len(X), 1)))[:, 0]).argmin())
+        check_finite(K.rows(np.array([row])), FINITE.format(kernel), (row, 0))
+        return K
+    if isinstance(kernel, SymmetricKernel):
+        return K
+    difference, relative = K.asymmetry()
+    if any_shape and relative > SYMMETRY:
+        K.is_symmetric = False
+    elif judge_asymmetry(difference, relative, K.dtype, remedy=ASYMMETRIC):
+        return Blocked(X, SymmetricKernel(kernel, "mean"), **params)
+    return K
 
 
 def check_symmetrize(how: str | None) -> None:

@@ -155,7 +155,9 @@ def prediction(model: Scored, X: ValidSamples) -> Array:
     else:
         params = model.kernel_params or {}
         kernel = symmetric_kernel(model.kernel, getattr(model, "symmetrize", None))
-        f = multiply(X, model.X_fit_, a, kernel, **params)
+        # A slice of them: for one and the same object, measures take each pair once,
+        # and sums would end with other last bits than for a copy.
+        f = multiply(X[:], model.X_fit_, a, kernel, **params)
     return np.asarray(f + model.intercept_)
 
 

@@ -5,6 +5,7 @@ per score; ``weights`` (n,) summing to one; ``a`` (n, k) and ``c`` (k,) coeffici
 intercepts.
 """
 
+import time
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
@@ -44,6 +45,20 @@ class Fit:
     crit: float
     residual: float
     history: list[Row]
+
+
+class Clock:
+    """Stops a solver after some seconds; another callback still gets every row."""
+
+    def __init__(self, seconds: float, callback: Callback | None) -> None:
+        self.deadline = time.monotonic() + seconds
+        self.callback, self.is_over = callback, False
+
+    def __call__(self, row: Row) -> bool:
+        """Return whether to stop, by the clock or by the callback."""
+        asked = self.callback is not None and bool(self.callback(row))
+        self.is_over |= time.monotonic() >= self.deadline
+        return asked or self.is_over
 
 
 def measures_told(verbose: int | Watch) -> AbstractContextManager[None]:
@@ -191,14 +206,25 @@ def fit_dual(
         assert isinstance(solver, DualNewton)
         w0 = start.reshape(shape)
         result = solver.solve(block, w0, tol=tol, callback=callback)
-    point = block.point(result.w, result.F)
+    # Products of an end that was not certified are sums of steps, perhaps in single
+    # precision: what is reported comes from one of its own.
+    is_certified = isinstance(solver, DualNewton) and all(
+        status == Status.CONVERGED for status in result.status
+    )
+    point = block.point(result.w, result.F if is_certified else None)
+    if not (np.isfinite(point.A).all() and np.isfinite(point.c).all()):
+        raise ValueError(
+            "Similarities must be in proportion to 'lam', but coefficients overflow "
+            f"with lam={lam:.3g}: raise lam, or divide the similarities by a constant."
+        )
+    residual = float(point.residual.max())
     return Fit(
         point.A.reshape(n, k),
         point.c.reshape(k),
         str(max(result.status, key=WORST)),
         max(result.n_iter),
-        max(result.crit),
-        float(point.residual.max()),
+        residual if not is_certified else max(result.crit),
+        residual,
         list(result.history),
     )
 

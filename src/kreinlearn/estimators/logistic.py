@@ -1,5 +1,6 @@
 """Indefinite kernel logistic regression as a scikit-learn classifier."""
 
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -24,6 +25,7 @@ from kreinlearn.estimators._outputs import Probable
 from kreinlearn.estimators._size import QUICK, mind_fit
 from kreinlearn.estimators._solve import (
     DECIDED,
+    Clock,
     Fit,
     OpenQuestion,
     fit_dc,
@@ -53,6 +55,8 @@ from kreinlearn.solvers.monitor import callback_for
 from kreinlearn.solvers.newton import DualNewton
 from kreinlearn.spectrum.norms import NORMS, penalized
 
+SMALLEST = 1e-250
+"""Smallest lam whose inverse leaves room for similarities in double precision."""
 NEEDS = ("dual", "dc")
 """What a solver may ask for: the dual problem, or a difference of convex functions."""
 
@@ -126,6 +130,9 @@ class KreinLogisticRegression(Probable):
     verbose : int or callable, default=0
         Prints the operator and one line per iteration if positive; a callable gets
         these rows instead, and stops the fit if it returns true.
+    max_time : float, default=None
+        Seconds after which the solver makes no further step: the fit ends with what it
+        has, and with ``status_`` "max_time".
 
     Attributes
     ----------
@@ -149,8 +156,8 @@ class KreinLogisticRegression(Probable):
         norms the coefficients d of the dual take the place of a: ``K a = |K| d``, or
         ``a = K'd / s``.
     status_ : str
-        "converged", "max_iter", "stalled", "diverged" or "nonfinite": the worst of
-        all columns.
+        "converged", "max_iter", "max_time", "stalled", "diverged" or "nonfinite": the
+        worst of all columns.
     operator_ : str
         "dense" or "blocked".
     regime_ : {"unique", "nonconvex", "unknown"}
@@ -218,6 +225,7 @@ class KreinLogisticRegression(Probable):
         symmetrize=None,
         random_state=None,
         verbose=0,
+        max_time=None,
     ):
         self.kernel = kernel
         self.kernel_params = kernel_params
@@ -234,6 +242,7 @@ class KreinLogisticRegression(Probable):
         self.symmetrize = symmetrize
         self.random_state = random_state
         self.verbose = verbose
+        self.max_time = max_time
 
     def fit(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
@@ -329,10 +338,11 @@ class KreinLogisticRegression(Probable):
         else:
             matrix, back = penalized(self.norm, K, counts, formed=solver.needs == "dc")
         columns = one_per_class(index, len(self.classes_))
+        clock = None if self.max_time is None else Clock(self.max_time, watch)
         settings = {
             "fit_intercept": bool(self.fit_intercept),
             "tol": self.tol,
-            "callback": watch,
+            "callback": watch if clock is None else clock,
         }
         if solver.needs == "dc":
             seed = check_random_state(self.random_state).randint(2**31, size=4)
@@ -341,6 +351,8 @@ class KreinLogisticRegression(Probable):
         else:
             settings |= {"multinomial": multinomial, "start": start}
             fit = fit_dual(solver, matrix, columns, weights, lam, **settings)
+        if clock is not None and clock.is_over and fit.status == Status.MAX_ITER:
+            fit = replace(fit, status=str(Status.MAX_TIME))
         a = fit.a if back is None else back(fit.a)
         self.dual_coef_, self.intercept_ = a.T, fit.c
         learn_support(self, X)
@@ -353,7 +365,7 @@ class KreinLogisticRegression(Probable):
     ) -> None:
         """Learn ``mu_min_``, and what is known at once about uniqueness."""
         lam, self._open, self._regime = float(self.lam), None, "unique"
-        if isinstance(K, General):
+        if isinstance(K, General) or (isinstance(K, Blocked) and not K.is_symmetric):
             self.mu_min_ = np.nan
             return
         found = regime(K, limit_of(lam, weights.max(), multinomial))
@@ -367,12 +379,18 @@ class KreinLogisticRegression(Probable):
 
     def _check_parameters(self) -> None:
         self._check_kernel()
-        check_positive("lam", self.lam)
+        if check_positive("lam", self.lam) < SMALLEST:
+            raise ValueError(
+                f"'lam' must be at least {SMALLEST:g}, or coefficients overflow, got "
+                f"{self.lam!r}; multiply the similarities and lam by one constant."
+            )
         check_positive("tol", self.tol)
         check_choice("norm", self.norm, NORMS)
         check_symmetrize(self.symmetrize)
         check_choice("multi_class", self.multi_class, ["auto", "ovr", "multinomial"])
         check_count("max_iter", self.max_iter)
+        if self.max_time is not None:
+            check_positive("max_time", self.max_time)
         self._solver()
 
     def _solver(self) -> DualSolver | DCSolver:
@@ -409,7 +427,13 @@ class KreinLogisticRegression(Probable):
             f"{name} stopped with status {fit.status!r} after {fit.n_iter} "
             f"iterations ({measure} {fit.crit:.1e}, tol {self.tol:.1e})."
         )
-        if fit.status in (Status.DIVERGED, Status.NONFINITE):
+        if fit.status == Status.NONFINITE and needs == "dual":
+            warn_caller(
+                f"{text} The next step would overflow; the last finite iterate was "
+                "kept. Raise lam, or divide K and lam by the same constant.",
+                DivergenceWarning,
+            )
+        elif fit.status in (Status.DIVERGED, Status.NONFINITE):
             warn_caller(
                 f"{text} The objective is unbounded below if K is indefinite, and "
                 "steps too long overshoot it; the best iterate before that was kept. "
@@ -418,7 +442,7 @@ class KreinLogisticRegression(Probable):
             )
         else:
             remedy = (
-                "Raise max_iter or lam, or use a looser tol."
+                "Raise max_time, max_iter or lam, or use a looser tol."
                 if needs == "dual"
                 else "The published procedure stops early by design; use "
                 "solver='newton' for a stationary point."

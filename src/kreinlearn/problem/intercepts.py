@@ -18,6 +18,8 @@ BALANCED = 1e-16
 """Sum of weighted errors that is zero to rounding; the weights sum to one."""
 STAGE_STEPS = 30
 """Most Newton steps at one temperature; beyond, rounding is all that is left."""
+STAGES = 20
+"""Most temperatures on the way down to 1."""
 VANISHED = 1e-6
 """Share of its target below which the probability of a class is as good as zero."""
 SMALL_ERROR = 1e-3
@@ -125,11 +127,14 @@ def _multinomial_intercept(target: Array, f: Array, w: Array, start: Array) -> A
     """
     c = start - start.mean()
     temperature = max(1.0, float(np.ptp(f + c)) / MODERATE)
+    if not np.isfinite(temperature):  # it would never fall; such scores mean nothing
+        return np.asarray(np.full(len(c), np.nan))
+    fall = max(4.0, temperature ** (1 / STAGES))
     while True:
         c = _tempered_newton(target, f, w, c, temperature)
         if temperature == 1.0:
             return np.asarray(c - c.mean())
-        temperature = max(1.0, temperature / 4)
+        temperature = max(1.0, temperature / fall)
 
 
 def _tempered_newton(

@@ -6,12 +6,15 @@ pebble can, but its workers share one pipe: one that dies between two tasks brea
 pool, and nothing ends busy workers when the parent is killed. Here each has its own.
 """
 
+import ctypes
 import multiprocessing
 import os
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
@@ -29,6 +32,8 @@ THREADS = (
     "NUMBA_NUM_THREADS",
 )
 """Variables that libraries read when they are loaded."""
+PR_SET_PDEATHSIG = 1
+"""What ``prctl`` calls the signal that a process gets when its parent ends."""
 READY = "ready"
 """What a worker says when it has loaded everything."""
 START_LIMIT = 300.0
@@ -168,6 +173,7 @@ def serve(connection: Connection, work: Work, threads: int | None) -> None:
     """Answer cells with outcomes until told to stop: the life of a worker."""
     # Ctrl-C goes to every process of a terminal; the parent decides what it means.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _end_with_parent()
     threading.Thread(target=_leave_with_parent, daemon=True).start()
     if threads is not None:  # for libraries that are loaded later
         os.environ.update(dict.fromkeys(THREADS, str(threads)))
@@ -187,6 +193,16 @@ def _outcome(work: Work, cell: Cell) -> Record:
         return work(cell)
     except Exception as error:
         return {"status": "error", "error": f"{type(error).__name__}: {error}"}
+
+
+def _end_with_parent() -> None:
+    """Ask Linux to kill this process with its parent, also while no thread of it runs.
+
+    The thread below does so elsewhere, unless a long call keeps it from running.
+    """
+    if sys.platform == "linux":
+        with suppress(OSError, AttributeError):
+            ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def _leave_with_parent() -> None:

@@ -24,6 +24,7 @@ class Status(StrEnum):
 
     CONVERGED = "converged"
     MAX_ITER = "max_iter"
+    MAX_TIME = "max_time"
     STALLED = "stalled"
     DIVERGED = "diverged"
     NONFINITE = "nonfinite"

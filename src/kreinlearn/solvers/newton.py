@@ -36,6 +36,8 @@ LOOSE = 0.1
 """Residual at which the next problem of a continuation path starts."""
 STRIDE = 10.0
 """Factor between the values of lam along a path."""
+LONGEST = 100
+"""Most values of lam on a path; a longer one takes longer strides."""
 WORTHWHILE = 30_000
 """Columns multiplied by K, times samples, after which a preconditioner pays."""
 FLAT = 5
@@ -160,10 +162,11 @@ def continuation(
     for j, earlier in enumerate(after):
         before = None if earlier < 0 else final[earlier]
         factor = float(next(factors) if earlier < 0 else lam[earlier] / lam[j] / STRIDE)
+        stride = max(STRIDE, factor ** (1 / LONGEST))
         while factor > 1.0:
             before = Node(j, factor, before)
             nodes.append(before)
-            factor /= STRIDE
+            factor /= stride
         final.append(Node(j, 1.0, before))
         nodes.append(final[j])
     return nodes
@@ -202,6 +205,7 @@ class _Scheduler(Generic[PointT]):
         self.max_iter, self.callback = settings.max_iter, callback
         self.newton = NewtonStep(tol, settings.cg_iter)
         self.preconditioned = self.stopped = False
+        self.broken: set[Node] = set()  # those whose next step is not finite
         self.status = [Status.MAX_ITER] * n
         self.n_iter = [0] * n
         self.crit = [np.inf] * n
@@ -233,7 +237,7 @@ class _Scheduler(Generic[PointT]):
         unbent = State.new(np.zeros(len(first)))
         active = _Active(first, self._block(first), point, unbent)
         news = set(first)  # whose iterates are to be recorded
-        while active.nodes:
+        while active.nodes:  # each turn takes a step, of which there are few, or a node
             active = self._certified(active)
             self._record(active, news)
             done = self._done(active)
@@ -300,7 +304,8 @@ class _Scheduler(Generic[PointT]):
     def _done(self, active: _Active[PointT]) -> Array:
         """Tell which iterates need no further step, and note why; shape (P,).
 
-        A problem has failed if its residual or its objective is not finite, converged
+        A problem has failed if its residual or its objective is not finite, or would
+        not be after the next step, which is then not made; it has converged
         if its residual is small, and stalled after FLAT steps in a row without gain.
         Any other goes on until it has made ``max_iter`` steps or the callback stops
         all of them.
@@ -309,9 +314,10 @@ class _Scheduler(Generic[PointT]):
         for j, node in enumerate(active.nodes):
             p, residual = node.problem, float(active.point.residual[j])
             self.crit[p] = residual
-            if not np.isfinite([residual, active.point.value[j]]).all():
+            finite = np.isfinite([residual, active.point.value[j]]).all()
+            if not finite or node in self.broken:
                 self.status[p] = Status.NONFINITE
-            elif small[j]:
+            elif small[j] and (node.is_final or not self.stopped):
                 self.status[p] = Status.CONVERGED
             elif active.state.flat[j] >= FLAT:
                 self.status[p] = Status.STALLED
@@ -340,12 +346,15 @@ class _Scheduler(Generic[PointT]):
         return _Active(nodes, block, point, State.new(start.state.curvature))
 
     def _keep(self, active: _Active[PointT], done: Array) -> None:
-        """Keep the variables and products of problems that are done."""
-        final = np.array([node.is_final for node in active.nodes])
+        """Keep the variables and products of problems that are done.
+
+        Those that were stopped on their path are kept as far as they came.
+        """
+        final = np.array([node.is_final for node in active.nodes]) | self.stopped
         for j in np.flatnonzero(done & final).tolist():
-            ended, problem = active.take(np.array([j])), active.nodes[j].problem
-            self.w[:, problem] = ended.block.variables(ended.point)[:, 0]
-            self.F[:, problem] = ended.point.F[:, 0]
+            ended, node = active.take(np.array([j])), active.nodes[j]
+            self.w[:, node.problem] = ended.block.variables(ended.point)[:, 0]
+            self.F[:, node.problem] = ended.point.F[:, 0] * node.factor
 
     def _stepped(self, active: _Active[PointT]) -> _Active[PointT]:
         """Return the same after one Newton step of each problem."""
@@ -354,7 +363,16 @@ class _Scheduler(Generic[PointT]):
         if work >= WORTHWHILE and not self.preconditioned:
             self.problem, self.preconditioned = self.problem.preconditioned(), True
             block = self._block(nodes)
-        point, state = self.newton.step(block, active.point, active.state)
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            point, state = self.newton.step(block, active.point, active.state)
+        finite = np.isfinite(point.value + point.residual)
+        finite &= np.isfinite(np.abs(point.F).max(axis=(0, 2)))
         for node in nodes:
             self.n_iter[node.problem] += 1
+        if not finite.all():
+            last = _Active(nodes, block, active.point, active.state)
+            lost = last.take(np.flatnonzero(~finite))
+            self.broken |= set(lost.nodes)
+            kept = _Active(nodes, block, point, state).take(np.flatnonzero(finite))
+            return self._joined(kept, lost)
         return _Active(nodes, block, point, state)

@@ -22,6 +22,9 @@ SHIFTED_FORCING = 1e-2
 """The same where K was shifted: there the steps are few and long."""
 SHIFT_GROWTH = 1.5
 """A shift exceeds the negative curvature that was met by this factor."""
+SHIFTS = 20
+"""Most shifts tried for one step, each larger than the one before by a growing factor;
+what is left is taken as it is, and a step without gain counts towards the end."""
 WALL = 0.995
 """Share of the distance to the wall that a whole step may go."""
 SAMPLE_WALL = 0.9
@@ -118,12 +121,18 @@ class NewtonStep:
         D, KD, negative, shift = found.D, found.KD, found.negative, shift.copy()
         bent = np.flatnonzero(negative > 0)
         met = negative.copy()
-        while bent.size:
+        growth = 2.0
+        for _ in range(SHIFTS):
+            if not bent.size:
+                break
             # Proximal term shift/2 |A - A_k|^2 added to the dual: convex if the shift
             # exceeds |mu_n|, and the step still lowers the dual itself. Following the
             # direction of negative curvature to the wall instead was tried and took
             # several times as many steps, for it pins one sample at a time.
-            shift[bent] = np.maximum(2 * shift[bent], SHIFT_GROWTH * negative[bent])
+            shift[bent] = np.maximum(
+                growth * shift[bent], SHIFT_GROWTH * negative[bent]
+            )
+            growth *= 2  # rounding may show far less negative curvature than there is
             rtol = np.full(bent.size, SHIFTED_FORCING)
             part = self._cg(model.take(bent).shifted(shift[bent]), rtol)
             D[:, bent], KD[:, bent] = part.D, part.KD

@@ -1,19 +1,18 @@
 """Saved models: fitted estimators in a file, which runs no code when it is loaded.
 
 A file is a zip archive as skops writes it (numbers as ``.npy``, the rest as JSON), with
-one member more, ``kreinlearn.json``, that says which versions wrote it.
+one member more, ``kreinlearn.json``, that says which versions wrote it, and a digest of
+all that the file holds. The digest tells accidents; whoever wants to deceive can make
+another one, so a file is to be trusted no more than the place it came from.
 """
 
-import inspect
+import hashlib
 import io
 import json
 import os
-import sys
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
-from functools import partial
+from collections.abc import Iterable, Mapping
 from importlib.metadata import version
-from numbers import Real
 from types import ModuleType
 from typing import Any, BinaryIO
 from zipfile import ZIP_DEFLATED, ZipFile
@@ -24,39 +23,19 @@ from sklearn.utils.validation import check_is_fitted
 
 from kreinlearn._files import check_free, replace
 from kreinlearn._memory import check_bytes
+from kreinlearn.persistence.contents import check_importable, parts, trusted_names
 
 __all__ = ["load", "save", "stamp"]
 
-FORMAT = 1
-"""Raised by one whenever older versions could not read what is written."""
+FORMAT = 2
+"""Raised by one whenever older versions could not read what is written, or would read
+it without a check that it needs; files of format 1 have no digest."""
 STAMP = "kreinlearn.json"
 """Member of the archive that tells our files from others."""
 PACKAGES = ("kreinlearn", "scikit-learn", "numpy", "skops")
 """Those whose versions are written."""
-SPLITTERS = (
-    "GroupKFold",
-    "GroupShuffleSplit",
-    "KFold",
-    "LeaveOneGroupOut",
-    "LeaveOneOut",
-    "PredefinedSplit",
-    "RepeatedKFold",
-    "RepeatedStratifiedKFold",
-    "ShuffleSplit",
-    "StratifiedGroupKFold",
-    "StratifiedKFold",
-    "StratifiedShuffleSplit",
-    "TimeSeriesSplit",
-)
-"""Ways to cross-validate: settings only, of ``sklearn.model_selection``."""
-SETTINGS = (
-    "numpy.dtype",
-    "sklearn.compose._column_transformer.make_column_selector",
-    "sklearn.metrics._scorer._MultimetricScorer",
-    "sklearn.metrics._scorer._PassthroughScorer",
-    "sklearn.metrics._scorer._Scorer",
-)
-"""What searches and transformers of scikit-learn hold in addition to estimators."""
+CHUNK = 2**20
+"""Bytes of a member that are read at once for its digest."""
 
 
 def save(
@@ -83,9 +62,10 @@ def save(
     ------
     ValueError
         If the model is not fitted (scikit-learn's ``NotFittedError``), or holds
-        something that could not be loaded elsewhere, such as a lambda.
+        something that could not be loaded elsewhere, such as a lambda. What is written
+        is loaded again first: there is no file that could not be.
     OSError
-        If the file exists, or cannot be written.
+        If the file exists, or cannot be written, or holds something else afterwards.
 
     See Also
     --------
@@ -109,8 +89,8 @@ def save(
     if not hasattr(type(model), "fit"):
         raise TypeError(f"'model' must be a fitted estimator, got {model!r:.80}.")
     check_is_fitted(model)
-    for value in _parts(model):
-        _check_importable(value)
+    for value in parts(model):
+        check_importable(value)
     try:
         noted = json.dumps({} if notes is None else dict(notes))
     except (TypeError, ValueError) as error:
@@ -133,8 +113,14 @@ def save(
     versions = {name: version(name) for name in PACKAGES}
     stamped = {"format": FORMAT, **versions, "notes": json.loads(noted)}
     with ZipFile(content, "a", ZIP_DEFLATED) as members:
+        stamped["digest"] = digest_of(members, stamped)
         members.writestr(STAMP, json.dumps(stamped, indent=2))
+    _read_back(model, target, content)
     replace(target, content.getvalue())
+    if target.is_file() and target.read_bytes() != content.getvalue():
+        raise OSError(
+            f"{target} does not hold what was written to it: save the model elsewhere."
+        )
 
 
 def load(path: str | os.PathLike[str], *, trusted: Iterable[str] = ()) -> Any:
@@ -157,8 +143,8 @@ def load(path: str | os.PathLike[str], *, trusted: Iterable[str] = ()) -> Any:
     Raises
     ------
     ValueError
-        If the file is damaged, of another kind, written by a newer kreinlearn, or
-        holds a type that is not trusted.
+        If the file is damaged, was changed after it was saved, is of another kind, was
+        written by a newer kreinlearn, or holds a type that is not trusted.
     MemoryError
         If what the file holds does not fit in memory.
 
@@ -191,6 +177,7 @@ def load_stamped(
     allowed = list(trusted)
     with _open_model(path) as file:
         found = _read_stamp(path, file)
+        _check_digest(path, file, found)
         if found["scikit-learn"] != sklearn.__version__:
             warnings.warn(
                 f"{path} was written with scikit-learn {found['scikit-learn']}, and "
@@ -212,82 +199,11 @@ def stamp(path: str | os.PathLike[str]) -> dict[str, Any]:
     Returns
     -------
     dict
-        "format", versions by name of the package, and "notes".
+        "format", versions by name of the package, "notes" and, since format 2,
+        "digest".
     """
     with _open_model(path) as file:
         return _read_stamp(path, file)
-
-
-def _parts(value: Any) -> Iterator[Any]:
-    """Yield every parameter of a model, those inside others too."""
-    yield value
-    if isinstance(value, Mapping):
-        inside: Iterable[Any] = value.values()
-        for key in value:
-            # JSON has string keys only, and bool("False") is True.
-            if isinstance(key, bool) or not isinstance(key, str | Real):
-                raise ValueError(
-                    "A saved model's dicts, such as class_weight, must have keys that "
-                    f"are strings or numbers, got {key!r} of type "
-                    f"{type(key).__name__}; use such labels, or 'balanced'."
-                )
-    elif isinstance(value, list | tuple | set):
-        inside = value
-    elif isinstance(value, partial):
-        inside = (value.func, *value.args, *value.keywords.values())
-    elif hasattr(value, "get_params") and not isinstance(value, type):
-        inside = value.get_params(deep=False).values()
-    else:
-        return
-    for each in inside:
-        yield from _parts(each)
-
-
-def _check_importable(value: Any) -> None:
-    """Raise unless the function, or the type of the object, has a name elsewhere."""
-    from kreinlearn.kernels import Kernel
-
-    if isinstance(value, Kernel):
-        raise ValueError(
-            f"The record of kernel {value.name!r} is not saved with a model: fit it "
-            f"with kernel={value.name!r}, the name, which means the same."
-        )
-    named = (
-        value if inspect.isroutine(value) or isinstance(value, type) else type(value)
-    )
-    module, name = getattr(named, "__module__", None), named.__name__
-    if module is None or inspect.ismethod(named):  # ufuncs have no module
-        return
-    found = getattr(sys.modules.get(module), name, None)
-    if module == "__main__" or (found is not named and module != "builtins"):
-        qualified = getattr(named, "__qualname__", name)
-        raise ValueError(
-            f"{module}.{qualified} could not be loaded elsewhere, since it is a "
-            "lambda, local, or of a script or notebook: use one of a module that can "
-            "be imported."
-        )
-
-
-def _trusted() -> list[str]:
-    """Return the full names of what our files may hold, apart from skops's own list."""
-    import sklearn.metrics
-    import sklearn.model_selection
-
-    from kreinlearn import estimators, solvers
-    from kreinlearn.features import RegionCovariance
-    from kreinlearn.kernels import KERNELS
-
-    ours = [getattr(estimators, name) for name in estimators.__all__]
-    ours += [solvers.CCCP, solvers.DualNewton, solvers.GradientDescent, solvers.SGD]
-    ours += [RegionCovariance, *(kernel.function for kernel in KERNELS.values())]
-    ours += [getattr(sklearn.model_selection, name) for name in SPLITTERS]
-    # Functions of two arrays of numbers, which scorers name.
-    ours += [
-        getattr(sklearn.metrics, name)
-        for name in sklearn.metrics.__all__
-        if name.endswith(("_score", "_loss"))
-    ]
-    return [*SETTINGS, *(f"{each.__module__}.{each.__name__}" for each in ours)]
 
 
 def _open_model(path: str | os.PathLike[str]) -> BinaryIO:
@@ -309,9 +225,13 @@ def _read_stamp(path: str | os.PathLike[str], file: BinaryIO) -> dict[str, Any]:
             found = json.loads(members.read(STAMP))
             needed = sum(member.file_size for member in members.infolist())
         number = found["format"]
-        complete = isinstance(number, int) and isinstance(found["notes"], dict)
+        complete = type(number) is int and isinstance(found["notes"], dict)
+        if number == FORMAT:
+            complete = complete and isinstance(found.get("digest"), str)
         if not complete or not all(isinstance(found[name], str) for name in PACKAGES):
             raise ValueError("its stamp is incomplete")
+        if number < 1:
+            raise ValueError(f"there is no format {number}")
     except Exception as error:
         raise ValueError(
             f"{path} is not a model that kreinlearn.save wrote, or it is damaged "
@@ -326,6 +246,54 @@ def _read_stamp(path: str | os.PathLike[str], file: BinaryIO) -> dict[str, Any]:
     return dict(found)
 
 
+def digest_of(members: ZipFile, stamped: Mapping[str, Any]) -> str:
+    """Return the digest of a stamp and of all other members of an archive."""
+    entries = {name: stamped[name] for name in stamped if name != "digest"}
+    digest = hashlib.sha256(json.dumps(entries, sort_keys=True).encode())
+    for name in sorted(members.namelist()):
+        if name == STAMP:
+            continue
+        digest.update(f"\n{name}\n{members.getinfo(name).file_size}\n".encode())
+        with members.open(name) as member:
+            while chunk := member.read(CHUNK):
+                digest.update(chunk)
+    return f"sha256:{digest.hexdigest()}"
+
+
+def _check_digest(
+    path: str | os.PathLike[str], file: BinaryIO, found: Mapping[str, Any]
+) -> None:
+    """Raise unless the file holds what its digest was made of, if it has one."""
+    if "digest" not in found:  # format 1
+        return
+    try:
+        with ZipFile(file) as members:
+            digest = digest_of(members, found)
+    except Exception as error:
+        raise ValueError(f"{path} is damaged ({_first_line(error)}).") from None
+    if digest != found["digest"]:
+        raise ValueError(
+            f"{path} was changed after it was saved, for its content does not match "
+            "its digest: take another copy, or fit and save the model again."
+        )
+
+
+def _read_back(model: Any, path: os.PathLike[str], content: io.BytesIO) -> None:
+    """Raise unless a file with this content would be loaded again."""
+    import skops.io
+
+    try:
+        _check_digest(path, content, _read_stamp(path, content))
+        _read_model(path, content, skops.io.get_untrusted_types(file=content))
+    except MemoryError:  # a model that is saved but not looked at is better than none
+        return
+    except Exception as error:
+        raise ValueError(
+            f"This {type(model).__name__} was not saved, for it could not be loaded "
+            f"again: {_first_line(error)}."
+        ) from error
+
+
 def _read_model(
     path: str | os.PathLike[str], file: BinaryIO, trusted: list[str]
 ) -> Any:
@@ -333,13 +301,16 @@ def _read_model(
     import skops.io
     from skops.io.exceptions import UntrustedTypesFoundException
 
-    trusted = [*_trusted(), *trusted]
+    from kreinlearn.estimators.loaded import check_loaded
+
+    trusted = [*trusted_names(), *trusted]
     try:
         with warnings.catch_warnings():  # load has warned, once
             warnings.simplefilter("ignore", InconsistentVersionWarning)
             model = skops.io.load(file, trusted=trusted)
         if not hasattr(type(model), "fit"):
             raise ValueError(f"it holds no estimator but {type(model).__name__}")
+        check_loaded(model)
         return model
     except UntrustedTypesFoundException:
         unknown = sorted(set(skops.io.get_untrusted_types(file=file)) - set(trusted))
