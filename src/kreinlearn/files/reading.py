@@ -43,7 +43,8 @@ def read(
         default. In npz the name of the array, "y" by default; for npy the file; in
         FASTA where the label is in a header, as in `header_labels`.
     header : bool, optional
-        Whether the first line holds names; by default if no cell of it is a number.
+        Whether the first line holds names; by default if no cell of it is a number,
+        or if some are, but its words are unlike those below.
     labels : bool
         Whether labels are needed. If not, all columns are features without ``target``.
         None: a table needs them, a matrix and other samples do not.

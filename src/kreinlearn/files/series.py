@@ -5,14 +5,16 @@ Letters: a series is an array of values or, with several channels, a tuple of ar
 
 import os
 from collections.abc import Iterator, Sequence
+from itertools import chain, islice
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
 from kreinlearn._typing import Array
+from kreinlearn.files.headers import holds_names, rows_to_look_at
 from kreinlearn.files.table import target_place
-from kreinlearn.files.text import is_header, lines_of
+from kreinlearn.files.text import lines_of
 from kreinlearn.files.values import MISSING, all_numbers, number, plain_labels
 
 Series = Array | tuple[Array, ...]
@@ -85,7 +87,7 @@ def read_ucr(
         Name or position (from 1; -1 is the last) of the label in a line; the first by
         default.
     header : bool, optional
-        Whether the first line holds names; by default if no cell of it is a number.
+        Whether the first line holds names; as in `kreinlearn.files.read`.
 
     Returns
     -------
@@ -160,10 +162,15 @@ def ucr_series(
     names: list[str] | None = None
     found = SeriesText([], [], [])
     has_labels = True
-    for line, text in _lines(path, ""):
+    texts = _lines(path, "")
+    top = list(islice(texts, 1))
+    ahead = rows_to_look_at(_cells(top[0][1])) if top and header is None else 0
+    begin = [*top, *islice(texts, ahead)]
+    for line, text in chain(begin, texts):
         cells = _cells(text)
         if names is None:
-            has_names = is_header(cells) if header is None else header
+            below = (_cells(text) for _, text in begin[1:])
+            has_names = holds_names(path, cells, below) if header is None else header
             names = cells if has_names else []
             has_labels = not (names and target is not None) or _is_place(names, target)
             if has_names:

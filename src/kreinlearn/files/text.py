@@ -8,11 +8,14 @@ from itertools import chain, islice
 from pathlib import Path
 
 from kreinlearn._memory import available_bytes, check_bytes
+from kreinlearn.files.headers import delimiter_of, holds_names, rows_to_look_at
 from kreinlearn.files.table import Cells
-from kreinlearn.files.values import MISSING, number
+from kreinlearn.files.values import MISSING
 
 CELL_BYTES = 70
 """Memory that a cell takes while a table is read: a short text and a pointer to it."""
+Row = tuple[int, list[str]]
+"""The line that a row begins in, and its cells."""
 LOOK_EVERY = 10_000
 """Rows between two looks at whether the table still fits in memory."""
 
@@ -65,7 +68,7 @@ def has_tabs(path: Path) -> bool:
 
 def rows_of(
     path: Path, tabs: bool, short_first: bool = False
-) -> Iterator[tuple[int, list[str]]]:
+) -> Iterator[Row]:
     """Yield the rows of a table with the line that each begins in.
 
     Parameters
@@ -73,8 +76,8 @@ def rows_of(
     path : Path
         The file.
     tabs : bool
-        Whether cells are separated by tabs; otherwise by commas, or by semicolons if
-        the first line has these and no comma.
+        Whether cells are separated by tabs; otherwise `delimiter_of` tells by the
+        first line.
     short_first : bool
         Whether the first row may have one cell less than the others, as R writes it.
 
@@ -95,11 +98,11 @@ def rows_of(
         raise ValueError(
             f"{path} is empty; a table with one sample per line was expected."
         )
-    is_semicolon = "," not in begin[-1] and ";" in begin[-1]
+    mark = delimiter_of(begin[-1], tabs)
     reader = csv.reader(
         chain(begin, lines),
-        delimiter="\t" if tabs else ";" if is_semicolon else ",",
-        skipinitialspace=not tabs,
+        delimiter=mark,
+        skipinitialspace=mark != "\t",
         strict=True,
     )
     width, before, is_second = 0, 0, False
@@ -133,7 +136,7 @@ def read_text(path: Path, tabs: bool, header: bool | None) -> Cells:
     tabs : bool
         As in `rows_of`.
     header : bool or None
-        Whether the first row holds names; None to decide by `is_header`.
+        Whether the first row holds names; None to decide by `holds_names`.
 
     Returns
     -------
@@ -141,12 +144,11 @@ def read_text(path: Path, tabs: bool, header: bool | None) -> Cells:
         Its columns as text; without a header they are named by position, from 1.
     """
     rows = rows_of(path, tabs)
-    line, first = next(rows)
-    names, has_header = column_names(path, first, header)
+    names, has_header, rows = named_rows(path, rows, header)
     lines: list[int] = []
     cells: list[list[str]] = []
     free = available_bytes()
-    for at, row in rows if has_header else chain([(line, first)], rows):
+    for at, row in rows:
         lines.append(at)
         cells.append(row)
         if len(lines) % LOOK_EVERY == 0:
@@ -160,30 +162,41 @@ def read_text(path: Path, tabs: bool, header: bool | None) -> Cells:
 
 def names_of(path: Path, tabs: bool, header: bool | None) -> tuple[list[str], bool]:
     """Return the names of the columns, and whether they are in the file."""
-    _, first = next(rows_of(path, tabs))
-    return column_names(path, first, header)
+    return named_rows(path, rows_of(path, tabs), header)[:2]
 
 
-def is_header(row: list[str]) -> bool:
-    """Tell whether the first row of a table holds names: the header rule.
+def named_rows(
+    path: Path, rows: Iterator[Row], header: bool | None
+) -> tuple[list[str], bool, Iterator[Row]]:
+    """Return names, or positions from 1, whether they are in the file, and samples.
 
-    It does if no cell of it is a number. A missing value such as "NA" is no number,
-    and a table of text only is taken to have a header.
+    Parameters
+    ----------
+    path : Path
+        The file, for messages.
+    rows : iterator
+        What `rows_of` yields.
+    header : bool or None
+        Whether the first row holds names; None to decide by `holds_names`.
 
-    Examples
-    --------
-    >>> is_header(["width", "length"]), is_header(["width", "7"])
-    (True, False)
+    Returns
+    -------
+    names : list of str
+        One per column.
+    has_header : bool
+        Whether they are in the file.
+    rows : iterator
+        The rows that hold samples.
     """
-    return all(number(cell) is None for cell in row)
-
-
-def column_names(
-    path: Path, first: list[str], header: bool | None
-) -> tuple[list[str], bool]:
-    """Return names, or positions from 1, and whether the first row holds names."""
-    if not (is_header(first) if header is None else header):
-        return [str(place) for place in range(1, len(first) + 1)], False
+    top = next(rows)
+    first = top[1]
+    if header is None:
+        below = list(islice(rows, rows_to_look_at(first)))
+        header = holds_names(path, first, [row for _, row in below])
+        rows = chain(below, rows)
+    if not header:
+        names = [str(place) for place in range(1, len(first) + 1)]
+        return names, False, chain([top], rows)
     for place, name in enumerate(first, 1):
         if name in MISSING:
             raise ValueError(
@@ -192,4 +205,4 @@ def column_names(
                 "a matrix with names of samples has the same names in its first line "
                 "and its first column, or is called one by --format matrix."
             )
-    return first, True
+    return first, True, rows

@@ -1,6 +1,7 @@
 """Cells of a column as numbers, text or labels."""
 
 import math
+import re
 from collections.abc import Iterable, Sequence
 
 import numpy as np
@@ -13,6 +14,8 @@ NEARLY_ALL = 0.9
 """Share of numbers in a column above which a word in it is taken for a mistake."""
 MANY_CLASSES = 20
 """Up to this many different labels nobody is asked whether they are classes."""
+COMMA_NUMBER = re.compile(r"[+-]?\d+(\.\d{3})*,\d+([eE][+-]?\d+)?")
+"""A number with a decimal comma, or with one between thousands."""
 CellColumn = Sequence[str] | Array
 """The cells of a column: text, or numbers already."""
 
@@ -73,6 +76,8 @@ def as_numbers(
     """
     if isinstance(cells, np.ndarray):
         if cells.dtype == object:
+            words_of = [str(cell) for cell in cells]
+            check_no_comma_numbers(words_of, path, name, lines, unit)
             return as_text(cells)
         values = cells.astype(float)
     elif (quickly := all_numbers(cells)) is not None:
@@ -81,6 +86,7 @@ def as_numbers(
         parsed = [number(cell) for cell in cells]
         known = [i for i, cell in enumerate(cells) if cell not in MISSING]
         words = [i for i in known if parsed[i] is None]
+        check_no_comma_numbers(cells, path, name, lines, unit)
         if len(known) - len(words) < NEARLY_ALL * len(known):
             return as_text(cells)
         if words:
@@ -98,6 +104,37 @@ def as_numbers(
             f"{lines[row]}, column {name!r}."
         )
     return values
+
+
+def check_no_comma_numbers(
+    cells: Sequence[str], path: str, name: str, lines: Sequence[int], unit: str = "line"
+) -> None:
+    """Raise if nearly all cells of a column are numbers, some with a comma.
+
+    Parameters
+    ----------
+    cells : sequence of str
+        The column.
+    path, name : str
+        File and column, for the message.
+    lines : sequence of int
+        Line of each.
+    unit : str
+        What samples are counted in.
+    """
+    known = [i for i, cell in enumerate(cells) if cell not in MISSING]
+    commas = [i for i in known if COMMA_NUMBER.fullmatch(cells[i])]
+    if not commas:
+        return
+    others = sum(number(cells[i]) is not None for i in known)
+    if len(commas) + others >= NEARLY_ALL * len(known):
+        cell = cells[commas[0]]
+        raise ValueError(
+            f"{path}: a number with a decimal point was expected, got {cell!r} in "
+            f"{unit} {lines[commas[0]]}, column {name!r}; write a decimal comma as a "
+            f"point ({cell.replace('.', '').replace(',', '.')}), and leave out what "
+            "separates thousands."
+        )
 
 
 def as_text(cells: CellColumn) -> Array:
