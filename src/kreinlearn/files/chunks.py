@@ -10,6 +10,7 @@ import numpy as np
 
 from kreinlearn._typing import Array
 from kreinlearn.files.datasets import dataset_blocks, dataset_of, text_fields
+from kreinlearn.files.guards import naming_file
 from kreinlearn.files.kinds import located
 from kreinlearn.files.table import Cells, features_of, target_place
 from kreinlearn.files.text import CELL_BYTES, named_rows, names_of, rows_of
@@ -103,6 +104,7 @@ class TableBlocks:
             yield X, y, weights
 
 
+@naming_file
 def table_blocks(
     source: "str | os.PathLike[str] | Dataset",
     target: str | None = None,

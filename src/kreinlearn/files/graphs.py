@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kreinlearn._typing import Array
+from kreinlearn.files.guards import naming_file
 from kreinlearn.files.text import lines_of
 from kreinlearn.files.values import number, plain_labels
 
@@ -21,6 +22,7 @@ EDGES = "_A.txt"
 """How the name of the file of edges ends; what is before is the name of the set."""
 
 
+@naming_file
 def read_tu(
     folder: str | os.PathLike[str],
 ) -> tuple[list[dict[str, Any]], Array | None]:

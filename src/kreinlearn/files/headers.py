@@ -1,6 +1,7 @@
 """Whether the first line of a table holds names, and what separates its cells."""
 
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from pathlib import Path
 
 from kreinlearn.files.values import COMMA_NUMBER, MISSING, number
@@ -144,4 +145,4 @@ def _columns(width: int, rows: Iterable[list[str]]) -> list[list[str]]:
 
 
 def _steps(values: Sequence[float]) -> list[tuple[float, float]]:
-    return list(zip(values, values[1:], strict=False))
+    return list(pairwise(values))

@@ -7,11 +7,15 @@ import numpy as np
 
 from kreinlearn._memory import check_fits
 from kreinlearn._typing import Array
+from kreinlearn.files.guards import damaged
 from kreinlearn.files.table import Cells
 
 if TYPE_CHECKING:
     import pandas as pd
+    from pyarrow import DataType, Schema
     from pyarrow.parquet import ParquetFile
+
+PARQUET = "not a parquet table"
 
 
 def parquet_names(path: Path) -> list[str]:
@@ -48,11 +52,12 @@ def read_parquet(path: Path) -> Cells:
     file = _open_parquet(path)
     facts = file.metadata
     check_fits(facts.num_rows, facts.num_columns, float, f"The table in {path}")
-    try:
-        frame = file.read().to_pandas(ignore_metadata=True)
-    except (OSError, ValueError) as error:
-        raise bad_parquet(path, error) from None
-    names = [name for name in frame.columns if not is_index(name)]
+    with damaged(path, PARQUET):
+        schema = file.schema_arrow
+    check_types(path, schema)
+    with damaged(path, PARQUET):
+        names = [name for name in schema.names if not is_index(name)]
+        frame = file.read(columns=names).to_pandas(ignore_metadata=True)
     columns = [column_of(path, name, frame[name]) for name in names]
     rows = range(1, len(frame) + 1)
     return Cells(str(path), names, columns, rows, header=True, unit="row")
@@ -66,16 +71,38 @@ def _open_parquet(path: Path) -> "ParquetFile":
             f"Reading {path} needs pyarrow: pip install 'kreinlearn[parquet]', or save "
             "the table as csv."
         ) from None
-    try:
+    with damaged(path, PARQUET):
         return ParquetFile(path)
-    except (OSError, ValueError) as error:
-        raise bad_parquet(path, error) from None
 
 
-def bad_parquet(path: str | Path, error: Exception) -> ValueError:
-    """Return the error about a file that could not be read."""
-    reason = str(error).split("\n")[0].rstrip(".")
-    return ValueError(f"{path} is damaged or not a parquet table: {reason}.")
+def check_types(path: str | Path, schema: "Schema") -> None:
+    """Raise unless all columns hold numbers or text, and differ in their names.
+
+    Types that packages register with pyarrow are refused, too: to read them could run
+    what these packages hold.
+    """
+    for field in schema:
+        if not is_index(field.name) and not _is_plain(field.type):
+            raise ValueError(
+                f"{path}: column {field.name!r} must hold numbers or text, got "
+                f"{str(field.type)[:80]}."
+            )
+    twice = [name for name in schema.names if schema.names.count(name) > 1]
+    if twice:
+        raise ValueError(
+            f"{path}: the names of columns must differ, got {twice[0]!r} "
+            f"{len(twice)} times."
+        )
+
+
+def _is_plain(kind: "DataType") -> bool:
+    from pyarrow import types
+
+    if types.is_dictionary(kind):
+        kind = kind.value_type
+    tests = (types.is_integer, types.is_floating, types.is_boolean, types.is_null)
+    texts = (types.is_string, types.is_large_string)
+    return any(is_one(kind) for is_one in (*tests, *texts))
 
 
 def is_index(name: str) -> bool:
@@ -88,7 +115,9 @@ def column_of(path: str | Path, name: str, column: "pd.Series") -> Array:
     values = column.to_numpy()
     if values.dtype.kind in "fiub":
         return values
-    cells = ["" if cell is None or cell != cell else cell for cell in column.tolist()]
+    is_known = column.notna().to_numpy()
+    given = zip(column.tolist(), is_known, strict=True)
+    cells = [cell if known else "" for cell, known in given]
     kinds = {type(cell).__name__ for cell in cells if not isinstance(cell, str)}
     if kinds <= {"bool"}:
         if not kinds:

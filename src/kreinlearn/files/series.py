@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from kreinlearn._typing import Array
+from kreinlearn.files.guards import naming_file
 from kreinlearn.files.headers import holds_names, rows_to_look_at
 from kreinlearn.files.table import target_place
 from kreinlearn.files.text import lines_of
@@ -30,6 +31,7 @@ class SeriesText(NamedTuple):
     lines: list[int]
 
 
+@naming_file
 def read_ts(path: str | os.PathLike[str]) -> tuple[list[Series], Array | None]:
     r"""Return the series in a file of aeon or sktime, and their labels.
 
@@ -70,6 +72,7 @@ def read_ts(path: str | os.PathLike[str]) -> tuple[list[Series], Array | None]:
     return found.items, None if found.labels is None else plain_labels(found.labels)
 
 
+@naming_file
 def read_ucr(
     path: str | os.PathLike[str],
     target: str | None = None,

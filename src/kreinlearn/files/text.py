@@ -66,9 +66,7 @@ def has_tabs(path: Path) -> bool:
     return any("\t" in line for line in islice(filter(str.strip, lines_of(path)), 1))
 
 
-def rows_of(
-    path: Path, tabs: bool, short_first: bool = False
-) -> Iterator[Row]:
+def rows_of(path: Path, tabs: bool, short_first: bool = False) -> Iterator[Row]:
     """Yield the rows of a table with the line that each begins in.
 
     Parameters

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from kreinlearn._memory import check_bytes
 from kreinlearn._typing import Array
 
 MISSING = frozenset({"", "NA", "N/A", "nan", "NaN", "null", "None", "?"})
@@ -16,6 +17,10 @@ MANY_CLASSES = 20
 """Up to this many different labels nobody is asked whether they are classes."""
 COMMA_NUMBER = re.compile(r"[+-]?\d+(\.\d{3})*,\d+([eE][+-]?\d+)?")
 """A number with a decimal comma, or with one between thousands."""
+LONG_LABEL = 1000
+"""Letters of a label beyond which memory is thought of."""
+CODE = re.compile(r"[+-]?0\d")
+"""How a number begins that is a name, such as 01 or 00123."""
 CellColumn = Sequence[str] | Array
 """The cells of a column: text, or numbers already."""
 
@@ -218,6 +223,8 @@ def check_class_values(classes: Array, n_samples: int, where: str) -> None:
             f"{where} holds one class only, {classes.tolist()[0]!r}, for all "
             f"{n_samples} samples; at least two are needed."
         )
+    if classes.dtype.kind == "U":
+        _check_numbers_differ(classes, where)
     is_fraction = classes.dtype.kind == "f" and bool(
         (classes != np.floor(classes)).any()
     )
@@ -232,9 +239,28 @@ def check_class_values(classes: Array, n_samples: int, where: str) -> None:
         )
 
 
+def _check_numbers_differ(classes: Array, where: str) -> None:
+    """Raise if two labels of text are the same number, such as "01" and "1"."""
+    known = dict[float, str]()
+    for label in classes.tolist():
+        value = number(label)
+        if value is not None and (other := known.setdefault(value, label)) != label:
+            raise ValueError(
+                f"{where} holds the labels {other!r} and {label!r}, which may be the "
+                "same number or two names; write them alike, or with a letter."
+            )
+
+
 def text_labels(cells: CellColumn) -> Array:
     """Return labels as text, empty where they are missing."""
     words = [str(cell) for cell in cells]
+    longest = max(map(len, words), default=0)
+    if longest > LONG_LABEL:  # each takes the memory of the longest
+        check_bytes(
+            4 * longest * len(words),
+            f"{len(words):,} labels of up to {longest:,} letters need",
+            "Shorten them.",
+        )
     return np.array(["" if word in MISSING else word for word in words], dtype=str)
 
 
@@ -249,7 +275,8 @@ def plain_labels(cells: CellColumn) -> Array:
     Returns
     -------
     ndarray of shape (n_samples,)
-        Whole numbers, numbers or text.
+        Whole numbers, numbers or text; text, too, if one begins with a zero as in
+        "01", which a number would lose.
 
     Examples
     --------
@@ -260,7 +287,8 @@ def plain_labels(cells: CellColumn) -> Array:
         return cells.astype(int) if cells.dtype.kind == "b" else cells
     words = text_labels(cells).tolist()
     numbers = [math.nan if word == "" else number(word) for word in words]
-    if any(value is None for value in numbers) or not any(words):
+    is_name = any(value is None for value in numbers) or not any(words)
+    if is_name or any(CODE.match(word) for word in words):
         return np.array(words, dtype=str)
     try:
         whole = np.array([int(word) for word in words])
