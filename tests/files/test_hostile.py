@@ -1,13 +1,20 @@
 """Files that lie, expand, never end or hold what nobody expects: one sentence each."""
 
+import gzip
 import io
+import os
+import subprocess
+import sys
 import zipfile
+from itertools import chain, repeat
 
 import numpy as np
 import pytest
 
 from kreinlearn import files
+from kreinlearn.files import text
 from kreinlearn.files.chunks import table_blocks
+from kreinlearn.runs import read_records
 
 K = np.eye(3) + 0.5
 
@@ -148,3 +155,84 @@ def test_long_labels_are_weighed(tmp_path, monkeypatch):
     monkeypatch.setattr("kreinlearn._memory.available_bytes", lambda: 2**29)
     words = "2,001 labels of up to 100,000 letters"
     refused(files.read, path, words, kind=MemoryError)
+
+
+@pytest.mark.parametrize(
+    "name", ["t.csv", "t.svm", "t.fasta", "t.ts", "t.phy", "t.npz"]
+)
+def test_devices_and_pipes_never_end(tmp_path, name):
+    path = tmp_path / name
+    path.symlink_to("/dev/zero")
+    refused(files.read, path, "device or a pipe", kind=OSError)
+    path.unlink()
+    os.mkfifo(path)
+    refused(files.read, path, "device or a pipe", kind=OSError)
+    refused(read_records, path, "device or a pipe", kind=OSError)
+
+
+@pytest.mark.parametrize("byte", [b"1", b",", b"\0"])
+def test_one_endless_line(tmp_path, byte, monkeypatch):
+    monkeypatch.setattr(text, "LONGEST_LINE", 10**6)
+    path = tmp_path / "t.csv.gz"
+    path.write_bytes(gzip.compress(b"a,y\n" + byte * 10**7))
+    refused(files.read, path, "line 2 is longer than 1,000,000 bytes")
+    refused(table_blocks, path, "line 2 is longer than 1,000,000 bytes")
+
+
+def test_cells_of_a_long_line_are_weighed(tmp_path, monkeypatch):
+    path = tmp_path / "t.csv.gz"
+    path.write_bytes(gzip.compress(b"1," * 10**6 + b"2\n"))
+    monkeypatch.setattr(text, "available_bytes", lambda: 2**26)
+    refused(files.read, path, "line 1 is too long", "1,000,001 cells", kind=MemoryError)
+
+
+@pytest.mark.parametrize(
+    ("name", "line"),
+    [("t.csv.gz", b"1,0\n"), ("t.fa.gz", b">a b\nA\n"), ("t.svm.gz", b"1 1:1\n")],
+)
+def test_text_that_expands_is_not_read_to_its_end(tmp_path, monkeypatch, name, line):
+    path = tmp_path / name
+    path.write_bytes(gzip.compress(line[:5] + line[5:] * 10_000 + line * 10_000))
+    left = chain([2**30] * 4, repeat(2**28))
+    monkeypatch.setattr(text, "LOOK_BYTES", 2**12)
+    monkeypatch.setattr(text, "LOOK_EVERY", 10**9)
+    monkeypatch.setattr(text, "available_bytes", lambda: next(left))
+    refused(files.read, path, "bytes are left of the", kind=MemoryError)
+
+
+BOMBS = """
+import gzip, resource, sys, zlib
+from kreinlearn import files
+free = 2**27  # after all imports
+import pandas, pyarrow.parquet
+size = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (size + free, size + free))
+for path in sys.argv[1:]:
+    try:
+        files.read(path)
+    except (MemoryError, ValueError) as error:
+        assert path in str(error), repr(error)
+        print(type(error).__name__)
+"""
+
+
+@pytest.mark.slow
+def test_bombs_under_a_limit_of_memory(tmp_path):
+    pytest.importorskip("pyarrow")
+    paths = [tmp_path / name for name in ("a.csv.gz", "b.csv.gz", "c.npz", "d.fa.gz")]
+    paths[0].write_bytes(gzip.compress(b"1" * 2**25, 1))
+    paths[1].write_bytes(gzip.compress(b"a,y\n" + b"1,0\n" * 2**21, 1))
+    archive(paths[2], K=header_of((2**12, 2**13), "<f8") + bytes(2**20))
+    paths[3].write_bytes(gzip.compress(b">a b\n" + b"A\n" * 2**21, 1))
+    done = subprocess.run(
+        [sys.executable, "-c", BOMBS, *map(str, paths)], capture_output=True, text=True
+    )
+    expected = ["ValueError", "MemoryError", "MemoryError", "MemoryError"]
+    assert done.stdout.split() == expected, done.stderr
+
+
+def test_records_that_are_none(tmp_path):
+    path = tmp_path / "r.jsonl"
+    for line in ['{"key": [1]}', "[" * 100_000, "[]", '{"key": 3}', "3"]:
+        path.write_text(line + '\n{"key": "a"}\n')
+        refused(read_records, path, "Line 1")

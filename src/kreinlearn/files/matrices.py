@@ -12,6 +12,7 @@ from typing import IO, Any
 
 import numpy as np
 
+from kreinlearn._files import check_regular
 from kreinlearn._memory import check_fits
 from kreinlearn._typing import Array
 from kreinlearn._validation import (
@@ -332,6 +333,7 @@ def _other_labels(path: Path) -> Array:
             f"The target of a matrix in npy is a file of labels, but there is no file "
             f"{path}."
         )
+    check_regular(path)
     if path.suffix.lower() == ".npy":
         with open(path, "rb") as stream:
             return _array(path, "the array", stream)

@@ -16,7 +16,7 @@ from kreinlearn.files.guards import naming_file
 from kreinlearn.files.headers import holds_names, rows_to_look_at
 from kreinlearn.files.table import target_place
 from kreinlearn.files.text import lines_of
-from kreinlearn.files.values import MISSING, all_numbers, number, plain_labels
+from kreinlearn.files.values import MISSING, all_numbers, is_count, number, plain_labels
 
 Series = Array | tuple[Array, ...]
 PADDING = frozenset({"", "nan", "NaN", "NAN"})
@@ -132,7 +132,7 @@ def ts_series(path: Path) -> SeriesText:
                     f"{path}, line {line}: a line of the header such as '@data' was "
                     f"expected before the first series, got {text[:20]!r}."
                 )
-            tag, *words = text[1:].split()
+            tag, *words = text[1:].split() or [""]
             said[tag.lower()] = words
             if tag.lower() == "data":
                 known, said = said, None
@@ -300,7 +300,7 @@ def _check_channels(
     """Raise unless channels are as many as before, equally long, and as announced."""
     lengths = [len(channel) for channel in channels]
     expected, why = len(channels), ""
-    if said.get("dimensions", [""])[0].isdigit():
+    if is_count("".join(said.get("dimensions", [])[:1])):
         expected, why = int(said["dimensions"][0]), "as @dimensions says"
     elif found.items:
         expected, why = n_channels(found.items[0]), f"as in line {found.lines[0]}"
@@ -316,8 +316,8 @@ def _check_channels(
             f"{path}, line {line}: channels of a series must be equally long, got "
             f"{listed} values; cut them, or fill the gaps."
         )
-    size = said.get("serieslength", [""])[0]
-    if _is_true(said, "equallength") and size.isdigit() and lengths[0] != int(size):
+    size = "".join(said.get("serieslength", [])[:1])
+    if _is_true(said, "equallength") and is_count(size) and lengths[0] != int(size):
         raise ValueError(
             f"{path}, line {line}: {size} values were expected, as @seriesLength says, "
             f"got {lengths[0]}; correct the line, or say @equalLength false."

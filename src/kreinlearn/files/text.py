@@ -4,9 +4,11 @@ import csv
 import gzip
 import zlib
 from collections.abc import Iterator
+from io import BufferedReader
 from itertools import chain, islice
 from pathlib import Path
 
+from kreinlearn._files import check_regular
 from kreinlearn._memory import available_bytes, check_bytes
 from kreinlearn.files.headers import delimiter_of, holds_names, rows_to_look_at
 from kreinlearn.files.table import Cells
@@ -14,6 +16,11 @@ from kreinlearn.files.values import MISSING
 
 CELL_BYTES = 70
 """Memory that a cell takes while a table is read: a short text and a pointer to it."""
+LONGEST_LINE, LONG_LINE = 2**27, 2**20
+"""Bytes of a line: the most, and those from which on its cells are counted."""
+LOOK_BYTES, LEAST_LEFT = 2**22, 0.4
+"""Bytes between two looks at the memory, and the share of it that must be left: what is
+made of the lines takes memory, too."""
 Row = tuple[int, list[str]]
 """The line that a row begins in, and its cells."""
 LOOK_EVERY = 10_000
@@ -33,11 +40,12 @@ def lines_of(path: Path) -> Iterator[str]:
     str
         A line with its end, without a mark of the byte order.
     """
+    check_regular(path)
     opened = gzip.open if path.suffix.lower() == ".gz" else open
     line = 0
     try:
         with opened(path, "rb") as stream:
-            for line, raw in enumerate(stream, 1):
+            for line, raw in enumerate(_bounded(path, stream), 1):
                 if b"\0" in raw:
                     raise ValueError(
                         f"{path}, line {line}: text in UTF-8 was expected, got zero "
@@ -59,6 +67,40 @@ def lines_of(path: Path) -> Iterator[str]:
             f"{path} is damaged after line {line}: it is cut off or not what gzip "
             "wrote; make or download it again."
         ) from None
+
+
+def _bounded(path: Path, stream: gzip.GzipFile | BufferedReader) -> Iterator[bytes]:
+    """Yield lines, and raise before one of them, or all, take the memory there is.
+
+    What is compressed may be a thousand times as long as the file, in one line.
+    """
+    free = available_bytes()
+    most = LONGEST_LINE
+    if free is not None:
+        most = min(most, max(LONG_LINE, free // 8))
+    line = unseen = 0
+    while raw := stream.readline(most + 1):
+        line += 1
+        unseen += len(raw)
+        if len(raw) > most:
+            raise ValueError(
+                f"{path}, line {line} is longer than {most:,} bytes, and may never "
+                "end; text with one sample in a line was expected."
+            )
+        if len(raw) > LONG_LINE:
+            cells = sum(raw.count(mark) for mark in b",;:\t ")
+            what = f"{path}, line {line} is too long: its {cells + 1:,} cells take"
+            needed = 4 * len(raw) + CELL_BYTES * cells
+            check_bytes(needed, what, "Use fewer features.", free)
+        if unseen >= LOOK_BYTES:
+            unseen, left = 0, available_bytes()
+            if free is not None and left is not None and left < LEAST_LEFT * free:
+                raise MemoryError(
+                    f"{path} is too large: at line {line:,} {left:,} bytes are left of "
+                    f"the {free:,} that were available; use fewer samples, or "
+                    "--landmarks, which reads tables in blocks."
+                )
+        yield raw
 
 
 def has_tabs(path: Path) -> bool:

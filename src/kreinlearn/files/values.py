@@ -58,6 +58,11 @@ def number(cell: str) -> float | None:
         return None
 
 
+def is_count(cell: str) -> bool:
+    """Tell whether a cell is a whole number, not negative, that 64 bits hold."""
+    return cell.isascii() and cell.isdigit() and len(cell) < 19
+
+
 def as_numbers(
     cells: CellColumn, path: str, name: str, lines: Sequence[int], unit: str = "line"
 ) -> Array:
