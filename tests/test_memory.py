@@ -1,16 +1,15 @@
 import resource
 import subprocess
 import sys
-import warnings
 from functools import partial
 from types import SimpleNamespace
 
-import numpy as np
 import pytest
-from sklearn.exceptions import ConvergenceWarning
 
-from kreinlearn import KreinLogisticRegression, _memory
+from kreinlearn import _memory
+from kreinlearn.estimators._inputs import training_operator
 from kreinlearn.kernels import gram
+from kreinlearn.operators import Blocked, Dense
 
 GIB = 2**30
 
@@ -155,26 +154,21 @@ def test_what_is_no_size_is_one_sentence(given):
 
 @pytest.mark.parametrize("version", [1, 2, "RLIMIT_AS"])
 def test_what_is_chosen_respects_every_limit(system, monkeypatch, rng, version):
-    X, y = rng.random((300, 2)), np.arange(300) % 2  # a matrix of 720,000 bytes
-    limit = 800_000
+    X = rng.random((300, 2))  # their matrix takes 720,000 bytes
+    limit, root = 800_000, "sys/fs/cgroup"
     system(meminfo(16))
-    fit = partial(KreinLogisticRegression(lam=1.0, max_iter=1).fit, X, y)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        assert fit().operator_ == "dense"
-        if version == 1:
-            files = {"limit_in_bytes": limit, "usage_in_bytes": 0}
-            files = {
-                f"sys/fs/cgroup/memory/memory.{k}": f"{v}" for k, v in files.items()
-            }
-            system(files | {"proc/self/cgroup": "4:memory:/\n"})
-        elif version == 2:
-            files = {"memory.max": f"{limit}", "memory.current": "0"}
-            files = {f"sys/fs/cgroup/{name}": text for name, text in files.items()}
-            system(files | {"proc/self/cgroup": "0::/\n"})
-        else:
-            monkeypatch.setattr(resource, "getrlimit", lambda _: (limit, limit))
-        _memory._limited_groups.cache_clear()
-        assert fit().operator_ == "blocked"
+    chosen = partial(training_operator, X, "tl1", {}, "auto")
+    assert isinstance(chosen(), Dense)
+    if version == 1:
+        system({f"{root}/memory/memory.limit_in_bytes": f"{limit}"})
+        system({f"{root}/memory/memory.usage_in_bytes": "0"})
+        system({"proc/self/cgroup": "4:memory:/\n"})
+    elif version == 2:
+        system({f"{root}/memory.max": f"{limit}", f"{root}/memory.current": "0"})
+        system({"proc/self/cgroup": "0::/\n"})
+    else:
+        monkeypatch.setattr(resource, "getrlimit", lambda _: (limit, limit))
+    _memory._limited_groups.cache_clear()
+    assert isinstance(chosen(), Blocked)
     with pytest.raises(MemoryError, match=r"only 800,000 bytes"):
         gram(X)
