@@ -1,8 +1,8 @@
 """Hostile runs: ``python -m tests.stress --minutes 10``.
 
-A kind of stress is a function ``(settings) -> Iterator[Batch]`` that goes on for ever and
-yields what it tried; the program takes batches of all kinds in turn until time is over,
-and prints one table. A module of further kinds has a dictionary ``KINDS`` and is named
+A kind of stress is a function ``(settings) -> Iterator[Batch]`` that goes on for ever
+and yields what it tried; the program takes batches of all kinds in turn until time is
+over, and prints one table. A module of further kinds has a dictionary ``KINDS`` and is named
 in ``MODULES`` of `tests.stress.__main__`.
 """
 
@@ -33,14 +33,13 @@ Kind = Callable[[Settings], Iterator[Batch]]
 
 def table(found: dict[str, Batch]) -> str:
     """Return tried, survived and failed of each kind as lines of text."""
-    rows = [("kind", "tried", "survived", "failed")]
+    rows: list[tuple[str, ...]] = [("kind", "tried", "survived", "failed")]
     for name, batch in found.items():
         failed = len(batch.failed)
-        rows.append((name, f"{batch.tried:,}", f"{batch.tried - failed:,}", f"{failed:,}"))
-    widths = [max(len(row[i]) for row in rows) for i in range(4)]
-    lines = []
-    for row in rows:
-        name, *numbers = row
-        cells = [cell.rjust(width) for cell, width in zip(numbers, widths[1:], strict=True)]
-        lines.append("  ".join([name.ljust(widths[0]), *cells]))
-    return "\n".join(lines)
+        counts = (batch.tried, batch.tried - failed, failed)
+        rows.append((name, *(f"{count:,}" for count in counts)))
+    width = max(len(row[0]) for row in rows)
+    return "\n".join(
+        name.ljust(width) + "".join(cell.rjust(10) for cell in cells)
+        for name, *cells in rows
+    )

@@ -167,11 +167,11 @@ class Worker:
 
 
 def _batches(reader: str, settings: Settings) -> Iterator[Batch]:
-    worker, number = _worker(), 0
+    worker, begin = _worker(), 0
     ways = dict[str, int]()
     while True:
         batch = Batch()
-        for number, wrong in worker.batch(reader, settings.seed, number):
+        for number, wrong in worker.batch(reader, settings.seed, begin):
             batch.tried += 1
             if wrong:
                 batch.failed.append(f"case {number}: {wrong}")
@@ -179,7 +179,7 @@ def _batches(reader: str, settings: Settings) -> Iterator[Batch]:
                 ways[way] = ways.get(way, 0) + 1
                 if ways[way] <= KEPT:
                     _keep(reader, settings, number, wrong)
-        number += 1
+        begin += batch.tried
         yield batch
 
 

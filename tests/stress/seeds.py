@@ -32,7 +32,7 @@ GRAPHS = {
     "DS_node_attributes.txt": b"0.5, 1\n1, 2\n2, 2\n0, 1e-3\n1, 1\n",
 }
 RECORDS = "".join(
-    json.dumps({"key": f"a|{i}", "exp": "a", "status": "converged", "acc": i / 7}) + "\n"
+    json.dumps({"key": f"a|{i}", "exp": "a", "status": "stalled", "acc": i / 7}) + "\n"
     for i in range(5)
 )
 ABOUT: dict[str, str | int] = {"measure": "dtw", "n": 6}

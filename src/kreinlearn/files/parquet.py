@@ -31,9 +31,8 @@ def parquet_names(path: Path) -> list[str]:
     list of str
         In their order; without the index of a DataFrame.
     """
-    return [
-        name for name in _open_parquet(path).schema_arrow.names if not is_index(name)
-    ]
+    with damaged(path, PARQUET), _open_parquet(path) as file:
+        return [name for name in file.schema_arrow.names if not is_index(name)]
 
 
 def read_parquet(path: Path) -> Cells:
@@ -49,21 +48,21 @@ def read_parquet(path: Path) -> Cells:
     Cells
         Its columns, without the index of a DataFrame.
     """
-    file = _open_parquet(path)
-    facts = file.metadata
+    with damaged(path, PARQUET), _open_parquet(path) as file:
+        facts, schema = file.metadata, file.schema_arrow
     check_fits(facts.num_rows, facts.num_columns, float, f"The table in {path}")
-    with damaged(path, PARQUET):
-        schema = file.schema_arrow
     check_types(path, schema)
-    with damaged(path, PARQUET):
-        names = [name for name in schema.names if not is_index(name)]
+    names = [name for name in schema.names if not is_index(name)]
+    # Text that repeats is kept once, as in the file, which may be much smaller.
+    text = text_columns(schema)
+    with damaged(path, PARQUET), _open_parquet(path, text) as file:
         frame = file.read(columns=names).to_pandas(ignore_metadata=True)
     columns = [column_of(path, name, frame[name]) for name in names]
     rows = range(1, len(frame) + 1)
     return Cells(str(path), names, columns, rows, header=True, unit="row")
 
 
-def _open_parquet(path: Path) -> "ParquetFile":
+def _open_parquet(path: Path, text: list[str] | None = None) -> "ParquetFile":
     try:
         from pyarrow.parquet import ParquetFile
     except ImportError:
@@ -72,7 +71,15 @@ def _open_parquet(path: Path) -> "ParquetFile":
             "the table as csv."
         ) from None
     with damaged(path, PARQUET):
-        return ParquetFile(path)
+        return ParquetFile(path, read_dictionary=text)
+
+
+def text_columns(schema: "Schema") -> list[str]:
+    """Return the names of columns of text."""
+    from pyarrow import types
+
+    tests = (types.is_string, types.is_large_string)
+    return [f.name for f in schema if any(is_one(f.type) for is_one in tests)]
 
 
 def check_types(path: str | Path, schema: "Schema") -> None:
@@ -112,12 +119,15 @@ def is_index(name: str) -> bool:
 
 def column_of(path: str | Path, name: str, column: "pd.Series") -> Array:
     """Return a column as an array of numbers, or of objects if it holds text."""
-    values = column.to_numpy()
-    if values.dtype.kind in "fiub":
-        return values
-    is_known = column.notna().to_numpy()
-    given = zip(column.tolist(), is_known, strict=True)
-    cells = [cell if known else "" for cell, known in given]
+    if column.dtype == "category" and column.cat.categories.dtype.kind not in "fiub":
+        words = [*column.cat.categories.tolist(), ""]  # the last for a code of -1
+        cells = [words[code] for code in column.cat.codes.tolist()]
+    else:
+        values = column.to_numpy()
+        if values.dtype.kind in "fiub":
+            return values
+        given = zip(column.tolist(), column.notna().tolist(), strict=True)
+        cells = [cell if is_known else "" for cell, is_known in given]
     kinds = {type(cell).__name__ for cell in cells if not isinstance(cell, str)}
     if kinds <= {"bool"}:
         if not kinds:
