@@ -2,8 +2,8 @@
 
 A kind of stress is a function ``(settings) -> Iterator[Batch]`` that goes on for ever
 and yields what it tried; the program takes batches of all kinds in turn until time is
-over, and prints one table. A module of further kinds has a dictionary ``KINDS`` and is named
-in ``MODULES`` of `tests.stress.__main__`.
+over, and prints one table. A module of further kinds has a dictionary ``KINDS`` and is
+named in ``MODULES`` of `tests.stress.__main__`.
 """
 
 from collections.abc import Callable, Iterator

@@ -164,6 +164,8 @@ def rows_of(path: Path, tabs: bool, short_first: bool = False) -> Iterator[Row]:
             yield line, row
     except csv.Error as error:
         raise ValueError(f"{path}, line {before + 1}: {error}.") from None
+    if width == 0:
+        raise ValueError(f"{path} holds no cell; a table was expected.")
 
 
 def read_text(path: Path, tabs: bool, header: bool | None) -> Cells:
