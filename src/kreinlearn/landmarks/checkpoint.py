@@ -40,7 +40,8 @@ class Checkpoint:
         if not Path(self.path).is_file():
             return None
         try:
-            with np.load(self.path, allow_pickle=False) as found:
+            with open(self.path, "rb") as file:  # NumPy does not close a bad one
+                found = np.load(file, allow_pickle=False)
                 held = {name: found[name] for name in found.files}
             key = str(held.pop("key"))
             names = {each.name for each in fields(like)}  # type: ignore[arg-type]

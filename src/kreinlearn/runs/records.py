@@ -130,7 +130,7 @@ def _parse(text: bytes, where: str) -> tuple[list[Record], int]:
     """
     whole = text.rfind(b"\n") + 1
     found: list[Record] = []
-    # Lines end as they were written: a stray \\r inside of one ends nothing.
+    # Lines end as they were written: a stray \r inside of one ends nothing.
     for number, line in enumerate(text[:whole].split(b"\n")[:-1], start=1):
         try:
             record = json.loads(line)
