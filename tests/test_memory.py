@@ -1,11 +1,15 @@
 import resource
 import subprocess
 import sys
+from functools import partial
 from types import SimpleNamespace
 
 import pytest
 
 from kreinlearn import _memory
+from kreinlearn.estimators._inputs import training_operator
+from kreinlearn.kernels import gram
+from kreinlearn.operators import Blocked, Dense
 
 GIB = 2**30
 
@@ -146,3 +150,25 @@ def test_what_is_no_size_is_one_sentence(given):
         ValueError, match=r"'memory' must be a number of bytes, or text"
     ):
         _memory.bytes_of("memory", given)
+
+
+@pytest.mark.parametrize("version", [1, 2, "RLIMIT_AS"])
+def test_what_is_chosen_respects_every_limit(system, monkeypatch, rng, version):
+    X = rng.random((300, 2))  # their matrix takes 720,000 bytes
+    limit, root = 800_000, "sys/fs/cgroup"
+    system(meminfo(16))
+    chosen = partial(training_operator, X, "tl1", {}, "auto")
+    assert isinstance(chosen(), Dense)
+    if version == 1:
+        system({f"{root}/memory/memory.limit_in_bytes": f"{limit}"})
+        system({f"{root}/memory/memory.usage_in_bytes": "0"})
+        system({"proc/self/cgroup": "4:memory:/\n"})
+    elif version == 2:
+        system({f"{root}/memory.max": f"{limit}", f"{root}/memory.current": "0"})
+        system({"proc/self/cgroup": "0::/\n"})
+    else:
+        monkeypatch.setattr(resource, "getrlimit", lambda _: (limit, limit))
+    _memory._limited_groups.cache_clear()
+    assert isinstance(chosen(), Blocked)
+    with pytest.raises(MemoryError, match=r"only 800,000 bytes"):
+        gram(X)

@@ -1,8 +1,9 @@
-"""Writing files: nothing is lost by accident, and nobody sees half a file."""
+"""Files: nothing is lost by accident, nobody sees half of one, and each has an end."""
 
 import gzip
 import io
 import os
+import stat
 from contextlib import suppress
 from pathlib import Path
 from secrets import token_hex
@@ -35,6 +36,32 @@ def user_cache() -> Path:
     if not os.path.isabs(cache):  # the XDG rule: ignore what is not absolute
         cache = os.path.join("~", ".cache")
     return Path(cache).expanduser() / "kreinlearn"
+
+
+def check_regular(path: str | os.PathLike[str]) -> None:
+    """Raise if something is there that is no file, such as /dev/zero or a pipe.
+
+    Nobody knows where these end, and they cannot be read twice.
+
+    Parameters
+    ----------
+    path : path-like
+        What is to be read; links are followed.
+
+    Raises
+    ------
+    OSError
+        If it is a device, a pipe or a socket.
+    """
+    try:
+        mode = os.stat(path).st_mode
+    except OSError:  # whoever opens it says why it cannot be read
+        return
+    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+        raise OSError(
+            f"{path} is a device or a pipe, which may never end; a file was expected: "
+            "save what comes from there first."
+        )
 
 
 def check_free(path: str | os.PathLike[str], force: bool = False) -> Path:

@@ -15,6 +15,7 @@ from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, OneHotEncod
 
 from kreinlearn._typing import Array
 from kreinlearn.files.chunks import TableBlocks, table_blocks
+from kreinlearn.files.values import NEARLY_ALL
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
 __all__ = ["check_complete", "fit_from", "prepare", "text_columns"]
 
+MANY_WORDS = 20
+"""Up to this many different words a column may hold one in each row."""
 DRAWN_BYTES = 2**23
 """Memory for the rows that a transformer learns from, if a table is read in blocks."""
 
@@ -60,8 +63,8 @@ def prepare(
     Raises
     ------
     ValueError
-        If there is text or a missing cell that is not to be dealt with, or a column
-        without any value.
+        If there is text or a missing cell that is not to be dealt with, a column
+        without any value, or one of text in which nearly every value is different.
 
     Examples
     --------
@@ -71,6 +74,7 @@ def prepare(
     MinMaxScaler()
     """
     words = text_columns(X)
+    _refuse_names(X, words)
     if not one_hot:
         _refuse_text(X, words)
     empty = [name for name in X.columns if X[name].isna().all()]
@@ -180,6 +184,7 @@ def prepared(
     """
     if table.text and not steps.get("one_hot", False):
         X = next(iter(table))[0]
+        _refuse_names(X, text_columns(X))
         _refuse_text(X, text_columns(X))
     drawn = _drawn_rows(_watched(table, watch))
     transformer = prepare(drawn, **steps)
@@ -322,6 +327,23 @@ def check_complete(X: "pd.DataFrame", advice: str) -> None:
             f"{X.columns[column]!r} is missing{f', {count} in all' * (count > 1)}; "
             f"{advice}."
         )
+
+
+def _refuse_names(X: "pd.DataFrame", words: list[str]) -> None:
+    """Raise if nearly every cell of a column of text differs, as in names and dates.
+
+    Encoded, each of them would be a feature that no new sample has.
+    """
+    for name in words:
+        known = X[name].dropna()
+        different = known.nunique()
+        if different >= MANY_WORDS and different > NEARLY_ALL * len(known):
+            raise ValueError(
+                f"{_source(X)}column {name!r} holds text that repeats too seldom to "
+                f"learn from, {different:,} different values in {len(known):,} rows, "
+                f"such as {known.iloc[0]!r}; remove the column, or turn it into "
+                "numbers if it holds dates or measurements."
+            )
 
 
 def _refuse_text(X: "pd.DataFrame", words: list[str]) -> None:

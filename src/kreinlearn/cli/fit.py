@@ -158,7 +158,7 @@ def _fit_blocks(
     given = click.get_current_context().params
     if given["lam"] is None:
         folds = given["cv"] or on_landmarks.FOLDS
-        _check_folds(table.path, table.classes, table.counts, folds)
+        _check_folds(table, table.classes, table.counts, folds)
     whole, model = on_landmarks.fit_table(table, kernel or "tl1", params, given)
     counted = (table.classes, table.counts)
     found = report.of_data(table.path, table.target, len(table.columns), *counted)
@@ -180,7 +180,7 @@ def _fit_table(
     is_exact = given["landmarks"] is None
     if given["lam"] is None:
         usual = CV_FOLDS if is_exact else on_landmarks.FOLDS
-        _check_folds(table.path, *counted, given["cv"] or usual)
+        _check_folds(table, *counted, given["cv"] or usual)
     options.remark(table)
     steps = {name: given[name] for name in ("scale", "impute", "one_hot")}
     before = None if table.X is None else prepare(table.X, **steps)
@@ -250,14 +250,19 @@ def _model(
     return model
 
 
-def _check_folds(path: str, classes: "Array", counts: "Array", cv: int) -> None:
+def _check_folds(
+    table: "Table | TableBlocks", classes: "Array", counts: "Array", cv: int
+) -> None:
     """Raise if a class is too small for a sample of it in each fold."""
     least = int(counts.argmin())
     if counts[least] < cv:
         label, count = classes.tolist()[least], int(counts[least])
         advice = f"use --cv {count}" if count > 1 else "remove it"
+        is_nameless = table.target_place is not None and not table.header
+        if count == 1 and is_nameless and isinstance(label, str):
+            advice = "say --header if the first line holds names, remove the sample"
         raise ValueError(
-            f"{path}: each of {cv} folds needs a sample of each class, but class "
+            f"{table.path}: each of {cv} folds needs a sample of each class, but class "
             f"{label!r} has {count} sample{'s' * (count > 1)}; {advice}, or go without "
             "folds by --lam."
         )

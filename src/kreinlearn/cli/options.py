@@ -142,7 +142,7 @@ HEADER = click.option(
     "--header/--no-header",
     default=None,
     help="Whether the first line holds names; by default it does if no cell of it is "
-    "a number.",
+    "a number, or if some are, but its words are unlike those below.",
 )
 KERNEL_OPTION = click.option(
     "--kernel",

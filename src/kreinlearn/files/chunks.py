@@ -10,15 +10,17 @@ import numpy as np
 
 from kreinlearn._typing import Array
 from kreinlearn.files.datasets import dataset_blocks, dataset_of, text_fields
+from kreinlearn.files.guards import naming_file
 from kreinlearn.files.kinds import located
 from kreinlearn.files.table import Cells, features_of, target_place
-from kreinlearn.files.text import CELL_BYTES, column_names, rows_of
+from kreinlearn.files.text import CELL_BYTES, named_rows, names_of, rows_of
 from kreinlearn.files.values import (
     MISSING,
     NEARLY_ALL,
     CellColumn,
     all_numbers,
     check_class_values,
+    check_no_comma_numbers,
     number,
     plain_labels,
     some_of,
@@ -102,6 +104,7 @@ class TableBlocks:
             yield X, y, weights
 
 
+@naming_file
 def table_blocks(
     source: "str | os.PathLike[str] | Dataset",
     target: str | None = None,
@@ -251,15 +254,12 @@ def _reader_of(
 
 
 def _text_reader(path: Path, tabs: bool, header: bool | None) -> _Reader:
-    _, first = next(rows_of(path, tabs))
-    names, has_header = column_names(path, first, header)
+    names, has_header = names_of(path, tabs, header)
     step = _block_rows(CELL_BYTES * len(names))
 
     def blocks(columns: Sequence[str]) -> Iterator[Cells]:
         # All columns are cut out of each line in any case.
-        rows = rows_of(path, tabs)
-        if has_header:
-            next(rows)
+        rows = named_rows(path, rows_of(path, tabs), has_header)[2]
         for part in _batched(rows, step):
             lines, cells = zip(*part, strict=True)
             found = list(zip(*cells, strict=True))
@@ -293,6 +293,7 @@ class _Kinds:
             if all_numbers(column) is not None:
                 known = numbers = len(column)
             else:
+                check_no_comma_numbers(column, cells.path, name, cells.lines)
                 parsed = [number(cell) for cell in column if cell not in MISSING]
                 known, numbers = len(parsed), sum(p is not None for p in parsed)
             self.known[name] += known

@@ -5,7 +5,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kreinlearn.files.parquet import bad_parquet, column_of, is_index
+from kreinlearn.files.guards import damage, damaged
+from kreinlearn.files.parquet import PARQUET, check_types, column_of, is_index
 from kreinlearn.files.table import Cells
 from kreinlearn.files.values import some_of
 
@@ -37,6 +38,7 @@ def dataset_of(
         path = str(source)
         dataset = _opened(Path(source))
         _check_columns(dataset, path)
+        check_types(path, dataset.schema)
     else:
         path, dataset = "The dataset", source
         if not hasattr(dataset, "to_batches") or not hasattr(dataset, "count_rows"):
@@ -44,7 +46,9 @@ def dataset_of(
                 "A pyarrow dataset was expected, as pyarrow.dataset.dataset makes it, "
                 f"got {type(source).__name__}."
             )
-    if dataset.count_rows() == 0:
+    with damaged(path, PARQUET):
+        count = dataset.count_rows()
+    if count == 0:
         raise ValueError(f"{path} holds no rows; at least two samples are needed.")
     return dataset, path, [name for name in dataset.schema.names if not is_index(name)]
 
@@ -88,9 +92,10 @@ def dataset_blocks(
     start = 0
     for part in _joined(dataset, path, columns, rows):
         # Columns stay apart: to join them would take their memory once more.
-        frame = pa.Table.from_batches(part).to_pandas(
-            ignore_metadata=True, split_blocks=True
-        )
+        with damaged(path, PARQUET):
+            frame = pa.Table.from_batches(part).to_pandas(
+                ignore_metadata=True, split_blocks=True
+            )
         found = [column_of(path, name, frame[name]) for name in columns]
         lines = range(start + 1, start + len(frame) + 1)
         start += len(frame)
@@ -110,23 +115,27 @@ def _joined(
     bounded = None
     if isinstance(getattr(dataset, "format", None), ParquetFileFormat):
         bounded = ParquetFragmentScanOptions(use_buffered_stream=True, pre_buffer=False)
-    batches = dataset.to_batches(
-        columns=list(columns),
-        batch_size=rows,
-        batch_readahead=1,
-        fragment_readahead=1,
-        fragment_scan_options=bounded,
-    )
-    try:
-        for batch in batches:
-            if count and count + batch.num_rows > rows:
-                yield waiting
-                waiting, count = [], 0
-            if batch.num_rows:
-                waiting.append(batch)
-                count += batch.num_rows
-    except (OSError, ValueError) as error:
-        raise bad_parquet(path, error) from None
+    with damaged(path, PARQUET):
+        batches = iter(
+            dataset.to_batches(
+                columns=list(columns),
+                batch_size=rows,
+                batch_readahead=1,
+                fragment_readahead=1,
+                fragment_scan_options=bounded,
+            )
+        )
+    while True:
+        with damaged(path, PARQUET):
+            batch = next(batches, None)
+        if batch is None:
+            break
+        if count and count + batch.num_rows > rows:
+            yield waiting
+            waiting, count = [], 0
+        if batch.num_rows:
+            waiting.append(batch)
+            count += batch.num_rows
     if count:
         yield waiting
 
@@ -145,10 +154,10 @@ def _opened(path: Path) -> "Dataset":
         found = dataset.dataset(str(path), format="parquet", partitioning="hive")
         if not found.files:
             raise FileNotFoundError(f"The folder {path} holds no parquet file.")
-    except (ValueError, OSError) as error:
-        if isinstance(error, FileNotFoundError):
-            raise
-        raise bad_parquet(path, error) from None
+    except (FileNotFoundError, MemoryError):
+        raise
+    except Exception as error:  # Arrow has many kinds
+        raise damage(path, PARQUET, error) from None
     return found
 
 
@@ -156,10 +165,8 @@ def _check_columns(dataset: "Dataset", path: str) -> None:
     """Raise if the files of a folder have other columns than its first."""
     first = None
     for fragment in dataset.get_fragments():
-        try:
+        with damaged(fragment.path, PARQUET):
             names = set(fragment.physical_schema.names)
-        except (ValueError, OSError) as error:
-            raise bad_parquet(fragment.path, error) from None
         first = names if first is None else first
         if names != first:
             other = some_of(sorted(names ^ first))

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Literal
 
 from kreinlearn._validation import check_choice
+from kreinlearn.files.guards import naming_file
 from kreinlearn.files.text import lines_of
 
 FASTA = (".fasta", ".fa", ".fas", ".faa", ".fna", ".ffn")
@@ -15,6 +16,7 @@ GAPS = str.maketrans("", "", "-.")
 """Takes out what stands for a gap in an alignment."""
 
 
+@naming_file
 def read_fasta(
     path: str | os.PathLike[str],
 ) -> tuple[list[str], list[str], list[str]]:

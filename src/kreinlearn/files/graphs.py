@@ -14,13 +14,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kreinlearn._typing import Array
+from kreinlearn.files.guards import naming_file
 from kreinlearn.files.text import lines_of
-from kreinlearn.files.values import number, plain_labels
+from kreinlearn.files.values import is_count, number, plain_labels
 
 EDGES = "_A.txt"
 """How the name of the file of edges ends; what is before is the name of the set."""
 
 
+@naming_file
 def read_tu(
     folder: str | os.PathLike[str],
 ) -> tuple[list[dict[str, Any]], Array | None]:
@@ -137,11 +139,8 @@ def _cells(path: Path) -> Iterator[tuple[int, list[str]]]:
 
 def _whole(path: Path, line: int, cells: list[str], n: int) -> list[int]:
     """Return n whole numbers of a line, or raise."""
-    try:
-        values = [int(cell) for cell in cells]
-    except ValueError:
-        values = []
-    if len(values) != n:
+    values = [int(cell) for cell in cells if is_count(cell.removeprefix("-"))]
+    if len(values) != n or len(cells) != n:
         wanted = "one whole number was" if n == 1 else "two whole numbers were"
         raise ValueError(
             f"{path}, line {line}: {wanted} expected, got {', '.join(cells)!r}."
@@ -193,9 +192,9 @@ def _check_graphs(nodes: Nodes, n_graphs: int, target: Path | None) -> None:
             f"{nodes.graphs[line - 1] + 1}, but {target} has labels for {n_graphs} "
             "graphs."
         )
-    empty = np.bincount(nodes.graphs, minlength=n_graphs) == 0
-    if empty.any():
-        graph = int(empty.argmax()) + 1
+    there = np.unique(nodes.graphs)
+    if len(there) < n_graphs:  # what is missing may be more than memory holds
+        graph = int(np.append(there != np.arange(len(there)), True).argmax()) + 1
         why = f", but {target}, line {graph} has its label" if target else ""
         raise ValueError(
             f"{nodes.path}: graph {graph} has no nodes{why}; leave the graph out of "

@@ -4,6 +4,7 @@ import os
 from pathlib import Path
 from typing import Literal, get_args
 
+from kreinlearn._files import check_regular
 from kreinlearn._validation import check_choice
 from kreinlearn.files.fasta import FASTA
 from kreinlearn.files.graphs import EDGES
@@ -125,6 +126,7 @@ def located(path: str | os.PathLike[str]) -> tuple[Path, str, bool]:
         raise IsADirectoryError(f"{path} is a folder; a file with data was expected.")
     if not place.exists():
         raise FileNotFoundError(f"There is no file {path}.")
+    check_regular(path)
     endings = [ending.lower() for ending in place.suffixes]
     is_compressed = endings[-1:] == [".gz"]
     ending = "".join(endings[-2:-1] if is_compressed else endings[-1:])

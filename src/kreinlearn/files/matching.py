@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kreinlearn.files.guards import naming_file
 from kreinlearn.files.kinds import GRAMS, SAMPLES, SPOKEN, Format, kind_of, located
 from kreinlearn.files.pairs import read_new
 from kreinlearn.files.reading import read, read_cells
@@ -45,6 +46,7 @@ class Training:
     text_labels: bool = False
 
 
+@naming_file
 def read_like(
     path: str | os.PathLike[str], training: Training, header: bool | None = None
 ) -> tuple[Table, list[str]]:
@@ -111,6 +113,7 @@ def like(cells: Cells, training: Training) -> tuple[Table, list[str]]:
     return table, [name for name in rest if name != label]
 
 
+@naming_file
 def read_similarities(
     path: str | os.PathLike[str],
     n_train: int,

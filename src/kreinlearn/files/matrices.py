@@ -4,16 +4,15 @@ A vector of all pairs, as SciPy condenses a matrix, is a matrix, too.
 """
 
 import math
-import warnings
 import zipfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
 
+from kreinlearn._files import check_regular
 from kreinlearn._memory import check_fits
 from kreinlearn._typing import Array
 from kreinlearn._validation import (
@@ -23,6 +22,7 @@ from kreinlearn._validation import (
     check_similarities,
     symmetrized,
 )
+from kreinlearn.files.guards import damaged
 from kreinlearn.files.scores import (
     NOTHING_SAID,
     Holds,
@@ -38,6 +38,11 @@ GRAM_NAMES, DISTANCE_NAMES = ("K", "S"), ("D",)
 """Names under which the matrix of an npz file is looked for."""
 Shapes = dict[str, tuple[int, ...]]
 """Shapes of the arrays in a file, by name."""
+NUMPYS = "not NumPy's"
+LONGEST_HEADER = 2**16
+"""Bytes of the text that tells shape and type of an array; usual are 118."""
+LAST_LETTER, SURROGATES = 0x10FFFF, (0xD800, 0xDFFF)
+"""Numbers of letters: the largest, and those that stand for none."""
 LABELS = "y"
 """Name of the labels in an npz file."""
 
@@ -130,17 +135,19 @@ def _from_npz(
     """Return the matrix and, if they are there, the labels of an npz file."""
     name, ending = target or LABELS, ".npy"
     with open(path, "rb") as file:
-        with _damaged(path):
+        with damaged(path, NUMPYS):
             archive = zipfile.ZipFile(file)
             members = [each for each in archive.namelist() if each.endswith(ending)]
-            streams = {
-                each.removesuffix(ending): archive.open(each) for each in members
-            }
-            shapes = {each: _header(stream)[0] for each, stream in streams.items()}
+            shapes: Shapes = {}
+            for each in members:  # one open at a time: there may be many
+                with archive.open(each) as stream:
+                    shapes[each.removesuffix(ending)] = _header(stream)[0]
         chosen = choose(shapes)
-        K = read(repr(chosen), streams[chosen])
-        if name in streams:
-            return K, _array(path, repr(name), streams[name])
+        with archive.open(chosen + ending) as stream:
+            K = read(repr(chosen), stream)
+        if name in shapes:
+            with archive.open(name + ending) as stream:
+                return K, _array(path, repr(name), stream)
     if labels or target is not None:
         raise ValueError(
             f"{path} has no labels named {name!r}; it holds {_listed(shapes)}. Name "
@@ -200,36 +207,25 @@ def _listed(shapes: Shapes) -> str:
     return ", ".join(f"{name!r} {shape}" for name, shape in shapes.items())
 
 
-@contextmanager
-def _damaged(path: Path) -> Iterator[None]:
-    """Turn whatever reading a bad file raises into one sentence.
-
-    NumPy parses its header as Python, and zip files can be wrong in many ways, so
-    that the errors are of many kinds.
-    """
-    try:
-        with warnings.catch_warnings():  # of headers that Python 2 wrote
-            warnings.simplefilter("ignore", UserWarning)
-            yield
-    except MemoryError:
-        raise
-    except Exception as error:
-        reason = next(iter(str(error).splitlines()), type(error).__name__).rstrip(".")
-        raise ValueError(f"{path} is damaged or not NumPy's: {reason}.") from None
-
-
 def _header(stream: IO[bytes]) -> tuple[tuple[int, ...], np.dtype[Any]]:
     """Return shape and type of the array that a stream begins with."""
     form = np.lib.format
     is_first = form.read_magic(stream) == (1, 0)
+    at = stream.tell()
+    size = int.from_bytes(stream.read(2 if is_first else 4), "little")
+    if size > LONGEST_HEADER:
+        raise ValueError(f"the header of an array cannot have {size:,} bytes")
+    stream.seek(at)
     read = form.read_array_header_1_0 if is_first else form.read_array_header_2_0
     shape, _, dtype = read(stream)
+    if any(isinstance(n, bool) or n < 0 for n in shape):
+        raise ValueError(f"the shape of an array cannot be {shape}")
     return shape, dtype
 
 
 def _array(path: Path, name: str, stream: IO[bytes]) -> Array:
-    """Return an array whose size is known before it is read."""
-    with _damaged(path):
+    """Return an array of numbers or text, whose size is known before it is read."""
+    with damaged(path, NUMPYS):
         stream.seek(0)
         shape, dtype = _header(stream)
     if dtype.hasobject:
@@ -237,11 +233,27 @@ def _array(path: Path, name: str, stream: IO[bytes]) -> Array:
             f"{path}: {name} is an array of Python objects, which could run code and "
             "is not read; save it as numbers or text, e.g. y.astype(str)."
         )
+    if dtype.kind not in "biufUS":
+        raise ValueError(f"{path}: {name} must hold real numbers or text, got {dtype}.")
     check_fits(math.prod(shape[:-1]), shape[-1] if shape else 1, dtype, str(path))
-    with _damaged(path):
+    with damaged(path, NUMPYS):
         stream.seek(0)
         array: Array = np.lib.format.read_array(stream, allow_pickle=False)
-        return array.astype(str) if array.dtype.kind == "S" else array
+        return _decoded(array) if array.dtype.kind in "SU" else array
+
+
+def _decoded(array: Array) -> Array:
+    """Return an array of text whose letters exist; Python cannot hold others."""
+    if array.dtype.kind == "S":
+        return array.astype(str)
+    native = array.astype(array.dtype.newbyteorder("="))
+    letters = np.ascontiguousarray(native).reshape(-1).view(np.uint32)
+    low, high = SURROGATES
+    wrong = (letters > LAST_LETTER) | ((letters >= low) & (letters <= high))
+    if wrong.any():
+        letter = int(letters[wrong.argmax()])
+        raise ValueError(f"its text holds 0x{letter:x}, which is no letter")
+    return native
 
 
 def _matrix(
@@ -321,6 +333,7 @@ def _other_labels(path: Path) -> Array:
             f"The target of a matrix in npy is a file of labels, but there is no file "
             f"{path}."
         )
+    check_regular(path)
     if path.suffix.lower() == ".npy":
         with open(path, "rb") as stream:
             return _array(path, "the array", stream)

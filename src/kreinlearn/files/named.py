@@ -9,7 +9,8 @@ import numpy as np
 
 from kreinlearn._memory import check_fits
 from kreinlearn._typing import Array
-from kreinlearn.files.text import has_tabs, is_header, rows_of
+from kreinlearn.files.headers import is_header
+from kreinlearn.files.text import has_tabs, rows_of
 from kreinlearn.files.values import MISSING, all_numbers, number
 
 

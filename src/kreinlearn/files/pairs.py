@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kreinlearn._typing import Array
+from kreinlearn.files.guards import naming_file
 from kreinlearn.files.kinds import Format, kind_of
 from kreinlearn.files.labels import read_labels
 from kreinlearn.files.named import Named, read_named
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 LISTS = ("pairs", "blast")
 
 
+@naming_file
 def read_pairs(
     path: str | os.PathLike[str],
     format: str | None = None,

@@ -9,6 +9,7 @@ from kreinlearn._memory import check_fits
 from kreinlearn._typing import Array
 from kreinlearn.files.named import Named, as_scores
 from kreinlearn.files.text import lines_of
+from kreinlearn.files.values import is_count
 
 STRICT = 10
 """Letters that a name takes where names may hold spaces."""
@@ -66,7 +67,7 @@ def _rows(path: Path) -> tuple[int, list[_Row]]:
         if not words:
             continue
         if n == 0:
-            if len(words) > 1 or not words[0].isdigit() or int(words[0]) < 2:
+            if len(words) > 1 or not is_count(words[0]) or int(words[0]) < 2:
                 raise ValueError(
                     f"{path}, line {line}: the number of samples was expected, at "
                     f"least 2 and alone in its line, got {text.strip()[:40]!r}; two "

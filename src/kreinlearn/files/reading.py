@@ -4,6 +4,7 @@ import os
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
+from kreinlearn.files.guards import naming_file
 from kreinlearn.files.kinds import GRAMS, SAMPLES, SPARSE, kind_of
 from kreinlearn.files.matrices import read_gram
 from kreinlearn.files.pairs import read_training
@@ -16,6 +17,7 @@ from kreinlearn.files.text import names_of, read_text
 from kreinlearn.files.values import as_labels
 
 
+@naming_file
 def read(
     path: str | os.PathLike[str],
     *,
@@ -43,7 +45,8 @@ def read(
         default. In npz the name of the array, "y" by default; for npy the file; in
         FASTA where the label is in a header, as in `header_labels`.
     header : bool, optional
-        Whether the first line holds names; by default if no cell of it is a number.
+        Whether the first line holds names; by default if no cell of it is a number,
+        or if some are, but its words are unlike those below.
     labels : bool
         Whether labels are needed. If not, all columns are features without ``target``.
         None: a table needs them, a matrix and other samples do not.
@@ -137,6 +140,7 @@ def check_table_options(
         )
 
 
+@naming_file
 def read_cells(
     path: str | os.PathLike[str],
     header: bool | None = None,
@@ -166,6 +170,7 @@ def read_cells(
     return read_text(place, ending == ".tsv", header)
 
 
+@naming_file
 def column_names(
     path: str | os.PathLike[str], header: bool | None = None
 ) -> tuple[list[str], bool] | None:

@@ -9,6 +9,7 @@ from typing import Any, Literal
 from kreinlearn._typing import Array
 from kreinlearn.files.fasta import header_labels, read_fasta
 from kreinlearn.files.graphs import read_tu
+from kreinlearn.files.guards import naming_file
 from kreinlearn.files.kinds import SAMPLES, Format, kind_of, located
 from kreinlearn.files.labels import read_labels
 from kreinlearn.files.scores import NOTHING_SAID, PairOptions
@@ -106,6 +107,7 @@ def read_samples(
     return found
 
 
+@naming_file
 def read_new_samples(
     path: str | os.PathLike[str],
     learned: Learned,

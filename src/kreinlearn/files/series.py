@@ -5,15 +5,18 @@ Letters: a series is an array of values or, with several channels, a tuple of ar
 
 import os
 from collections.abc import Iterator, Sequence
+from itertools import chain, islice
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
 from kreinlearn._typing import Array
+from kreinlearn.files.guards import naming_file
+from kreinlearn.files.headers import holds_names, rows_to_look_at
 from kreinlearn.files.table import target_place
-from kreinlearn.files.text import is_header, lines_of
-from kreinlearn.files.values import MISSING, all_numbers, number, plain_labels
+from kreinlearn.files.text import lines_of
+from kreinlearn.files.values import MISSING, all_numbers, is_count, number, plain_labels
 
 Series = Array | tuple[Array, ...]
 PADDING = frozenset({"", "nan", "NaN", "NAN"})
@@ -28,6 +31,7 @@ class SeriesText(NamedTuple):
     lines: list[int]
 
 
+@naming_file
 def read_ts(path: str | os.PathLike[str]) -> tuple[list[Series], Array | None]:
     r"""Return the series in a file of aeon or sktime, and their labels.
 
@@ -68,6 +72,7 @@ def read_ts(path: str | os.PathLike[str]) -> tuple[list[Series], Array | None]:
     return found.items, None if found.labels is None else plain_labels(found.labels)
 
 
+@naming_file
 def read_ucr(
     path: str | os.PathLike[str],
     target: str | None = None,
@@ -85,7 +90,7 @@ def read_ucr(
         Name or position (from 1; -1 is the last) of the label in a line; the first by
         default.
     header : bool, optional
-        Whether the first line holds names; by default if no cell of it is a number.
+        Whether the first line holds names; as in `kreinlearn.files.read`.
 
     Returns
     -------
@@ -127,7 +132,7 @@ def ts_series(path: Path) -> SeriesText:
                     f"{path}, line {line}: a line of the header such as '@data' was "
                     f"expected before the first series, got {text[:20]!r}."
                 )
-            tag, *words = text[1:].split()
+            tag, *words = text[1:].split() or [""]
             said[tag.lower()] = words
             if tag.lower() == "data":
                 known, said = said, None
@@ -160,10 +165,15 @@ def ucr_series(
     names: list[str] | None = None
     found = SeriesText([], [], [])
     has_labels = True
-    for line, text in _lines(path, ""):
+    texts = _lines(path, "")
+    top = list(islice(texts, 1))
+    ahead = rows_to_look_at(_cells(top[0][1])) if top and header is None else 0
+    begin = [*top, *islice(texts, ahead)]
+    for line, text in chain(begin, texts):
         cells = _cells(text)
         if names is None:
-            has_names = is_header(cells) if header is None else header
+            below = (_cells(text) for _, text in begin[1:])
+            has_names = holds_names(path, cells, below) if header is None else header
             names = cells if has_names else []
             has_labels = not (names and target is not None) or _is_place(names, target)
             if has_names:
@@ -290,7 +300,7 @@ def _check_channels(
     """Raise unless channels are as many as before, equally long, and as announced."""
     lengths = [len(channel) for channel in channels]
     expected, why = len(channels), ""
-    if said.get("dimensions", [""])[0].isdigit():
+    if is_count("".join(said.get("dimensions", [])[:1])):
         expected, why = int(said["dimensions"][0]), "as @dimensions says"
     elif found.items:
         expected, why = n_channels(found.items[0]), f"as in line {found.lines[0]}"
@@ -306,8 +316,8 @@ def _check_channels(
             f"{path}, line {line}: channels of a series must be equally long, got "
             f"{listed} values; cut them, or fill the gaps."
         )
-    size = said.get("serieslength", [""])[0]
-    if _is_true(said, "equallength") and size.isdigit() and lengths[0] != int(size):
+    size = "".join(said.get("serieslength", [])[:1])
+    if _is_true(said, "equallength") and is_count(size) and lengths[0] != int(size):
         raise ValueError(
             f"{path}, line {line}: {size} values were expected, as @seriesLength says, "
             f"got {lengths[0]}; correct the line, or say @equalLength false."

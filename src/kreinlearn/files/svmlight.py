@@ -14,6 +14,9 @@ from kreinlearn.files.values import number
 LABEL = "label"
 """Name of the column of labels, which has none in the file."""
 
+MANY_FEATURES, EMPTY_SHARE = 10_000, 50
+"""Beyond so many features, at least one in so many must occur in a file."""
+
 
 def read_svmlight(path: Path, indices: Sequence[str] = ()) -> Cells:
     """Return the samples in LIBSVM text.
@@ -60,10 +63,21 @@ def read_svmlight(path: Path, indices: Sequence[str] = ()) -> Cells:
     first = min(1, min(places, default=1), *known)
     last = max(max(places, default=1), *known, 1)
     check_fits(len(lines), last + 1 - first, float, f"The table in {path}")
+    _check_filled(path, last, len(set(places)) + len(indices), len(lines))
     X = np.zeros((len(lines), last + 1 - first))
     X[np.array(rows), np.array(places) - first] = values
     names = [*(str(index) for index in range(first, last + 1)), LABEL]
     return Cells(str(path), names, [*X.T, labels], lines, header=False, labels=LABEL)
+
+
+def _check_filled(path: Path, last: int, n_known: int, n_lines: int) -> None:
+    """Raise if hardly any of the features occurs, each of which becomes a column."""
+    if last > max(MANY_FEATURES, EMPTY_SHARE * n_known):
+        raise ValueError(
+            f"{path}: the largest index is {last:,}, but only {n_known:,} different "
+            f"ones occur in {n_lines:,} lines, and features that no line has become "
+            "columns, too; number the features that there are from 1."
+        )
 
 
 def _pairs(where: str, words: list[str]) -> Iterator[tuple[int, float]]:

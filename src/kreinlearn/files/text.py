@@ -4,15 +4,25 @@ import csv
 import gzip
 import zlib
 from collections.abc import Iterator
+from io import BufferedReader
 from itertools import chain, islice
 from pathlib import Path
 
+from kreinlearn._files import check_regular
 from kreinlearn._memory import available_bytes, check_bytes
+from kreinlearn.files.headers import delimiter_of, holds_names, rows_to_look_at
 from kreinlearn.files.table import Cells
-from kreinlearn.files.values import MISSING, number
+from kreinlearn.files.values import MISSING
 
 CELL_BYTES = 70
 """Memory that a cell takes while a table is read: a short text and a pointer to it."""
+LONGEST_LINE, LONG_LINE = 2**27, 2**20
+"""Bytes of a line: the most, and those from which on its cells are counted."""
+LOOK_BYTES, LEAST_LEFT = 2**22, 0.4
+"""Bytes between two looks at the memory, and the share of it that must be left: what is
+made of the lines takes memory, too."""
+Row = tuple[int, list[str]]
+"""The line that a row begins in, and its cells."""
 LOOK_EVERY = 10_000
 """Rows between two looks at whether the table still fits in memory."""
 
@@ -30,11 +40,12 @@ def lines_of(path: Path) -> Iterator[str]:
     str
         A line with its end, without a mark of the byte order.
     """
+    check_regular(path)
     opened = gzip.open if path.suffix.lower() == ".gz" else open
     line = 0
     try:
         with opened(path, "rb") as stream:
-            for line, raw in enumerate(stream, 1):
+            for line, raw in enumerate(_bounded(path, stream), 1):
                 if b"\0" in raw:
                     raise ValueError(
                         f"{path}, line {line}: text in UTF-8 was expected, got zero "
@@ -58,14 +69,46 @@ def lines_of(path: Path) -> Iterator[str]:
         ) from None
 
 
+def _bounded(path: Path, stream: gzip.GzipFile | BufferedReader) -> Iterator[bytes]:
+    """Yield lines, and raise before one of them, or all, take the memory there is.
+
+    What is compressed may be a thousand times as long as the file, in one line.
+    """
+    free = available_bytes()
+    most = LONGEST_LINE
+    if free is not None:
+        most = min(most, max(LONG_LINE, free // 8))
+    line = unseen = 0
+    while raw := stream.readline(most + 1):
+        line += 1
+        unseen += len(raw)
+        if len(raw) > most:
+            raise ValueError(
+                f"{path}, line {line} is longer than {most:,} bytes, and may never "
+                "end; text with one sample in a line was expected."
+            )
+        if len(raw) > LONG_LINE:
+            cells = sum(raw.count(mark) for mark in b",;:\t ")
+            what = f"{path}, line {line} is too long: its {cells + 1:,} cells take"
+            needed = 4 * len(raw) + CELL_BYTES * cells
+            check_bytes(needed, what, "Use fewer features.", free)
+        if unseen >= LOOK_BYTES:
+            unseen, left = 0, available_bytes()
+            if free is not None and left is not None and left < LEAST_LEFT * free:
+                raise MemoryError(
+                    f"{path} is too large: at line {line:,} {left:,} bytes are left of "
+                    f"the {free:,} that were available; use fewer samples, or "
+                    "--landmarks, which reads tables in blocks."
+                )
+        yield raw
+
+
 def has_tabs(path: Path) -> bool:
     """Tell whether the first line that is not blank has a tab in it."""
     return any("\t" in line for line in islice(filter(str.strip, lines_of(path)), 1))
 
 
-def rows_of(
-    path: Path, tabs: bool, short_first: bool = False
-) -> Iterator[tuple[int, list[str]]]:
+def rows_of(path: Path, tabs: bool, short_first: bool = False) -> Iterator[Row]:
     """Yield the rows of a table with the line that each begins in.
 
     Parameters
@@ -73,8 +116,8 @@ def rows_of(
     path : Path
         The file.
     tabs : bool
-        Whether cells are separated by tabs; otherwise by commas, or by semicolons if
-        the first line has these and no comma.
+        Whether cells are separated by tabs; otherwise `delimiter_of` tells by the
+        first line.
     short_first : bool
         Whether the first row may have one cell less than the others, as R writes it.
 
@@ -95,11 +138,11 @@ def rows_of(
         raise ValueError(
             f"{path} is empty; a table with one sample per line was expected."
         )
-    is_semicolon = "," not in begin[-1] and ";" in begin[-1]
+    mark = delimiter_of(begin[-1], tabs)
     reader = csv.reader(
         chain(begin, lines),
-        delimiter="\t" if tabs else ";" if is_semicolon else ",",
-        skipinitialspace=not tabs,
+        delimiter=mark,
+        skipinitialspace=mark != "\t",
         strict=True,
     )
     width, before, is_second = 0, 0, False
@@ -121,6 +164,8 @@ def rows_of(
             yield line, row
     except csv.Error as error:
         raise ValueError(f"{path}, line {before + 1}: {error}.") from None
+    if width == 0:
+        raise ValueError(f"{path} holds no cell; a table was expected.")
 
 
 def read_text(path: Path, tabs: bool, header: bool | None) -> Cells:
@@ -133,7 +178,7 @@ def read_text(path: Path, tabs: bool, header: bool | None) -> Cells:
     tabs : bool
         As in `rows_of`.
     header : bool or None
-        Whether the first row holds names; None to decide by `is_header`.
+        Whether the first row holds names; None to decide by `holds_names`.
 
     Returns
     -------
@@ -141,12 +186,11 @@ def read_text(path: Path, tabs: bool, header: bool | None) -> Cells:
         Its columns as text; without a header they are named by position, from 1.
     """
     rows = rows_of(path, tabs)
-    line, first = next(rows)
-    names, has_header = column_names(path, first, header)
+    names, has_header, rows = named_rows(path, rows, header)
     lines: list[int] = []
     cells: list[list[str]] = []
     free = available_bytes()
-    for at, row in rows if has_header else chain([(line, first)], rows):
+    for at, row in rows:
         lines.append(at)
         cells.append(row)
         if len(lines) % LOOK_EVERY == 0:
@@ -160,30 +204,41 @@ def read_text(path: Path, tabs: bool, header: bool | None) -> Cells:
 
 def names_of(path: Path, tabs: bool, header: bool | None) -> tuple[list[str], bool]:
     """Return the names of the columns, and whether they are in the file."""
-    _, first = next(rows_of(path, tabs))
-    return column_names(path, first, header)
+    return named_rows(path, rows_of(path, tabs), header)[:2]
 
 
-def is_header(row: list[str]) -> bool:
-    """Tell whether the first row of a table holds names: the header rule.
+def named_rows(
+    path: Path, rows: Iterator[Row], header: bool | None
+) -> tuple[list[str], bool, Iterator[Row]]:
+    """Return names, or positions from 1, whether they are in the file, and samples.
 
-    It does if no cell of it is a number. A missing value such as "NA" is no number,
-    and a table of text only is taken to have a header.
+    Parameters
+    ----------
+    path : Path
+        The file, for messages.
+    rows : iterator
+        What `rows_of` yields.
+    header : bool or None
+        Whether the first row holds names; None to decide by `holds_names`.
 
-    Examples
-    --------
-    >>> is_header(["width", "length"]), is_header(["width", "7"])
-    (True, False)
+    Returns
+    -------
+    names : list of str
+        One per column.
+    has_header : bool
+        Whether they are in the file.
+    rows : iterator
+        The rows that hold samples.
     """
-    return all(number(cell) is None for cell in row)
-
-
-def column_names(
-    path: Path, first: list[str], header: bool | None
-) -> tuple[list[str], bool]:
-    """Return names, or positions from 1, and whether the first row holds names."""
-    if not (is_header(first) if header is None else header):
-        return [str(place) for place in range(1, len(first) + 1)], False
+    top = next(rows)
+    first = top[1]
+    if header is None:
+        below = list(islice(rows, rows_to_look_at(first)))
+        header = holds_names(path, first, [row for _, row in below])
+        rows = chain(below, rows)
+    if not header:
+        names = [str(place) for place in range(1, len(first) + 1)]
+        return names, False, chain([top], rows)
     for place, name in enumerate(first, 1):
         if name in MISSING:
             raise ValueError(
@@ -192,4 +247,4 @@ def column_names(
                 "a matrix with names of samples has the same names in its first line "
                 "and its first column, or is called one by --format matrix."
             )
-    return first, True
+    return first, True, rows

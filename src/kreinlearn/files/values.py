@@ -1,10 +1,12 @@
 """Cells of a column as numbers, text or labels."""
 
 import math
+import re
 from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from kreinlearn._memory import check_bytes
 from kreinlearn._typing import Array
 
 MISSING = frozenset({"", "NA", "N/A", "nan", "NaN", "null", "None", "?"})
@@ -13,6 +15,12 @@ NEARLY_ALL = 0.9
 """Share of numbers in a column above which a word in it is taken for a mistake."""
 MANY_CLASSES = 20
 """Up to this many different labels nobody is asked whether they are classes."""
+COMMA_NUMBER = re.compile(r"[+-]?\d+(\.\d{3})*,\d+([eE][+-]?\d+)?")
+"""A number with a decimal comma, or with one between thousands."""
+LONG_LABEL = 1000
+"""Letters of a label beyond which memory is thought of."""
+CODE = re.compile(r"[+-]?0\d")
+"""How a number begins that is a name, such as 01 or 00123."""
 CellColumn = Sequence[str] | Array
 """The cells of a column: text, or numbers already."""
 
@@ -50,6 +58,11 @@ def number(cell: str) -> float | None:
         return None
 
 
+def is_count(cell: str) -> bool:
+    """Tell whether a cell is a whole number, not negative, that 64 bits hold."""
+    return cell.isascii() and cell.isdigit() and len(cell) < 19
+
+
 def as_numbers(
     cells: CellColumn, path: str, name: str, lines: Sequence[int], unit: str = "line"
 ) -> Array:
@@ -73,6 +86,8 @@ def as_numbers(
     """
     if isinstance(cells, np.ndarray):
         if cells.dtype == object:
+            words_of = [str(cell) for cell in cells]
+            check_no_comma_numbers(words_of, path, name, lines, unit)
             return as_text(cells)
         values = cells.astype(float)
     elif (quickly := all_numbers(cells)) is not None:
@@ -81,6 +96,7 @@ def as_numbers(
         parsed = [number(cell) for cell in cells]
         known = [i for i, cell in enumerate(cells) if cell not in MISSING]
         words = [i for i in known if parsed[i] is None]
+        check_no_comma_numbers(cells, path, name, lines, unit)
         if len(known) - len(words) < NEARLY_ALL * len(known):
             return as_text(cells)
         if words:
@@ -98,6 +114,37 @@ def as_numbers(
             f"{lines[row]}, column {name!r}."
         )
     return values
+
+
+def check_no_comma_numbers(
+    cells: Sequence[str], path: str, name: str, lines: Sequence[int], unit: str = "line"
+) -> None:
+    """Raise if nearly all cells of a column are numbers, some with a comma.
+
+    Parameters
+    ----------
+    cells : sequence of str
+        The column.
+    path, name : str
+        File and column, for the message.
+    lines : sequence of int
+        Line of each.
+    unit : str
+        What samples are counted in.
+    """
+    known = [i for i, cell in enumerate(cells) if cell not in MISSING]
+    commas = [i for i in known if COMMA_NUMBER.fullmatch(cells[i])]
+    if not commas:
+        return
+    others = sum(number(cells[i]) is not None for i in known)
+    if len(commas) + others >= NEARLY_ALL * len(known):
+        cell = cells[commas[0]]
+        raise ValueError(
+            f"{path}: a number with a decimal point was expected, got {cell!r} in "
+            f"{unit} {lines[commas[0]]}, column {name!r}; write a decimal comma as a "
+            f"point ({cell.replace('.', '').replace(',', '.')}), and leave out what "
+            "separates thousands."
+        )
 
 
 def as_text(cells: CellColumn) -> Array:
@@ -181,6 +228,8 @@ def check_class_values(classes: Array, n_samples: int, where: str) -> None:
             f"{where} holds one class only, {classes.tolist()[0]!r}, for all "
             f"{n_samples} samples; at least two are needed."
         )
+    if classes.dtype.kind == "U":
+        _check_numbers_differ(classes, where)
     is_fraction = classes.dtype.kind == "f" and bool(
         (classes != np.floor(classes)).any()
     )
@@ -195,9 +244,28 @@ def check_class_values(classes: Array, n_samples: int, where: str) -> None:
         )
 
 
+def _check_numbers_differ(classes: Array, where: str) -> None:
+    """Raise if two labels of text are the same number, such as "01" and "1"."""
+    known = dict[float, str]()
+    for label in classes.tolist():
+        value = number(label)
+        if value is not None and (other := known.setdefault(value, label)) != label:
+            raise ValueError(
+                f"{where} holds the labels {other!r} and {label!r}, which may be the "
+                "same number or two names; write them alike, or with a letter."
+            )
+
+
 def text_labels(cells: CellColumn) -> Array:
     """Return labels as text, empty where they are missing."""
     words = [str(cell) for cell in cells]
+    longest = max(map(len, words), default=0)
+    if longest > LONG_LABEL:  # each takes the memory of the longest
+        check_bytes(
+            4 * longest * len(words),
+            f"{len(words):,} labels of up to {longest:,} letters need",
+            "Shorten them.",
+        )
     return np.array(["" if word in MISSING else word for word in words], dtype=str)
 
 
@@ -212,7 +280,8 @@ def plain_labels(cells: CellColumn) -> Array:
     Returns
     -------
     ndarray of shape (n_samples,)
-        Whole numbers, numbers or text.
+        Whole numbers, numbers or text; text, too, if one begins with a zero as in
+        "01", which a number would lose.
 
     Examples
     --------
@@ -223,7 +292,8 @@ def plain_labels(cells: CellColumn) -> Array:
         return cells.astype(int) if cells.dtype.kind == "b" else cells
     words = text_labels(cells).tolist()
     numbers = [math.nan if word == "" else number(word) for word in words]
-    if any(value is None for value in numbers) or not any(words):
+    is_name = any(value is None for value in numbers) or not any(words)
+    if is_name or any(CODE.match(word) for word in words):
         return np.array(words, dtype=str)
     try:
         whole = np.array([int(word) for word in words])

@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from dataclasses import fields
 from pathlib import Path
 from typing import TypeVar
-from zipfile import BadZipFile
 
 import numpy as np
 
@@ -41,23 +40,26 @@ class Checkpoint:
         if not Path(self.path).is_file():
             return None
         try:
-            with np.load(self.path, allow_pickle=False) as found:
+            with open(self.path, "rb") as file:  # NumPy does not close a bad one
+                found = np.load(file, allow_pickle=False)
                 held = {name: found[name] for name in found.files}
             key = str(held.pop("key"))
             names = {each.name for each in fields(like)}  # type: ignore[arg-type]
             if set(held) != names:
                 raise ValueError("it lacks what a state has")
-        except (OSError, ValueError, KeyError, BadZipFile, EOFError) as error:
+            made = type(like)(**held)
+            for name, value in vars(like).items():
+                if not isinstance(value, np.ndarray):
+                    setattr(made, name, type(value)(held[name]))
+        except Exception as error:  # a bad archive can be wrong in many ways
+            lines = str(error).splitlines() or [type(error).__name__]
+            reason = "".join(c if c.isprintable() else "?" for c in lines[0])[:200]
             raise ValueError(
-                f"The checkpoint {self.path} could not be read ({error}); remove it to "
-                "begin anew."
+                f"The checkpoint {self.path} could not be read ({reason}); remove it "
+                "to begin anew."
             ) from None
         if key != self.key:
             raise self.mismatch("its data or parameters are others")
-        made = type(like)(**held)
-        for name, value in vars(like).items():
-            if not isinstance(value, np.ndarray):
-                setattr(made, name, type(value)(held[name]))
         return made
 
     def mismatch(self, why: str) -> ValueError:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Self
 
-from kreinlearn._files import replace
+from kreinlearn._files import check_regular, replace
 from kreinlearn.runs.cells import Cell, Record
 
 DIGITS = 6
@@ -130,11 +130,13 @@ def _parse(text: bytes, where: str) -> tuple[list[Record], int]:
     """
     whole = text.rfind(b"\n") + 1
     found: list[Record] = []
-    for number, line in enumerate(text[:whole].splitlines(), start=1):
+    # Lines end as they were written: a stray \r inside of one ends nothing.
+    for number, line in enumerate(text[:whole].split(b"\n")[:-1], start=1):
         try:
             record = json.loads(line)
-            record["key"]
-        except (ValueError, KeyError, TypeError):
+            if not isinstance(record, dict) or not isinstance(record["key"], str):
+                raise ValueError
+        except (ValueError, KeyError, RecursionError):
             if text[:whole].count(b"\n") == number:  # torn in the middle of a block
                 return found, whole - len(line) - 1
             raise ValueError(
@@ -161,6 +163,7 @@ def read_records(path: str | os.PathLike[str]) -> list[Record]:
     path = Path(path)
     if not path.exists():
         return []
+    check_regular(path)
     return _parse(path.read_bytes(), str(path))[0]
 
 
@@ -205,6 +208,7 @@ class Store:
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
         self.path.parent.mkdir(parents=True, exist_ok=True)
+        check_regular(self.path)
         # Unbuffered: a line is one write, which an interrupt cannot tear.
         self._file = open(self.path, "a+b", buffering=0)
         try:
