@@ -22,6 +22,7 @@ import sklearn
 from sklearn.exceptions import InconsistentVersionWarning
 from sklearn.utils.validation import check_is_fitted
 
+from kreinlearn import _skops
 from kreinlearn._files import check_free, replace
 from kreinlearn._memory import check_bytes
 
@@ -118,11 +119,9 @@ def save(
             f"'notes' must be a dict that JSON can express: {error}."
         ) from None
 
-    import skops.io
-
     content = io.BytesIO()
     try:
-        skops.io.dump(model, content, compression=ZIP_DEFLATED)
+        _skops.dump(model, content, ZIP_DEFLATED)
     except MemoryError:
         raise
     except Exception as error:
@@ -330,19 +329,16 @@ def _read_model(
     path: str | os.PathLike[str], file: BinaryIO, trusted: list[str]
 ) -> Any:
     """Return the model, or raise before anything is made of a type not trusted."""
-    import skops.io
-    from skops.io.exceptions import UntrustedTypesFoundException
-
     trusted = [*_trusted(), *trusted]
     try:
         with warnings.catch_warnings():  # load has warned, once
             warnings.simplefilter("ignore", InconsistentVersionWarning)
-            model = skops.io.load(file, trusted=trusted)
+            model = _skops.load(file, trusted)
         if not hasattr(type(model), "fit"):
             raise ValueError(f"it holds no estimator but {type(model).__name__}")
         return model
-    except UntrustedTypesFoundException:
-        unknown = sorted(set(skops.io.get_untrusted_types(file=file)) - set(trusted))
+    except _skops.UntrustedTypes as error:
+        unknown = error.names
     except Exception as error:
         missing = isinstance(getattr(error, "obj", None), ModuleType)
         if missing or isinstance(error, ImportError):
