@@ -52,7 +52,7 @@ def common_letters(X, Y):
 
 
 def table(X):
-    frame = pd.DataFrame(X, columns=["width", "length", "depth", "height"])
+    frame = pd.DataFrame(X.copy(), columns=["width", "length", "depth", "height"])
     frame["color"] = np.where(X[:, 2] > 0.5, "red", "blue")
     frame["kind"] = frame["color"].astype("category")
     frame.loc[3, "width"] = np.nan

@@ -29,6 +29,22 @@ def test_a_change_must_pass_both_tiers():
     assert runs == ["'", " -m slow'"]
 
 
+def test_the_lowest_versions_are_tested():
+    script = ROOT / ".ci" / "run"
+    if not script.exists():
+        pytest.skip("only a checkout has .ci/run")
+    text = script.read_text(encoding="utf-8")
+    assert "--resolution lowest-direct" in text
+    named = text.partition('LOWEST="')[2].partition('"')[0].replace("\\", " ").split()
+    assert named and all((ROOT / name).exists() for name in named)
+
+
+def test_every_package_has_a_lowest_version():
+    extras = PROJECT["project"]["optional-dependencies"].values()
+    for named in (PROJECT["project"]["dependencies"], *extras):
+        assert [each for each in named if ">=" not in each] == []
+
+
 def test_a_wheel_holds_the_package_alone():
     wheel = PROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]
     assert wheel == {"packages": ["src/kreinlearn"]}

@@ -5,7 +5,6 @@ Matplotlib is loaded only when something is drawn.
 
 import io
 import re
-import unicodedata
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -60,6 +59,9 @@ class Figure:
         return None if self.numbers is None else make_table(self.title, *self.numbers)
 
 
+_FORBIDDEN = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+
+
 def clean(text: str) -> str:
     """Return a text with blanks for what neither HTML nor SVG may contain.
 
@@ -71,9 +73,7 @@ def clean(text: str) -> str:
     >>> clean(f"a{chr(7)}b")
     'a b'
     """
-    return "".join(
-        " " if unicodedata.category(each) in ("Cc", "Cs") else each for each in text
-    )
+    return _FORBIDDEN.sub(" ", text)
 
 
 def plain(text: str, length: int = 34) -> str:

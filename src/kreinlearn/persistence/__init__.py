@@ -21,6 +21,7 @@ import sklearn
 from sklearn.exceptions import InconsistentVersionWarning
 from sklearn.utils.validation import check_is_fitted
 
+from kreinlearn import _skops
 from kreinlearn._files import check_free, replace
 from kreinlearn._memory import check_bytes
 from kreinlearn.persistence.contents import check_importable, parts, trusted_names
@@ -98,11 +99,9 @@ def save(
             f"'notes' must be a dict that JSON can express: {error}."
         ) from None
 
-    import skops.io
-
     content = io.BytesIO()
     try:
-        skops.io.dump(model, content, compression=ZIP_DEFLATED)
+        _skops.dump(model, content, ZIP_DEFLATED)
     except MemoryError:
         raise
     except Exception as error:
@@ -280,11 +279,9 @@ def _check_digest(
 
 def _read_back(model: Any, path: os.PathLike[str], content: io.BytesIO) -> None:
     """Raise unless a file with this content would be loaded again."""
-    import skops.io
-
     try:
         _check_digest(path, content, _read_stamp(path, content))
-        _read_model(path, content, skops.io.get_untrusted_types(file=content))
+        _read_model(path, content, _skops.unknown(content, trusted_names()))
     except MemoryError:  # a model that is saved but not looked at is better than none
         return
     except Exception as error:
@@ -298,22 +295,19 @@ def _read_model(
     path: str | os.PathLike[str], file: BinaryIO, trusted: list[str]
 ) -> Any:
     """Return the model, or raise before anything is made of a type not trusted."""
-    import skops.io
-    from skops.io.exceptions import UntrustedTypesFoundException
-
     from kreinlearn.estimators.loaded import check_loaded
 
     trusted = [*trusted_names(), *trusted]
     try:
         with warnings.catch_warnings():  # load has warned, once
             warnings.simplefilter("ignore", InconsistentVersionWarning)
-            model = skops.io.load(file, trusted=trusted)
+            model = _skops.load(file, trusted)
         if not hasattr(type(model), "fit"):
             raise ValueError(f"it holds no estimator but {type(model).__name__}")
         check_loaded(model)
         return model
-    except UntrustedTypesFoundException:
-        unknown = sorted(set(skops.io.get_untrusted_types(file=file)) - set(trusted))
+    except _skops.UntrustedTypes as error:
+        unknown = error.names
     except Exception as error:
         missing = isinstance(getattr(error, "obj", None), ModuleType)
         if missing or isinstance(error, ImportError):

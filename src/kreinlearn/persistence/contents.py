@@ -25,10 +25,13 @@ SPLITTERS = (
 """Ways to cross-validate: settings only, of ``sklearn.model_selection``."""
 SETTINGS = (
     "numpy.dtype",
+    "sklearn.compose._column_transformer._RemainderColsList",  # before 1.8
     "sklearn.compose._column_transformer.make_column_selector",
     "sklearn.metrics._scorer._MultimetricScorer",
     "sklearn.metrics._scorer._PassthroughScorer",
     "sklearn.metrics._scorer._Scorer",
+    "sklearn.utils._metadata_requests.MetadataRequest",
+    "sklearn.utils._metadata_requests.MethodMetadataRequest",
 )
 """What searches and transformers of scikit-learn hold in addition to estimators."""
 

@@ -1,0 +1,65 @@
+"""Compiled code is kept somewhere even if neither package nor home can be written."""
+
+import os
+import shutil
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import kreinlearn
+from kreinlearn import _numba_cache
+
+PROGRAM = """
+import sys
+from kreinlearn.crossval import loops
+function = loops._probabilities
+import numpy as np
+function(np.zeros((2, 1)), 1, np.zeros((2, 1)))
+print(sum(function.stats.cache_hits.values()), loops.__file__)
+"""
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="permissions of POSIX")
+
+
+@pytest.fixture
+def nowhere(tmp_path):
+    """Return the environment of a process without a folder of its own.
+
+    Files in place of folders cannot be written to by anyone, not even by root.
+    """
+    package = tmp_path / "lib" / "kreinlearn"
+    left_out = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(Path(kreinlearn.__file__).parent, package, ignore=left_out)
+    for place in ("kernels/_compiled", "crossval"):
+        (package / place / "__pycache__").write_text("")
+    (tmp_path / "tmp").mkdir()
+    gone = ("NUMBA_CACHE_DIR", "XDG_CACHE_HOME")
+    kept = {name: value for name, value in os.environ.items() if name not in gone}
+    places = {"HOME": "/dev/null", "TMPDIR": str(tmp_path / "tmp")}
+    return kept | places | {"PYTHONPATH": str(tmp_path / "lib")}
+
+
+def test_the_second_process_compiles_nothing(nowhere, tmp_path):
+    for hits in "01":
+        call = [sys.executable, "-c", PROGRAM]
+        done = subprocess.run(
+            call, env=nowhere, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr
+        found, file = done.stdout.split()
+        assert found == hits and file.startswith(str(tmp_path))
+
+
+def test_a_folder_of_others_is_not_used(tmp_path, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    mine = Path(_numba_cache._own_folder())
+    assert mine.parent == tmp_path and stat.S_IMODE(mine.stat().st_mode) == 0o700
+    assert _numba_cache._own_folder() == str(mine)
+    mine.chmod(0o777)
+    assert _numba_cache._own_folder() != str(mine)
+    mine.rmdir()
+    mine.symlink_to(tmp_path)
+    assert Path(_numba_cache._own_folder()).name != mine.name
