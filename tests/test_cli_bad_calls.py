@@ -22,6 +22,7 @@ import pytest
 
 from kreinlearn import KreinSVC, cli, save
 from tests.test_cli import run
+from tests.test_persistence import rewritten
 
 try:
     import resource
@@ -146,7 +147,7 @@ def bad_models(folder):
     (folder / "cut.krein").write_bytes(whole[: len(whole) // 2])
     (folder / "pickle.krein").write_bytes(pickle.dumps(Trap()))
     stamp = "kreinlearn.json"
-    for name in ("future.krein", "unsigned.krein", "evil.krein"):
+    for name in ("future.krein", "unsigned.krein", "changed.krein"):
         with zipfile.ZipFile(good) as old, zipfile.ZipFile(folder / name, "w") as new:
             for member in old.namelist():
                 content = old.read(member)
@@ -154,9 +155,12 @@ def bad_models(folder):
                     continue
                 if member == stamp and name == "future.krein":
                     content = json.dumps(json.loads(content) | {"format": 99}).encode()
-                if member == "schema.json" and name == "evil.krein":
+                if member == "schema.json" and name == "changed.krein":
                     content = content.replace(b"MinMaxScaler", b"MaxMinScaler")
                 new.writestr(member, content)
+    with zipfile.ZipFile(good) as old:
+        schema = old.read("schema.json").replace(b"MinMaxScaler", b"MaxMinScaler")
+    rewritten(good, folder / "evil.krein", {"schema.json": schema})
 
 
 FIT = "fit {} -o new.krein"
@@ -250,6 +254,7 @@ CALLS = {
     "model of tomorrow": ("predict future.krein good.csv", ["newer", "upgrade"]),
     "pickle": ("predict pickle.krein good.csv", ["pickle.krein is not a model"]),
     "no stamp": ("predict unsigned.krein good.csv", ["unsigned.krein is not a model"]),
+    "changed model": ("predict changed.krein good.csv", ["changed.krein", "digest"]),
     "unknown type": ("predict evil.krein good.csv", ["evil.krein", "MaxMinScaler"]),
     "no probabilities": (
         "predict svc.krein good.csv --proba",

@@ -30,7 +30,7 @@ import pytest
 
 import kreinlearn
 from kreinlearn import cli, datasets, kernels
-from kreinlearn.estimators import logistic_cv
+from kreinlearn.estimators import _trial
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -167,7 +167,7 @@ def folder(tmp_path, monkeypatch):
 
     Cross-validation tries a few values instead of many: pages are what is tested.
     """
-    monkeypatch.setattr(logistic_cv, "UNITS", (10.0, 1.0, 0.1))
+    monkeypatch.setattr(_trial, "UNITS", (10.0, 1.0, 0.1))
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("KREINLEARN_DATA", str(tmp_path / "data"))
     known = dict(kernels.KERNELS)
@@ -414,7 +414,7 @@ FOREIGN = {"SVC", "LogisticRegression", "GridSearchCV", "NAME", "KREINLEARN_DATA
 @pytest.mark.parametrize("page", PAGES)
 def test_names_on_pages_exist(page):
     known = known_words() | FOREIGN
-    options = {*options_of(cli.app), "--help", "--quick"}
+    options = {*options_of(cli.app), "--help", "--quick", "--minutes", "--seed"}
     spans = re.findall(r"(?<!`)`([^`\n]+)`(?!`)", prose(PAGES[page]))
     for span in spans:
         for name in re.findall(r"\bkreinlearn(?:\.\w+)+(?![\w*])", span):

@@ -28,6 +28,7 @@ from kreinlearn import (
     KreinLogisticRegression,
     KreinLogisticRegressionCV,
     KreinSVC,
+    LandmarkLogisticRegression,
     SpectrumRepair,
 )
 from kreinlearn.features import RegionCovariance
@@ -611,3 +612,28 @@ def test_a_record_of_a_kernel_is_refused_by_name(tmp_path, rings):
     with pytest.raises(ValueError, match=r"fit it with kernel='tl1', the name"):
         kreinlearn.save(model, tmp_path / "model.krein")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_series_that_end_early_are_saved(tmp_path):
+    """In arrays, NaN stands for the end of a series."""
+    X = np.random.default_rng(0).standard_normal((12, 6)).cumsum(axis=1)
+    X[::2, 4:] = np.nan
+    y = np.arange(12) % 3 > 0
+    for model in (
+        KreinLogisticRegression("dtw", {"form": "negative"}),
+        LandmarkLogisticRegression("dtw", n_landmarks=5, lam=0.1),
+    ):
+        path = tmp_path / f"{type(model).__name__}.krein"
+        kreinlearn.save(model.fit(X, y), path)
+        found = kreinlearn.load(path)
+        np.testing.assert_array_equal(found.predict(X), model.predict(X))
+
+
+def test_landmarks_of_a_given_matrix_are_saved(tmp_path):
+    X = np.random.default_rng(0).uniform(size=(30, 2))
+    D = np.abs(X[:, None] - X).sum(axis=2)
+    model = LandmarkLogisticRegression("distance", n_landmarks=9, lam=0.1)
+    model.fit(D, X[:, 0] > 0.5)
+    kreinlearn.save(model, tmp_path / "model.krein")
+    found = kreinlearn.load(tmp_path / "model.krein")
+    np.testing.assert_array_equal(found.predict(D), model.predict(D))

@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from kreinlearn._typing import Array
+from kreinlearn.estimators._inputs import is_pairwise
 from kreinlearn.losses import Link
 from kreinlearn.solvers.base import Status
 
@@ -28,6 +29,8 @@ SHAPES = {
     "estimators_": ("model",),
 }
 """What the axes of fitted attributes count: axes of one name have one length."""
+SAMPLES = ("X_fit_", "landmarks_")
+"""Samples, whose NaN may stand for the end of a series."""
 POSITIVE = ("distance_median_", "median_", "lam_", "n_features_in_")
 """Numbers above zero."""
 NOT_NEGATIVE = ("residual_", "gap_", "n_iter_", "n_passes_", "weights_")
@@ -110,7 +113,9 @@ def _check_shapes(fitted: Mapping[str, Any]) -> None:
 def _check_width(fitted: Mapping[str, Any]) -> None:
     """Raise unless rows of samples have as many features as there were."""
     count = fitted.get("n_features_in_")
-    for name in ("X_fit_", "landmarks_"):
+    if "kernel" in fitted and is_pairwise(fitted["kernel"]):
+        return  # landmarks are rows of similarities with each other
+    for name in SAMPLES:
         rows = fitted.get(name)
         if count is None or not isinstance(rows, np.ndarray) or rows.ndim != 2:
             continue
@@ -124,7 +129,8 @@ def _check_values(fitted: Mapping[str, Any]) -> None:
     """Raise unless numbers are finite, and in the range of what they mean."""
     for name, value in fitted.items():
         if name in SHAPES and isinstance(value, np.ndarray) and value.dtype.kind == "f":
-            if not np.isfinite(value).all():
+            is_bad = np.isinf if name in SAMPLES else lambda each: ~np.isfinite(each)
+            if is_bad(value).any():
                 raise ValueError(f"{name!r} holds what is not a finite number")
         if name in POSITIONS and value is not None:
             _check_positions(name, value, fitted)
