@@ -10,7 +10,7 @@ unit; those in ``CHECKED``, and the largest memory, are then foretold and compar
 worker processes of a Dask cluster repeat some of them, with the bytes that they send.
 
 Rows go to ``OUT/results/landmark-costs.csv``, and the tables of the page to
-``OUT/results/landmark-plan.md``.
+``OUT/results/landmark-plan.txt``.
 """
 
 import csv
@@ -39,10 +39,10 @@ from scipy.optimize import nnls
 LAM = 1e-5
 LEARNED = (
     (20_000, 200, None),
-    (50_000, 200, 0),
-    (100_000, 200, None),
+    (200_000, 200, 0),
+    (200_000, 200, None),
     (50_000, 500, None),
-    (100_000, 500, 0),
+    (200_000, 500, 0),
     (200_000, 500, None),
     (50_000, 1000, None),
     (100_000, 1000, None),
@@ -103,7 +103,7 @@ def main(argv=None):
             writer.writeheader()
             writer.writerows({k: short(v) for k, v in row.items()} for row in rows)
         text = tables(rows, seconds)
-        (folder / "landmark-plan.md").write_text(text, encoding="utf-8")
+        (folder / "landmark-plan.txt").write_text(text, encoding="utf-8")
 
 
 def measured(options, role, n, M, memory, workers=0):

@@ -31,16 +31,19 @@ def foretold(seconds, row):
 
 def tasks(row, n_chunks=N_CHUNKS):
     """Return the tasks of a fit: a chunk in each pass, and groups of the share."""
-    groups = ROWS_PER_NUMBER * row["landmarks"] / SHARE_ROWS
-    return row["passes"] * n_chunks + row["newton_matrices"] * (1 + groups)
+    return row["passes"] * n_chunks + row["newton_matrices"] + groups(row)
+
+
+def groups(row):
+    """Return how often rows of a group were summed to second derivatives."""
+    return row["curvature"] / (SHARE_ROWS * (row["landmarks"] + 1) ** 2)
 
 
 def sums_mb(row, n_workers=2, n_chunks=N_CHUNKS):
     """Return the megabytes of coefficients and sums that pass from one to another."""
     M = row["landmarks"] + 1
-    groups = ROWS_PER_NUMBER * M / SHARE_ROWS
     moved = row["passes"] * (n_workers + n_chunks) * M
-    return 8e-6 * (moved + row["newton_matrices"] * (1 + groups) * M * M)
+    return 8e-6 * (moved + (row["newton_matrices"] + groups(row)) * M * M)
 
 
 def sent_mb(seconds, row, n_workers=2, n_chunks=N_CHUNKS):
@@ -57,14 +60,22 @@ def worker_mb(n, M, n_chunk=None, is_kept=True):
     return PROCESS_MB + (kept + work) / 1e6
 
 
+def duration(seconds):
+    """Return a time in the unit that suits it."""
+    for size, unit in ((3600, "h"), (60, "min"), (1, "s"), (1e-3, "ms")):
+        if seconds >= 2 * size or unit == "ms" and seconds >= size:
+            return f"{seconds / size:,.3g} {unit}"
+    return f"{1e9 * seconds:,.3g} ns"
+
+
 def tables(rows, seconds):
     """Return the tables of the page, in Markdown."""
-    out = ["Seconds of one unit of work, on two threads:", ""]
-    out += ["| one | nanoseconds |", "| --- | --- |"]
-    out += [f"| {COSTS[u]} | {1e9 * seconds[u]:,.3g} |" for u in UNITS]
+    out = ["Time of one unit of work, on two threads:", ""]
+    out += ["| one | takes |", "| --- | --- |"]
+    out += [f"| {COSTS[u]} | {duration(seconds[u])} |" for u in UNITS]
     if "task" in seconds:
         out += [
-            f"| task of a cluster | {1e9 * seconds['task']:,.3g} |",
+            f"| task of a cluster | {duration(seconds['task'])} |",
             "",
             f"On workers the same work takes {seconds['factor']:.2f} times as long.",
         ]
@@ -111,7 +122,7 @@ def extrapolated(rows, seconds):
         f"matrices, as measured with {like['n']:,} rows; workers of {THREADS} threads "
         f"as fast as these and {WORKER_GB} GB, partitions of {CHUNK_ROWS:,} rows:",
         "",
-        "| rows | workers | similarities | hours | of them scheduling | on the wire | "
+        "| rows | workers | similarities | takes | of them scheduling | on the wire | "
         "a worker holds |",
         "| --- | --- | --- | --- | --- | --- | --- |",
     ]
@@ -129,6 +140,7 @@ def run_of(seconds, n, M, workers, passes, matrices):
     if workers * CHUNK_ROWS > 2 * n:
         return None
     row = {"landmarks": M, "passes": passes, "newton_matrices": matrices}
+    row["curvature"] = matrices * ROWS_PER_NUMBER * M**3
     share = ROWS_PER_NUMBER * M
     room = KEPT_SHARE * (1e9 * WORKER_GB - 1e6 * PROCESS_MB) * workers
     kept = min(1.0, room / (4 * n * M))
@@ -136,8 +148,8 @@ def run_of(seconds, n, M, workers, passes, matrices):
     computed = n * M * (seconds["single"] * (1 + (1 - kept) * (passes - 3)))
     computed += n * M * 2 * seconds["double"] + share * M * seconds["double"]
     work = computed + n * M * passes * seconds["products"]
-    groups = max(1.0, min(speed, share / SHARE_ROWS))
-    curved = matrices * share * M * M * seconds["curvature"] / groups
+    at_once = max(1.0, min(speed, share / SHARE_ROWS))
+    curved = row["curvature"] * seconds["curvature"] / at_once
     driver = matrices * M**3 * seconds["matrices"] + seconds["fits"]
     scheduling = seconds["task"] * tasks(row, n_chunks)
     total = work / speed + curved + driver + scheduling
@@ -145,6 +157,6 @@ def run_of(seconds, n, M, workers, passes, matrices):
     sent = sent_mb(seconds, row, workers, n_chunks) / 1e3
     held = worker_mb(n * kept / workers, M, THREADS * min(CHUNK_ROWS, n / workers))
     return (
-        f"| {n:,} | {workers:,} | {said} | {total / 3600:,.3f} | "
+        f"| {n:,} | {workers:,} | {said} | {duration(total)} | "
         f"{scheduling / total:.0%} | {sent:,.2f} GB | {held / 1e3:,.1f} GB |"
     )

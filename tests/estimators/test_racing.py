@@ -139,3 +139,19 @@ def test_given_and_measured_matrices_are_cut(monkeypatch, kernel):
 def test_search_is_checked():
     with pytest.raises(ValueError, match="'search' must be"):
         KreinLogisticRegressionCV(search="quick").fit(*moons(30))
+
+
+def test_many_samples_are_not_decomposed(monkeypatch):
+    monkeypatch.setattr("kreinlearn.estimators.logistic_cv.DECOMPOSED", 50)
+    X, y = make_moons(60, noise=0.3, random_state=0)
+    given = {"kernel": "tl1", "cv": 2}
+    model = KreinLogisticRegressionCV(**given).fit(X, y)
+    assert {each.norm for each in model.estimators_} == {"euclidean"}
+    assert np.isnan(model.scores_[:, 0]).all()
+    reasons = [why["reason"] for why in model.dropped_ if why["norm"] == "hilbert"]
+    assert len(reasons) == len(model.kernel_settings_)
+    assert all("eigenvectors of 60 samples" in reason for reason in reasons)
+    full = KreinLogisticRegressionCV(search="full", **given).fit(X, y)
+    assert not np.isnan(full.scores_[:, 0]).all()
+    alone = KreinLogisticRegressionCV(norms=["hilbert"], **given).fit(X, y)
+    assert alone.norm_ == "hilbert"

@@ -6,7 +6,7 @@ log-likelihoods, is dropped.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypedDict
 
 import numpy as np
@@ -25,7 +25,7 @@ from kreinlearn.kernels import Similarities
 
 SEARCH_ROWS = 1000
 """Most samples by which settings are chosen."""
-RACE_ROWS = 300
+RACE_ROWS = 400
 """Most samples of a race."""
 RACE_FOLDS = 2
 """Folds of a race."""
@@ -40,6 +40,11 @@ DOUBT = 2.0
 MOST_WORK, FEWEST_SETTINGS = 3000, 3
 """Samples times settings that stay, about, and the fewest settings: each costs an
 eigendecomposition per fold."""
+
+
+DECOMPOSED = 5000
+"""Most samples whose eigenvectors are computed unless that is asked for: they take
+minutes beyond, for each model."""
 
 
 class Dropped(TypedDict):
@@ -184,6 +189,16 @@ def stragglers(
             why = f"not among the best {most} settings"
             found.append((one, _dropped(settings, *about, why)))
     return found
+
+
+def too_many(settings: Sequence[Setting], n: int) -> list[Dropped]:
+    """Return why a norm that needs eigenvectors is not tried with many samples."""
+    why = f"eigenvectors of {n} samples take long; search='full' has them"
+    unknown = Runner(0, "hilbert", np.nan, 0, np.empty(0))
+    return [
+        _dropped(settings, replace(unknown, setting=i), np.nan, np.nan, 0, why)
+        for i in range(len(settings))
+    ]
 
 
 def _dropped(

@@ -31,6 +31,7 @@ from kreinlearn.estimators._inputs import (
 )
 from kreinlearn.estimators._outputs import Probable, predictions, share_support
 from kreinlearn.estimators._racing import (
+    DECOMPOSED,
     RACE_FOLDS,
     RACE_ROWS,
     SEARCH_ROWS,
@@ -41,6 +42,7 @@ from kreinlearn.estimators._racing import (
     some_of,
     some_rows,
     stragglers,
+    too_many,
 )
 from kreinlearn.estimators._search import (
     UNSEEN_ERRORS,
@@ -127,9 +129,11 @@ class KreinLogisticRegressionCV(Probable):
         with its best lam, instead of using the best setting alone.
     search : {"auto", "full"}, default="auto"
         "full" tries all settings and norms on all folds. "auto" first tries them on two
-        folds, at most 300 samples and every other lam, and drops those that are clearly
+        folds, at most 400 samples and every other lam, and drops those that are clearly
         behind: see ``dropped_``. Of the others it tries values of lam around the best,
         and settings are chosen by at most 1,000 samples, unless ``lams`` is given.
+        Beyond 5,000 samples it leaves "hilbert", which needs eigenvectors of all of
+        them, to "euclidean" if both are among the norms.
         With another judge than log-loss nothing is left out.
     refit : bool, default=True
         Whether to fit what was chosen to all samples; without it nothing can be
@@ -300,7 +304,8 @@ class KreinLogisticRegressionCV(Probable):
         judged = None if sample_weight is None else given
         rows = self._search_rows(index, lams)
         work = (len(rows), len(self.kernel_settings_), len(self.classes_))
-        mind_search(samples, self.kernel, self.norms, *work)
+        norms = self._norms_for(len(labels))
+        mind_search(samples, self.kernel, norms, *work)
         with few_threads(len(labels)), measures_told(self.verbose):
             if len(rows) < len(labels):
                 judged = None if judged is None else judged[rows]
@@ -314,14 +319,23 @@ class KreinLogisticRegressionCV(Probable):
                 folds,
                 judge,
                 lams,
+                norms,
             )
-            held = self._search(trial, rows, part)
+            held = self._search(trial, rows, part, len(labels))
             chosen, shares = self._choose(held, folds, judge, given[rows])
             if len(rows) < len(labels):
                 chosen = self._for_all(chosen, rows, counts)
             if self.refit:
                 self._refit(shared, index, counts, chosen, shares)
         return self
+
+    def _norms_for(self, n: int) -> list[str]:
+        """Return the norms that are tried with n samples."""
+        norms = list(self.norms)
+        is_long = self.search == "auto" and n > DECOMPOSED
+        if is_long and {"hilbert", "euclidean"} <= {*norms}:
+            norms.remove("hilbert")
+        return norms
 
     def _search_rows(self, index: Array, lams: Array | None) -> Array:
         """Return the samples that settings are chosen by: all, or some of many."""
@@ -359,6 +373,7 @@ class KreinLogisticRegressionCV(Probable):
         folds: list[Fold],
         judge: Judge,
         lams: Array | None,
+        norms: list[str],
     ) -> Trial:
         """Return what settings have in common: classes, weights, folds."""
         index, given, counts = about
@@ -374,16 +389,20 @@ class KreinLogisticRegressionCV(Probable):
             folds,
             judge,
             lams,
-            self.norms,
+            norms,
             bool(self.fit_intercept),
             self.max_iter,
         )
 
-    def _search(self, trial: Trial, rows: Array, shared: Similarities) -> list[Tried]:
+    def _search(
+        self, trial: Trial, rows: Array, shared: Similarities, n_samples: int
+    ) -> list[Tried]:
         """Try what a race leaves of all settings and norms; learn ``scores_``."""
         settings = self.kernel_settings_
         raced = self._raced(trial, rows, shared)
         left = self._race(trial, raced)
+        if len(trial.norms) < len(self.norms):
+            self.dropped_ += too_many(settings, n_samples)
         going = [i for i in range(len(settings)) if not left or left[i].norms]
         given = [(settings[i], left[i] if left else None) for i in going]
         held: list[Tried] = [{} for _ in settings]
