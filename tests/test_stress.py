@@ -1,13 +1,16 @@
 """The program that damages files: what it found before, and that it finds something."""
 
+import re
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from kreinlearn import KreinLogisticRegression
 from tests import stress
 from tests.stress import __main__ as program
-from tests.stress import readers
+from tests.stress import fits, readers
 
 FOUND = sorted((Path(__file__).parent / "files" / "damaged").iterdir())
 """Each was a traceback, or a sentence without the file, once."""
@@ -93,3 +96,27 @@ def test_a_process_that_dies_is_a_fault_and_replaced(monkeypatch, tmp_path):
         assert len(found) == 1 and "died" in found[0][1]
     finally:
         worker.stop()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("norm", fits.NORMS)
+def test_fits_are_what_they_say(norm):
+    for number in range(12):
+        assert fits.fault(norm, 1, number) == "", number
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"intercept_": np.array([np.nan])}, "not finite"),
+        ({"residual_": 1.0}, "converged with residual"),
+        ({"dual_coef_": np.ones((1, 12))}, "residual .* instead of"),
+    ],
+)
+def test_a_model_that_is_not_what_it_says_is_a_fault(change, words):
+    rng = np.random.default_rng(0)
+    K, y = fits.similarities(rng, 12), np.arange(12) % 2
+    model = KreinLogisticRegression("precomputed", lam=1.0).fit(K, y)
+    assert fits.judged(model, K, y, None) == ""
+    vars(model).update(change)
+    assert re.search(words, fits.judged(model, K, y, None))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tests.stress import Batch, Kind, Settings, table
 
-MODULES = ("tests.stress.readers",)
+MODULES = ("tests.stress.readers", "tests.stress.fits")
 
 
 def all_kinds() -> dict[str, Kind]:

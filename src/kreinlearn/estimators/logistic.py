@@ -55,6 +55,9 @@ from kreinlearn.solvers.monitor import callback_for
 from kreinlearn.solvers.newton import DualNewton
 from kreinlearn.spectrum.norms import NORMS, penalized
 
+FAINT = 1e-20
+"""Smallest lam of several classes, in units of the largest similarity: below, Newton's
+matrices of a few samples take minutes, and end in rounding."""
 SMALLEST = 1e-250
 """Smallest lam whose inverse leaves room for similarities in double precision."""
 NEEDS = ("dual", "dc")
@@ -331,6 +334,8 @@ class KreinLogisticRegression(Probable):
         if watch is not None:
             watch({"operator": self.operator_, "GiB if dense": dense_bytes(K) / 2**30})
         lam = float(self.lam)
+        if multinomial:
+            _check_faint(K, lam)
         self._learn_regime(K, weights, multinomial)
         back = None
         if self.norm == "krein" and not isinstance(K, General):
@@ -448,3 +453,16 @@ class KreinLogisticRegression(Probable):
                 "solver='newton' for a stationary point."
             )
             warn_caller(f"{text} {remedy}", ConvergenceWarning)
+
+
+def _check_faint(K: Dense | General | Blocked, lam: float) -> None:
+    """Raise if a lam is too small for the loss of several classes."""
+    entries = K.diagonal() if isinstance(K, Blocked) else K.K
+    largest = max(float(entries.max()), -float(entries.min()))
+    if lam < FAINT * largest:
+        raise ValueError(
+            f"'lam' must be at least {FAINT:.0e} times the largest similarity, which "
+            f"is {largest:.2g}, for several classes in one model, got {lam:.2g}; "
+            "divide the similarities by their scale, raise lam, or use "
+            "multi_class='ovr'."
+        )
