@@ -63,7 +63,7 @@ def worker_mb(n, M, n_chunk=None, is_kept=True):
 def duration(seconds):
     """Return a time in the unit that suits it."""
     for size, unit in ((3600, "h"), (60, "min"), (1, "s"), (1e-3, "ms")):
-        if seconds >= 2 * size or unit == "ms" and seconds >= size:
+        if seconds >= 2 * size or (unit == "ms" and seconds >= size):
             return f"{seconds / size:,.3g} {unit}"
     return f"{1e9 * seconds:,.3g} ns"
 
