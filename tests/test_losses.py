@@ -2,7 +2,13 @@ import numpy as np
 import pytest
 from scipy.special import expit, log_expit, log_softmax, softmax
 
-from kreinlearn.losses import LOG_FLOOR, Logistic, Multinomial, logarithmic_mean
+from kreinlearn.losses import (
+    LOG_FLOOR,
+    Logistic,
+    Multinomial,
+    log_probabilities,
+    logarithmic_mean,
+)
 
 LOSSES = {"logistic": (Logistic(), 1), "multinomial": (Multinomial(), 4)}
 
@@ -135,3 +141,10 @@ def test_logarithmic_mean_lies_between():
     mean = logarithmic_mean(p, q, np.log(p), np.log(q))
     assert np.all(mean >= p * (1 - 1e-12)) and np.all(mean <= q * (1 + 1e-12))
     assert mean[0] == pytest.approx((p[0] - q[0]) / np.log(p[0] / q[0]))
+
+
+def test_one_versus_rest_of_huge_scores_sums_to_one():
+    scores = np.array([[0.0, -7.6e15, -1.0], [-5e14, -5e14 - 2, -1e15], [-3e15] * 3])
+    P = np.exp(log_probabilities(scores, "ovr"))
+    np.testing.assert_allclose(P.sum(axis=1), 1.0, rtol=1e-12)
+    np.testing.assert_allclose(P[1], expit([2, -2, -np.inf]), atol=1e-12)

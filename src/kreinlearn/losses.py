@@ -318,5 +318,5 @@ def log_probabilities(scores: Array, link: Link) -> Array:
         return np.hstack([log_expit(-scores), log_expit(scores)])
     if link == "multinomial":
         return np.asarray(log_softmax(scores, axis=1))
-    logs = log_expit(scores)
-    return np.asarray(logs - np.logaddexp.reduce(logs, axis=1, keepdims=True))
+    # log_softmax takes the largest away first: logarithms of -1e14 have no digits left.
+    return np.asarray(log_softmax(log_expit(scores), axis=1))
