@@ -193,7 +193,7 @@ def stragglers(
 
 def too_many(settings: Sequence[Setting], n: int) -> list[Dropped]:
     """Return why a norm that needs eigenvectors is not tried with many samples."""
-    why = f"eigenvectors of {n} samples take long; search='full' has them"
+    why = f"eigenvectors of {n} samples take long; search='full' tries it"
     unknown = Runner(0, "hilbert", np.nan, 0, np.empty(0))
     return [
         _dropped(settings, replace(unknown, setting=i), np.nan, np.nan, 0, why)
