@@ -491,6 +491,8 @@ def test_settings_side_by_side_give_the_same(moons, search):
         ({"norms": "krein"}, "'norms' must be a sequence .* got 'krein'"),
         ({"norms": ["l2"]}, "'norms' must be one of .* got 'l2'"),
         ({"scoring": "fame"}, "fame"),
+        ({"n_jobs": 0}, "'n_jobs' must be None or an integer other than 0.* got 0"),
+        ({"n_jobs": "two"}, "'n_jobs' must be None or an integer .* got 'two'"),
         ({"kernel": "tl2"}, "'kernel' must be one of .* got 'tl2'"),
         ({"kernel": ("tl1", "tl2")}, "'kernel' must be one of .* got 'tl2'"),
         ({"kernel_params": {"tau": 1}}, "Several kernels go with neither .*'tau': 1"),

@@ -2,6 +2,7 @@
 
 from functools import partial
 from itertools import groupby
+from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
@@ -614,6 +615,12 @@ class KreinLogisticRegressionCV(Probable):
             )
         check_choice("multi_class", self.multi_class, ["auto", "ovr", "multinomial"])
         check_choice("search", self.search, ["auto", "full"])
+        is_number = isinstance(self.n_jobs, Integral) and self.n_jobs != 0
+        if self.n_jobs is not None and not is_number:
+            raise ValueError(
+                "'n_jobs' must be None or an integer other than 0, such as -1 for one "
+                f"job per processor, got {self.n_jobs!r}."
+            )
         check_positive("tol", self.tol)
         check_count("max_iter", self.max_iter)
         if isinstance(self.norms, str) or len(self.norms) == 0:
