@@ -6,15 +6,18 @@ From samples to a fitted model: `KreinLogisticRegressionCV()` as it comes, in it
 kinds of search, against `GridSearchCV(SVC(), 7 C x 5 gamma, cv=5)` in two processes
 that are there already, and against `LogisticRegressionCV` on 300 Nystroem features.
 Half of each data set is learned from. Accuracy and log-loss are those of the other
-half; a plain SVC has no probabilities, hence no log-loss.
+half; a plain SVC has no probabilities, hence no log-loss. Three matrices of distances
+are given as similarities, max - d, and the support vector machines try ten C on them.
 """
 
+import os
 import warnings
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 from bench_cv import JOBS, wake
-from common import OURS, emit, environment, measure, options_of, rows, start
+from common import OURS, emit, environment, measure, options_of, rows, say, start
 from samples import halves
 from sklearn.datasets import load_digits, load_iris, load_wine
 from sklearn.kernel_approximation import Nystroem
@@ -32,6 +35,14 @@ BUNDLED = {"iris": load_iris, "wine": load_wine, "digits": load_digits}
 MOST = 2000
 """Training samples of the larger sets."""
 GRID = {"C": 10.0 ** np.arange(-2, 5), "gamma": 10.0 ** np.arange(-2, 3)}
+GIVEN = {
+    "chickenpieces": "chickenpieces-20-60.npz",
+    "protein": "protein.npz",
+    "cat-cortex": "cat-cortex.npz",
+}
+"""Matrices of distances in the folder ``sim`` of the data."""
+FULL_MOST = 300
+"""Training samples up to which all settings are tried as well: minutes beyond."""
 FULL, GRIDS, NYSTROEM = "search='full'", "GridSearchCV, SVC", "Nystroem, logistic"
 BUDGET = 100.0
 """Seconds after which a competitor gets no more turns."""
@@ -42,13 +53,19 @@ def main(argv=None):
     options = options_of(__doc__, argv, only=only)
     machine = environment()
     warnings.simplefilter("ignore")
-    names = ("heart", "iris") if options.quick else (*BINARY, *BUNDLED)
+    names = ("heart", "iris") if options.quick else (*BINARY, *BUNDLED, *GIVEN)
     for name in options.only or names:
-        X_train, X_test, y_train, y_test = samples_of(name, options.quick)
+        found = samples_of(name, options.quick)
+        if found is None:
+            say(f"{name}: set KREINLEARN_DATA to a folder that has sim/{GIVEN[name]}")
+            continue
+        X_train, X_test, y_train, y_test = found
         models = {}
+        made = given_makers() if name in GIVEN else makers(options.quick)
         functions = {
             library: partial(fit, models, library, make, X_train, y_train)
-            for library, make in makers(options.quick).items()
+            for library, make in made.items()
+            if library != FULL or len(y_train) <= FULL_MOST
         }
         ready = {GRIDS: wake}
         seconds = measure(functions, options.repeats, budget=BUDGET, prepare=ready)
@@ -61,7 +78,9 @@ def main(argv=None):
 
 
 def samples_of(name, quick):
-    """Return scaled halves of a data set."""
+    """Return scaled halves of a data set; None if its file is not there."""
+    if name in GIVEN:
+        return given_halves(name)
     if name in BUNDLED:
         X, y = BUNDLED[name](return_X_y=True)
         most = 1000 if name == "digits" else len(y) // 2
@@ -71,6 +90,31 @@ def samples_of(name, quick):
     data = halves(name, quick)
     some = np.random.default_rng(0).permutation(len(data.y_train))[:MOST]
     return data.X_train[some], data.X_test, data.y_train[some], data.y_test
+
+
+def given_halves(name):
+    """Return similarities among one half, and of the other with it, and labels."""
+    path = Path(os.environ.get("KREINLEARN_DATA", ".")) / "sim" / GIVEN[name]
+    if not path.exists():
+        return None
+    with np.load(path) as file:
+        K, y = file["D"].max() - file["D"], file["y"]
+    K = (K + K.T) / 2
+    half = {"train_size": 0.5, "random_state": 0, "stratify": y}
+    train, test = train_test_split(np.arange(len(y)), **half)
+    return K[np.ix_(train, train)], K[np.ix_(test, train)], y[train], y[test]
+
+
+def given_makers():
+    """Return how each competitor is built for a given matrix."""
+    ours = partial(KreinLogisticRegressionCV, kernel="precomputed")
+    costs = {"C": 10.0 ** np.arange(-4, 6)}
+    machine = SVC(kernel="precomputed")
+    return {
+        OURS: ours,
+        FULL: partial(ours, search="full"),
+        GRIDS: lambda: GridSearchCV(machine, costs, cv=5, n_jobs=JOBS),
+    }
 
 
 def makers(quick):

@@ -1,5 +1,6 @@
 """How Sphinx builds these pages: ``python -m sphinx -W -b html docs docs/_build``."""
 
+import os
 import re
 import sys
 from html import escape
@@ -11,8 +12,11 @@ from docutils.utils.math import MathError, latex2mathml
 from sphinx.util import logging
 
 sys.path.insert(0, str(Path(__file__).parent))
+import accessible
 import kernels_table
+import messages_table
 from draw_results import draw
+from measured import with_note
 
 logger = logging.getLogger(__name__)
 
@@ -56,7 +60,7 @@ autodoc_typehints = "none"
 autodoc_member_order = "bysource"
 autodoc_default_options = {  # made by scikit-learn, and described there
     "exclude-members": "get_metadata_routing, set_output, "
-    "set_fit_request, set_score_request, set_transform_request"
+    "set_fit_request, set_score_request, set_transform_request, set_callbacks"
 }
 numpydoc_show_class_members = False  # the templates do
 numpydoc_xref_param_type = False
@@ -78,9 +82,14 @@ sphinx_gallery_conf = {
 }
 
 html_theme = "furo"
-html_title = f"kreinlearn {release}"
+# Read the Docs builds every tag and the main branch, lists them in a corner of each
+# page, and tells which of them this is; `latest` is the main branch.
+is_development = os.environ.get("READTHEDOCS_VERSION") == "latest"
+html_title = f"kreinlearn {release}" + ", development version" * is_development
+html_baseurl = os.environ.get("READTHEDOCS_CANONICAL_URL", "")
 html_static_path = ["_static"]
 html_css_files = ["kreinlearn.css"]
+html_js_files = ["kreinlearn.js"]
 html_show_sphinx = False
 html_copy_source = False
 html_math_renderer = "mathml"
@@ -111,10 +120,13 @@ def _id(node):
     return f" id='{node['ids'][0]}'" if node["ids"] else ""
 
 
-def _insert_kernels(app, name, source):
-    """Put the table of kernels where a page asks for it."""
+def _insert_tables(app, name, source):
+    """Put the table of kernels and the lists of messages where pages ask for them."""
     if kernels_table.MARK in source[0]:
         source[0] = source[0].replace(kernels_table.MARK, kernels_table.table())
+    source[0] = messages_table.MARK.sub(
+        lambda mark: messages_table.listed(mark[1]), source[0]
+    )
 
 
 def _draw_pages(app):
@@ -122,9 +134,16 @@ def _draw_pages(app):
     draw(Path(app.srcdir) / "results", only_pages=True)
 
 
+def _tell_when_measured(app, name, source):
+    """Say under a title when, and with which revision, numbers were measured."""
+    source[0] = with_note(name, source[0])
+
+
 def setup(app):
-    """Register the renderer of formulas, the table of kernels, the pages of results."""
-    app.connect("source-read", _insert_kernels)
+    """Register the renderer of formulas, generated tables and pages, and what mends."""
+    app.connect("source-read", _insert_tables)
+    app.connect("build-finished", accessible.mend)
     app.connect("builder-inited", _draw_pages)
+    app.connect("source-read", _tell_when_measured)
     app.add_html_math_renderer("mathml", (_mathml, None), (_mathml, None))
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -240,7 +240,7 @@ def run_as_printed(said, krein, K, y):
         model.fit(K, y)
 
 
-TABLE = ["t.csv", "--kernel", "tl1", "--param", "ratio=0.5", "--no-scale"]
+TABLE = ["t.csv", "--kernel", "tl1", "--param", "ratio=0.5", "--scale", "none"]
 INSPECTED = {
     "distances": ["D.npz", "--distance"],
     "another form": ["D.npz", "--distance", "--form", "centered"],

@@ -164,7 +164,8 @@ def test_fixed_settings(capsys, here, cells):
         "t.krein",
         "--lam",
         "1",
-        "--no-scale",
+        "--scale",
+        "none",
         *args[4:6],
     )
     assert code == 0 and "no cross-validation" in out and "rbf, norm krein" in out
@@ -336,7 +337,7 @@ def test_warnings_are_plain_lines(capsys, here):
     code, _, err = run(capsys, "fit", "c.csv", "-o", "m.krein", *QUICK)
     assert code == 0 and err.splitlines()[0] == (
         "krein: warning: c.csv: the same value for all samples in column 'one', which "
-        "tell nothing apart."
+        "tells nothing apart."
     )
     narrow = ("--kernel", "rbf", "--param", "sigma=1e-3", "--lam", "1")
     code, _, err = run(capsys, "fit", "cells.csv", "-o", "n.krein", *narrow)
@@ -361,7 +362,7 @@ def test_labels_of_text_that_look_like_numbers(capsys, here, cells):
 @pytest.mark.parametrize("command", ["fit", "predict"])
 def test_help_has_an_example(capsys, command):
     code, out, _ = run(capsys, command, "--help")
-    assert code == 0 and f"Example:  krein {command}" in out
+    assert code == 0 and f"Examples:\n    krein {command}" in out
 
 
 def test_a_model_saved_in_python_without_notes(capsys, here, cells):

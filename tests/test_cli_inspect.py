@@ -90,11 +90,12 @@ def test_the_width_of_a_gaussian_is_said(table, capsys):
 
 def test_options_are_repeated_in_the_command_to_run_next(table, capsys):
     path, _ = table
-    argv = [path, "--target", "a", "--kernel", "linear", "--no-scale", "--header"]
+    argv = [path, "--target", "a", "--kernel", "linear", "--scale", "none"]
+    argv += ["--header"]
     code, out, _ = run([*argv, "--json"], capsys)
     found = json.loads(out)
     assert code == 0
-    expected = f"{path} --target a --header --no-scale --kernel linear"
+    expected = f"{path} --target a --header --scale none --kernel linear"
     assert found["command"] == f"krein inspect {expected}"
     assert f"`krein fit {expected} -o model.krein`" in found["sentences"][-1]
 
@@ -128,7 +129,7 @@ def test_the_page_is_written_once(matrix, tmp_path, capsys):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (["--kernel", "rbf"], "holds a matrix, which takes none of --kernel"),
+        (["--kernel", "rbf"], "holds a matrix; --kernel goes with a table"),
         (["--target", "z"], "'z'"),
         (["--permutations", "0"], "--permutations"),
     ],

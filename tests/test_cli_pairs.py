@@ -208,7 +208,7 @@ def test_a_labels_file_with_more_columns(krein, data):
         ("fit pairs.csv --format pairs --distance -o m --target x", ["no labels"]),
         ("inspect pairs.csv --format pairs --target x", ["--labels"]),
         ("inspect hits.m8 --missing nan", ["must be a finite number, got nan"]),
-        ("inspect hits.m8 --kernel rbf --missing 0", ["takes none of --kernel"]),
+        ("inspect hits.m8 --kernel rbf --missing 0", ["--kernel goes with a table"]),
         ("inspect square.csv --repeated max", ["no pair is repeated"]),
         ("compare hits.m8 --missing 0", ["holds no labels"]),
         ("fit K.npz --labels kinds.csv -o m", ["K.npz has no names"]),

@@ -3,6 +3,7 @@
 import gzip
 import json
 import os
+import re
 import shlex
 import sys
 from pathlib import Path
@@ -377,7 +378,7 @@ BAD = {
     "matrix": ("fit old.fasta --param matrix=x -o m", ["'x'", "'blosum62'"]),
     "form": ("fit OLD --form negative -o m", ["--form", "gives similarities"]),
     "form of table": ("fit old.csv --form negative -o m", ["--distance", "dtw"]),
-    "scale": ("fit old.ts --no-scale -o m", ["old.ts holds series", "--no-scale"]),
+    "scale": ("fit old.ts --scale none -o m", ["old.ts holds series", "--scale"]),
     "distance": ("fit old.ts --distance -o m", ["old.ts holds series", "--distance"]),
     "missing": ("fit old.fasta --missing 0 -o m", ["old.fasta", "--missing"]),
     "labels": ("fit old.ts --labels few.csv -o m", ["old.ts", "--labels"]),
@@ -536,5 +537,7 @@ def test_help_teaches_it(krein):
     for command in ("fit", "inspect", "compare"):
         _, out, _ = krein(command, "--help")
         text = " ".join(out.split())
-        assert "(fasta), time series (ts, --format ucr)" in text
+        head = text.split("What the file holds:")[0]  # before the options
+        assert re.search(r"sequences.*\bfasta\b", head) and "graphs" in head
+        assert re.search(r"time series.*\bts\b.*--format ucr", head)
     assert "of time series dtw" in " ".join(krein("fit", "--help")[1].split())

@@ -38,9 +38,11 @@ PAGES = {
     path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8")
     for path in [
         *(ROOT / name for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md")),
+        ROOT / "SECURITY.md",
         *sorted(DOCS.glob("*.md")),
     ]
 }
+REFERENCE = PAGES["docs/api.md"] + PAGES["docs/internals.md"]
 RESULTS = {
     path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8")
     for path in sorted(DOCS.glob("results/*.md"))
@@ -50,10 +52,12 @@ RESULTS = {
 # All of them are parsed, so an unknown option in any of them is noticed.
 INSTEAD = {
     "python -m pip install": ("changes the environment", None),
+    "python -m venv": ("makes another environment", None),
+    "python -m pip freeze": ("is for pip-audit, which needs a network", None),
     "python -m pytest": ("is what runs this", None),
     "python -m sphinx": ("takes minutes, and is a stage of .ci/run", None),
     "krein demo": (
-        "takes half a minute; test_cli.py runs a shorter one",
+        "takes seconds; test_cli.py runs a shorter one",
         "krein demo --help",
     ),
     "krein reproduce": (
@@ -80,9 +84,11 @@ LONG_CALL = "run_experiment("
 INTERNAL = {"cli", "comparison", "crossval", "inspection", "landmarks", "methods"}
 INTERNAL |= {"pages", "runs"}
 # Pages that use files made on another page.
-GIVEN_FILES = ("README.md", "docs/command-line.md", "docs/which-method.md")
+GIVEN_FILES = ("README.md", "docs/index.md", "docs/command-line.md")
+GIVEN_FILES += ("docs/which-method.md",)
 # Links lead to these hosts only; checking that their pages exist needs a network.
 HOSTS = {"download.pytorch.org", "keepachangelog.com", "github.com", "doi.org"}
+HOSTS |= {"pypi.org", "cran.r-project.org", "img.shields.io", "scikit-learn.org"}
 LANGUAGES = {"bash", "bibtex", "fish", "python", "text", "zsh"}
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
@@ -190,7 +196,9 @@ def write_files():
     table[1::9].to_csv("new.csv", index=False)
     K, y = datasets.make_gram((20, 10), random_state=0)
     np.savez("gram.npz", K=K, y=y)
-    np.savez("distances.npz", D=np.abs(K.diagonal()[:, None] - K.diagonal()), y=y)
+    D = np.abs(K.diagonal()[:, None] - K.diagonal())
+    np.savez("distances.npz", D=D, y=y)
+    np.savez("new-distances.npz", D=D[:3])
 
 
 def sessions():
@@ -335,7 +343,7 @@ def test_links(page):
 
 def rooms():
     """Return the names of public modules: all but internal ones, and those listed."""
-    documented = re.findall(r"^\.\. module:: (.+)$", PAGES["docs/api.md"], flags=re.M)
+    documented = re.findall(r"^\.\. module:: (.+)$", REFERENCE, flags=re.M)
     found = [
         f"kreinlearn.{each.name}"
         for each in pkgutil.iter_modules(kreinlearn.__path__)
@@ -345,11 +353,11 @@ def rooms():
 
 
 def listed():
-    """Return the full names that the reference page lists."""
+    """Return the full names that the reference pages list."""
     found, module = [], None
-    for line in PAGES["docs/api.md"].splitlines():
-        if line.startswith(".. module:: "):
-            module = line.removeprefix(".. module:: ")
+    for line in REFERENCE.splitlines():
+        if line.startswith((".. module:: ", ".. currentmodule:: ")):
+            module = line.partition(":: ")[2]
         elif re.fullmatch(r"   [A-Za-z]\S*", line):
             found.append(f"{module}.{line.strip()}")
     return found
@@ -374,7 +382,7 @@ def test_every_public_name_is_in_the_reference(room):
     for name in module.__all__:
         value = getattr(module, name)
         known = name == "__version__" or any(value is each for each in here)
-        assert known, f"{room}.{name} is not on docs/api.md"
+        assert known, f"{room}.{name} is not on docs/api.md or docs/internals.md"
 
 
 def test_the_reference_lists_what_exists():
@@ -415,6 +423,18 @@ FOREIGN = {
     "GridSearchCV",
     "NAME",
     "KREINLEARN_DATA",
+    "KREINLEARN_CACHE",
+    "CalibratedClassifierCV",
+    "Covariances",
+    "MinMaxScaler",
+    "OneClassSVM",
+    "OSError",
+    "ProgressBar",
+    "MemoryError",
+    "TimeSeriesSVC",
+    "TypeError",
+    "UserWarning",
+    "ValueError",
 }
 
 
@@ -422,6 +442,7 @@ FOREIGN = {
 def test_names_on_pages_exist(page):
     known = known_words() | FOREIGN
     options = {*options_of(cli.app), "--help", "--quick", "--minutes", "--seed"}
+    options.add("--strict")  # of pip-audit
     spans = re.findall(r"(?<!`)`([^`\n]+)`(?!`)", prose(PAGES[page]))
     for span in spans:
         for name in re.findall(r"\bkreinlearn(?:\.\w+)+(?![\w*])", span):
@@ -447,7 +468,7 @@ def test_a_reference_that_leads_nowhere_ends_the_build(tmp_path):
         encoding="utf-8",
     )
     known = "sphinx.ext.autodoc,sphinx.ext.autosummary,numpydoc,myst_parser"
-    call = [sys.executable, "-m", "sphinx", "-W", "-q", "-b", "dummy", "-c", str(DOCS)]
+    call = [sys.executable, "-m", "sphinx", "-WNq", "-b", "dummy", "-c", str(DOCS)]
     call += ["-D", f"extensions={known}", str(tmp_path), str(tmp_path / "out")]
     built = subprocess.run(call, capture_output=True, text=True)
     assert built.returncode == 1, built.stderr

@@ -6,8 +6,10 @@ from kreinlearn.losses import (
     LOG_FLOOR,
     Logistic,
     Multinomial,
+    link_of,
     log_probabilities,
     logarithmic_mean,
+    loss_for,
 )
 
 LOSSES = {"logistic": (Logistic(), 1), "multinomial": (Multinomial(), 4)}
@@ -148,3 +150,69 @@ def test_one_versus_rest_of_huge_scores_sums_to_one():
     P = np.exp(log_probabilities(scores, "ovr"))
     np.testing.assert_allclose(P.sum(axis=1), 1.0, rtol=1e-12)
     np.testing.assert_allclose(P[1], expit([2, -2, -np.inf]), atol=1e-12)
+
+
+@pytest.mark.parametrize("ratio", [1e-6, 0.9e-3, 0.9999e-3, 1.0001e-3, 0.1, 5.0])
+def test_logarithmic_mean_keeps_its_digits(ratio):
+    q = np.array([1e-3, 0.2, 0.7], dtype=np.longdouble)
+    for sign in (1, -1):
+        delta = np.longdouble(sign * ratio)
+        p = q * np.exp(delta)
+        true = q * np.expm1(delta) / delta
+        double = (
+            np.array(x, dtype=float) for x in (p, q, np.log(q) + delta, np.log(q))
+        )
+        # What is left is the rounding of the logarithms, divided by their difference.
+        error = max(3e-15 / ratio, 1e-15) if ratio > 1e-3 else 1e-13
+        np.testing.assert_allclose(
+            logarithmic_mean(*double), np.array(true, dtype=float), rtol=error
+        )
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_no_step_is_too_long_where_nothing_moves(name):
+    loss, columns = LOSSES[name]
+    p = loss.at(np.zeros((3, 1, columns)))
+    still = loss.largest_step(p, np.zeros((3, 1, columns)))
+    tiny = loss.largest_step(p, np.full((3, 1, columns), -1e-310))
+    assert (still == np.inf).all() and (tiny == np.inf).all()
+    # One that does not move keeps logarithms that its probability has lost.
+    far = loss.at(np.array([-2000.0] + [0.0] * (columns - 1))[None, None])
+    assert far.q[0, 0, 0] == 0 and far.log_q[0, 0, 0] <= -1999
+    kept = loss.moved(far, np.zeros(far.q.shape), np.ones((1, 1)))
+    for array, expected in zip(kept, far, strict=True):
+        np.testing.assert_array_equal(array, expected)
+
+
+def test_steps_beyond_the_walls_have_no_logarithms_below_the_floor():
+    loss = Logistic()
+    p = loss.at(np.zeros((2, 1, 1)))
+    step = np.array([0.5, -0.5])[:, None, None]
+    on_walls = loss.moved(p, step, np.ones((2, 1)))
+    assert on_walls.log_q[1, 0, 0] == on_walls.log_r[0, 0, 0] == LOG_FLOOR
+    many = Multinomial()
+    p = many.at(np.zeros((1, 1, 2)))
+    wall = many.moved(p, np.array([[[0.5, -0.5]]]), np.ones((1, 1)))
+    np.testing.assert_allclose(wall.log_q[0, 0], [0.0, LOG_FLOOR])
+
+
+def test_links_and_their_probabilities(rng):
+    assert (link_of(2, True), link_of(2, False)) == ("logistic", "logistic")
+    assert (link_of(3, True), link_of(3, False)) == ("multinomial", "ovr")
+    assert isinstance(loss_for(True), Multinomial)
+    assert isinstance(loss_for(False), Logistic)
+    f, F = rng.standard_normal((5, 1)), rng.standard_normal((5, 3))
+    two = np.exp(log_probabilities(f, "logistic"))
+    np.testing.assert_allclose(two, np.hstack([expit(-f), expit(f)]))
+    many = np.exp(log_probabilities(F, "multinomial"))
+    np.testing.assert_allclose(many, softmax(F, axis=1))
+    rest = np.exp(log_probabilities(F, "ovr"))
+    np.testing.assert_allclose(rest, expit(F) / expit(F).sum(axis=1, keepdims=True))
+
+
+def test_values_are_logarithms_of_probabilities(rng):
+    for loss, columns in LOSSES.values():
+        Y, F = block(rng, columns)
+        p = loss.at(F)
+        own = (Y * p.log_q + (1 - Y) * p.log_r) if columns == 1 else Y * p.log_q
+        np.testing.assert_allclose(loss.value(Y, F), -own.sum(axis=-1))

@@ -116,7 +116,7 @@ def test_all_are_tuned_on_the_same_folds(monkeypatch, indefinite):
     monkeypatch.setattr(
         table,
         "inner_folds",
-        lambda y, seed: seen.append(original(y, seed)) or seen[-1],
+        lambda y, seed, **given: seen.append(original(y, seed, **given)) or seen[-1],
     )
     K, y = indefinite
     for name in ("IKLR", "SVC raw", "CCICP-GD"):

@@ -1,5 +1,6 @@
 """Compiled code is kept somewhere even if neither package nor home can be written."""
 
+import errno
 import os
 import shutil
 import stat
@@ -51,6 +52,42 @@ def test_the_second_process_compiles_nothing(nowhere, tmp_path):
         assert done.returncode == 0, done.stderr
         found, file = done.stdout.split()
         assert found == hits and file.startswith(str(tmp_path))
+
+
+FULL = """
+import resource, signal
+from kreinlearn.crossval import loops
+import numba
+import numpy as np
+
+@numba.njit(cache=True)
+def not_ours(x):
+    return x + 1
+
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
+loops._probabilities(np.zeros((2, 1)), 1, np.zeros((2, 1)))
+print("ran", sum(loops._probabilities.stats.cache_misses.values()))
+try:
+    not_ours(1)
+except OSError as error:
+    print(error.errno)
+"""
+
+
+@pytest.mark.slow
+def test_code_that_cannot_be_kept_is_run(tmp_path):
+    script = tmp_path / "full.py"
+    script.write_text(FULL)
+    done = subprocess.run(
+        [sys.executable, str(script)],
+        env=os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "cache")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout.split() == ["ran", "1", str(errno.EFBIG)], done.stderr
+    assert not list((tmp_path / "cache").rglob("*.tmp.*"))
 
 
 def test_a_folder_of_others_is_not_used(tmp_path, monkeypatch):

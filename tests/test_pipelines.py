@@ -36,7 +36,7 @@ def test_a_table_of_numbers_is_scaled_and_nothing_else():
 
 
 def test_without_scaling_names_are_learned_all_the_same():
-    step = prepare(NUMBERS, scale=False)
+    step = prepare(NUMBERS, scale="none")
     assert (np.asarray(step.fit_transform(NUMBERS)) == NUMBERS.to_numpy()).all()
     model = make_pipeline(step, KreinLogisticRegression(kernel="linear"))
     model.fit(NUMBERS, [0, 1, 1, 0])
@@ -52,7 +52,7 @@ def test_filled_encoded_and_scaled_from_training_rows_alone():
     new = MIXED.iloc[3:].assign(a=20.0, c="green")
     assert step.transform(new).tolist() == [[2.0, 2.0, 0.0, 0.0]]
     assert step.feature_names_in_.tolist() == ["a", "b", "c"]
-    raw = prepare(MIXED, impute=True, one_hot=True, scale=False).fit_transform(MIXED)
+    raw = prepare(MIXED, impute=True, one_hot=True, scale="none").fit_transform(MIXED)
     assert raw[:, 1].tolist() == [1, 3, 3, 5]
     words = prepare(MIXED[["c"]], impute=True, one_hot=True).fit_transform(MIXED[["c"]])
     assert words.tolist() == [[0, 1], [1, 0], [0, 1], [0, 1]]
@@ -64,7 +64,8 @@ def test_text_and_missing_cells_are_refused_with_what_to_do():
         prepare(MIXED)
     assert str(raised.value) == (
         "numbers were expected, but column 'c' holds text such as 'red'; encode text "
-        "with one_hot=True (--one-hot on the command line)."
+        "with one_hot=True (--one-hot on the command line), leave it out (--drop c), "
+        "or, if it holds the labels, say so (--target c)."
     )
     with pytest.raises(ValueError) as raised:
         prepare(MIXED, one_hot=True)
@@ -130,7 +131,7 @@ def test_all_rows_of_a_short_table_are_drawn():
     pd.testing.assert_frame_equal(drawn, MIXED)
 
 
-@pytest.mark.parametrize("scale", [True, False])
+@pytest.mark.parametrize("scale", ["minmax", "standard", "robust", "none"])
 def test_a_model_of_blocks_is_the_model_of_the_table(tmp_path, scale, monkeypatch):
     monkeypatch.setattr("kreinlearn.files.chunks.BLOCK_ROWS", (40, 70))
     rng = np.random.default_rng(0)

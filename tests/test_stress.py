@@ -1,7 +1,10 @@
-"""The program that damages files: what it found before, and that it finds something."""
+"""The hostile program: what it found before, and that it finds something."""
 
+import random
 import re
 import shutil
+import sys
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +13,7 @@ import pytest
 from kreinlearn import KreinLogisticRegression
 from tests import stress
 from tests.stress import __main__ as program
-from tests.stress import fits, readers
+from tests.stress import disks, edits, fits, kills, readers, resumable
 
 FOUND = sorted((Path(__file__).parent / "files" / "damaged").iterdir())
 """Each was a traceback, or a sentence without the file, once."""
@@ -120,3 +123,99 @@ def test_a_model_that_is_not_what_it_says_is_a_fault(change, words):
     assert fits.judged(model, K, y, None) == ""
     vars(model).update(change)
     assert re.search(words, fits.judged(model, K, y, None))
+
+
+LINUX = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+MODEL = Path(__file__).parent / "data" / "models" / "newton.krein"
+
+
+def test_edited_models_have_checksums_that_are_right(tmp_path):
+    content = MODEL.read_bytes()
+    for number in range(40):
+        made = edits.edited(random.Random(number), content, content)
+        (tmp_path / "m.krein").write_bytes(made)
+        with zipfile.ZipFile(tmp_path / "m.krein") as archive:
+            assert archive.testzip() is None
+
+
+@pytest.mark.slow
+def test_edited_models_are_refused_or_the_same(tmp_path, monkeypatch):
+    path = tmp_path / "m.krein"
+    for number in range(60):
+        assert edits.fault(random.Random(number), path) == "", number
+    monkeypatch.setattr("kreinlearn.persistence._check_digest", lambda *given: None)
+    found = [edits.fault(random.Random(number), path) for number in range(60)]
+    assert "predicts something else" in found  # so it would be noticed
+
+
+def test_lines_of_progress_tell_of_records():
+    lines = [
+        "compare 0/12 (0 found)",
+        "compare 1/12 compare/x/SVC clip/0/kernel=tl1 converged 0.917, 0m04s left",
+        "table2 2/12 table2/monks1/TL1/5 done",
+        "12 cells to run: a minute or less on two cores.",
+    ]
+    told = {"compare/x/SVC clip/0/kernel=tl1", "table2/monks1/TL1/5"}
+    assert resumable._keys(lines) == told
+
+
+@pytest.mark.parametrize(
+    ("told", "held", "words"),
+    [
+        ("a", ["a", "b"], ""),
+        ("ab", ["a"], "lost: ['b']"),
+        ("a", ["a", "a"], "doubled"),
+        ("", None, "torn"),
+    ],
+)
+def test_what_a_kill_may_not_do_is_a_fault(tmp_path, monkeypatch, told, held, words):
+    def look(folder):
+        if held is None:
+            raise ValueError("half a line")
+        return held
+
+    kind = resumable.Resumable(print, print, lambda lines: set(told), look, print, "/")
+    monkeypatch.setitem(resumable.RESUMABLE, "cache", kind)
+    found = kills.fault("cache", tmp_path)
+    assert found.startswith(words) and bool(found) == bool(words)
+
+
+@LINUX
+@pytest.mark.slow  # processes that import everything
+@pytest.mark.parametrize("name", ["cache", "landmarks", "compare"])
+def test_kills_lose_nothing(tmp_path, name):
+    rng, tried = random.Random(1), 0
+    while tried < 2:
+        batch = kills.a_round(name, rng, tmp_path)
+        assert batch.failed == []
+        tried += batch.tried
+
+
+@pytest.mark.parametrize(
+    ("change", "told", "words"),
+    [
+        ({}, "krein: m could not be written: full.", ""),
+        ({}, "Traceback (most recent call last):", "ended with 2"),
+        ({}, "krein: full", "no sentence"),
+        ({".m.krein.partial": b""}, "krein: full.", "leaves"),
+        ({"m.krein": b"half"}, "krein: full.", "m.krein has changed"),
+        ({"r.jsonl": b"1\n"}, "krein: full.", "r.jsonl has lost records"),
+        ({"r.jsonl": b"1\n2\n3"}, "krein: full.", "r.jsonl ends in the middle"),
+    ],
+)
+def test_what_a_full_disk_may_not_do_is_a_fault(tmp_path, change, told, words):
+    before = {"m.krein": b"whole", "r.jsonl": b"1\n2\n"}
+    for name, content in (before | change).items():
+        (tmp_path / name).write_bytes(content)
+    found = disks.fault(before, tmp_path, 2, told)
+    assert found.startswith(words) and bool(found) == bool(words)
+
+
+@LINUX
+@pytest.mark.slow  # processes that import everything
+@pytest.mark.parametrize("kind", disks.NAMES)
+def test_disks_and_folders_lose_nothing(tmp_path_factory, kind):
+    rng = random.Random(2)
+    for _ in range(3):
+        name, wrong = disks._case(kind, rng, tmp_path_factory.mktemp("case"))
+        assert wrong == "", name

@@ -94,6 +94,12 @@ class RegionCovariance(TransformerMixin, BaseEstimator):
     (5, 6, 9, 9)
     """
 
+    _doc_link_module = "kreinlearn"
+    _doc_link_template = (
+        "https://kreinlearn.readthedocs.io/en/stable/api/generated/"
+        "kreinlearn.features.{estimator_name}.html"
+    )
+
     def __init__(self, grid=(1, 1), ridge=1e-6, white=None):
         self.grid = grid
         self.ridge = ridge

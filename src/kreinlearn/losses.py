@@ -303,7 +303,7 @@ def log_probabilities(scores: Array, link: Link) -> Array:
 
     Parameters
     ----------
-    scores : ndarray of shape (n, k)
+    scores : ndarray of shape (..., k)
         Scores.
     link : {"logistic", "multinomial", "ovr"}
         Two classes, one model of all classes, or one model per class; the last
@@ -311,12 +311,12 @@ def log_probabilities(scores: Array, link: Link) -> Array:
 
     Returns
     -------
-    ndarray of shape (n, n_classes)
+    ndarray of shape (..., n_classes)
         Log-probabilities, without underflow.
     """
     if link == "logistic":
-        return np.hstack([log_expit(-scores), log_expit(scores)])
+        return np.concatenate([log_expit(-scores), log_expit(scores)], axis=-1)
     if link == "multinomial":
-        return np.asarray(log_softmax(scores, axis=1))
+        return np.asarray(log_softmax(scores, axis=-1))
     # log_softmax takes the largest away first: logarithms of -1e14 have no digits left.
-    return np.asarray(log_softmax(log_expit(scores), axis=1))
+    return np.asarray(log_softmax(log_expit(scores), axis=-1))

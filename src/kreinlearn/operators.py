@@ -2,13 +2,13 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import cache
 from typing import Any, Protocol, Self
 
 import numpy as np
+from numpy.typing import DTypeLike
 from scipy.linalg import blas
-from threadpoolctl import ThreadpoolController
 
+from kreinlearn._blas import one_thread
 from kreinlearn._typing import Array
 from kreinlearn._validation import check_finite
 from kreinlearn.kernels import KERNELS, gram, multiply
@@ -51,8 +51,8 @@ class Symmetric(Protocol):
         """Diagonal, shape (n,)."""
 
 
-def gemm(A: Array, B: Array) -> Array:
-    """Product of two matrices in double precision, by the BLAS that `Dense` uses.
+def gemm(A: Array, B: Array, kind: DTypeLike = np.float64) -> Array:
+    """Product of two matrices, by the BLAS that `Dense` uses.
 
     Parameters
     ----------
@@ -60,6 +60,8 @@ def gemm(A: Array, B: Array) -> Array:
         Any order.
     B : ndarray of shape (k, p)
         Any order.
+    kind : dtype
+        Double or single precision.
 
     Returns
     -------
@@ -67,12 +69,13 @@ def gemm(A: Array, B: Array) -> Array:
         The product, in C order.
     """
     if A.size == 0 or B.size == 0:
-        return np.zeros((A.shape[0], B.shape[1]))
+        return np.zeros((A.shape[0], B.shape[1]), kind)
     # BLAS has columns where we have rows: it computes (A B)' = B' A'.
     left, flip_left = (B.T, False) if B.flags.c_contiguous else (B, True)
     right, flip_right = (A.T, False) if A.flags.c_contiguous else (A, True)
+    function = blas.sgemm if kind == np.float32 else blas.dgemm
     return np.asarray(
-        blas.dgemm(1.0, left, right, trans_a=flip_left, trans_b=flip_right).T
+        function(1.0, left, right, trans_a=flip_left, trans_b=flip_right).T
     )
 
 
@@ -361,18 +364,6 @@ def few_threads(n: int) -> Iterator[None]:
     else:
         with one_thread():
             yield
-
-
-@contextmanager
-def one_thread() -> Iterator[None]:
-    """Keep BLAS to one thread, such as while threads of our own call it."""
-    with _blas_libraries().limit(limits=1, user_api="blas"):
-        yield
-
-
-@cache  # looking for them takes milliseconds
-def _blas_libraries() -> ThreadpoolController:
-    return ThreadpoolController()
 
 
 def stored(K: "Dense | General | Blocked", what: str) -> Array:

@@ -1,7 +1,6 @@
 """From a table as it is to features that a kernel takes: fill, encode, scale."""
 
 import os
-import warnings
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -11,10 +10,18 @@ from sklearn.base import TransformerMixin
 from sklearn.compose import make_column_transformer
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, OneHotEncoder
+from sklearn.preprocessing import (
+    FunctionTransformer,
+    MinMaxScaler,
+    OneHotEncoder,
+    RobustScaler,
+    StandardScaler,
+)
 
 from kreinlearn._typing import Array
+from kreinlearn._validation import check_choice
 from kreinlearn.files.chunks import TableBlocks, table_blocks
+from kreinlearn.files.suspects import warn_of_columns
 from kreinlearn.files.values import NEARLY_ALL
 
 if TYPE_CHECKING:
@@ -25,6 +32,15 @@ __all__ = ["check_complete", "fit_from", "prepare", "text_columns"]
 
 MANY_WORDS = 20
 """Up to this many different words a column may hold one in each row."""
+SCALERS: dict[str, Callable[[], TransformerMixin | None]] = {
+    "minmax": MinMaxScaler,
+    "standard": StandardScaler,
+    # A range from 5 % to 95 % of the values, rather than from quarter to quarter,
+    # leaves features about as wide as [0, 1], for which kernels have their parameters.
+    "robust": lambda: RobustScaler(quantile_range=(5.0, 95.0)),
+    "none": lambda: None,
+}
+"""How numbers are scaled, by name."""
 DRAWN_BYTES = 2**23
 """Memory for the rows that a transformer learns from, if a table is read in blocks."""
 
@@ -32,7 +48,7 @@ DRAWN_BYTES = 2**23
 def prepare(
     X: "pd.DataFrame",
     *,
-    scale: bool = True,
+    scale: str = "minmax",
     impute: bool = False,
     one_hot: bool = False,
 ) -> TransformerMixin:
@@ -46,8 +62,10 @@ def prepare(
     ----------
     X : DataFrame of shape (n_samples, n_features)
         The table, to see which columns are text; nothing is learned from it.
-    scale : bool
-        Whether to scale numbers to [0, 1].
+    scale : {"minmax", "standard", "robust", "none"}
+        How to scale numbers: to [0, 1]; to mean 0 and variance 1; to median 0 and a
+        range of 1 from the 5 % quantile to the 95 % quantile, which a few outliers
+        leave alone; or not at all.
     impute : bool
         Whether to fill missing cells, by the median of numbers and the most frequent
         text, instead of refusing them.
@@ -66,6 +84,12 @@ def prepare(
         If there is text or a missing cell that is not to be dealt with, a column
         without any value, or one of text in which nearly every value is different.
 
+    Warns
+    -----
+    UserWarning
+        If a column is the same for all samples, counts them, or holds a few outliers
+        that leave next to nothing of the range to all other values.
+
     Examples
     --------
     >>> import pandas as pd
@@ -73,6 +97,7 @@ def prepare(
     >>> prepare(pd.DataFrame({"width": [1.0, 2.0], "length": [3.0, 5.0]}))
     MinMaxScaler()
     """
+    check_choice("scale", scale, list(SCALERS))
     words = text_columns(X)
     _refuse_names(X, words)
     if not one_hot:
@@ -84,11 +109,11 @@ def prepare(
         )
     if not impute:
         check_complete(X, "fill with impute=True (--impute on the command line)")
-    _warn_if_constant(X)
     numbers = [name for name in X.columns if name not in words]
+    warn_of_columns(X, numbers, is_squeezed=scale in ("minmax", "standard"))
     of_numbers = _chain(
         SimpleImputer(strategy="median", keep_empty_features=True) if impute else None,
-        MinMaxScaler() if scale else None,
+        SCALERS[scale](),
     )
     if not words:
         return of_numbers
@@ -107,7 +132,7 @@ def fit_from(
     source: "str | os.PathLike[str] | Dataset | TableBlocks",
     y: str | None = None,
     *,
-    scale: bool = True,
+    scale: str = "minmax",
     impute: bool = False,
     one_hot: bool = False,
 ) -> Pipeline:
@@ -124,9 +149,13 @@ def fit_from(
         A parquet file, a folder of parquet files, a dataset, or a csv or tsv file.
     y : str, optional
         Column of the labels; the last by default.
-    scale, impute, one_hot : bool
-        As in `prepare`. Ranges of numbers and words are those of all rows; medians and
-        most frequent words are those of rows drawn at random, as many as fit in 8 MiB.
+    scale : str
+        As in `prepare`. Ranges for "minmax" are those of all rows; quantiles for
+        "robust", and means and variances for "standard", are those of rows drawn at
+        random, as many as fit in 8 MiB.
+    impute, one_hot : bool
+        As in `prepare`. Words are those of all rows; medians and most frequent words
+        are those of the rows drawn.
 
     Returns
     -------
@@ -160,7 +189,7 @@ def fit_from(
 
 
 def prepared(
-    table: TableBlocks, watch: Callable[[float], None] | None = None, **steps: bool
+    table: TableBlocks, watch: Callable[[float], None] | None = None, **steps: Any
 ) -> tuple["Prepared", TransformerMixin, "pd.DataFrame"]:
     """Learn in one pass how features are prepared, and return blocks of them.
 
@@ -170,7 +199,7 @@ def prepared(
         The table.
     watch : callable, optional
         Sees the share of the rows that have been read.
-    **steps : bool
+    **steps : str or bool
         As in `prepare`.
 
     Returns
@@ -341,7 +370,8 @@ def _refuse_names(X: "pd.DataFrame", words: list[str]) -> None:
             raise ValueError(
                 f"{_source(X)}column {name!r} holds text that repeats too seldom to "
                 f"learn from, {different:,} different values in {len(known):,} rows, "
-                f"such as {known.iloc[0]!r}; remove the column, or turn it into "
+                f"such as {known.iloc[0]!r}; remove the column (--drop {name}), keep "
+                f"it in predictions (--id {name}) if it names samples, or make it "
                 "numbers if it holds dates or measurements."
             )
 
@@ -355,7 +385,9 @@ def _refuse_text(X: "pd.DataFrame", words: list[str]) -> None:
         raise ValueError(
             f"{_source(X)}numbers were expected, but column{'s' * (len(words) > 1)} "
             f"{listed}{more} hold{'s' * (len(words) == 1)} text such as {cell!r}; "
-            "encode text with one_hot=True (--one-hot on the command line)."
+            "encode text with one_hot=True (--one-hot on the command line), leave it "
+            f"out (--drop {words[0]}), or, if it holds the labels, say so (--target "
+            f"{words[0]})."
         )
 
 
@@ -370,16 +402,3 @@ def _chain(*steps: TransformerMixin | None) -> TransformerMixin:
     if not kept:  # passes on what comes, and learns the names of the columns
         return FunctionTransformer(feature_names_out="one-to-one")
     return kept[0] if len(kept) == 1 else make_pipeline(*kept)
-
-
-def _warn_if_constant(X: "pd.DataFrame") -> None:
-    constant = [name for name in X.columns if X[name].nunique() == 1]
-    if constant:
-        listed = ", ".join(repr(name) for name in constant[:5])
-        more = f" and {len(constant) - 5} more" if len(constant) > 5 else ""
-        warnings.warn(
-            f"{_source(X)}the same value for all samples in column"
-            f"{'s' * (len(constant) > 1)} {listed}{more}, which tell nothing apart.",
-            UserWarning,
-            stacklevel=3,
-        )

@@ -5,7 +5,6 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.stats import binomtest
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss, roc_auc_score
 from sklearn.model_selection import cross_val_predict
@@ -16,15 +15,10 @@ from kreinlearn.cli import main
 from kreinlearn.comparison import run as module
 from kreinlearn.comparison.fold import Job, outcome
 from kreinlearn.comparison.page import comparison_page
-from kreinlearn.comparison.plan import plan_comparison, stratified
+from kreinlearn.comparison.plan import FEW_ROWS, plan_comparison, stratified
 from kreinlearn.comparison.run import run_comparison
-from kreinlearn.comparison.summary import (
-    facts,
-    interval_of,
-    reliability_bins,
-    rows_as_csv,
-    summary_of,
-)
+from kreinlearn.comparison.summary import reliability_bins, rows_as_csv, summary_of
+from kreinlearn.comparison.verdict import facts
 from kreinlearn.kernels import gram
 from kreinlearn.methods.records import Method
 from kreinlearn.methods.table import METHODS
@@ -329,8 +323,9 @@ def test_an_asymmetric_matrix_is_named(rings):
     np.testing.assert_array_equal(planned.job.X, planned.job.X.T)
     assert plan_comparison(gram(X), y, is_gram=True).notes == ()
     names = {cell.method for cell in plan_comparison(gram(X), y, is_gram=True).cells}
-    assert names == set(METHODS) - {"KreinCV", "logistic regression", "SVC RBF"}
-    assert {cell.method for cell in plan_comparison(X, y).cells} == set(METHODS)
+    usual = set(METHODS) - {"CCCP-GD", "CCICP-GD", "CCICP-SGD"}
+    assert names == usual - {"KreinCV", "logistic regression", "SVC RBF"}
+    assert {cell.method for cell in plan_comparison(X, y).cells} == usual
 
 
 @pytest.mark.parametrize(
@@ -369,7 +364,10 @@ def test_costs_are_known_before(rings, monkeypatch):
         np.tile(X, (2, 1)), np.tile(y, 2), methods=["IKLR"], jobs=2
     )
     smaller = plan_comparison(X, y, methods=["IKLR"], jobs=2)
-    assert larger.seconds == pytest.approx(8 * smaller.seconds)
+    # a share that all sizes have, and one that grows with the cube of the rows
+    cells = len(smaller.cells) * METHODS["IKLR"].weight / 2
+    floor = FEW_ROWS * cells
+    assert larger.seconds - floor == pytest.approx(8 * (smaller.seconds - floor))
     monkeypatch.setattr("kreinlearn._memory.available_bytes", lambda: 10_000)
     with pytest.raises(
         MemoryError, match=r"with 48 training rows .* fewer samples or fewer"
@@ -377,17 +375,25 @@ def test_costs_are_known_before(rings, monkeypatch):
         plan_comparison(X, y)
 
 
-@pytest.mark.parametrize("hits", [[0, 0], [20, 31], [40, 60]])
-def test_intervals_are_those_of_wilson(hits):
-    records = [
-        {"run": 0, "acc": hit / n, "truth": [0] * n}
-        for hit, n in zip(hits, (40, 60), strict=True)
-    ]
-    expected = binomtest(sum(hits), 100).proportion_ci(method="wilson")
-    assert interval_of(records) == pytest.approx(expected, abs=1e-6)
-    # To judge the same rows again makes them no more.
-    again = records + [each | {"run": 1} for each in records]
-    assert interval_of(again) == pytest.approx(expected, abs=1e-6)
+def test_the_same_predictions_are_found(rings, tmp_path, here):
+    X, y = rings
+    methods = ["SVC raw", "SVC clip", "SVC flip", "IKLR krein"]
+    planned = plan_comparison(X, y, kernels=["rbf"], methods=methods, folds=3)
+    rows = run_comparison(planned, out=tmp_path)["rows"]
+    same = {row["method"]: row["same_as"] for row in rows}
+    assert same == {
+        "SVC raw": None,
+        "SVC clip": "SVC raw",
+        "SVC flip": "SVC raw",
+        "IKLR krein": None,
+    }
+    for row in rows:
+        counts = np.array(row["confusion"])
+        assert counts.sum() == len(y)
+        assert (
+            counts.sum(axis=1).tolist() == np.unique(y, return_counts=True)[1].tolist()
+        )
+        assert np.trace(counts) == pytest.approx(row["accuracy"] * len(y), abs=0.6)
 
 
 def test_the_page_says_what_controls_are_for(rings, tmp_path, here):
@@ -398,6 +404,7 @@ def test_the_page_says_what_controls_are_for(rings, tmp_path, here):
         found = run_comparison(planned, out=tmp_path, force=True)
         ends = [(row["accuracy_low"], row["accuracy_high"]) for row in found["rows"]]
         means = [row["accuracy"] for row in found["rows"]]
+        assert found["interval"] == "Wilson"
         for mean, (low, high) in zip(means, ends, strict=True):
             assert 0 <= low <= mean <= high <= 1 and high - low > 0.05
         assert f"{ends[0][0]:.3f} to {ends[0][1]:.3f}" in comparison_page(found)
@@ -431,3 +438,12 @@ def test_the_seed_of_a_cell_depends_on_the_data_alone(rings):
     X, y = rings
     one, two = plan_comparison(X, y, name="a.csv"), plan_comparison(X, y, name="b.csv")
     assert one.cells == two.cells and isinstance(one.cells[0], Cell)
+
+
+def test_a_full_temporary_folder_is_one_sentence(tmp_path, monkeypatch):
+    def dump(job, path):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(module.joblib, "dump", dump)
+    with pytest.raises(OSError, match=r"job could not be written: No space .* TMPDIR"):
+        module._store(None, tmp_path / "job")

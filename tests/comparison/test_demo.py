@@ -1,112 +1,77 @@
-"""The similarities of the demo, each against a loop, and what is said of results."""
+"""The similarities of the demo, and what is said of results."""
 
 import numpy as np
 import pytest
-from sklearn.datasets import load_breast_cancer, load_digits
 
 from kreinlearn.comparison import demo
-from kreinlearn.comparison.demo_data import balls, digits, patients
+from kreinlearn.comparison.demo_data import gaps, with_a_ruler
 from kreinlearn.spectrum import describe
 
 
-@pytest.mark.parametrize(
-    ("make", "sizes", "share"),
-    [(digits, 240, 0.05), (balls, 240, 0.04), (patients, 250, 0.3)],
-)
-def test_matrices_are_indefinite_and_always_the_same(make, sizes, share):
-    K, y = make()
-    again, labels = make()
-    np.testing.assert_array_equal(K, again)
-    np.testing.assert_array_equal(y, labels)
-    assert K.shape == (sizes, sizes) and len(y) == sizes
-    np.testing.assert_array_equal(K, K.T)
-    assert describe(K)["negative_share"] > share
-    assert np.unique(y, return_counts=True)[1].min() > 50
+def test_the_matrix_is_indefinite_and_always_the_same():
+    cells, again = gaps(), gaps()
+    for one, other in zip(cells, again, strict=True):
+        np.testing.assert_array_equal(one, other)
+    np.testing.assert_array_equal(cells.K, cells.K.T)
+    assert cells.K.shape == (200, 200) and cells.y.sum() == 100
+    report = describe(cells.K)
+    assert report["signature"][1] > 150 and report["negative_share"] > 0.04
 
 
-def test_hausdorff_distances_are_those_of_a_loop():
-    K, y = digits(30)
-    images = load_digits(return_X_y=True)[0]
-    shapes = [
-        [(a, b) for a in range(8) for b in range(8) if image[8 * a + b] > 8]
-        for image, label in zip(images, load_digits().target, strict=True)
-        if label in (3, 5, 8, 9)
-    ]
-
-    def one_way(A, B):
-        return max(min(np.hypot(a - c, b - d) for c, d in B) for a, b in A)
-
-    for i, j in ((0, 1), (3, 17), (29, 2), (5, 5)):
-        d = max(one_way(shapes[i], shapes[j]), one_way(shapes[j], shapes[i]))
-        assert K[i, j] == pytest.approx(np.exp(-d / 2))
-    assert set(y.tolist()) == {3, 5, 8, 9}
+def test_gaps_would_be_euclidean_without_radii(monkeypatch):
+    monkeypatch.setattr("kreinlearn.comparison.demo_data.RADII", (0.1, 0.1))
+    monkeypatch.setattr("kreinlearn.comparison.demo_data.SPREAD", 0.0)
+    monkeypatch.setattr("kreinlearn.comparison.demo_data.SMALLEST", 0.0)
+    cells = gaps(60)
+    # Gaps of equal balls, and their sizes again, are the distances of their centers.
+    squares = np.add.outer(np.diag(cells.K), np.diag(cells.K)) - 2 * cells.K
+    distances = np.sqrt(np.maximum(squares, 0)) + 0.2 * (1 - np.eye(60))
+    center = np.eye(60) - 1 / 60
+    values = np.linalg.eigvalsh(-center @ distances**2 @ center / 2)
+    assert (values > 1).sum() == 3 and np.abs(values[:-3]).max() < 1e-9
 
 
-def test_balls_would_be_euclidean_without_their_radii():
-    K, y = balls(60)
-    values = np.linalg.eigvalsh(K)
-    # Three directions are those of the box; the sizes are in the many negative ones.
-    assert (values > 0.1 * values.max()).sum() == 3 and (values < 0).sum() > 40
-    # From K, gaps between balls, and between each ball and the one they are seen from.
-    squares = np.add.outer(np.diag(K), np.diag(K)) - 2 * K
-    gaps = np.sqrt(squares[np.triu_indices(60, 1)])
-    assert 0 < gaps.min() < 1 and gaps.max() < 10 * np.sqrt(3)
-    assert y.tolist() == [1, 0] * 30
+def test_a_ruler_is_what_the_radii_say():
+    cells = gaps()
+    right = [(r > 0.4) == large for r, large in zip(cells.radii, cells.y, strict=True)]
+    assert with_a_ruler(cells) == pytest.approx(sum(right) / 200)
+    assert 0.85 < with_a_ruler(cells) < 0.95
 
 
-def test_gaps_of_patients_are_those_of_a_loop():
-    K, y = patients(40)
-    X = load_breast_cancer().data[:40]
-    known = np.random.default_rng(0).uniform(size=X.shape) < 0.2
-    ranges = X.max(axis=0) - X.min(axis=0)
-    without = 0
-    for i in range(40):
-        for j in range(i):
-            both = [f for f in range(30) if known[i, f] and known[j, f]]
-            gaps = [abs(X[i, f] - X[j, f]) / ranges[f] for f in both]
-            without += not gaps
-            d = np.mean(gaps) if gaps else 1.0
-            assert K[i, j] == pytest.approx(np.exp(-d / 0.15))
-    assert without > 50 and np.diag(K).tolist() == [1] * 40
+def test_every_sample_is_judged_once():
+    held = [test for _, test in demo.job().splits.values()]
+    assert len(held) == demo.FOLDS
+    np.testing.assert_array_equal(np.sort(np.concatenate(held)), np.arange(200))
 
 
-def test_every_sample_is_judged_once_and_kernels_need_rows():
-    for data in demo.DATA:
-        halves = demo.job(data).splits
-        assert list(halves) == [(0, 0), (0, 1)]
-        (train, test), (other, rest) = halves.values()
-        np.testing.assert_array_equal(np.sort(train), np.sort(rest))
-        np.testing.assert_array_equal(np.sort(test), np.sort(other))
-        assert len(np.union1d(train, test)) == len(demo.job(data).y)
-    assert [data for data, method in demo.pairs() if method == "KreinCV"] == ["monks-1"]
-    assert len(demo.pairs()) == 4 * len(demo.SHOWN) - 3
+def row(method, accuracy, high=None, ends=(None, None)):
+    gap = {"mean": 0.0, "low": None, "high": high}
+    return {
+        "method": method,
+        "accuracy": accuracy,
+        "accuracy_low": ends[0],
+        "accuracy_high": ends[1],
+        "behind": {"accuracy": gap, "log_loss": None},
+    }
 
 
-def made(method, data, accuracy, n=100):
-    return [
-        {
-            "method": method,
-            "data": data,
-            "run": 0,
-            "acc": accuracy,
-            "truth": [0] * n,
-            "mu": [-1.0, 2.0],
-            "neg": 0.1,
-            "fit_s": 1.0,
-        }
-    ] * 2
+def test_the_verdict_admits_who_is_ahead():
+    others = [row("SVC raw", 0.48, ends=(0.4, 0.6)), row("SVC clip", 0.7)]
+    rows = [*others, row("SVC flip", 0.92), row("IKLR", 0.9, high=0.01)]
+    headline, spectrum, honest = demo._verdict({"rows": rows})
+    assert "IKLR tells 90\u00a0% of the cells right" in headline
+    assert headline.endswith("tells 48\u00a0%, no better than a coin.")
+    assert "without them (SVC clip) it is 70\u00a0%" in spectrum
+    assert "SVC flip (92\u00a0%) comes out ahead, though not clearly" in honest
+    clear = [*rows[:3], row("IKLR", 0.9, high=-0.01)]
+    assert "comes out ahead, and clearly" in demo._verdict({"rows": clear})[2]
+    first = [*others, row("SVC flip", 0.8), row("IKLR", 0.9)]
+    assert len(demo._verdict({"rows": first})) == 2
+    better = [row("SVC raw", 0.8, ends=(0.7, 0.9)), *first[1:]]
+    assert "coin" not in demo._verdict({"rows": better})[0]
 
 
-def test_it_is_told_who_keeps_up_with_the_best():
-    records = [
-        *made("IKLR", "digits", 0.9),
-        *made("SVC clip", "digits", 0.87),
-        *made("SVC flip", "digits", 0.7),
-        *made("IKLR", "balls", 0.9),
-        *made("SVC clip", "balls", 0.6),
-        *made("SVC flip", "balls", 0.92),
-    ]
-    said = demo._keeps_up(records)
-    assert said.startswith("No repair is right everywhere.")
-    assert said.endswith("IKLR 2 of 2, SVC clip 1 of 2, SVC flip 1 of 2.")
-    assert "No repair" not in demo._keeps_up(records[:4])
+def test_trust_is_counted_where_the_method_is_sure():
+    record = {"method": "IKLR", "proba": [0.95, 0.97, 0.02, 0.6], "truth": [1, 0, 0, 0]}
+    said = demo._trust([record, {"method": "SVC raw"}])
+    assert "Of the 3 cells of which IKLR was at least 90\u00a0% sure, 67" in said

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from kreinlearn.crossval import Cross
+from kreinlearn.crossval import Cross, ridge
 from kreinlearn.crossval.ridge import basis_of, ridge_scores, rough_scores
 from kreinlearn.operators import Dense, General
 from kreinlearn.spectrum.norms import scale_of
@@ -159,3 +159,88 @@ def test_rough_scores_are_those_of_all_samples():
         Phi = features(K, norm, w, 2.0)
         expected = reference(Phi, index, w, lam, True)
         np.testing.assert_allclose(scores[:, 0], expected, atol=1e-3)
+
+
+@pytest.fixture
+def precisions(monkeypatch):
+    """Note the precision of every path of lam that is solved."""
+    seen, path = [], ridge._path
+
+    def spy(basis, *about):
+        seen.append(basis.E.dtype.name)
+        return path(basis, *about)
+
+    monkeypatch.setattr(ridge, "_path", spy)
+    return seen
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("kind", ["dense", "general", "wide"])
+def test_single_precision_finds_the_same(kind, n_classes, precisions, monkeypatch):
+    K, (_, columns) = matrix(kind), columns_of(n_classes)
+    w = np.ones(N)
+    w[HELD] = 0
+    basis = basis_of(K, w, HELD)
+    lams = np.array([10.0, 0.1, 1e-3]) * basis.scale / N
+    norms = ["hilbert", "euclidean"] if kind == "dense" else ["euclidean"]
+    about = (basis, norms, basis.scale, columns, lams)
+    settings = {"multinomial": n_classes > 2, "fit_intercept": True, "max_iter": 100}
+    single, converged = ridge_scores(*about, tol=1e-4, **settings)
+    assert precisions == ["float32"] and converged.all()
+    exact, _ = ridge_scores(*about, tol=1e-9, **settings)
+    assert precisions[1:] == ["float64"]
+    monkeypatch.setattr(ridge, "SINGLE", np.inf)
+    double, _ = ridge_scores(*about, tol=1e-4, **settings)
+    assert precisions[2:] == ["float64"]
+    size = np.abs(exact).max(axis=(2, 3), keepdims=True)
+    assert (np.abs(single - exact) / size).max() < 5e-3  # as the tolerance has it
+    assert (np.abs(single - double) / size).max() < 2e-3
+
+
+def test_tiny_lam_and_failed_paths_are_solved_in_double_precision(precisions):
+    K, (_, columns) = matrix("dense"), columns_of(2)
+    w = np.ones(N)
+    w[HELD] = 0
+    basis = basis_of(K, w, HELD)
+    settings = {"multinomial": False, "fit_intercept": True, "tol": 1e-4}
+    tiny = (basis, ["hilbert"], basis.scale, columns, LAMS * 1e-6 * basis.scale / N)
+    ridge_scores(*tiny, max_iter=100, **settings)
+    assert precisions == ["float64"]
+    usual = (basis, ["hilbert"], basis.scale, columns, LAMS * basis.scale / N)
+    ridge_scores(*usual, max_iter=1, **settings)
+    assert precisions[1:] == ["float32", "float64"]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_next_to_no_penalty_on_separable_classes_stays_finite(seed):
+    index, columns = columns_of(3, seed)
+    K = Dense(10.0 * (index[:, None] == index) + gram_of_signature(35, 25))
+    w = np.ones(N)
+    w[HELD] = 0
+    basis = basis_of(K, w, HELD)
+    found, _ = ridge_scores(
+        basis,
+        ["hilbert", "euclidean"],
+        basis.scale,
+        columns,
+        10.0 ** np.arange(0, -13, -1.0) * basis.scale / N,
+        multinomial=True,
+        fit_intercept=True,
+        max_iter=100,
+        tol=1e-9,
+    )
+    assert np.isfinite(found).all() and np.abs(found).max() < 1e4
+
+
+def test_a_race_by_single_precision_sees_nearly_the_same():
+    K, (_, columns) = matrix("dense"), columns_of(2)
+    w = np.ones((N, 1))
+    w[HELD] = 0
+    folds = [(np.flatnonzero(w[:, 0]), HELD)]
+    settings = {"multinomial": False, "fit_intercept": True, "tol": 1e-4}
+    single, double = (
+        Cross(K, w, folds, 1.0, kind).held_out(["hilbert"], columns, LAMS, **settings)
+        for kind in (np.float32, np.float64)
+    )
+    pair = single["hilbert"].scores[0], double["hilbert"].scores[0]
+    np.testing.assert_allclose(*pair, atol=1e-2)

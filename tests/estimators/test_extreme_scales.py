@@ -12,6 +12,7 @@ from kreinlearn.kernels import gram
 from kreinlearn.losses import Multinomial
 from kreinlearn.operators import Dense
 from kreinlearn.problem import KreinDual
+from kreinlearn.problem.preconditioner import NystroemSketch
 from kreinlearn.solvers import DualNewton, newton
 from kreinlearn.solvers.base import Status
 
@@ -135,3 +136,25 @@ def test_no_end_of_scores_without_bounds():
     quiet(model, np.diag(np.geomspace(1e-6, 1e6, N)), THREE)
     assert np.isfinite(model.dual_coef_).all()
     assert model.history_[-1]["products"] < 20_000
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_diagonal_over_twelve_decades_takes_few_products(n_classes):
+    rng = np.random.default_rng(0)
+    K = np.diag(10.0 ** rng.uniform(-6, 6, 300))
+    y = rng.integers(n_classes, size=300)
+    rows = []
+    model = KreinLogisticRegression("precomputed", lam=1e-12, verbose=rows.append)
+    model.fit(K, y)
+    assert model.status_ == "converged" and model.n_iter_ <= 60
+    assert rows[-1]["products"] < 300  # with one number for all, no end
+
+
+def test_a_rest_that_is_even_is_one_number():
+    even = NystroemSketch.of(Dense(K))
+    assert even.rest.shape == (N,) and np.ptp(even.rest) == 0.0 < even.rest[0]
+    diagonal = 10.0 ** np.random.default_rng(0).uniform(-6, 6, N)
+    uneven = NystroemSketch.of(Dense(np.diag(diagonal)))
+    left = diagonal - (uneven.V**2).sum(axis=1)
+    np.testing.assert_allclose(uneven.rest, np.maximum(left, 0.0))
+    assert np.ptp(uneven.rest) > 1e5

@@ -18,8 +18,9 @@ from tests.conftest import scaled
 
 FEW = pytest.mark.filterwarnings("ignore:n_landmarks:UserWarning")
 WITHOUT_LAMS = {
-    "check_sample_weight_equivalence_on_dense_data": "it sets cv, and values of lam "
+    f"check_sample_weight_equivalence_on_{kind}_data": "it sets cv, and values of lam "
     "that are tried then depend on the number of rows"
+    for kind in ("dense", "sparse")
 }
 NORMS = ("hilbert", "euclidean", "krein")
 

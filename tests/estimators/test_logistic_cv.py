@@ -17,7 +17,7 @@ from sklearn.model_selection import (
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from kreinlearn import KreinLogisticRegression, KreinLogisticRegressionCV
-from kreinlearn.crossval import MORE_UNITS, UNITS, Cross
+from kreinlearn.crossval import MORE_UNITS, UNITS, Cross, Held
 from kreinlearn.estimators._search import UNSEEN_ERRORS, Judge, pooling_weights
 from kreinlearn.exceptions import ConvergenceWarning
 from kreinlearn.kernels import KERNELS, gram
@@ -30,8 +30,9 @@ EXPECTED = {
         "check_decision_proba_consistency": "passes vectors, not similarities",
     },
     "averaged": {
-        "check_sample_weight_equivalence_on_dense_data": "shares of an average come "
-        "from a bootstrap of the samples, and agree to 1e-4; holds for average=False",
+        f"check_sample_weight_equivalence_on_{kind}_data": "shares of an average come "
+        "from a bootstrap of the samples, and agree to 1e-4; holds for average=False"
+        for kind in ("dense", "sparse")
     },
 }
 
@@ -221,10 +222,15 @@ def test_an_error_more_than_were_seen():
             share = sum(p[j] for j in others)
             unseen += sum(p[j] / share * np.log(p[j]) for j in others)
     expected = (total + UNSEEN_ERRORS * unseen / 30) / (30 + UNSEEN_ERRORS)
-    assert judge.criterion(scores, folds) == pytest.approx(expected)
+    nothing = np.full((1, 10, 3), np.nan)
+    held = Held([np.stack([each, *nothing]) for each in scores], np.ones((3, 2), bool))
+    judged = judge.judged(held, folds)
+    assert judged.criteria == pytest.approx([expected, -np.inf])
+    assert judged.scores[0].sum() * 10 == pytest.approx(total)
+    assert judged.is_tried.tolist() == [True, False]
     by_accuracy = Judge(model, "accuracy", y, None)
     hits = np.concatenate(scores).argmax(axis=1) == y
-    assert by_accuracy.criterion(scores, folds) == pytest.approx(hits.mean())
+    assert by_accuracy.judged(held, folds).criteria[0] == pytest.approx(hits.mean())
 
 
 def test_many_classes_and_grid_search():

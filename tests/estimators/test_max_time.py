@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from kreinlearn import KreinLogisticRegression
+from kreinlearn import KreinLogisticRegression, KreinLogisticRegressionCV
 from kreinlearn.exceptions import ConvergenceWarning
 from kreinlearn.kernels import gram
 
@@ -38,3 +38,41 @@ def test_time_enough_changes_nothing():
     np.testing.assert_array_equal(usual.dual_coef_, other.dual_coef_)
     with pytest.raises(ValueError, match="'max_time' must be a positive number"):
         KreinLogisticRegression("precomputed", max_time=0).fit(K, THREE)
+
+
+@pytest.mark.parametrize("search", ["auto", "full"])
+@pytest.mark.parametrize("n_jobs", [None, 2])
+@pytest.mark.filterwarnings("ignore:newton stopped")
+def test_time_that_is_over_ends_a_search_with_the_best_so_far(search, n_jobs):
+    model = KreinLogisticRegressionCV(search=search, n_jobs=n_jobs, max_time=1e-9)
+    with pytest.warns(ConvergenceWarning, match="after 1 of 16 settings"):
+        model.fit(X, THREE)
+    assert model.status_ == "max_time"
+    untried = [one for one in model.dropped_ if one["reason"] == "max_time"]
+    assert len(untried) == 15 * 2
+    assert len(model.estimators_) == 1
+    assert np.isfinite(model.predict_proba(X)).all()
+
+
+def test_a_search_tries_the_most_promising_first_and_stops_in_between(monkeypatch):
+    tried = []
+    model = KreinLogisticRegressionCV(kernel="rbf", verbose=tried.append).fit(X, THREE)
+    order = list(dict.fromkeys(row["sigma"] for row in tried))
+    assert order[0] == model.kernel_params_["sigma"]
+    ticks = iter([0.0] * 6 + [100.0] * 1000)  # over once two settings have been tried
+    monkeypatch.setattr("kreinlearn.estimators._rounds.time.monotonic", ticks.__next__)
+    some = KreinLogisticRegressionCV(kernel="rbf", max_time=50.0)
+    with pytest.warns(ConvergenceWarning, match="after 2 of 5 settings"):
+        some.fit(X, THREE)
+    late = {one["params"]["sigma"] for one in some.dropped_}
+    assert not late & set(order[:2])
+    assert some.best_score_ == model.best_score_
+
+
+def test_time_enough_for_a_search_changes_nothing():
+    usual = KreinLogisticRegressionCV(kernel="tl1").fit(X, THREE)
+    other = KreinLogisticRegressionCV(kernel="tl1", max_time=600.0).fit(X, THREE)
+    assert other.status_ == usual.status_ == "converged"
+    np.testing.assert_array_equal(usual.predict_proba(X), other.predict_proba(X))
+    with pytest.raises(ValueError, match="'max_time' must be a positive number"):
+        KreinLogisticRegressionCV(max_time=-1).fit(X, THREE)

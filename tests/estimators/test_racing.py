@@ -71,7 +71,13 @@ def test_folds_among_rows():
     np.testing.assert_array_equal(held, [0, 2])
 
 
-def test_full_tries_everything():
+def test_few_samples_of_two_classes_are_searched_whole():
+    X, y = moons()
+    assert KreinLogisticRegressionCV(cv=3).fit(X[:60], y[:60]).dropped_ == []
+
+
+def test_full_tries_everything(monkeypatch):
+    monkeypatch.setattr("kreinlearn.estimators.logistic_cv.UNRACED", 0)
     X, y = moons()
     full = KreinLogisticRegressionCV(search="full", cv=3).fit(X, y)
     assert full.dropped_ == [] and not np.isnan(full.scores_[..., :10, :]).any()

@@ -6,7 +6,7 @@ import pytest
 
 from kreinlearn import kernels
 from kreinlearn.kernels import KERNELS, gram, resolve, vector
-from kreinlearn.kernels._pairs import share_out
+from kreinlearn.kernels._pairs import LINEAR_FEATURES, share_out
 from tests.kernels import naive
 
 VECTOR = sorted(set(vector.__all__) - {"check_rows"})
@@ -147,6 +147,34 @@ def test_exponential_is_accurate_over_its_whole_range(sigma):
     np.testing.assert_allclose(K, expected, rtol=2e-13)
     assert K[0] == 1.0
     assert (np.diff(K) <= 0).all()
+
+
+def test_tanh_is_accurate_over_its_whole_range():
+    small = [[10.0**-k] for k in (300, 20, 9, 3, 1)]
+    large = [[0.3], [1.0], [9.5], [18.9], [19.1], [22.0], [400.0], [1e300]]
+    x = np.array([*small, *large])
+    for sign in (1.0, -1.0):
+        K = vector.tanh(x, [[sign]], gamma=1.0)
+        # Three units in the last place.
+        np.testing.assert_allclose(K, sign * np.tanh(x), rtol=7e-16, atol=0)
+    assert vector.tanh([[0.0]])[0, 0] == 0.0
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("m", [LINEAR_FEATURES, LINEAR_FEATURES + 1, 300])
+def test_linear_is_symmetric_to_the_last_bit(m, dtype):
+    X = samples(150, m, dtype)
+    K = vector.linear(X)
+    np.testing.assert_array_equal(K, K.T)
+    assert K.dtype == dtype
+    close(K, X.astype(float) @ X.astype(float).T, dtype)
+
+
+@pytest.mark.parametrize("degree", [1, 2, 3, 4, 7])
+def test_degrees_of_polynomials(degree):
+    K = vector.polynomial([[2.0], [-3.0]], gamma=0.5, coef0=-2.0, degree=degree)
+    base = np.array([[0.0, -5.0], [-5.0, 2.5]])
+    np.testing.assert_allclose(K, base**degree, rtol=1e-14)
 
 
 @pytest.mark.parametrize("name", VECTOR)

@@ -1,15 +1,21 @@
 import base64
+import gzip
 import json
+import shutil
 import zlib
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from kreinlearn.paper.catalog import EXPERIMENTS
 from kreinlearn.paper.methods import GRID
+from kreinlearn.paper.page import write
 from kreinlearn.paper.published import INITS, TABLE2
 from kreinlearn.runs.records import record_of
+from tests.pages import made
 
+RESULTS = Path(__file__).parents[2] / "docs" / "results"
 VERSIONS = {"ver": {"python": "3.11.0", "numpy": "2.0.0"}, "git": "abc123"}
 
 
@@ -76,5 +82,42 @@ def stored(tmp_path_factory):
     def make(name, runs=3):
         path = folder / f"{name}-{runs}.jsonl"
         return path if path.exists() else write_records(path, name, runs)
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def browser():
+    api = pytest.importorskip(
+        "playwright.sync_api", reason='needs playwright: pip install ".[browser]"'
+    )
+    program = shutil.which("chromium") or shutil.which("chromium-browser")
+    if program is None:
+        pytest.skip("needs Chromium: apt-get install chromium")
+    with api.sync_playwright() as driver:
+        found = driver.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        yield found
+        found.close()
+
+
+@pytest.fixture(scope="session")
+def address(tmp_path_factory):
+    """Return a function from the name of a page to its address."""
+    folder = tmp_path_factory.mktemp("pages")
+
+    def make(name):
+        path = folder / f"{name}.html"
+        if path.exists():
+            return path.as_uri()
+        if made.PAGES[name] is None:
+            stored = RESULTS / f"{name}.jsonl.gz"
+            if not stored.exists():
+                pytest.skip(f"needs {stored.name} of the repository")
+            records = folder / f"{name}.jsonl"
+            records.write_bytes(gzip.decompress(stored.read_bytes()))
+            write(name, records, folder)
+        else:
+            path.write_text(made.PAGES[name](), encoding="utf-8")
+        return path.as_uri()
 
     return make

@@ -7,7 +7,13 @@ import numpy as np
 import sklearn
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine, make_moons
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import balanced_accuracy_score, log_loss, roc_auc_score, roc_curve
+from sklearn.metrics import (
+    balanced_accuracy_score,
+    confusion_matrix,
+    log_loss,
+    roc_auc_score,
+    roc_curve,
+)
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
@@ -64,9 +70,12 @@ def spectrum_of(X, n=150):
 def reliability_of(right, given):
     place = np.minimum((5 * given).astype(int), 4)
     bins = [place == each for each in np.unique(place)]
+    observed = [float(right[own].mean()) for own in bins]
     return {
         "predicted": [float(given[own].mean()) for own in bins],
-        "observed": [float(right[own].mean()) for own in bins],
+        "observed": observed,
+        "low": [0.8 * share for share in observed],
+        "high": [0.8 * share + 0.2 for share in observed],
         "count": [int(own.sum()) for own in bins],
     }
 
@@ -89,6 +98,12 @@ def scored(data, method, model, X, y, kernel):
         "fit_seconds": 0.01 * len(method),
         "statuses": {"converged": 5},
         "scores": scores,
+        "same_as": None,
+        "confusion": confusion_matrix(y, guess).tolist(),
+        "behind": {
+            "accuracy": {"mean": -0.01 * len(method), "low": -0.3, "high": 0.01},
+            "log_loss": {"mean": 0.01 * len(method), "low": 0.005, "high": 0.4},
+        },
     }
     if is_two:
         fpr, tpr, _ = roc_curve(y, given)
@@ -131,6 +146,7 @@ def comparison(*names, nasty=False):
     return {
         "kind": "comparison",
         "title": title,
+        "interval": "Nadeau and Bengio",
         "sentences": [
             "Keep the similarity as it is: learning with it is as good as the best.",
             f"{len(rows)} rows were compared on {len(names)} data sets.",
@@ -193,6 +209,21 @@ def inspection(*, labels=True, nasty=False):
             if labels
             else "The similarity is indefinite; without labels nobody can say more.",
             "An example of a second sentence.",
+            "An example of a third sentence.",
         ],
         "versions": VERSIONS,
     }
+
+
+PAGES = {
+    "comparison": lambda: comparison_text("moons"),
+    "comparison of two": lambda: comparison_text("moons", "iris"),
+    "comparison of four": lambda: comparison_text(*DATA),
+    "comparison, three classes": lambda: comparison_text("iris"),
+    "comparison, odd names": lambda: comparison_text("moons", nasty=True),
+    "inspection": inspection_text,
+    "inspection without labels": lambda: inspection_text(labels=False),
+    "table4": None,
+    "fig2": None,
+}
+"""Pages that are opened in a browser; None for those of records in docs/results."""

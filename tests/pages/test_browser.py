@@ -1,34 +1,18 @@
 """Pages in headless Chromium: small and large, light and dark, by mouse and by keys."""
 
-import gzip
 import io
-import shutil
 from itertools import pairwise
-from pathlib import Path
 
 import pytest
 
-from kreinlearn.paper.page import write
 from tests.pages import made
 
-RESULTS = Path(__file__).parents[2] / "docs" / "results"
 MODES = [
     (360, 740, "light"),
     (360, 740, "dark"),
     (1280, 900, "light"),
     (1280, 900, "dark"),
 ]
-PAGES = {
-    "comparison": lambda: made.comparison_text("moons"),
-    "comparison of two": lambda: made.comparison_text("moons", "iris"),
-    "comparison of four": lambda: made.comparison_text(*made.DATA),
-    "comparison, three classes": lambda: made.comparison_text("iris"),
-    "comparison, odd names": lambda: made.comparison_text("moons", nasty=True),
-    "inspection": made.inspection_text,
-    "inspection without labels": lambda: made.inspection_text(labels=False),
-    "table4": None,
-    "fig2": None,
-}
 QUICK = ("comparison", "inspection", "table4")
 
 OUTSIDE = """() => [...document.querySelectorAll("body *")].filter(each => {
@@ -68,46 +52,11 @@ IMAGES = """async () => {
   }));
 }"""
 
-COLUMN = """([table, column]) =>
-  [...document.querySelectorAll("table")[table].tBodies[0].rows]
+FIRST = ".parts > div table"
+"""The first such table is that of the scores; others belong to figures."""
+COLUMN = """column =>
+  [...document.querySelector(".parts > div table").tBodies[0].rows]
     .map(row => row.cells[column].innerText.split("\\n")[0])"""
-
-
-@pytest.fixture(scope="module")
-def browser():
-    api = pytest.importorskip(
-        "playwright.sync_api", reason='needs playwright: pip install ".[browser]"'
-    )
-    program = shutil.which("chromium") or shutil.which("chromium-browser")
-    if program is None:
-        pytest.skip("needs Chromium: apt-get install chromium")
-    with api.sync_playwright() as driver:
-        found = driver.chromium.launch(executable_path=program, args=["--no-sandbox"])
-        yield found
-        found.close()
-
-
-@pytest.fixture(scope="module")
-def address(tmp_path_factory):
-    """Return a function from the name of a page to its address."""
-    folder = tmp_path_factory.mktemp("pages")
-
-    def make(name):
-        path = folder / f"{name}.html"
-        if path.exists():
-            return path.as_uri()
-        if PAGES[name] is None:
-            stored = RESULTS / f"{name}.jsonl.gz"
-            if not stored.exists():
-                pytest.skip(f"needs {stored.name} of the repository")
-            records = folder / f"{name}.jsonl"
-            records.write_bytes(gzip.decompress(stored.read_bytes()))
-            write(name, records, folder)
-        else:
-            path.write_text(PAGES[name](), encoding="utf-8")
-        return path.as_uri()
-
-    return make
 
 
 @pytest.fixture
@@ -151,7 +100,7 @@ def shows_what_is_behind(image, scheme):
     "name",
     [
         name if name in QUICK else pytest.param(name, marks=pytest.mark.slow)
-        for name in PAGES
+        for name in made.PAGES
     ],
 )
 def test_a_page_is_fit_to_be_read(opened, name):
@@ -166,7 +115,7 @@ def test_a_page_is_fit_to_be_read(opened, name):
             assert natural > 0, mode
             assert len(alt) > 40, mode
             # Letters of 9 points are 12 pixels at natural size.
-            assert 12 * wide / natural >= 10.5, mode
+            assert 12 * wide / natural >= 10.5, f"{mode}: {alt}"
         shown[width, scheme] = [source for *_, source in images]
         first = page.locator("img").first
         if images and width == 360:
@@ -197,14 +146,14 @@ def values_of(texts):
 
 def test_a_click_sorts_numbers_as_numbers_and_dashes_last(opened):
     page = opened("comparison")
-    head = page.locator("table").first.locator("thead th")
+    head = page.locator(FIRST).first.locator("thead th")
     names = head.locator("button").all_inner_texts()
     for name in ("accuracy", "fit (s)"):
         column = names.index(name)
         for order in ("ascending", "descending"):
             head.nth(column).locator("button").click()
             assert head.nth(column).get_attribute("aria-sort") == order
-            texts = page.evaluate(COLUMN, [0, column])
+            texts = page.evaluate(COLUMN, column)
             assert texts[-1] == "–"
             values = values_of(texts)
             assert len(values) == 4
@@ -228,12 +177,12 @@ def test_negative_numbers_sort_as_numbers_within_details(opened):
 
 def test_means_stay_below(opened):
     page = opened("comparison of two")
-    table = page.locator("table").first
+    table = page.locator(FIRST).first
     before = table.locator("tfoot").inner_text()
     table.locator("thead button").nth(1).click()
     table.locator("thead button").nth(1).click()
     assert table.locator("tfoot").inner_text() == before
-    values = values_of(page.evaluate(COLUMN, [0, 1]))
+    values = values_of(page.evaluate(COLUMN, 1))
     assert values == sorted(values, reverse=True)
 
 
@@ -245,7 +194,7 @@ def test_everything_can_be_done_by_keys(opened):
     page.keyboard.press("Enter")
     assert page.evaluate(f"{focused}id") == "main"
     page.keyboard.press("Tab")
-    for _ in range(20):
+    for _ in range(30):
         if page.evaluate(f"{focused}className") == "scroll":
             break
         page.keyboard.press("Tab")
@@ -253,20 +202,20 @@ def test_everything_can_be_done_by_keys(opened):
     page.keyboard.press("ArrowRight")
     page.wait_for_function("() => document.activeElement.scrollLeft > 20")
     left = "th => th.getBoundingClientRect().left"
-    table = page.locator("table").first
-    start = page.locator(".scroll").first.evaluate(left)
+    table = page.locator(FIRST).first
+    start = page.locator(".parts > div .scroll").first.evaluate(left)
     assert abs(table.locator("tbody th").first.evaluate(left) - start) < 2
     page.keyboard.press("Tab")
     assert page.evaluate(f"{focused}innerText") == "method"
     outline = "() => getComputedStyle(document.activeElement).outlineStyle"
     assert page.evaluate(outline) != "none"
-    before = page.evaluate(COLUMN, [0, 0])
+    before = page.evaluate(COLUMN, 0)
     page.keyboard.press("Enter")
-    names = page.evaluate(COLUMN, [0, 0])
+    names = page.evaluate(COLUMN, 0)
     assert names != before
     assert names == sorted(before, key=str.lower)
     page.keyboard.press("Space")
-    assert page.evaluate(COLUMN, [0, 0]) == names[::-1]
+    assert page.evaluate(COLUMN, 0) == names[::-1]
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")
     assert page.locator("#said").inner_text() == "Sorted by accuracy, smallest first."
@@ -287,3 +236,39 @@ def test_a_page_prints_on_one_width(opened):
     assert page.locator(".scroll").first.evaluate(
         "e => getComputedStyle(e).overflowX"
     ) == ("visible")
+
+
+def test_two_columns_from_a_thousand_pixels_on(opened):
+    page = opened("comparison", 1000, 900)
+    lefts = """() => [...document.querySelector(".parts").children].slice(0, 2)
+      .map(each => each.getBoundingClientRect().left)"""
+    first, second = page.evaluate(lefts)
+    assert second > first + 400
+    page.set_viewport_size({"width": 999, "height": 900})
+    first, second = page.evaluate(lefts)
+    assert first == second
+
+
+def test_a_table_wider_than_the_screen_says_so(opened):
+    page = opened("comparison", 360, 740)
+    frame = page.locator(".parts > div .frame").first
+    assert frame.locator(".hint").is_visible()
+    assert "over" in frame.get_attribute("class")
+    frame.locator(".scroll").evaluate("box => { box.scrollLeft = 10000; }")
+    page.wait_for_function(
+        "() => !document.querySelector('.parts > div .frame')"
+        ".classList.contains('over')"
+    )
+    page.set_viewport_size({"width": 1280, "height": 900})
+    page.wait_for_function(
+        "() => document.querySelector('.parts > div .frame .hint').hidden"
+    )
+    assert not frame.locator(".hint").is_visible()
+
+
+def test_evidence_is_closed_until_it_is_asked_for(opened):
+    page = opened("inspection")
+    assert page.locator("details.more").count() == 1
+    assert page.get_by_text("An example of a third sentence.").is_hidden()
+    page.locator("details.more > summary").click()
+    assert page.get_by_text("An example of a third sentence.").is_visible()

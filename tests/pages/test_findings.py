@@ -14,6 +14,7 @@ from kreinlearn.comparison import panels
 from kreinlearn.comparison.page import comparison_page
 from kreinlearn.comparison.panels import row_label
 from kreinlearn.inspection.page import inspection_page
+from kreinlearn.pages import plots
 from kreinlearn.pages.colors import DARK, STYLE
 from kreinlearn.pages.figures import clean, plain
 from tests.pages import made
@@ -59,13 +60,12 @@ def test_findings_are_what_json_holds(one):
 def test_comparison_shows_what_was_found(one, one_page):
     page = parsed(one_page)
     assert page.counts["h1"] == 1
-    assert len(alts(one_page)) == page.counts["picture"] == 6
+    assert len(alts(one_page)) == page.counts["picture"] == 8
     # The headline comes before anything else.
     place = one_page.index(one["sentences"][0])
     assert place < one_page.index("<dl>") < one_page.index("<table")
     for row in one["rows"][:4]:
-        entry = f"{row['accuracy']:.3f} ± {row['accuracy_std']:.3f}"
-        assert entry in one_page
+        assert f">{row['accuracy']:.3f}<" in one_page
         ends = f"{row['accuracy_low']:.3f} to {row['accuracy_high']:.3f}"
         assert one_page.count(ends) >= 2  # below the mean, and with the figure
         assert any(
@@ -75,9 +75,9 @@ def test_comparison_shows_what_was_found(one, one_page):
             f"{row['method']}: AUC {row['auc']:.3f}" in a for a in alts(one_page)
         )
     best = max(row["accuracy"] for row in one["rows"][:4])
-    assert f"<strong>{best:.3f} ±" in one_page
+    assert f"<strong>{best:.3f}</strong>" in one_page
     assert "error in 5 of 5 fits<small>no result</small>" in one_page
-    assert "a picture, not a proof" in one_page
+    assert "ranks" not in one_page and "after Nadeau and Bengio" in one_page
     assert f"kreinlearn {made.VERSIONS['kreinlearn']}" in one_page
     assert "krein compare moons" in one_page
 
@@ -89,7 +89,8 @@ def test_the_command_is_the_one_that_was_typed(one):
 
 
 def test_best_is_bold_in_each_column(one, one_page):
-    table = one_page[one_page.index("<table") : one_page.index("</table>")]
+    start = one_page.index('aria-label="Table: Scores"')
+    table = one_page[start : one_page.index("</table>", start)]
     columns = {
         name: place
         for place, name in enumerate(re.findall(r"<button[^>]*>([^<]*)<", table))
@@ -101,7 +102,9 @@ def test_best_is_bold_in_each_column(one, one_page):
         ("accuracy", "accuracy", max),
     ):
         cells = [re.findall(r"<td.*?</td>", row)[columns[name] - 1] for row in rows]
-        values = [row[key] for row in one["rows"]]
+        # From the highest accuracy to the lowest.
+        ordered = sorted(one["rows"], key=lambda row: -(row["accuracy"] or 0))
+        values = [row[key] for row in ordered]
         known = [value for value in values if value is not None]
         for cell, value in zip(cells, values, strict=True):
             is_best = value is not None and f"{value:.3f}" == f"{choose(known):.3f}"
@@ -131,7 +134,7 @@ def test_a_positive_matrix_has_nothing_to_mark():
     text = inspection_page(found | {"negative_share": -0.0})
     assert "none is negative" in text
     assert "-0 %" not in text
-    assert "negative part" not in drawings(text)[0]
+    assert "negative, down" not in drawings(text)[0]
 
 
 def test_several_data_sets_have_an_overview_with_means():
@@ -144,7 +147,7 @@ def test_several_data_sets_have_an_overview_with_means():
     assert "mean of 2" in foot
     assert '<nav aria-label="Contents">' in text
     assert "krein demo" in text
-    assert "not a proof" not in text  # ranks over data sets
+    assert "Mean ranks over data sets" in text
     labels = re.findall(r'aria-label="(Table: [^"]*)"', text)
     assert len(set(labels)) == len(labels)
 
@@ -168,9 +171,45 @@ def test_nothing_of_a_user_becomes_markup():
 def test_dollars_are_no_formulas(one):
     found = copy.deepcopy(one)
     for each in (*found["rows"], *found["curves"]):
-        if each["method"] == "logistic":
+        if each["method"] == "neighbors":  # the best
             each["method"] = "$x^2$ and _y"
     assert any("$x^2$ and _y: AUC" in each for each in drawings(comparison_page(found)))
+
+
+def test_rows_with_the_same_predictions_are_said_once(one):
+    found = copy.deepcopy(one)
+    for key in ("rows", "curves"):
+        again = [dict(found[key][0], method=name) for name in ("flip", "clip")]
+        found[key] += again
+    for row in found["rows"][-2:]:
+        row["same_as"] = "logistic"
+    text = comparison_page(found)
+    assert "logistic<small>and flip, clip</small>" in text
+    assert "methods with the same predictions share a row" in text
+    assert "flip:" not in text and ">flip<" not in text
+    assert "share a row" not in comparison_page(one)
+
+
+def test_differences_are_paired_and_told_apart_by_their_intervals(one, one_page):
+    [said] = [
+        a for a in alts(one_page) if a.startswith("Differences from") and "−" in a
+    ]
+    assert "naive Bayes −0.110 (−0.300 to +0.010)" in said
+    two = {"a": one["rows"][0], "b": one["rows"][1]}
+    assert panels.difference_figure(two, "auc") == []  # no such measure
+    alone = panels.difference_figure({"a": one["rows"][0]}, "accuracy")
+    assert alone == []  # nothing to compare with
+
+
+def test_errors_are_counted_by_class(one, one_page):
+    [said] = [a for a in alts(one_page) if a.startswith("Confusion matrices")]
+    best = max(one["rows"], key=lambda row: row["accuracy"] or 0)
+    right = sum(best["confusion"][k][k] for k in range(2))
+    assert right == round(120 * best["accuracy"])
+    assert said.startswith(f"Confusion matrices. {best['method']}: {right} of 120")
+    many = copy.deepcopy(one)
+    many["data"][0]["classes"] = [f"class {k}" for k in range(13)]
+    assert "Confusion" not in comparison_page(many)
 
 
 def test_rows_are_named_by_kernel_only_if_that_tells_them_apart(one):
@@ -188,7 +227,7 @@ def test_gaps_are_no_trouble(one):
     bare = dict(one, curves=[], convergence=[])
     bare["data"] = [dict(one["data"][0], m=None, kernels={})]
     text = comparison_page(bare)
-    assert len(alts(text)) == 2
+    assert len(alts(text)) == 3  # accuracies, and two kinds of differences
     nothing = dict(bare, rows=[row for row in one["rows"] if not row["scores"]])
     assert "no result" in comparison_page(nothing)
     single = [dict(r, scores=r["scores"][:1], accuracy_std=None) for r in one["rows"]]
@@ -197,23 +236,31 @@ def test_gaps_are_no_trouble(one):
     text = comparison_page(dict(bare, rows=single))
     assert "95 % interval" in text
     for row in single:
+        row.pop("behind", None)
         row["accuracy_low"] = row["accuracy_high"] = None
     text = comparison_page(dict(bare, rows=single))
-    assert "95 % interval:" not in text and "a line for its" not in text
+    assert "its 95 % interval" not in text and "a line for its" not in text
     assert "all 1 fits" not in text
     assert "Held-out folds" not in text
 
 
-def test_many_curves_fade(one):
+def test_a_picture_has_three_curves(one):
     found = copy.deepcopy(one)
     for place in range(8):
         for key in ("rows", "curves"):
             found[key].append(dict(found[key][0], method=f"another {place}"))
     text = comparison_page(found)
     assert any("another 7: AUC" in each for each in alts(text))
+    assert text.count("Numbers of 9 more are below.") == 2  # ROC, reliability
     drawn = [each for each in drawings(text) if "false positive rate" in each]
-    assert all("6 more; see the numbers" in each for each in drawn)
-    assert not any("another 7: AUC" in each for each in drawn)
+    assert len(drawn) == 4 and all(each.count(": AUC") == 3 for each in drawn)
+
+
+def test_the_story_says_whose_curves_are_drawn(one):
+    text = comparison_page(one | {"shown": ["naive Bayes", "logistic"]})
+    drawn = [each for each in drawings(text) if "false positive rate" in each]
+    for each in drawn:
+        assert each.index("naive Bayes: AUC") < each.index("logistic: AUC")
 
 
 def test_dark_drawings_use_no_color_of_the_light_ones(one_page):
@@ -226,7 +273,7 @@ def test_dark_drawings_use_no_color_of_the_light_ones(one_page):
         day, night = day + (used <= set(DARK)), night + (used <= set(DARK.values()))
         others = set(re.findall(r"(?:fill|stroke): (#[0-9a-f]{6})", drawing)) - used
         assert others == set(), "a color without a dark variant"
-    assert day == night == len(drawings(one_page)) // 2
+    assert day == night == len(drawings(one_page)) // 2 == 2 * len(alts(one_page))
 
 
 def test_drawings_are_small_and_in_large_letters(one_page):
@@ -248,7 +295,24 @@ def test_names_in_drawings():
     assert clean("a\tb\x00") == "a b "
 
 
-def test_curves_that_repeat_another_come_last():
-    one, two = {"fpr": [0, 1], "tpr": [0, 1]}, {"fpr": [0, 1], "tpr": [1, 1]}
-    curves = {"a": one, "b": dict(one), "c": None, "d": two}
-    assert list(panels._each_once(curves)) == ["a", "d", "b"]
+def test_negative_bars_are_seen_beside_large_ones():
+    """A negative eigenvalue that is 1/5000 of the largest is more than a hair."""
+    from matplotlib.figure import Figure
+
+    mu = [5000.0, 100.0, 3.0, -0.2, -1.0]
+    draw, size = plots.spectrum(range(1, 6), mu, "")
+    figure = Figure(figsize=size)
+    draw(figure)
+    axes = figure.axes[0]
+    assert axes.get_yscale() == "symlog"
+    height = [axes.transData.transform((0, y))[1] for y in (5000, 0, -1.0, -0.2)]
+    assert (height[1] - height[2]) > 0.2 * (height[0] - height[1])
+    assert (height[1] - height[3]) > 0.05 * (height[0] - height[1])
+
+
+def test_a_treatment_that_changes_nothing_is_said_once():
+    found = made.inspection()
+    found["value"]["scores"]["flip"] = dict(found["value"]["scores"]["as it is"])
+    text = inspection_page(found)
+    assert ">as it is, flip<" in text and ">flip<" not in text
+    assert ">as it is<" in made.inspection_text()

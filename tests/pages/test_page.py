@@ -1,7 +1,9 @@
+import csv
 from html.parser import HTMLParser
 
 import pytest
 
+from kreinlearn.pages.page import html
 from kreinlearn.paper.page import write
 from kreinlearn.paper.tables import LAYOUTS
 from kreinlearn.runs.cells import Cell
@@ -94,7 +96,27 @@ def test_page_parses_and_needs_no_network(written):
 def test_notes_stand_under_their_table(stored, tmp_path):
     text = write("table7", stored("table7"), tmp_path)[0].read_text(encoding="utf-8")
     assert "0.630 here, 0.730 in Table 4" in text
-    assert "abc123" in text
+
+
+def test_a_page_has_the_whole_command_and_no_revision(stored, tmp_path):
+    typed = "krein reproduce table7 --runs 3 --out here"
+    files = write("table7", stored("table7"), tmp_path, typed)
+    text = files[0].read_text(encoding="utf-8")
+    assert f"<code>{typed}</code>" in text
+    assert "abc123" not in text and "evision" not in text
+    assert "abc123" in (tmp_path / "table7.md").read_text(encoding="utf-8")
+
+
+def test_the_verdict_counts_what_is_met(stored, tmp_path):
+    text = write("table7", stored("table7"), tmp_path)[0].read_text(encoding="utf-8")
+    rows = csv.DictReader((tmp_path / "table7.csv").read_text().splitlines())
+    gaps = [
+        abs(float(row["difference"]))
+        for row in rows
+        if row["measure"] == "acc" and row["difference"]
+    ]
+    met = sum(gap <= 0.03 for gap in gaps)
+    assert f"{met} of {len(gaps)} published accuracies are met within 0.03" in text
 
 
 def test_failures_are_shown_and_escaped(tmp_path):
@@ -112,6 +134,12 @@ def test_failures_are_shown_and_escaped(tmp_path):
     assert "error in 1 of 2 fits" in text
     markdown = (tmp_path / "table3.md").read_text(encoding="utf-8")
     assert "\\|no\\|" in markdown
+
+
+def test_code_in_sentences_is_set_as_code_and_escaped():
+    text = html("t", [], sentences=['Run `krein <b> "x"` now.'], remarks=["`a` b"])
+    assert "Run <code>krein &lt;b&gt; &#34;x&#34;</code> now." in text
+    assert "<li><code>a</code> b</li>" in text
 
 
 def test_same_records_same_bytes(stored, tmp_path):

@@ -108,3 +108,21 @@ def test_forget(tmp_path):
     assert [each["run"] for each in read_records(path)] == [0, 2]
     forget(path, [])
     assert os.listdir(tmp_path) == ["toy.jsonl"]
+
+
+def test_a_disk_that_takes_half_a_record_holds_what_it_held(tmp_path):
+    resource = pytest.importorskip("resource")
+    path = tmp_path / "r.jsonl"
+    with Store(path) as store:
+        store.append({"key": "a"})
+        whole = path.read_bytes()
+        soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (len(whole) + 5, hard))
+        try:  # five bytes are written without an error, and then no more
+            with pytest.raises(OSError, match=r"r\.jsonl could not be written: File"):
+                store.append({"key": "b"})
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        assert path.read_bytes() == whole and store.keys == {"a"}
+        store.append({"key": "b"})
+    assert [record["key"] for record in read_records(path)] == ["a", "b"]

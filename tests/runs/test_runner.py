@@ -14,6 +14,7 @@ from kreinlearn.runs.records import read_records as read
 from kreinlearn.runs.records import record_of, rounded
 from kreinlearn.runs.runner import Progress, run, surroundings
 from tests.runs import work
+from tests.stress.kills import descendants, outliving
 
 ROOT = Path(__file__).parents[2]
 
@@ -107,13 +108,13 @@ from kreinlearn.runs.runner import run
 from tests.runs import work
 # A job in the background may have inherited that interrupts are ignored.
 signal.signal(signal.SIGINT, signal.default_int_handler)
-run(work.cells(40), sys.argv[1], work.slow, jobs=2)
+run(work.cells(40), sys.argv[1], getattr(work, sys.argv[2]), jobs=2)
 """
 
 
-def start(path):
+def start(path, name="slow"):
     return subprocess.Popen(
-        [sys.executable, "-c", SCRIPT, str(path)],
+        [sys.executable, "-c", SCRIPT, str(path), name],
         cwd=ROOT,
         env=os.environ | {"PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'src'}"},
         stderr=subprocess.PIPE,
@@ -156,6 +157,23 @@ def test_resuming_gives_what_an_uninterrupted_run_gives(
     assert essence(records) == essence(read(uninterrupted[0]))
     assert len({r["key"] for r in records}) == len(records) == 40
     assert records[: len(half_way)] == half_way
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="asks Linux to end workers")
+@pytest.mark.parametrize("name", ["slow", "deaf"])
+def test_workers_end_with_a_killed_parent(tmp_path, name):
+    path = tmp_path / "toy.jsonl"
+    with start(path, name) as process:
+        if name == "deaf":  # no thread of a worker can look after the parent then
+            assert [process.stderr.readline() for _ in range(2)] == ["begun\n"] * 2
+        else:
+            wait_for_lines(path, 2, process)
+        workers = descendants(process.pid)
+        assert len(workers) >= 2
+        process.kill()
+        process.wait(timeout=60)
+        assert outliving(workers, 10) == []
 
 
 def test_surroundings_never_fail(monkeypatch):

@@ -1,6 +1,7 @@
 """What the workers of the tests do: importable by name, as spawned processes need."""
 
 import os
+import sys
 import time
 
 from kreinlearn.runs.cells import grid
@@ -17,6 +18,12 @@ def fair(cell):
 def slow(cell):
     time.sleep(0.05)
     return fair(cell)
+
+
+def deaf(cell):
+    """Say so, and let no other thread of this process run for a minute or so."""
+    print("begun", file=sys.stderr, flush=True)
+    return {"status": "done", "n_iter": sum(range(3 * 10**9)) % 7}
 
 
 def troubled(cell):

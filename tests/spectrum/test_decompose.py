@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from kreinlearn.operators import Dense
+from kreinlearn.operators import Blocked, Dense
 from kreinlearn.spectrum import (
     decompose,
     describe,
@@ -103,3 +103,74 @@ def test_describe_refuses_what_is_no_matrix():
         split(Dense(np.eye(2)), "half")
     with pytest.raises(ValueError, match="'part' must be one of .*got 'half'"):
         decompose(np.eye(2), "half")
+
+
+def test_eigenvalues_that_are_zero_to_rounding():
+    n, eps = 4, np.finfo(float).eps
+    edge = 2.0 * n * eps
+    spectrum = decompose(np.diag([-2.0, 0.9 * edge, -0.9 * edge, 1.1 * edge]))
+    assert spectrum.zero == pytest.approx(edge)
+    assert spectrum.signature == (1, 1, 2)
+    assert spectrum.positive().vectors.shape == (4, 1)
+    assert spectrum.negative().values == pytest.approx([-2.0])
+    single = decompose(np.diag([-2.0, 1.0, 0.5, 0.1]).astype(np.float32))
+    assert single.zero == pytest.approx(2.0 * n * np.finfo(np.float32).eps)
+    # The negative end alone is cut by the largest sum of a row.
+    K = np.diag([-0.9 * eps, -1.1 * eps, 1.0])
+    assert decompose(K, "negative").values == pytest.approx([-1.1 * eps])
+    tiny = np.finfo(float).tiny
+    nearly = np.diag([-0.5 * tiny, -1e-200 * tiny])
+    assert decompose(nearly, "negative").values.size == 0
+
+
+@pytest.mark.parametrize("mode", ["paper", "tight", "shift"])
+def test_splits_hold_what_they_say(mode):
+    K = gram_of_signature(12, 5)
+    mu = np.linalg.eigvalsh(K)
+    parts = split(Dense(K), mode)
+    assert parts.tau == pytest.approx({"tight": 0.0}.get(mode, 1.01 * -mu[0]), rel=1e-5)
+    assert len(parts.sizes) == (0 if mode == "shift" else 5)
+    assert parts.vectors.shape == (17, len(parts.sizes))
+    assert parts.sizes.dtype == parts.vectors.dtype == np.float64
+    expected = np.sort(-mu[:5])[::-1] if mode != "shift" else []
+    np.testing.assert_allclose(parts.sizes, expected)
+    assert split(Dense(K)).tau == split(Dense(K), "paper").tau
+    single = split(Dense(K.astype(np.float32)), mode)
+    assert single.sizes.dtype == single.vectors.dtype == np.float64
+    B = np.random.default_rng(0).standard_normal((17, 3))
+    minus = (parts.vectors * parts.sizes) @ parts.vectors.T + parts.tau * np.eye(17)
+    np.testing.assert_allclose(parts.minus(B), minus @ B, atol=1e-12)
+
+
+def test_matrices_that_are_not_stored_are_split_by_a_shift():
+    X = np.random.default_rng(0).integers(0, 3, (40, 4)) / 2.0
+    blocked = Blocked(X, "tl1")
+    mu = np.linalg.eigvalsh(blocked.columns(np.arange(40)))
+    assert mu[0] < -1e-3
+    parts = split(blocked, "paper")
+    assert not len(parts.sizes) and parts.tau == pytest.approx(-1.01 * mu[0], rel=1e-4)
+    assert parts.norm == pytest.approx(mu[-1], rel=1e-5)
+    assert parts.norm_plus == pytest.approx(mu[-1] + parts.tau, rel=1e-5)
+    assert parts.norm_minus == parts.tau
+
+
+def test_a_matrix_that_is_positive_to_rounding_needs_no_shift():
+    B = np.random.default_rng(0).standard_normal((30, 5))
+    for mode in ("paper", "tight", "shift"):
+        parts = split(Dense(B @ B.T), mode)
+        assert parts.tau <= 1e-10 and parts.norm_minus <= 1e-10
+    negative = split(Dense(-np.eye(3)), "shift")
+    assert negative.norm == pytest.approx(1.0) and negative.tau == pytest.approx(1.01)
+
+
+def test_reports_of_plain_matrices():
+    report = describe(np.diag([4.0, 2.0]))
+    assert "theorem1_bound" not in report and report["n"] == 2
+    assert (report["lam_unique"], report["negative_share"]) == (0.0, 0.0)
+    nothing = describe(np.zeros((3, 3)), lam=2.0)
+    assert nothing["negative_share"] == 0.0 and nothing["signature"] == (0, 0, 3)
+    assert nothing["theorem1_bound"] == 0.0
+    below = describe(-np.eye(2), lam=2.0)
+    assert below["negative_share"] == 1.0 and below["lam_unique"] == 1 / 8
+    assert below["theorem1_bound"] == pytest.approx(2 * (0 - 1) - 1 / 8)
+    assert type(below["mu_min"]) is type(below["mu_max"]) is float

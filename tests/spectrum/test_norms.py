@@ -92,3 +92,67 @@ def test_scale_of_many_samples_is_that_of_some(square, monkeypatch):
     assert some != pytest.approx(np.abs(np.linalg.eigvalsh(square)).mean())
     # A sample of square pieces: the same for landmarks among the samples.
     assert some == pytest.approx(np.abs(np.linalg.eigvalsh(square)).mean(), rel=0.4)
+
+
+def test_the_matrix_of_each_norm(square, rng):
+    w = rng.uniform(0.5, 2.0, 40)
+    K = Dense(square)
+    krein = penalized("krein", K, w)
+    d = rng.standard_normal((40, 2))
+    assert krein.matrix is K and krein.back(d) is d
+    moduli = np.abs(np.linalg.eigvalsh(square))
+    for scale in (None, 3.0):
+        for formed in (False, True):
+            found = penalized("euclidean", K, np.ones(40), scale, formed=formed)
+            s = moduli.mean() if scale is None else scale
+            assert_allclose(found.matrix.matmat(d), square @ (square @ d) / s)
+            assert_allclose(found.back(d), square.T @ d / s)
+            assert isinstance(found.matrix, Dense if formed else RowProducts)
+    blocked = Blocked(rng.uniform(size=(40, 3)), "tl1")
+    formed = penalized("euclidean", blocked, w, formed=True).matrix
+    assert isinstance(formed, RowProducts)  # what is not stored is not formed
+    full = blocked.columns(np.arange(40))
+    roots = np.sqrt(w / w.sum())
+    s = np.abs(np.linalg.eigvalsh(full * roots[:, None] * roots)).sum()
+    assert_allclose(formed.matmat(d), (full * w) @ full @ d / s, rtol=1e-6)
+
+
+def test_scales_of_matrices_that_are_not_square(square):
+    K = square[:, :15]
+    w = np.ones(40)
+    values = np.linalg.svd(K, compute_uv=False)
+    assert scale_of(General(K), w) == pytest.approx(values.sum() / np.sqrt(40 * 15))
+    # Columns that belong to no sample count once, whatever the weights.
+    w[:5] = 3.0
+    d = np.ones((40, 1))
+    matrix = penalized("euclidean", General(K), w, 2.0).matrix
+    assert_allclose(matrix.matmat(d), K @ (K.T @ d) / 2.0)
+
+
+def test_samples_without_weight_have_no_part_in_the_scale(square):
+    w = np.ones(40)
+    w[10:] = 0.0
+    some = np.abs(np.linalg.eigvalsh(square[:10, :10])).mean()
+    assert scale_of(Dense(square), w) == pytest.approx(some)
+
+
+def test_some_samples_are_drawn_in_order_and_always_the_same(monkeypatch):
+    idx = np.arange(100, 160)
+    assert norms._some(idx) is idx
+    monkeypatch.setattr(norms, "SAMPLED", 60)
+    assert norms._some(idx) is idx
+    monkeypatch.setattr(norms, "SAMPLED", 20)
+    some = norms._some(idx)
+    assert len(np.unique(some)) == 20 and (np.diff(some) > 0).all()
+    chosen = np.random.default_rng(0).choice(60, 20, replace=False)
+    np.testing.assert_array_equal(some, idx[np.sort(chosen)])
+
+
+def test_the_norm_that_does_not_fit_is_named(square):
+    with pytest.raises(
+        TypeError, match=r"^The norm 'krein' needs a symmetric matrix\.$"
+    ):
+        penalized("krein", General(square), np.ones(40))
+    blocked = Blocked(np.ones((3, 1)), "tl1")
+    with pytest.raises(MemoryError, match="^norm='hilbert' needs the eigenvectors"):
+        penalized("hilbert", blocked, np.ones(3))

@@ -1,6 +1,7 @@
 """Take batches of all kinds in turn, until time is over, and print the table."""
 
 import argparse
+import signal
 import sys
 import time
 from importlib import import_module
@@ -8,7 +9,9 @@ from pathlib import Path
 
 from tests.stress import Batch, Kind, Settings, table
 
-MODULES = ("tests.stress.readers", "tests.stress.fits")
+MODULES = tuple(
+    f"tests.stress.{name}" for name in ("readers", "fits", "edits", "kills", "disks")
+)
 
 
 def all_kinds() -> dict[str, Kind]:
@@ -66,4 +69,6 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
+    for number in (signal.SIGINT, signal.SIGTERM):  # the table is printed all the same
+        signal.signal(number, signal.default_int_handler)
     sys.exit(main())

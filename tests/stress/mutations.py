@@ -37,7 +37,7 @@ def mutated(rng: random.Random, content: bytes, other: bytes) -> bytes:
         What a reader gets.
     """
     if content[:2] == b"PK" and rng.random() < 0.7:
-        return _rezipped(rng, content)
+        return rezipped(rng, content)
     if content[:2] == b"\x1f\x8b" and rng.random() < 0.7:
         inner = mutated(rng, gzip.decompress(content), other)
         return gzip.compress(inner, 1)
@@ -115,7 +115,7 @@ def _insert(rng: random.Random, content: bytes, other: bytes) -> bytes:
 CHANGES = [_flip, _cut, _repeat, _swap, _line, _field, _field, _field, _splice, _insert]
 
 
-def _rezipped(rng: random.Random, content: bytes) -> bytes:
+def rezipped(rng: random.Random, content: bytes) -> bytes:
     """Return an archive of which one member is bad, with checksums that are right."""
     made = io.BytesIO()
     with zipfile.ZipFile(io.BytesIO(content)) as old, zipfile.ZipFile(made, "w") as new:

@@ -11,7 +11,15 @@ from importlib.metadata import version
 
 import click
 
-EPILOG = "Example:  krein demo"
+EPILOG = """\b
+Examples, for the first five minutes:
+  krein demo                            see what it is good for
+  krein inspect FILE                    how indefinite is a similarity of yours?
+  krein fit FILE -o model.krein         learn from it
+  krein predict model.krein NEW         predict new samples
+
+krein COMMAND --help says what a command is for, with examples.
+"""
 COMMANDS = (
     "demo",
     "inspect",

@@ -9,13 +9,17 @@ from pathlib import Path
 
 import click
 
+from kreinlearn.cli.helping import examples
 from kreinlearn.cli.options import AS_JSON, FOLDER
 
 LINE = "{:<26}  {:<18}  {:>8}  {:>7}  {:>8}  {:>7}"
 TITLES = ("library", "n", "type", "seconds", "ratio")
 
 
-@click.command("bench", epilog="Example:  krein bench product fit --out records")
+@click.command(
+    "bench",
+    epilog=examples("krein bench --quick", "krein bench product fit --out records"),
+)
 @click.argument("names", nargs=-1, metavar="[NAME]...")
 @click.option("--quick", is_flag=True, help="Tiny sizes, to see that all works.")
 @click.option("--out", metavar="DIR", help="Append the results to DIR/NAME.jsonl.")

@@ -1,22 +1,24 @@
 """krein compare."""
 
 import json
-import shlex
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
 
-from kreinlearn.cli import options, samples
+from kreinlearn.cli import options, samples, tables
+from kreinlearn.cli.helping import Taught, examples
 from kreinlearn.cli.options import KernelParams
 from kreinlearn.cli.output import Facts, bold_if, setting_text, text_table
+from kreinlearn.cli.tables import table_options
 
 if TYPE_CHECKING:
     from kreinlearn._typing import Array
     from kreinlearn.comparison.plan import Plan
     from kreinlearn.files import PairOptions, Table
+    from kreinlearn.files.columns import Roles
 
 FOOTNOTE = (
     "Means over the held-out folds, which are the same for all methods; ± is the\n"
@@ -27,13 +29,16 @@ FOOTNOTE = (
 )
 
 
-WITHOUT_EFFECT = ("out", "jobs", "force", "as_json")
-"""Options that do not change any number."""
+EXAMPLES = examples(
+    "krein compare train.csv",
+    'krein compare train.csv --kernels tl1 --methods "IKLR,SVC clip,k-NN"',
+    "krein compare visits.csv --group patient --folds 3 --out visits",
+)
 
 
-@click.command("compare", epilog="Example:  krein compare sonar.csv --kernels tl1,rbf")
+@click.command("compare", cls=Taught, epilog=EXAMPLES)
 @click.argument("data", type=click.Path())
-@options.table_options
+@table_options()
 @options.matrix_options
 @options.pair_options
 @click.option(
@@ -44,7 +49,11 @@ WITHOUT_EFFECT = ("out", "jobs", "force", "as_json")
     "or graphs one, as in krein fit.",
 )
 @options.PARAM
-@click.option("--methods", help="Names, separated by commas; all by default.")
+@click.option(
+    "--methods",
+    help="Names, separated by commas, or 'all'; by default all but the published "
+    "procedures CCCP-GD, CCICP-GD and CCICP-SGD, which take longest.",
+)
 @click.option("--folds", default=5, show_default=True, help="Outer folds.")
 @click.option("--repeats", default=1, show_default=True, help="Draws of the folds.")
 @click.option("--seed", default=0, show_default=True, help="Seed of all randomness.")
@@ -73,25 +82,28 @@ def compare_command(
     force: bool,
     as_json: bool,
     pairs: "PairOptions",
-    **steps: bool,
+    roles: "Roles",
+    **steps: Any,
 ) -> None:
-    """Compare every method on your data, with the same folds for all.
+    """Find out which method is best on your data, with the same folds for all.
 
-    DATA is a table, a Gram matrix or, with --distance, a matrix of distances (in the
-    form exponential by default), or a list of pairs, with labels; or it holds
-    sequences (fasta), time series (ts, --format ucr) or graphs (a TU folder), of which
-    a measure is computed once. Each method is tuned by cross-validation on the training
-    rows of a fold, and judged on the rows held out.
-    Results are added to compare.jsonl in the folder as they are found: the same
-    command continues where it was interrupted. The table is in compare.csv, curves and
-    spectra are in report.html.
+    DATA is whatever `krein fit` takes, with labels: a table, a matrix, pairs, sequences
+    (fasta), time series (ts, --format ucr) or a folder of graphs (TU). Each
+    method is tuned by cross-validation on the training rows of a fold, and judged on
+    the rows held out. How long that takes is said before it begins; a hundred rows
+    take about a minute.
+
+    Results are added to compare.jsonl in the folder as they are found: the same command
+    goes on where it was interrupted. The table is in compare.csv, curves and spectra
+    are in report.html.
 
     Methods: KreinCV, IKLR, IKLR krein, IKLR hilbert, IKLR euclidean, clip + KLR,
-    flip + KLR, shift + KLR, square + KLR, SVC raw, SVC clip, SVC flip, KSVM, TDCASVM,
-    CCCP-GD, CCICP-GD, CCICP-SGD; as controls k-NN, logistic regression and SVC RBF.
-    KreinCV, logistic regression and SVC RBF need a table.
+    flip + KLR, shift + KLR, square + KLR, SVC raw, SVC clip, SVC flip, KSVM, TDCASVM;
+    as controls k-NN, logistic regression and SVC RBF; if they are named, or with
+    --methods all, the published procedures CCCP-GD, CCICP-GD and CCICP-SGD. KreinCV,
+    logistic regression and SVC RBF need a table.
     """
-    from kreinlearn.comparison.plan import plan_comparison
+    from kreinlearn.comparison.plan import check_request, plan_comparison
     from kreinlearn.comparison.run import PAGE
     from kreinlearn.files import read
     from kreinlearn.pipelines import prepare
@@ -107,7 +119,13 @@ def compare_command(
         holds=holds,
         symmetrize=symmetrize,
         pairs=pairs,
+        roles=roles,
     )
+    chosen = None if methods is None else _split(methods)
+    n = len(table.y) if table.y is not None else 0
+    request: Facts = {"methods": chosen, "folds": folds, "repeats": repeats}
+    check_request(table.y, n, is_gram=table.X is None, **request)
+    tables.group_folds(table, folds, "--folds")
     measure = None
     if table.kind is not None:
         given, form, measure = _measured(table, names, params, form)
@@ -126,11 +144,10 @@ def compare_command(
         name=Path(data).name,
         transformer=None if table.X is None else prepare(table.X, **steps),
         kernels=names,
-        methods=None if methods is None else _split(methods),
-        folds=folds,
-        repeats=repeats,
+        **request,
         seed=seed,
         jobs=jobs,
+        groups=table.groups,
     )
     options.remark(table)
     found = _results(planned, out, jobs, force)
@@ -154,9 +171,7 @@ def _results(planned: "Plan", out: str, jobs: int | None, force: bool) -> Facts:
         found = run.run_comparison(
             planned, out=out, jobs=jobs, force=force, progress=progress
         )
-    given = click.get_current_context().params
-    words = options.repeated_options(given.keys() - {"data", *WITHOUT_EFFECT})
-    found["command"] = shlex.join(["krein", "compare", given["data"], *words])
+    found["command"] = options.whole_command()
     replace(Path(out, run.PAGE), comparison_page(found).encode())
     return found
 
@@ -165,7 +180,9 @@ def _check_table_options(
     table: "Table", kernels: list[str], params: KernelParams
 ) -> None:
     """Raise if something was said that goes with series, sequences and graphs."""
-    if table.X is not None:
+    if table.X is None:
+        tables.check_no_features(table.path, "a matrix")
+    else:
         for kernel in kernels:
             samples.check_rows(table, kernel)
     if params:
@@ -208,18 +225,20 @@ def _split(text: str) -> list[str]:
 
 
 def _announce_cost(planned: "Plan") -> None:
-    """Say what a large comparison will cost, before it begins."""
+    """Say what a comparison will cost, before it begins."""
     from kreinlearn.comparison.plan import LARGE_DATA
     from kreinlearn.runs.progress import duration
 
-    n = len(planned.job.y)
+    n, time = len(planned.job.y), duration(planned.seconds)
+    cost = f"roughly {time}"
     if n > LARGE_DATA:
-        click.echo(
-            f"{n} rows: {len(planned.cells)} fits with their tuning take up to "
-            f"{planned.bytes_needed:,} bytes and, roughly, "
-            f"{duration(planned.seconds)}; the time grows with the cube of the rows.",
-            err=True,
+        cost = (
+            f"up to {planned.bytes_needed:,} bytes and, roughly, {time}; the time "
+            "grows with the cube of the rows"
         )
+    click.echo(
+        f"{n} rows: {len(planned.cells)} fits with their tuning take {cost}.", err=True
+    )
 
 
 def _print_comparison(found: Facts) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from kreinlearn.cli.options import AS_JSON, FORCE
+from kreinlearn.cli.options import AS_JSON, FORCE, whole_command
 from kreinlearn.cli.output import Facts, bold_if, text_table
 
 
@@ -21,22 +21,15 @@ from kreinlearn.cli.output import Facts, bold_if, text_table
 @FORCE
 @AS_JSON
 def demo_command(out: str, force: bool, as_json: bool) -> None:
-    """Fit and compare on bundled data, in under a minute.
+    """Tell large cells from small ones by the gaps between them, in seconds.
 
-    Takes four similarities that are not positive definite kernels (truncated L1 and
-    Hausdorff distances, gaps between things, tables with holes), learns with them as
-    they are, and compares that with nearest neighbors, and with support vector machines
-    on the raw matrix and on repaired ones. Everything is chosen by cross-validation on
-    the training half. Prints a table, and writes report.html with spectra, convergence
-    and curves.
+    The gaps make similarities that are no kernel. They are learned from as they are,
+    repaired, and taken for a kernel all the same; everything is chosen by
+    cross-validation on training samples. Prints what came out, and writes report.html
+    with the evidence.
     """
     from kreinlearn._files import check_free, replace
-    from kreinlearn.comparison.demo import (
-        findings,
-        outcomes,
-        pairs,
-        printed_fields,
-    )
+    from kreinlearn.comparison import demo
     from kreinlearn.comparison.page import comparison_page
     from kreinlearn.runs.progress import counter
 
@@ -51,58 +44,48 @@ def demo_command(out: str, force: bool, as_json: bool) -> None:
     check_free(page, force)
     records, lines = [], []
     with counter(sys.stderr, "demo") as tell:
-        for found, share in outcomes():
+        for found, share in demo.outcomes():
             records += found
-            shown = printed_fields(found)
+            shown = demo.printed_fields(found)
             lines.append(shown)
             if as_json:
                 click.echo(json.dumps(shown))
-            text = f"{shown['data']}: {shown['method']} {shown['accuracy']:.3f}"
+            text = f"{shown['method']} {shown['accuracy']:.3f}"
             done = f"{text} in {shown['seconds']:.1f} s"
-            tell(len(lines), len(pairs()), done, share)
-    replace(page, comparison_page(findings(records)).encode())
-    if as_json:
-        return
-    _print_accuracies(lines)
-    click.echo(
-        "Negative: share of the negative eigenvalues; most kernel methods need none.\n"
-        "KreinCV needs rows of a table, and chooses its kernels; all others are given\n"
-        "the same matrix. Both halves are learned from and judged; in brackets, what\n"
-        "so many samples can tell (95 % intervals).\n"
-        f"Spectra, convergence and curves: {page}\n"
-        "Next: `krein inspect DATA` says how indefinite a similarity of your own is,\n"
-        "`krein fit DATA -o MODEL` learns from it."
-    )
+            tell(len(lines), len(demo.SHOWN), done, share)
+    compared = demo.findings(records) | {"command": whole_command()}
+    replace(page, comparison_page(compared).encode())
+    if not as_json:
+        _tell(compared["verdict"], lines, demo.SHOWN, page)
 
 
-def _print_accuracies(lines: list[Facts]) -> None:
+def _tell(
+    verdict: list[str], lines: list[Facts], does: dict[str, str], page: Path
+) -> None:
+    """Print the verdict, the numbers, and what to do with data of one's own."""
     from rich.console import Console
+    from rich.text import Text
 
-    rows: dict[str, dict[str, Facts]] = {}
-    heads: dict[str, Facts] = {}
+    console = Console(highlight=False)
+    best = max(each["accuracy"] for each in lines)
+    losses = [each["log_loss"] for each in lines if each["log_loss"] is not None]
+    table = text_table(["", "what it does"], ["accuracy", "95 %", "log-loss"])
     for each in lines:
-        rows.setdefault(each["method"], {})[each["data"]] = each
-        heads.setdefault(each["data"], each)
-    best = {
-        data: max(each["accuracy"] for each in lines if each["data"] == data)
-        for data in heads
-    }
-    title = "Accuracy on the other half (the best of each column in bold)"
-    table = text_table([""], list(heads), title)
-    table.add_row("samples", *(str(each["n"]) for each in heads.values()))
-    shares = [f"{100 * each['negative_share']:.1f} %" for each in heads.values()]
-    table.add_row("negative", *shares)
-    table.add_section()
-    for method, found in rows.items():
-        cells = [
-            _accuracy(found[data], best[data]) if data in found else "-"
-            for data in heads
-        ]
-        table.add_row(method, *cells)
-    Console().print(table)
-
-
-def _accuracy(found: Facts, best: float) -> str:
-    ends = [f"{found[f'accuracy_{end}']:.2f}" for end in ("low", "high")]
-    text = bold_if(found["accuracy"] == best, f"{found['accuracy']:.3f}")
-    return f"{text} ({'-'.join(end.removeprefix('0') for end in ends)})"
+        loss, ends = each["log_loss"], ""
+        if each["accuracy_low"] is not None:
+            ends = f"{each['accuracy_low']:.2f}-{each['accuracy_high']:.2f}"
+        told = "-" if loss is None else bold_if(loss == min(losses), f"{loss:.3f}")
+        accuracy = bold_if(each["accuracy"] == best, f"{each['accuracy']:.3f}")
+        table.add_row(each["method"], does[each["method"]], accuracy, ends, told)
+    first, *others = verdict
+    console.print(Text(first, style="bold"))
+    for sentence in others:
+        console.print(Text(sentence))
+    console.print(table)
+    click.echo(
+        "95 %: interval of the accuracy. Log-loss judges probabilities: a coin has "
+        f"0.693.\nThe evidence: {page}\n\n"
+        "Next, with distances of your own and a file of names and labels:\n"
+        "  krein inspect distances.csv --distance --labels labels.csv\n"
+        "  krein fit distances.csv --distance --labels labels.csv -o model.krein"
+    )

@@ -7,14 +7,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from kreinlearn.cli import landmarks as on_landmarks
-from kreinlearn.cli import options, report, samples
+from kreinlearn.cli import options, report, samples, tables
+from kreinlearn.cli.helping import Taught, examples
 from kreinlearn.cli.options import KernelParams, Notes
 from kreinlearn.cli.output import Facts, setting_text
+from kreinlearn.cli.tables import table_options
 
 if TYPE_CHECKING:
     from sklearn.base import BaseEstimator
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from kreinlearn._typing import Array
     from kreinlearn.files import PairOptions, Table
     from kreinlearn.files.chunks import TableBlocks
+    from kreinlearn.files.columns import Roles
     from kreinlearn.files.scores import Holds
 
     Exact = KreinLogisticRegression | KreinLogisticRegressionCV
@@ -32,10 +35,17 @@ CV_FOLDS = 5
 """Folds of the cross-validation by default."""
 
 
-@click.command("fit", epilog="Example:  krein fit train.csv -o model.krein")
+EXAMPLES = examples(
+    "krein fit train.csv -o model.krein",
+    "krein fit patients.csv --target outcome --id patient --scale robust -o m.krein",
+    "krein fit distances.csv --distance --labels labels.csv -o model.krein",
+)
+
+
+@click.command("fit", cls=Taught, epilog=EXAMPLES)
 @click.argument("train", metavar="TRAIN")
 @click.option("-o", "--out", required=True, metavar="MODEL", help="File to write.")
-@options.table_options
+@table_options()
 @options.matrix_options
 @options.pair_options
 @options.KERNEL_OPTION
@@ -87,31 +97,38 @@ def fit_command(
     force: bool,
     as_json: bool,
     pairs: "PairOptions",
-    **steps: bool,
+    roles: "Roles",
+    **steps: Any,
 ) -> None:
-    """Train on the samples in TRAIN, and save the model.
+    """Train a classifier on your samples, and save the model.
 
-    TRAIN is a table (csv, tsv, parquet), LIBSVM text (libsvm, svm, svmlight) or a
-    matrix of similarities or, with --distance, of distances (npz, npy, csv with names,
-    phylip), or a list of pairs (m8, --format pairs), with the labels in the file that
-    --labels names; or sequences (fasta), time series (ts, --format ucr) or a folder of
-    graphs (TU), of which a measure is computed; text may be compressed (.gz). By
-    default three kernels, or eight forms and widths of distances, are tried, and
-    averaged by how well they predict held-out samples. With --landmarks, one kernel
-    (tl1) is tried with several parameters.
-    """
+    \b
+    TRAIN is one of these; text may be compressed (.gz):
+      a table      csv, tsv, parquet, libsvm; labels in the last column or --target
+      a matrix     npz, npy, csv with names, phylip; similarities or --distance
+      pairs        m8 or --format pairs; labels in the file that --labels names
+      sequences    fasta; labels in the headers or --labels
+      time series  ts or --format ucr
+      graphs       a folder of the TU collection
+
+    By default three kernels of a table, or eight forms and widths of distances, are
+    tried, and averaged by how well they predict held-out samples. Of sequences, series
+    and graphs, a measure is computed first. With --landmarks, one kernel (tl1) is tried
+    with several parameters.
+    """  # noqa: D301 - click reads \b as a mark
     from kreinlearn import files, persistence
     from kreinlearn._files import check_free
     from kreinlearn.files.reading import check_table_options
 
     check_free(out, force)
     _check_options(lam, cv, landmarks, memory)
+    tables.check_groups(roles, lam)
     click.get_current_context().with_resource(options.measuring())
     holds = options.held(distance, similarity)
     pairs = samples.with_format(train, kernel, pairs)
     blocks = None
-    if landmarks is not None:
-        blocks = on_landmarks.table_for(train, target, header, pairs.format)
+    if landmarks is not None and roles.group is None:  # whose folds need all rows
+        blocks = on_landmarks.table_for(train, target, header, pairs, roles)
     start = time.perf_counter()
     if blocks is not None:
         check_table_options(train, holds, symmetrize, pairs)
@@ -125,6 +142,7 @@ def fit_command(
             holds=holds,
             symmetrize=symmetrize,
             pairs=pairs,
+            roles=roles,
         )
         known = _kernel_of(table, kernel, params, holds, form)
         whole, found = _fit_table(table, *known)
@@ -178,23 +196,27 @@ def _fit_table(
     given, y = click.get_current_context().params, np.asarray(table.y)
     counted = np.unique(y, return_counts=True)
     is_exact = given["landmarks"] is None
+    folds = given["cv"] or (CV_FOLDS if is_exact else on_landmarks.FOLDS)
     if given["lam"] is None:
-        usual = CV_FOLDS if is_exact else on_landmarks.FOLDS
-        _check_folds(table, *counted, given["cv"] or usual)
+        _check_folds(table, *counted, folds)
+    splits = tables.group_folds(table, folds, "--cv")
     options.remark(table)
     steps = {name: given[name] for name in ("scale", "impute", "one_hot")}
     before = None if table.X is None else prepare(table.X, **steps)
     if is_exact:
-        folds = given["cv"] or CV_FOLDS
         model = _model(kernel, params, given["lam"], given["norm"], folds)
         watching = _search_progress(model)
     else:
         samples_of = partial(on_landmarks.settings_of, table, before, kernel, params)
         model = on_landmarks.model_for(kernel or "tl1", params, given, samples_of)
         watching = on_landmarks.progress(model, len(y))
+    if splits is not None:
+        model.set_params(cv=splits)
     whole = model if before is None else make_pipeline(before, model)
     with watching, samples.named(table):
         whole.fit(table.named_samples, y)
+    if splits is not None:
+        model.set_params(cv=folds)  # rows are none of the model's
     n_features = None if table.X is None else table.X.shape[1]
     found = report.of_data(table.path, table.target, n_features, *counted)
     if table.kind is not None:
@@ -220,7 +242,8 @@ def _kernel_of(
     if params and not kernel:
         raise ValueError("--param needs --kernel, whose parameter it is.")
     if table.K is not None:
-        options.check_gram_options(table.path)
+        what = "distances" if holds == "distances" else "a matrix"
+        tables.check_no_features(table.path, what, ("kernel", "params"))
         return options.matrix_kernel(holds, form)
     samples.check_rows(table, kernel)
     return kernel, params
@@ -324,7 +347,7 @@ def _notes(
         from kreinlearn.files.kinds import kind_of
 
         notes["pairs"] = {
-            "format": kind_of(table.path, pairs.format)[1],
+            "format": kind_of(table.path, pairs.format, marks=pairs.marks)[1],
             "missing": pairs.missing,
             "missing_self": pairs.missing_self,
             "repeated": pairs.repeated,
@@ -338,4 +361,5 @@ def _notes(
         notes["target_place"] = table.target_place
         notes["text"] = text_columns(table.X)
         notes["impute"] = impute
+        notes |= tables.notes_of_columns(table.layout)
     return notes

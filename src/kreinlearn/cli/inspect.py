@@ -3,28 +3,38 @@
 import json
 import shlex
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from kreinlearn.cli import options, samples
+from kreinlearn.cli import options, samples, tables
+from kreinlearn.cli.helping import Taught, examples
 from kreinlearn.cli.options import KernelParams
 from kreinlearn.cli.output import Facts, setting_text, text_table
+from kreinlearn.cli.tables import PREPARING, table_options
 
 if TYPE_CHECKING:
     from kreinlearn._typing import Array
     from kreinlearn.files import PairOptions, Table
+    from kreinlearn.files.columns import Roles
 
 OF_MATRICES = ("distance", "form", "similarity", "symmetrize")
-READING = ("target", "header", *OF_MATRICES, *options.PAIR_OPTIONS)
-PREPARING = ("scale", "impute", "one_hot")
+READING = ("target", "header", "drop", "id", *OF_MATRICES, *options.PAIR_OPTIONS)
+LABELS = "Labels come from a csv with a name and a label in each line: --labels FILE."
 TRAINING = (*READING, *PREPARING, "kernel", "params")
 """Options that `krein fit` takes too."""
 
 
-@click.command("inspect", epilog="Example:  krein inspect train.csv -o page.html")
+EXAMPLES = examples(
+    "krein inspect train.csv -o page.html",
+    "krein inspect distances.csv --distance --labels labels.csv",
+    "krein inspect gram.npz --json",
+)
+
+
+@click.command("inspect", cls=Taught, epilog=EXAMPLES)
 @click.argument("data", metavar="DATA-or-GRAM")
-@options.table_options
+@table_options(groups=False)
 @options.matrix_options
 @options.pair_options
 @options.KERNEL_OPTION
@@ -56,19 +66,25 @@ def inspect_command(
     force: bool,
     as_json: bool,
     pairs: "PairOptions",
-    **steps: bool,
+    roles: "Roles",
+    **steps: Any,
 ) -> None:
     """Tell how indefinite a similarity is, and what to do about it.
 
-    DATA is a table (csv, tsv, parquet) or LIBSVM text, from which a kernel computes
-    similarities (tl1 by default), or sequences (fasta), time series (ts, --format ucr)
-    or a folder of graphs (TU), with or without labels. GRAM is a matrix (npz, npy, csv
-    with names, phylip) or list of pairs (m8, --format pairs) of similarities or, with
-    --distance, of distances, from which a form computes similarities (exponential by
-    default), with or without labels. Features are scaled with all samples, also with
-    those that are held out later: this is an inspection, not an estimate of accuracy
-    on new data.
-    """
+    \b
+    DATA or GRAM is one of these, with or without labels:
+      a table      csv, tsv, parquet, libsvm; --kernel computes similarities
+      a matrix     npz, npy, csv with names, phylip; similarities or --distance
+      pairs        m8 or --format pairs; labels in the file that --labels names
+      sequences, time series, graphs
+                   fasta, ts (or --format ucr), a TU folder
+
+    The similarities are judged by their eigenvalues and, if there are labels, by how
+    well held-out samples are predicted with and without their negative part. The last
+    sentence is the command that learns from them. Features are scaled with all samples,
+    also with those that are held out later: this is an inspection, not an estimate of
+    accuracy on new data.
+    """  # noqa: D301 - click reads \b as a mark
     import numpy as np
 
     from kreinlearn import files
@@ -89,6 +105,7 @@ def inspect_command(
         holds=holds,
         symmetrize=symmetrize,
         pairs=pairs,
+        roles=roles,
     )
     given, notes = [data, *options.repeated_options(TRAINING)], list[str]()
     if table.kind is not None:
@@ -96,10 +113,13 @@ def inspect_command(
         K, y, about = _similarities_between(table, kernel, params, seed)
     elif table.X is None:
         options.check_form(form, distance)
-        options.check_gram_options(data)
+        what = "distances" if distance else "a matrix"
+        tables.check_no_features(data, what, ("kernel", "params"))
         K, y, about = np.asarray(table.samples), table.y, Facts(check=not similarity)
         if distance:
             K, about = _formed(K, form or "exponential")
+        if y is None and table.names is not None:
+            notes.append(LABELS)
     else:
         options.check_form(form, distance)
         samples.check_rows(table, kernel)
@@ -121,7 +141,7 @@ def inspect_command(
             command=_fit_command(_symmetric(given, K), y),
             **about,
         )
-    found["command"] = shlex.join(["krein", "inspect", *given])
+    found["command"] = options.whole_command()
     found["sentences"][-1:-1] = notes
     _tell(found, out, as_json)
 
@@ -199,7 +219,7 @@ def _similarities_between(
 
 
 def _similarities_of(
-    table: "Table", kernel: str, params: KernelParams, steps: dict[str, bool], seed: int
+    table: "Table", kernel: str, params: KernelParams, steps: Facts, seed: int
 ) -> tuple["Array", "Array", Facts, list[str]]:
     """Return the matrix of a kernel and labels, for all samples or a part of them.
 
@@ -230,12 +250,15 @@ def _similarities_of(
 
 
 def _print_verdict(found: Facts, page: str | None) -> None:
-    """Print the facts as a listing, the scores, then the sentences."""
+    """Print the verdict, the facts as a listing, the scores, then what else is said."""
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
     console = Console(highlight=False)
+    headline, *others = found["sentences"]
+    console.print(Text(headline, style="bold"))
+    console.print()
     listing = Table.grid(padding=(0, 2))
     for name, fact in _listed_facts(found):
         listing.add_row(Text(name), Text(fact))
@@ -246,8 +269,8 @@ def _print_verdict(found: Facts, page: str | None) -> None:
             scores.add_row(name, f"{each['accuracy']:.3f}", f"{each['log_loss']:.3f}")
         console.print(scores)
     console.print()
-    for k, sentence in enumerate(found["sentences"]):
-        console.print(Text(sentence, style="bold" if k == 0 else ""))
+    for sentence in others:
+        console.print(Text(sentence))
     if page is not None:
         click.echo(f"\nWritten: {page}")
 

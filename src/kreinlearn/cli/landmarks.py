@@ -13,6 +13,7 @@ import click
 
 from kreinlearn.cli.options import KernelParams, Notes
 from kreinlearn.cli.output import Facts, setting_text
+from kreinlearn.cli.tables import notes_of_columns
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,8 +22,10 @@ if TYPE_CHECKING:
 
     from kreinlearn import LandmarkLogisticRegression
     from kreinlearn._typing import Array
-    from kreinlearn.files import Table
+    from kreinlearn.files import PairOptions, Table
     from kreinlearn.files.chunks import TableBlocks
+    from kreinlearn.files.columns import Roles
+    from kreinlearn.files.headers import Marks
     from kreinlearn.files.matching import Training
     from kreinlearn.pipelines import Prepared
 
@@ -33,7 +36,11 @@ MANY_BYTES = 2**26
 
 
 def table_for(
-    train: str, target: str | None, header: bool | None, format: str | None
+    train: str,
+    target: str | None,
+    header: bool | None,
+    pairs: "PairOptions",
+    roles: "Roles",
 ) -> "TableBlocks | None":
     """Return a table to be read in blocks, or None for what is read as a whole."""
     from kreinlearn.files.chunks import table_blocks
@@ -41,13 +48,16 @@ def table_for(
 
     if Path(train).is_dir():
         is_graphs = any(Path(train).glob("*_A.txt"))
-        return None if is_graphs else table_blocks(train, target)
-    place, kind, ending = kind_of(train, format, header=header, target=target)
+        return None if is_graphs else table_blocks(train, target, roles=roles)
+    marks = pairs.marks
+    place, kind, ending = kind_of(
+        train, pairs.format, header=header, target=target, marks=marks
+    )
     if kind != "table" or ending not in (".csv", ".tsv", ".parquet"):
         return None
     if ending != ".parquet" and place.stat().st_size > MANY_BYTES:
         click.echo(f"krein: looking through {train} for labels and text.", err=True)
-    return table_blocks(train, target, header=header)
+    return table_blocks(train, target, header=header, roles=roles, marks=marks)
 
 
 def model_for(
@@ -135,7 +145,7 @@ def settings_of(
 
 def notes_of(table: "TableBlocks", impute: bool) -> Notes:
     """Return what predict has to know of the training file."""
-    return {
+    notes: Notes = {
         "source": table.path,
         "target": table.target,
         "header": table.header,
@@ -144,6 +154,8 @@ def notes_of(table: "TableBlocks", impute: bool) -> Notes:
         "text": table.text,
         "impute": impute,
     }
+    notes |= notes_of_columns(table.layout)
+    return notes
 
 
 @contextmanager
@@ -286,6 +298,7 @@ def predicted(
     training: "Training",
     data: str,
     header: bool | None,
+    marks: "Marks",
     proba: bool,
     check: "Callable[[pd.DataFrame], object]",
 ) -> tuple["pd.DataFrame", "Array | None", list[str]]:
@@ -303,14 +316,15 @@ def predicted(
     frames: list[pd.DataFrame] = []
     labels: list[Array] = []
     left_out: list[str] = []
-    for cells in cell_blocks(data, header):
+    for cells in cell_blocks(data, header, marks):
         table, left_out = like(cells, as_text)
         assert table.X is not None
         check(table.X)
         X = table.X.set_axis(known, axis=1) if known else table.X.to_numpy()
         probabilities = model.predict_proba(X)
         guessed = model.classes_[probabilities.argmax(axis=1)]
-        frame = pd.DataFrame({"prediction": guessed})
+        frame = pd.DataFrame({} if table.names is None else {"id": table.names})
+        frame["prediction"] = guessed
         if proba:
             frame[names] = probabilities
         frames.append(frame)

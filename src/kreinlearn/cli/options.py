@@ -2,6 +2,7 @@
 
 import functools
 import os
+import shlex
 import sys
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
@@ -11,6 +12,7 @@ import click
 from click.core import ParameterSource
 
 from kreinlearn._validation import SYMMETRIZED
+from kreinlearn.cli.tables import DECIMAL, MARKS, SEP, SPOKEN, marks_of
 from kreinlearn.files.kinds import FORMATS
 from kreinlearn.kernels import KERNELS
 from kreinlearn.kernels.distances import FORMS
@@ -59,6 +61,9 @@ class Notes(TypedDict, total=False):
     target_place: int | None
     text: list[str]
     impute: bool
+    apart: dict[str, int]
+    id: str | None
+    group: str | None
     pairs: PairNotes
     samples: SampleNotes
 
@@ -138,12 +143,6 @@ AS_JSON = click.option(
     "--json", "as_json", is_flag=True, help="Print JSON, one object per line."
 )
 FORCE = click.option("--force", is_flag=True, help="Replace files that exist.")
-HEADER = click.option(
-    "--header/--no-header",
-    default=None,
-    help="Whether the first line holds names; by default it does if no cell of it is "
-    "a number, or if some are, but its words are unlike those below.",
-)
 KERNEL_OPTION = click.option(
     "--kernel",
     cls=_KernelOption,
@@ -160,41 +159,6 @@ PARAM = click.option(
     metavar="NAME=VALUE",
     help="Fix a parameter of the kernel; may be given several times.",
 )
-_OF_TABLES = (
-    click.option(
-        "--target",
-        metavar="COL",
-        help="Column of the labels, by name or position (from 1; -1 is the last); the "
-        "last by default, in the format ucr the first. For npz an array, 'y' by "
-        "default; for npy a file; for FASTA what follows the name ('description', by "
-        "default), its last bar ('bar'), or the number of a field of the header.",
-    ),
-    HEADER,
-    click.option(
-        "--no-scale",
-        "scale",
-        is_flag=True,
-        callback=lambda context, option, given: not given,
-        help="Do not scale features to [0, 1] first.",
-    ),
-    click.option(
-        "--impute",
-        is_flag=True,
-        help="Fill missing values with the median or, for text, the most frequent one.",
-    ),
-    click.option(
-        "--one-hot", is_flag=True, help="Encode columns of text as zeros and ones."
-    ),
-)
-
-
-def table_options(command: Command) -> Command:
-    """Add the options that say how a table is read and prepared."""
-    for option in reversed(_OF_TABLES):
-        command = option(command)
-    return command
-
-
 DISTANCE = click.option(
     "--distance",
     is_flag=True,
@@ -251,6 +215,8 @@ _OF_PAIRS = (
         help="csv or tsv with name and label of each sample of a matrix, of pairs or "
         "of FASTA; with more columns, --target says which.",
     ),
+    SEP,
+    DECIMAL,
     MISSING,
     click.option(
         "--missing-self",
@@ -265,7 +231,7 @@ _OF_PAIRS = (
         "best by default.",
     ),
 )
-PAIR_OPTIONS = ("format", "labels", "missing", "missing_self", "repeated")
+PAIR_OPTIONS = ("format", "labels", *MARKS, "missing", "missing_self", "repeated")
 
 
 def pair_options(command: Callable[..., None]) -> Callable[..., None]:
@@ -275,6 +241,8 @@ def pair_options(command: Callable[..., None]) -> Callable[..., None]:
     def bundled(
         format: str | None,
         labels: str | None,
+        sep: str | None,
+        decimal: str,
         missing: float | None,
         missing_self: float | None,
         repeated: str | None,
@@ -282,7 +250,8 @@ def pair_options(command: Callable[..., None]) -> Callable[..., None]:
     ) -> None:
         from kreinlearn.files import PairOptions
 
-        pairs = PairOptions(format, missing, missing_self, repeated, labels)
+        marks = marks_of(sep, decimal)
+        pairs = PairOptions(format, missing, missing_self, repeated, labels, marks)
         command(pairs=pairs, **rest)
 
     whole: Callable[..., None] = bundled
@@ -324,17 +293,6 @@ def matrix_kernel(
     return "precomputed", {"check": False} if holds == "similarities" else {}
 
 
-def check_gram_options(path: str) -> None:
-    """Raise if the command was given an option that only a table takes."""
-    given = click.get_current_context().params
-    named = [given[name] for name in ("kernel", "params", "impute", "one_hot")]
-    if any(named) or not given["scale"]:
-        raise ValueError(
-            f"{path} holds a matrix, which takes none of --kernel, --param, "
-            "--no-scale, --impute and --one-hot; leave them out."
-        )
-
-
 def repeated_options(names: Collection[str]) -> list[str]:
     """Return those of the named options that were given, as words of a command."""
     context = click.get_current_context()
@@ -348,10 +306,32 @@ def repeated_options(names: Collection[str]) -> list[str]:
             is_off = not value and option.secondary_opts
             words.append((option.secondary_opts if is_off else option.opts)[0])
             continue
-        pairs = [f"{n}={v}" for n, v in value.items()] if name == "params" else [value]
-        for each in pairs:
-            words += [option.opts[0], str(each)]
+        each_given = [value]
+        if name == "params":
+            each_given = [f"{n}={v}" for n, v in value.items()]
+        elif isinstance(value, tuple):
+            each_given = list(value)
+        for each in each_given:
+            word = next((w for w, mark in SPOKEN.items() if mark == each), str(each))
+            words += [option.opts[0], word]
     return words
+
+
+def whole_command() -> str:
+    """Return the command as it was typed, but for --json: that makes no page."""
+    context = click.get_current_context()
+    words = [
+        str(context.params[str(each.name)])
+        for each in context.command.params
+        if isinstance(each, click.Argument)
+    ]
+    options_given = {
+        str(each.name)
+        for each in context.command.params
+        if isinstance(each, click.Option) and each.name != "as_json"
+    }
+    given = repeated_options(options_given)
+    return shlex.join(["krein", str(context.info_name), *words, *given])
 
 
 def cache_folder() -> str:

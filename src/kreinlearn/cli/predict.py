@@ -1,13 +1,15 @@
 """krein predict."""
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from kreinlearn.cli import landmarks as on_landmarks
-from kreinlearn.cli import options, samples
-from kreinlearn.cli.options import AS_JSON, DISTANCE, FORCE, HEADER, Notes
+from kreinlearn.cli import options, samples, tables
+from kreinlearn.cli.helping import Taught, examples
+from kreinlearn.cli.options import AS_JSON, DISTANCE, FORCE, Notes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -17,18 +19,33 @@ if TYPE_CHECKING:
     from sklearn.pipeline import Pipeline
 
     from kreinlearn._typing import Array
-    from kreinlearn.files import Table
+    from kreinlearn.files import PairOptions, Table
     from kreinlearn.files.matching import Training
 
 
-@click.command("predict", epilog="Example:  krein predict model.krein new.csv --proba")
+FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
+"""How cells begin that spreadsheets run as formulas, see OWASP on CSV injection."""
+EXAMPLES = examples(
+    "krein predict model.krein new.csv",
+    "krein predict model.krein new.csv --proba -o predictions.csv",
+)
+
+
+@click.command("predict", cls=Taught, epilog=EXAMPLES)
 @click.argument("model", metavar="MODEL")
 @click.argument("data", metavar="DATA")
 @click.option(
     "-o", "--out", metavar="OUT", help="File to write: csv, csv.gz, tsv or parquet."
 )
 @click.option("--proba", is_flag=True, help="Add the probability of each class.")
-@HEADER
+@click.option(
+    "--safe-csv",
+    is_flag=True,
+    help="Guard text that a spreadsheet would take for a formula by an apostrophe.",
+)
+@tables.HEADER
+@tables.SEP
+@tables.DECIMAL
 @DISTANCE
 @options.FORMAT
 @options.MISSING
@@ -39,29 +56,39 @@ def predict_command(
     data: str,
     out: str | None,
     proba: bool,
+    safe_csv: bool,
     header: bool | None,
     distance: bool,
     format: str | None,
     missing: float | None,
+    sep: str | None,
+    decimal: str,
     force: bool,
     as_json: bool,
 ) -> None:
-    """Predict the labels of the samples in DATA with a saved MODEL.
+    """Predict the labels of new samples with a saved model.
 
-    DATA is a file of a kind that `krein fit` reads. Columns are matched by name or,
-    without a header, by their order; if DATA has labels too, they are compared with
-    the predictions. For a model of a matrix, DATA holds one row per new sample: its
-    similarities with, or its distances to, the training samples, whichever the model
-    was trained on (--distance need not be given). If the training samples have names,
-    DATA may be pairs of new and training samples, or a matrix with names, in any order;
-    what --format and --missing said in training holds here, too. For a model of
-    sequences, time series or graphs, DATA holds new ones, and the measure between them
-    and the training samples is computed. Predictions have the names of the new samples,
-    or their numbers if these have no names.
-    """
+    \b
+    MODEL is a file of `krein fit`, and DATA holds, for a model of
+      a table      rows with the same columns, by name or, without names, by order
+      a matrix     similarities with (or distances to) the training samples
+      sequences, time series, graphs
+                   new ones: the measure to the training samples is computed
+
+    Columns that training left out are left out, and the column that --id named is
+    kept. If DATA has labels too, they are compared with the predictions. A matrix has
+    one row per new sample; --distance need not be repeated. If the training samples
+    have names, DATA may be pairs of new and training samples, or a matrix with names,
+    in any order; what --format and --missing said in training holds here, too.
+    Predictions have the names of the new samples, if these have names.
+    """  # noqa: D301 - click reads \b as a mark
     from kreinlearn import persistence
-    from kreinlearn._files import check_free, check_table_name, encoded, replace
+    from kreinlearn._files import check_free, check_table_name, encoded
+    from kreinlearn._files import replace as write
+    from kreinlearn.files import PairOptions
 
+    if safe_csv:
+        _check_spreadsheet(out, as_json)
     if out is not None:
         check_table_name(out)
         check_free(out, force)
@@ -75,15 +102,46 @@ def predict_command(
         raise ValueError(
             f"The model in {model} takes no distances; leave out --distance."
         )
-    said = (format, missing)
-    if said == (None, None) and on_landmarks.predicts_in_blocks(fitted, data):
-        frame, y = _predicted_in_blocks(fitted, stamp["notes"], data, header, proba)
+    said = PairOptions(format, missing, marks=tables.marks_of(sep, decimal))
+    notes, is_plain = stamp["notes"], format is None and missing is None
+    if is_plain and on_landmarks.predicts_in_blocks(fitted, data):
+        frame, y = _predicted_in_blocks(fitted, notes, data, header, said, proba)
     else:
-        frame, y = _predicted(model, fitted, stamp["notes"], data, header, said, proba)
+        frame, y = _predicted(model, fitted, notes, data, header, said, proba)
+    if notes.get("id") and "id" not in frame:
+        click.echo(
+            f"krein: {data} has no column {notes['id']!r}, which named the training "
+            "samples: predictions are in the order of the rows.",
+            err=True,
+        )
     accuracy = _accuracy(fitted, frame["prediction"].to_numpy(), y)
+    if safe_csv:
+        frame = _guarded(frame)
     if out is not None:
-        replace(out, encoded(frame, out))
+        write(out, encoded(frame, out))
     _print_predictions(frame, out, accuracy, as_json)
+
+
+def _check_spreadsheet(out: str | None, as_json: bool) -> None:
+    """Raise if what will be written is no table that a spreadsheet would open."""
+    is_parquet = out is not None and out.lower().endswith(".parquet")
+    if is_parquet or (out is None and as_json):
+        raise ValueError(
+            "--safe-csv guards the cells of csv and tsv, got "
+            f"{'parquet' if is_parquet else '--json'}, where text is never a formula; "
+            "leave it out."
+        )
+
+
+def _guarded(frame: "pd.DataFrame") -> "pd.DataFrame":
+    """Return predictions where no text begins as a formula does; numbers stay."""
+
+    def guard(cell: object) -> object:
+        is_formula = isinstance(cell, str) and cell.startswith(FORMULA_STARTS)
+        return f"'{cell}" if is_formula else cell
+
+    text = [name for name in ("id", "prediction") if name in frame]
+    return frame.assign(**frame[text].map(guard))
 
 
 def _predicted(
@@ -92,7 +150,7 @@ def _predicted(
     notes: Notes,
     data: str,
     header: bool | None,
-    said: tuple[str | None, float | None],
+    said: "PairOptions",
     proba: bool,
 ) -> tuple["pd.DataFrame", "Array | None"]:
     """Return predictions for the samples in a file, and labels if they are there."""
@@ -115,12 +173,17 @@ def _predicted(
 
 
 def _predicted_in_blocks(
-    model: "Pipeline", notes: Notes, data: str, header: bool | None, proba: bool
+    model: "Pipeline",
+    notes: Notes,
+    data: str,
+    header: bool | None,
+    said: "PairOptions",
+    proba: bool,
 ) -> tuple["pd.DataFrame", "Array | None"]:
     """Return predictions for a table of any length, and labels if they are there."""
     training, check = _training(model, notes), _check_of(notes)
     frame, y, left_out = on_landmarks.predicted(
-        model, training, data, header, proba, check
+        model, training, data, header, said.marks, proba, check
     )
     _tell_left_out(left_out)
     return frame, y
@@ -132,13 +195,13 @@ def _new_samples(
     notes: Notes,
     data: str,
     header: bool | None,
-    said: tuple[str | None, float | None],
+    said: "PairOptions",
 ) -> tuple["pd.DataFrame | Array | list[Any]", "Table"]:
     """Return new samples as a model takes them, and the file with their labels."""
     import pandas as pd
     from sklearn.utils import get_tags
 
-    format, missing = said
+    format, missing = said.format, said.missing
     kind = samples.sample_kind(model)
     if get_tags(model).input_tags.pairwise:
         table = _similarities(model, notes, data, header, said)
@@ -152,9 +215,9 @@ def _new_samples(
         )
         raise ValueError(f"The model in {path} was trained on {what} --missing.")
     if kind is not None:
-        table = samples.new_samples(model, kind, notes, data, format, header)
+        table = samples.new_samples(model, kind, notes, data, said, header)
         return table.items or [], table
-    return _known_features(model, notes, data, header)
+    return _known_features(model, notes, data, header, said)
 
 
 def _takes_distances(model: "BaseEstimator") -> bool:
@@ -188,20 +251,21 @@ def _similarities(
     notes: Notes,
     data: str,
     header: bool | None,
-    said: tuple[str | None, float | None],
+    said: "PairOptions",
 ) -> "Table":
     """Return the similarities with, or the distances to, the training samples."""
-    from kreinlearn.files import PairOptions
     from kreinlearn.files.matching import read_similarities
 
     known = getattr(model, "feature_names_in_", None)
-    learned, (format, missing) = notes.get("pairs", {}), said
+    learned, pairs = notes.get("pairs", {}), said
     is_text = known is not None and not data.lower().endswith((".npz", ".npy"))
-    pairs = PairOptions(format, missing)
     if is_text:
-        missing = learned.get("missing") if missing is None else missing
-        itself, repeated = learned.get("missing_self"), learned.get("repeated")
-        pairs = PairOptions(format, missing, itself, repeated)
+        pairs = replace(
+            said,
+            missing=learned.get("missing") if said.missing is None else said.missing,
+            missing_self=learned.get("missing_self"),
+            repeated=learned.get("repeated"),
+        )
     table = read_similarities(
         data,
         model.n_features_in_,
@@ -224,13 +288,17 @@ def _columns(model: "BaseEstimator", count: int) -> list[str]:
 
 
 def _known_features(
-    model: "Pipeline", notes: Notes, data: str, header: bool | None
+    model: "Pipeline",
+    notes: Notes,
+    data: str,
+    header: bool | None,
+    said: "PairOptions",
 ) -> tuple["pd.DataFrame | Array", "Table"]:
     """Return the features that the model knows, and the file with the labels."""
     from kreinlearn.files.matching import read_like
 
     training = _training(model, notes)
-    table, left_out = read_like(data, training, header)
+    table, left_out = read_like(data, training, header, said.marks)
     _tell_left_out(left_out)
     X: pd.DataFrame = table.X
     _check_of(notes)(X)
@@ -250,6 +318,8 @@ def _training(model: "Pipeline", notes: Notes) -> "Training":
         target_place=notes.get("target_place"),
         text=notes.get("text", ()),
         text_labels=model.classes_.dtype.kind in "UO",
+        apart=notes.get("apart", {}),
+        id=notes.get("id"),
     )
 
 

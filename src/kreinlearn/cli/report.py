@@ -75,7 +75,8 @@ def of_exact(
 def summary(found: Facts) -> str:
     """Return the findings for people."""
     if "landmarks" in found:
-        return landmarks.summary(found, _data_line(found))
+        first = landmarks.summary(found, _data_line(found))
+        return f"{first}\nNext       {next_step(found)}"
     more = found["models"] - 1
     held = "no cross-validation, since lam was given"
     if "folds" in found:
@@ -101,8 +102,18 @@ def summary(found: Facts) -> str:
             f"Solved     {found['status']}, residual {found['residual']:.1e}: {point}",
             f"Saved      {found['model']}, {found['bytes']:,} bytes, after "
             f"{found['seconds']:.1f} s",
+            f"Next       {next_step(found)}",
         ]
     )
+
+
+def next_step(found: Facts) -> str:
+    """Return the command that predicts, and what it needs."""
+    if found["features"] is None and "kind" not in found:
+        is_distance = found["kernel"] == "distance"
+        what = "distances to" if is_distance else "similarities with"
+        return f"krein predict {found['model']} NEW, with {what} these samples"
+    return f"krein predict {found['model']} NEW, with new {found.get('kind', 'rows')}"
 
 
 def _data_line(found: Facts) -> str:

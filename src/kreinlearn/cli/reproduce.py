@@ -7,10 +7,17 @@ from importlib.util import find_spec
 
 import click
 
-from kreinlearn.cli.options import AS_JSON, FOLDER
+from kreinlearn.cli.helping import examples
+from kreinlearn.cli.options import AS_JSON, FOLDER, whole_command
 
 
-@click.command("reproduce", epilog="Example:  krein reproduce table3 --runs 10")
+@click.command(
+    "reproduce",
+    epilog=examples(
+        "krein reproduce table3 --runs 10",
+        "krein reproduce table1 --dataset sonar --out results",
+    ),
+)
 @click.argument("name", metavar="{table1..table7, fig1..fig3, readings, all}")
 @FOLDER
 @click.option("--runs", type=int, help="Repetitions; the experiment's own by default.")
@@ -63,7 +70,7 @@ def reproduce_command(
                 retry=retry,
                 progress=progress,
             )
-        written = paper.write(each, records, out)
+        written = paper.write(each, records, out, whole_command())
         by_kind = {path.suffix: path for path in written}
         if as_json:
             with by_kind[".csv"].open(encoding="utf-8", newline="") as numbers:

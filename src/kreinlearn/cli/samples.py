@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from kreinlearn.cli.options import KernelParams, Notes, SampleNotes
+from kreinlearn.cli.tables import check_no_features
 from kreinlearn.kernels import KERNELS, Similarities
 
 if TYPE_CHECKING:
@@ -68,13 +69,8 @@ def kernel_for(
     form: str | None,
 ) -> tuple[str, KernelParams]:
     """Return the kernel of samples and its parameters, or raise if they do not fit."""
-    given = click.get_current_context().params
-    if given["impute"] or given["one_hot"] or not given["scale"]:
-        raise ValueError(
-            f"{table.path} holds {table.kind}, which take none of --no-scale, --impute "
-            "and --one-hot; leave them out."
-        )
     assert table.kind is not None
+    check_no_features(table.path, table.kind)
     name = kernel or USUAL[table.kind]
     record = KERNELS.get(name)
     if record is None or record.samples != table.kind:
@@ -185,10 +181,11 @@ def new_samples(
     kind: "SampleKind",
     notes: Notes,
     data: str,
-    format: str | None,
+    said: "PairOptions",
     header: bool | None,
 ) -> "Table":
     """Return new samples for a model, and their labels if they are there."""
+    from kreinlearn.files.headers import AS_SEEN
     from kreinlearn.files.samples import Learned, content_of, read_new_samples
 
     noted, inner = notes.get("samples", {}), _inside(model)
@@ -202,4 +199,9 @@ def new_samples(
         labels=noted.get("labels", True),
         content=content_of(kind, kept[0]) if len(kept) else None,
     )
-    return read_new_samples(data, learned, format, header)
+    if said.marks != AS_SEEN:
+        raise ValueError(
+            f"The model was trained on {kind}, whose files take neither --sep nor "
+            "--decimal; leave them out."
+        )
+    return read_new_samples(data, learned, said.format, header)

@@ -1,50 +1,43 @@
-"""Similarities of the demo: distances of everyday kinds that no Euclidean space has.
+"""The similarities of the demo: gaps between things, which no Euclidean space has.
 
-Letters: n samples, m features, D (n, n) distances, K (n, n) similarities.
+Letters: n samples, D (n, n) distances, K (n, n) similarities.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 from scipy.spatial.distance import cdist
-from sklearn.datasets import load_breast_cancer, load_digits
 
 from kreinlearn._typing import Array
 
-STROKE = 2.0
-"""Width of the similarity of digits, in pixels; an image has eight by eight."""
-GAP = 0.15
-"""Width of the similarity of patients, as a share of the range of a measurement."""
+RADII = (0.3, 0.5)
+"""Mean radii of small and large cells, in a box with sides of length 10."""
+SPREAD = 0.08
+"""Standard deviation of radii: the two kinds overlap, and nobody is always right."""
+SMALLEST = 0.1
+"""The least radius."""
 
 
-def digits(n: int = 240) -> tuple[Array, Array]:
-    """Return similarities of handwritten digits by Hausdorff distances.
+class Gaps(NamedTuple):
+    """Cells, and what is known of them.
 
-    Two shapes are as far apart as the pixel of one that is farthest from the other: one
-    stray stroke decides, and which one differs from pair to pair.
-
-    Parameters
+    Attributes
     ----------
-    n : int
-        Samples: the first threes, fives, eights and nines of scikit-learn's digits.
-
-    Returns
-    -------
     K : ndarray of shape (n, n)
-        exp(-D / 2 pixels).
+        Similarities.
     y : ndarray of shape (n,)
-        Digits.
+        0 for a small and 1 for a large kind of cell.
+    radii : ndarray of shape (n,)
+        Sizes, which nobody measured.
     """
-    images, y = load_digits(return_X_y=True)
-    rows = np.flatnonzero(np.isin(y, (3, 5, 8, 9)))[:n]
-    ink = images[rows] > images.max() / 2
-    pixels = np.argwhere(np.ones((8, 8)))
-    between = cdist(pixels, pixels)
-    to_ink = np.array([between[:, own].min(axis=1) for own in ink])
-    farthest = np.array([to_ink[:, own].max(axis=1) for own in ink])
-    return np.exp(-np.maximum(farthest, farthest.T) / STROKE), y[rows]
+
+    K: Array
+    y: Array
+    radii: Array
 
 
-def balls(n: int = 240) -> tuple[Array, Array]:
-    """Return similarities of small and large balls by the gaps between them.
+def gaps(n: int = 200) -> Gaps:
+    """Return similarities of cells of two kinds by the gaps between them.
 
     Gaps are measured from surface to surface, as things are measured from outside.
     Without the radii they would be Euclidean: all that tells the sizes is what is not.
@@ -54,55 +47,31 @@ def balls(n: int = 240) -> tuple[Array, Array]:
     Parameters
     ----------
     n : int
-        Samples: disjoint balls at random places in a box.
+        Samples: disjoint balls at random places in a box, every other one large.
 
     Returns
     -------
-    K : ndarray of shape (n, n)
-        Inner products as gaps have them, seen from one more ball o:
+    Gaps
+        K holds inner products as gaps have them, seen from one more cell o:
         ``(D(x, o)^2 + D(z, o)^2 - D(x, z)^2) / 2``.
-    y : ndarray of shape (n,)
-        Whether the ball is large.
     """
     rng = np.random.default_rng(0)
     centers, radii = np.empty((0, 3)), np.empty(0)
     while len(radii) <= n:
-        center, radius = rng.uniform(0, 10, 3), (0.3, 0.5)[len(radii) % 2]
+        center = rng.uniform(0, 10, 3)
+        radius = max(SMALLEST, rng.normal(RADII[len(radii) % 2], SPREAD))
         if (np.linalg.norm(centers - center, axis=1) > radii + radius).all():
             centers, radii = np.vstack([centers, center]), np.append(radii, radius)
     squares = (cdist(centers, centers) - np.add.outer(radii, radii)) ** 2
     np.fill_diagonal(squares, 0)
     K = (squares[:1] + squares[:, :1] - squares) / 2
-    return K[1:, 1:], (radii[1:] > 0.4).astype(int)
+    return Gaps(K[1:, 1:], np.arange(1, n + 1) % 2, radii[1:])
 
 
-def patients(n: int = 250) -> tuple[Array, Array]:
-    """Return similarities of patients by the measurements that both of them have.
+def with_a_ruler(cells: Gaps) -> float:
+    """Return the accuracy of whoever knows all sizes, and guesses from them.
 
-    Four of five entries of the table are removed. What two patients have in common is
-    another set of columns for each pair, so that distances do not fit together.
-
-    Parameters
-    ----------
-    n : int
-        Samples: the first of scikit-learn's breast cancer data.
-
-    Returns
-    -------
-    K : ndarray of shape (n, n)
-        exp(-D / 0.15), with D the mean difference of the measurements that both have,
-        each divided by its range (Gower's distance).
-    y : ndarray of shape (n,)
-        Whether the tumor is benign.
+    The two kinds are equally frequent and vary equally: the best guess is by the middle
+    of their mean radii.
     """
-    X, y = load_breast_cancer(return_X_y=True)
-    X, y = X[:n], y[:n]
-    X = (X - X.min(axis=0)) / np.ptp(X, axis=0)
-    known = np.random.default_rng(0).uniform(size=X.shape) < 0.2
-    differences = np.zeros((n, n))
-    for x, has in zip(X.T, known.T, strict=True):
-        differences += np.abs(x[:, None] - x) * np.outer(has, has)
-    common = known.astype(float) @ known.T
-    D = np.where(common > 0, differences / np.maximum(common, 1), 1.0)
-    np.fill_diagonal(D, 0)
-    return np.exp(-D / GAP), y
+    return float(((cells.radii > sum(RADII) / 2) == cells.y).mean())

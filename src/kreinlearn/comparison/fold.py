@@ -53,6 +53,8 @@ class Job:
     form : str, optional
         The form of distances that makes them similarities, if X holds distances; its
         width is their median among the training rows.
+    groups : ndarray of shape (n,), optional
+        Rows that belong together, and stay so in all folds.
     """
 
     name: str
@@ -63,6 +65,7 @@ class Job:
     is_gram: bool = False
     transformer: TransformerMixin | None = None
     form: str | None = None
+    groups: Array | None = None
 
     def features(self, run: int, fold: int) -> tuple[Array, Array]:
         """Return the features of training and of held-out rows of a fold.
@@ -139,13 +142,15 @@ def outcome(job: Job, cell: Cell) -> Record:
         X_train, X_test = job.features(*place)
     else:
         X_train, X_test = job.matrices(*place, str(cell.setting("kernel")))
-    seeds = {"fold_seed": cell.half_seed, "seed": cell.seed}
-    fitted, fit_s = timed(fit_method, cell.method, X_train, job.y[train], **seeds)
+    given: dict[str, Any] = {"fold_seed": cell.half_seed, "seed": cell.seed}
+    if job.groups is not None:
+        given["groups"] = job.groups[train]
+    fitted, fit_s = timed(fit_method, cell.method, X_train, job.y[train], **given)
     fields = fitted.fields() | {"fit_s": fit_s, "n": len(train)}
     fields |= judged(fitted.model, X_test, job.y[test], most_loss=WORST_LOG_LOSS)
     del fields["pred_s"]
-    given = fields["proba"] if "proba" in fields else fields["score"]
-    return fields | {"auc": _auc(job.y[test], given)}
+    scores = fields["proba"] if "proba" in fields else fields["score"]
+    return fields | {"auc": _auc(job.y[test], scores)}
 
 
 def _auc(truth: Array, given: Array) -> float:

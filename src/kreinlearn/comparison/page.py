@@ -6,18 +6,21 @@ from dataclasses import replace
 
 import numpy as np
 
+from kreinlearn.comparison.fold import PRECOMPUTED
 from kreinlearn.comparison.panels import (
     accuracy_figure,
     curve_figures,
+    difference_figure,
     ends_of,
     labeled,
+    repeated,
 )
 from kreinlearn.pages import entries
 from kreinlearn.pages.entries import DASH, Entry, Findings
 from kreinlearn.pages.figures import Figure
 from kreinlearn.pages.page import Section, html
 from kreinlearn.pages.ranks import critical_difference_figure, rank_methods
-from kreinlearn.pages.spectra import spectrum_figure
+from kreinlearn.pages.spectra import spectrum_figure, spectrum_numbers
 from kreinlearn.pages.tables import PageTable, TableRow, make_table, versions_text
 
 SCORES = ("accuracy", "balanced_accuracy", "log_loss", "auc")
@@ -36,27 +39,49 @@ def comparison_page(found: Findings) -> str:
         What `krein compare --json` prints.
     """
     names = [each["name"] for each in found["data"]]
-    rows_of = {name: labeled(found, "rows", name) for name in names}
+    rows_of = {name: _ordered(labeled(found, "rows", name)) for name in names}
     is_one = len(names) == 1
-    overall = [*accuracy_figure(rows_of), *_ranks(rows_of)]
+    drawn = accuracy_figure(rows_of, str(found.get("interval", "Wilson")))
     sections = []
     if not is_one:
         at_a_glance = _at_a_glance(rows_of)
-        sections.append(Section(at_a_glance.title, [at_a_glance, *overall]))
+        over = [*drawn, *_ranks(rows_of)]
+        sections.append(Section(at_a_glance.title, [at_a_glance, *over]))
+    evidence: list[Section] = []
     for name, own in rows_of.items():
-        scores = _score_table(own, "Scores" if is_one else str(name))
-        parts = [*(overall if is_one else ()), *curve_figures(found, name, own)]
-        sections.append(Section(scores.title, [scores, *parts]))
-    sections.append(_spectra(found))
+        panels = curve_figures(found, name, own)
+        of = "" if is_one else f" on {name}"
+        scores = _score_table(found, own, f"Scores{of}")
+        first = [*(drawn if is_one else ()), *difference_figure(own, "accuracy")]
+        likely = [*panels.reliability, *difference_figure(own, "log_loss")]
+        sections.append(Section(scores.title, [*first, scores]))
+        sections.append(Section(f"Predictions{of}", [*likely, *panels.confusion]))
+        traced = [*panels.roc, *panels.convergence]
+        evidence.append(Section(f"Curves{of}", traced, is_detail=True))
+    sections += [_spectra(found), *evidence]
     default = f"krein compare {names[0]}" if is_one else "krein demo"
+    said = list(found.get("sentences", ()))
+    verdict = found.get("verdict") or said[:1]
     return html(
         str(found.get("title", "Comparison")),
         sections,
-        sentences=found.get("sentences", ()),
+        sentences=verdict,
+        remarks=[each for each in said if each not in verdict],
         facts=_about_data(found),
         command=str(found.get("command", default)),
         versions=versions_text(found),
     )
+
+
+def _ordered(rows: Mapping[str, Findings]) -> dict[str, Findings]:
+    """Return rows from the highest accuracy to the lowest, and those without one."""
+    missing = float("-inf")
+
+    def mean(each: tuple[str, Findings]) -> float:
+        accuracy = each[1].get("accuracy")
+        return missing if accuracy is None else float(accuracy)
+
+    return dict(sorted(rows.items(), key=mean, reverse=True))
 
 
 def _about_data(found: Findings) -> dict[str, str]:
@@ -100,53 +125,52 @@ def _at_a_glance(rows_of: RowsOf) -> PageTable:
 
 
 def _ranks(rows_of: RowsOf) -> list[Figure]:
-    """Return the diagram of ranks over data sets, or over the folds of the only one."""
+    """Return the diagram of ranks over data sets."""
     everyone = list(rows_of.values())
     labels = [
         label
         for label in everyone[0]
         if all(own.get(label, {}).get("scores") for own in everyone)
     ]
-    if len(everyone) == 1:
-        folds = {label: everyone[0][label]["scores"] for label in labels}
-        most = max(map(len, folds.values()), default=0)
-        labels = [label for label in labels if len(folds[label]) == most]
-        blocks = [folds[label] for label in labels]
-        over = "the folds of one data set"
-        caution = "Folds share training data: this is a picture, not a proof."
-    else:
-        blocks = [[own[label]["accuracy"] for own in everyone] for label in labels]
-        over, caution = "data sets", ""
-    ranking = rank_methods(np.array(blocks).T, labels) if labels else None
+    means = [[own[label]["accuracy"] for own in everyone] for label in labels]
+    ranking = rank_methods(np.array(means).T, labels) if labels else None
     if ranking is None:
         return []
-    return [critical_difference_figure(ranking, "accuracy", over, caution)]
+    return [critical_difference_figure(ranking, "accuracy", "data sets")]
 
 
-def _score_table(rows: Mapping[str, Findings], title: str) -> PageTable:
+def _score_table(
+    found: Findings, rows: Mapping[str, Findings], title: str
+) -> PageTable:
     body: list[TableRow] = []
+    is_plain = all(
+        set(row.get("statuses") or ()) <= {"converged"} for row in rows.values()
+    )
+    kernels = {row.get("kernel") for row in rows.values()} - {None}
     for name, (accuracy, *others) in entries.scores(rows, SCORES).items():
         row = rows[name]
-        std = row.get("accuracy_std")
-        if row.get("accuracy") is not None and std is not None:
-            accuracy = replace(accuracy, text=f"{accuracy.text} ± {std:.3f}")
         accuracy = replace(accuracy, detail=_interval(row))
         ended = Counter(row.get("statuses") or {})
         status = entries.statuses(ended) if ended.total() != 1 else next(iter(ended))
         last = Entry(status, detail=str(row.get("error") or ""))
         took = entries.seconds(row.get("fit_seconds"))
-        body.append((name, accuracy, *others, took, row.get("kernel") or DASH, last))
-    over = "On held-out samples"
-    if any(row.get("accuracy_std") is not None for row in rows.values()):
-        over = "Means over held-out folds, accuracy ± standard deviation"
+        again = repeated(found, row)
+        head = Entry(name, detail=f"and {', '.join(again)}" if again else "")
+        on = [row.get("kernel") or DASH] if len(kernels) > 1 else []
+        body.append((head, accuracy, *others, took, *on, *([] if is_plain else [last])))
+    several = any(row.get("accuracy_std") is not None for row in rows.values())
+    over = "Means over held-out folds" if several else "On held-out samples"
     if any(map(ends_of, rows.values())):
-        over += " and, below, its 95 % interval"
+        over += ", below the accuracy its 95 % interval"
+    if any(repeated(found, row) for row in rows.values()):
+        over += "; methods with the same predictions share a row"
     names = [entries.SCORE_NAMES[key] for key in SCORES]
+    more = ["kernel"] * (len(kernels) > 1) + ["fits"] * (not is_plain)
     return make_table(
         title,
         f"{over}; the best of each column is bold. Seconds are for one fit, with its "
-        "choice of parameters.",
-        ("method", *names, "fit (s)", "kernel", "fits"),
+        f"choice of parameters.{' All fits converged.' if is_plain else ''}",
+        ("method", *names, "fit (s)", *more),
         body,
     )
 
@@ -156,24 +180,14 @@ def _interval(row: Findings) -> str:
 
 
 def _spectra(found: Findings) -> Section:
-    rows: list[TableRow] = []
-    drawn = []
+    """Return spectra of the training rows of a fold; beside a single one, numbers."""
+    drawn: list[Figure | None] = []
+    listed: list[PageTable | Figure] = []
     for each in found["data"]:
         for kernel, about in (each.get("kernels") or {}).items():
-            name = kernel if len(found["data"]) == 1 else f"{each['name']}: {kernel}"
-            ends = [entries.numeral(about[key], ".4g") for key in ("mu_min", "mu_max")]
-            share = entries.numeral(about["negative_share"], ".4f")
-            sizes = (each["n"], each.get("m"), *about["signature"])
-            rows.append((name, *sizes, *ends, share))
+            name = "The matrix" if kernel == PRECOMPUTED else str(kernel)
+            name = name if len(found["data"]) == 1 else f"{each['name']}: {kernel}"
             drawn.append(spectrum_figure(about, name))
-    listed = make_table(
-        "The similarities",
-        "Number of positive, negative and zero eigenvalues, the smallest and the "
-        "largest, and the negative share of the sum of absolute values, on the "
-        "training rows of the first fold.",
-        "similarity, samples, features, positive, negative, zero, μ min, μ max, "
-        "negative share",
-        rows,
-    )
-    figures = [each for each in drawn if each is not None]
-    return Section(listed.title, [listed, *figures] if rows else [])
+            listed.append(spectrum_numbers(about, "In numbers"))
+    parts: list[PageTable | Figure] = [each for each in drawn if each is not None]
+    return Section("The similarities", parts + listed if len(listed) == 1 else parts)

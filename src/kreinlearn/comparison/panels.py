@@ -1,15 +1,28 @@
-"""Figures of a comparison: accuracies, ROC, reliability and convergence."""
+"""Figures of a comparison: scores, differences, probabilities, errors, convergence."""
 
 import statistics
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
-from kreinlearn.pages import plots
-from kreinlearn.pages.entries import DASH, Findings, numeral
-from kreinlearn.pages.figures import Figure
+from kreinlearn.pages import dots, plots
+from kreinlearn.pages.colors import LOOKS
+from kreinlearn.pages.entries import (
+    DASH,
+    SCORE_NAMES,
+    Entry,
+    Findings,
+    numeral,
+    signed,
+)
+from kreinlearn.pages.figures import NARROW, Drawing, Figure
 from kreinlearn.pages.plots import Curve, Curves
 from kreinlearn.pages.tables import TableRow
 
+MOST_CURVES = len(LOOKS)
+"""Curves in one picture."""
+MOST_CLASSES = 12
+"""Classes above which no confusion matrix is drawn."""
 RATES = (0.05, 0.1, 0.2)
 """False positive rates at which a ROC curve is read off."""
 
@@ -50,9 +63,28 @@ def row_label(found: Findings, row: Findings) -> str:
 
 
 def labeled(found: Findings, key: str, data: str) -> dict[str, Findings]:
-    """Return the "rows" or "curves" of one data set by their labels."""
-    own = (each for each in found.get(key) or () if each["data"] == data)
-    return {row_label(found, each): each for each in own}
+    """Return the "rows" or "curves" of one data set by their labels.
+
+    Rows that repeat the predictions of another are left out: see `repeated`.
+    """
+    own = [each for each in found.get(key) or () if each["data"] == data]
+    again = {
+        (row["method"], row["kernel"])
+        for row in found["rows"]
+        if row["data"] == data and row.get("same_as") is not None
+    }
+    kept = (each for each in own if (each["method"], each["kernel"]) not in again)
+    return {row_label(found, each): each for each in kept}
+
+
+def repeated(found: Findings, row: Findings) -> list[str]:
+    """Return the methods that make the same predictions as a row, and are left out."""
+    place = row["data"], row["kernel"], row["method"]
+    return [
+        str(each["method"])
+        for each in found["rows"]
+        if (each["data"], each["kernel"], each.get("same_as")) == place
+    ]
 
 
 def ends_of(row: Findings) -> tuple[float, ...]:
@@ -61,13 +93,17 @@ def ends_of(row: Findings) -> tuple[float, ...]:
     return tuple(float(end) for end in ends if end is not None)
 
 
-def accuracy_figure(rows_of: Mapping[str, Mapping[str, Findings]]) -> list[Figure]:
+def accuracy_figure(
+    rows_of: Mapping[str, Mapping[str, Findings]], interval: str
+) -> list[Figure]:
     """Return the accuracies of all methods and folds, one panel per data set.
 
     Parameters
     ----------
     rows_of : mapping
         Data set to label to row, with "scores" and the ends of an interval, if known.
+    interval : str
+        After whom the intervals are named.
 
     Returns
     -------
@@ -100,14 +136,14 @@ def accuracy_figure(rows_of: Mapping[str, Mapping[str, Findings]]) -> list[Figur
     if most > 1:
         what = "One tick per held-out fold, a diamond for the mean"
     if any(intervals.values()):
-        what += ", and a line for its 95 % interval"
+        what += f", and a line for its 95 % interval (after {interval})"
     is_wide = len(scores) > 1
     drawn = Figure(
-        "Accuracy",
+        "Accuracy of each method",
         f"{what}; the largest diamond is the best.",
         f"Mean accuracies. {'; '.join(said)}.",
-        plots.accuracies(scores, intervals, n_columns=2 if is_wide else 1),
-        plots.accuracies(scores, intervals) if is_wide else None,
+        dots.accuracies(scores, intervals, n_columns=2 if is_wide else 1),
+        _narrow(dots.accuracies(scores, intervals)) if is_wide else None,
         (
             "Accuracy on each held-out fold.",
             "data, method, mean, 95 % interval, folds",
@@ -117,51 +153,134 @@ def accuracy_figure(rows_of: Mapping[str, Mapping[str, Findings]]) -> list[Figur
     return [drawn]
 
 
-def curve_figures(
-    found: Findings, data: str, rows: Mapping[str, Findings]
-) -> list[Figure]:
-    """Return ROC, reliability and convergence of one data set, as far as known.
+def difference_figure(rows: Mapping[str, Findings], measure: str) -> list[Figure]:
+    """Return how far each row is from the best one, fold by fold.
+
+    Parameters
+    ----------
+    rows : mapping
+        Label to row of one data set, with "behind".
+    measure : str
+        "accuracy" or "log_loss".
+
+    Returns
+    -------
+    list of Figure
+        One, or none if fewer than two rows have this measure.
+    """
+    gaps: dict[str, Sequence[float]] = {}
+    for label, row in rows.items():
+        gap = (row.get("behind") or {}).get(measure)
+        if gap:
+            ends = [gap[end] for end in ("low", "high") if gap[end] is not None]
+            gaps[label] = [gap["mean"], *ends]
+    if len(gaps) < 2:
+        return []
+    sign = 1 if measure == "log_loss" else -1
+    gaps = dict(sorted(gaps.items(), key=lambda each: sign * each[1][0]))
+    best, name = next(iter(gaps)), SCORE_NAMES[measure]
+    body: list[TableRow] = []
+    said = []
+    for label, (mean, *ends) in gaps.items():
+        told = " to ".join(signed(end) for end in ends) or DASH
+        body.append((label, Entry(signed(mean), mean), told))
+        said.append(f"{label} {signed(mean)} ({told})")
+    drawn = Figure(
+        f"{name[0].upper()}{name[1:]}: difference from the best",
+        f"Mean difference from {best} over the same folds, with 95 % intervals (after "
+        "Nadeau and Bengio), which allow for training rows that folds share. Filled: "
+        "the interval leaves out zero.",
+        f"Differences from {best}: {'; '.join(said[1:])}.",
+        dots.differences(gaps, f"difference in {name} from {best}"),
+        numbers=(
+            f"Differences in {name} from {best}, fold by fold.",
+            "method, mean difference, 95 % interval",
+            body,
+        ),
+    )
+    return [drawn]
+
+
+class Panels(NamedTuple):
+    """Figures of one data set, by what they are about; each list may be empty."""
+
+    reliability: list[Figure]
+    confusion: list[Figure]
+    roc: list[Figure]
+    convergence: list[Figure]
+
+
+def curve_figures(found: Findings, data: str, rows: Mapping[str, Findings]) -> Panels:
+    """Return reliability, confusion, ROC and convergence of one data set.
 
     Parameters
     ----------
     found : mapping
-        A comparison.
+        A comparison. Methods in "shown", if there are any, are drawn; by default the
+        three with the best scores.
     data : str
         Name of the data set.
     rows : mapping
         Label to row of this data set.
     """
     curves = labeled(found, "curves", data)
-    # The best come first: only the first few have a color of their own.
     labels = [label for label in rows if label in curves]
-    labels.sort(key=lambda label: -(rows[label].get("accuracy") or 0.0))
-    rocs = _each_once({label: curves[label].get("roc") for label in labels})
-    labels.sort(key=lambda label: _loss(rows[label]))
-    bins = _each_once({label: curves[label].get("reliability") for label in labels})
+    wanted = found.get("shown") or ()
+    order = {method: place for place, method in enumerate(wanted)}
+
+    def first(label: str) -> int:
+        return order.get(rows[label]["method"], len(order))
+
+    labels.sort(key=lambda label: (first(label), -(rows[label].get("accuracy") or 0)))
+    rocs = {label: own for label in labels if (own := curves[label].get("roc"))}
+    labels.sort(key=lambda label: (first(label), _loss(rows[label])))
+    bins = {label: own for label in labels if (own := curves[label].get("reliability"))}
     about = next(each for each in found["data"] if each["name"] == data)
-    several = len(about.get("classes") or ()) > 2
+    classes = [str(each) for each in about.get("classes") or ()]
     traces = [each for each in found.get("convergence") or () if each["data"] == data]
-    figures = []
-    if rocs:
-        figures.append(_roc_figure(rocs, rows, several))
-    if bins:
-        figures.append(_reliability_figure(bins, several))
-    if traces:
-        figures.append(_convergence_figure(traces))
-    return figures
+    several = len(classes) > 2
+    counts = {
+        label: own
+        for label in list(rocs)[:MOST_CURVES]
+        if (own := rows[label].get("confusion"))
+    }
+    is_counted = bool(counts) and len(classes) <= MOST_CLASSES
+    return Panels(
+        [_reliability_figure(bins, classes)] if bins else [],
+        [_confusion_figure(counts, classes)] if is_counted else [],
+        [_roc_figure(rocs, rows, several)] if rocs else [],
+        [_convergence_figure(traces)] if traces else [],
+    )
 
 
-def _each_once(curves: Mapping[str, Curve | None]) -> dict[str, Curve]:
-    """Return the curves that exist, those that repeat an earlier one last.
+def _first(curves: Curves) -> dict[str, Curve]:
+    """Return the few curves that are drawn."""
+    return dict(list(curves.items())[:MOST_CURVES])
 
-    On a positive definite matrix half of the methods agree to the last digit.
-    """
-    first: dict[str, Curve] = {}
-    repeated: dict[str, Curve] = {}
-    for label, curve in curves.items():
-        if curve:
-            (repeated if curve in first.values() else first)[label] = curve
-    return first | repeated
+
+def _confusion_figure(
+    counts: Mapping[str, Sequence[Sequence[int]]], classes: Sequence[str]
+) -> Figure:
+    """Return which classes are taken for which."""
+    body: list[TableRow] = [
+        (label, f"{name}, predicted {other}", count)
+        for label, table in counts.items()
+        for name, row in zip(classes, table, strict=True)
+        for other, count in zip(classes, row, strict=True)
+    ]
+    said = [
+        f"{label}: {sum(row[k] for k, row in enumerate(table))} of "
+        f"{sum(map(sum, table))} right"
+        for label, table in counts.items()
+    ]
+    return Figure(
+        "Which classes are mistaken",
+        "Held-out samples by true class (rows) and predicted class (columns); the "
+        "stronger the color, the larger the share of a row.",
+        f"Confusion matrices. {'; '.join(said)}.",
+        plots.confusion(counts, classes),
+        numbers=("Held-out samples.", "method, true class, samples", body),
+    )
 
 
 def _loss(row: Findings) -> float:
@@ -176,7 +295,7 @@ def _roc_figure(curves: Curves, rows: Mapping[str, Findings], several: bool) -> 
         pairs = zip(curve["fpr"], curve["tpr"], strict=True)
         return max((tpr for fpr, tpr in pairs if fpr <= rate), default=0.0)
 
-    named = {}
+    named: dict[str, Curve] = {}
     body: list[TableRow] = []
     for label, curve in curves.items():
         known = rows[label].get("auc")
@@ -187,14 +306,21 @@ def _roc_figure(curves: Curves, rows: Mapping[str, Findings], several: bool) -> 
     heads = ("method", "AUC", *(f"at {rate:g}" for rate in RATES))
     return Figure(
         "ROC curves",
-        f"ROC curves of held-out predictions, {whose}; AUC is the mean over folds.",
-        f"ROC curves, best accuracy first. {'; '.join(named)}.",
-        plots.roc(named),
+        f"ROC curves of held-out predictions, {whose}; AUC is the mean over folds."
+        f"{_others(curves)}",
+        f"ROC curves. {'; '.join(named)}.",
+        plots.roc(_first(named)),
         numbers=("True positive rates at three false positive rates.", heads, body),
     )
 
 
-def _reliability_figure(curves: Curves, several: bool) -> Figure:
+def _others(curves: Curves) -> str:
+    """Return what is said of curves that are not drawn."""
+    more = len(curves) - MOST_CURVES
+    return f" Numbers of {more} more are below." if more > 0 else ""
+
+
+def _reliability_figure(curves: Curves, classes: Sequence[str]) -> Figure:
     """Return how often predictions came true, against their probability."""
     said = []
     rows: list[TableRow] = []
@@ -209,14 +335,17 @@ def _reliability_figure(curves: Curves, several: bool) -> Figure:
             f"{label}: farthest from the diagonal at {given:.2f}, where "
             f"{observed:.2f} of {count:.0f} samples were observed"
         )
-    what = "that the predicted class is right" if several else "of the second class"
+    what = "that the predicted class is right"
+    if len(classes) <= 2:
+        what = f"of the class {classes[-1]}" if classes else "of the second class"
     listed = "Means over bins of predicted probabilities."
     return Figure(
         "Reliability",
-        f"Predicted probabilities {what}, and how often it was so; below, the number "
-        "of samples. On the diagonal, predictions come true as often as they say.",
+        f"Predicted probabilities {what}, and how often it was so, with bands of 95 % "
+        "(Wilson); below, the number of samples. On the diagonal, predictions come "
+        f"true as often as they say.{_others(curves)}",
         f"Reliability curves. {'; '.join(said)}.",
-        plots.reliability_curves(curves),
+        plots.reliability_curves(_first(curves)),
         numbers=(listed, "method, predicted, observed, samples", rows),
     )
 
@@ -247,3 +376,9 @@ def _convergence_figure(traces: Sequence[Findings]) -> Figure:
         plots.convergence(panels),
         numbers=(listed, "method, measure, iterations, first, last, status", rows),
     )
+
+
+def _narrow(drawing: Drawing) -> Drawing:
+    """Return a drawing for phones."""
+    draw, (_, height) = drawing
+    return draw, (NARROW, height)

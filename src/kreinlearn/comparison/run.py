@@ -15,7 +15,8 @@ import joblib
 from kreinlearn._files import check_free, replace
 from kreinlearn.comparison.fold import Job, outcome
 from kreinlearn.comparison.plan import Plan, weight
-from kreinlearn.comparison.summary import Compared, facts, rows_as_csv, summary_of
+from kreinlearn.comparison.summary import Compared, rows_as_csv, summary_of
+from kreinlearn.comparison.verdict import facts
 from kreinlearn.methods.table import METHODS
 from kreinlearn.runs.cells import Cell
 from kreinlearn.runs.records import Record, read_records
@@ -83,7 +84,7 @@ def run_comparison(
     with tempfile.TemporaryDirectory(prefix="krein-") as place:
         # A file, not an argument: all processes map the same matrix into memory.
         stored = Path(place) / "job"
-        joblib.dump(planned.job, stored)
+        _store(planned.job, stored)
         run(
             planned.cells,
             path,
@@ -99,6 +100,17 @@ def run_comparison(
     found = _found(planned, records)
     replace(folder / CSV, rows_as_csv(found).encode())
     return found
+
+
+def _store(job: Job, path: Path) -> None:
+    try:
+        joblib.dump(job, path)
+    except OSError as error:
+        raise type(error)(
+            f"The temporary file {path} could not be written: "
+            f"{error.strerror or error}. Make room, or name another folder by the "
+            "environment variable TMPDIR."
+        ) from None
 
 
 def check_folder(planned: Plan, folder: Path, force: bool) -> None:
@@ -145,9 +157,9 @@ def _found(planned: Plan, records: list[Record]) -> Compared:
         "KreinCV and IKLR bring their own grids, k-NN tries 1 to 11 neighbors, and SVC "
         "RBF four widths; beside that, all try the same strengths of regularization.",
         *_about_controls({cell.method for cell in planned.cells}),
-        "The spread is the standard deviation over folds. It is no standard error, for "
-        "the folds share training rows. Intervals, of 95 %, are Wilson's, from the "
-        "number of rows held out.",
+        "Spectra and convergence are those of the training rows of the first fold.",
+        "The best of many rows looks better than it is: intervals are those of single "
+        "differences, not corrected for the number of rows.",
     ]
     found = summary_of(
         [(job, records)],

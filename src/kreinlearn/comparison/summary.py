@@ -6,17 +6,24 @@ Letters: n samples, m features; K similarities among training samples.
 import json
 import warnings
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from sklearn.metrics import roc_curve
 
 from kreinlearn._typing import Array
-from kreinlearn.comparison.fold import PRECOMPUTED, Job, label_of
+from kreinlearn.comparison.fold import Job, label_of
+from kreinlearn.comparison.intervals import (
+    CORRECTED,
+    FEWEST_FOLDS,
+    WILSON,
+    behind,
+    interval_of,
+    wilson,
+)
 from kreinlearn.estimators import KreinLogisticRegression
 from kreinlearn.methods.records import GIVEN
-from kreinlearn.methods.table import METHODS
 from kreinlearn.pages.plots import evenly_spaced
 from kreinlearn.pages.tables import csv_text
 from kreinlearn.runs.records import FAILED, Record, rounded
@@ -26,10 +33,12 @@ from kreinlearn.spectrum import describe
 MOST_POINTS = 100
 """Points of a curve."""
 MOST_EIGENVALUES = 400
-QUANTILE = 1.959964
-"""That of a normal distribution, for intervals of 95 %."""
 BINS = 10
-"""Bins of a reliability curve."""
+"""Bins of a reliability curve, at most."""
+FULL_BIN = 30
+"""Samples for each of them, on average; with fewer samples there are fewer bins."""
+BEHIND = {"accuracy": ("acc", False), "log_loss": ("ll", True)}
+"""Measures with differences from the best: field, and whether smaller is better."""
 TRACED = {
     "newton": (
         "Newton (exact)",
@@ -91,11 +100,14 @@ def summary_of(
     Returns
     -------
     dict
-        ``kind``, ``title``, ``sentences``, ``data``, ``methods``, ``rows``, ``curves``,
-        ``convergence`` and ``versions``, as JSON takes them. A row without scores has
-        None in their place and the reason in ``error``.
+        ``kind``, ``title``, ``sentences``, ``interval`` (after whom the intervals are
+        named), ``data``, ``methods``, ``rows``, ``curves``, ``convergence`` and
+        ``versions``, as JSON takes them. A row without scores has None in their place
+        and the reason in ``error``. ``behind`` is its difference from the best row,
+        ``same_as`` an earlier method on the same kernel with the same predictions.
     """
-    data, convergence, rows, curves = [], [], [], []
+    data, convergence, curves = [], [], []
+    rows: list[Record] = []
     for job, records in found:
         groups: dict[tuple[str, str], list[Record]] = {}
         for record in records:
@@ -109,16 +121,17 @@ def summary_of(
         data.append(_described(job, places))
         for kernel in list(places)[:1]:
             convergence += _traced(job, kernel, places[kernel])
-        for (method, kernel), group in groups.items():
+        for group in groups.values():
             group.sort(key=_place_of)
-            head = {"data": job.name, "method": method, "kernel": label_of(kernel)}
-            rows.append(head | _row_of(group))
-            if done := _done(group):
-                curves.append(head | _curves(done))
+        own, drawn = _scored(job, groups)
+        rows += own
+        curves += drawn
+    most = max((len(row["scores"]) for row in rows), default=0)
     return {
         "kind": "comparison",
         "title": title,
         "sentences": list(sentences),
+        "interval": CORRECTED if most >= FEWEST_FOLDS else WILSON,
         "data": rounded(data),
         "methods": list(dict.fromkeys(row["method"] for row in rows)),
         "rows": rounded(rows),
@@ -126,6 +139,30 @@ def summary_of(
         "convergence": rounded(convergence),
         "versions": surroundings()["ver"],
     }
+
+
+def _scored(
+    job: Job, groups: Mapping[tuple[str, str], Sequence[Record]]
+) -> tuple[list[Record], list[Record]]:
+    """Return the row of each method and kernel, and the curves of those with one."""
+    ended = {key: _done(group) for key, group in groups.items()}
+    gaps = {name: behind(ended, *how) for name, how in BEHIND.items()}
+    same = _repeated(ended)
+    most = max(map(len, ended.values()), default=0)
+    rows, curves = [], []
+    for key, group in groups.items():
+        method, kernel = key
+        head = {"data": job.name, "method": method, "kernel": label_of(kernel)}
+        own = {name: found.get(key) for name, found in gaps.items()}
+        row: Record = {**head, **_row_of(group), "behind": own}
+        row["same_as"] = same.get(key)
+        if len(ended[key]) < FEWEST_FOLDS <= most:  # no interval of another kind
+            row["accuracy_low"] = row["accuracy_high"] = None
+        if ended[key]:
+            row["confusion"] = _confusion(ended[key], len(job.classes))
+            curves.append(head | _curves(ended[key]))
+        rows.append(row)
+    return rows, curves
 
 
 def _place_of(record: Record) -> tuple[int, int]:
@@ -147,7 +184,7 @@ def _row_of(group: Sequence[Record]) -> Record:
         row[name] = float(np.mean(values)) if values else None
     scores = [record["acc"] for record in done]
     lost = [each.get("error", each["status"]) for each in group if each not in done]
-    low, high = interval_of(done) if done else (None, None)
+    low, high = (interval_of(done) if done else None) or (None, None)
     return row | {
         "accuracy_low": low,
         "accuracy_high": high,
@@ -160,35 +197,41 @@ def _row_of(group: Sequence[Record]) -> Record:
     }
 
 
-def interval_of(records: Sequence[Record]) -> tuple[float, float]:
-    """Return a 95 % interval of the accuracy: what so many held-out rows can tell.
+def _predicted(record: Record) -> Array:
+    """Return the class that was predicted for each held-out row, by position."""
+    given = np.asarray(record.get("proba", record.get("score")), float)
+    if given.ndim == 1:
+        return (given > (0.5 if "proba" in record else 0.0)).astype(int)
+    return given.argmax(axis=1)
 
-    Parameters
-    ----------
-    records : sequence of dict
-        The folds of a method. Repetitions judge the same rows again: they do not make
-        the interval narrower.
 
-    Returns
-    -------
-    low, high : float
-        Wilson's interval.
+def _confusion(done: Sequence[Record], n_classes: int) -> Array:
+    """Return counts of held-out rows, by true (rows) and predicted class (columns)."""
+    counts = np.zeros((n_classes, n_classes), int)
+    for record in done:
+        np.add.at(counts, (np.asarray(record["truth"]), _predicted(record)), 1)
+    return counts
 
-    Examples
-    --------
-    >>> low, high = interval_of([{"run": 0, "acc": 0.9, "truth": [0] * 50}])
-    >>> round(low, 3), round(high, 3)
-    (0.786, 0.957)
+
+def _repeated(
+    ended: Mapping[tuple[str, str], Sequence[Record]],
+) -> dict[tuple[str, str], str]:
+    """Return methods that predict what an earlier one does, and which one that is.
+
+    The same classes for all held-out rows, and scores that read alike: on a positive
+    semidefinite matrix a repair changes nothing but the last digits.
     """
-    sizes = np.array([len(record["truth"]) for record in records], float)
-    share = float(sizes @ [record["acc"] for record in records] / sizes.sum())
-    n = sizes.sum() / len({record["run"] for record in records})
-    middle = share + QUANTILE**2 / (2 * n)
-    spread = share * (1 - share) / n + (QUANTILE / (2 * n)) ** 2
-    half = QUANTILE * float(np.sqrt(spread))
-    width = 1 + QUANTILE**2 / n
-    low, high = (middle - half) / width, (middle + half) / width
-    return max(0.0, float(low)), min(1.0, float(high))
+    first: dict[object, str] = {}
+    found = {}
+    for (method, kernel), done in ended.items():
+        if not done:
+            continue
+        read = [f"{each.get('ll', 0):.3f} {each['auc']:.3f}" for each in done]
+        guesses = tuple(_predicted(each).tobytes() for each in done)
+        own = (kernel, "proba" in done[0], tuple(read), guesses)
+        if first.setdefault(own, method) != method:
+            found[method, kernel] = first[own]
+    return found
 
 
 def _curves(done: Sequence[Record]) -> Record:
@@ -225,8 +268,9 @@ def reliability_bins(predicted: Array, is_right: Array) -> dict[str, Array]:
     Returns
     -------
     dict
-        ``predicted`` and ``observed``, means over bins of equal width, and ``count``;
-        empty bins are left out.
+        ``predicted`` and ``observed``, means over bins of equal width; ``low`` and
+        ``high``, the ends of Wilson's 95 % interval; and ``count``. Empty bins are left
+        out.
 
     Examples
     --------
@@ -236,15 +280,17 @@ def reliability_bins(predicted: Array, is_right: Array) -> dict[str, Array]:
     >>> found["observed"], found["count"]
     (array([0.5, 1. ]), array([2, 1]))
     """
-    place = np.minimum((predicted * BINS).astype(int), BINS - 1)
-    count = np.bincount(place, minlength=BINS)
+    bins = int(np.clip(len(predicted) // FULL_BIN, 4, BINS))
+    place = np.minimum((predicted * bins).astype(int), bins - 1)
+    count = np.bincount(place, minlength=bins)
     full = count > 0
-    sums = np.bincount(place, predicted, BINS), np.bincount(place, is_right, BINS)
-    return {
-        "predicted": sums[0][full] / count[full],
-        "observed": sums[1][full] / count[full],
-        "count": count[full],
-    }
+    given, right = (
+        np.bincount(place, values, bins)[full] / count[full]
+        for values in (predicted, is_right)
+    )
+    low, high = wilson(right, count[full])
+    ends = {"low": low, "high": high}
+    return {"predicted": given, "observed": right, **ends, "count": count[full]}
 
 
 def _described(job: Job, places: dict[str, tuple[int, int]]) -> Record:
@@ -303,54 +349,3 @@ def rows_as_csv(found: Compared) -> str:
         for row in found["rows"]
     ]
     return csv_text(CSV_COLUMNS, rows)
-
-
-def facts(found: Compared) -> list[str]:
-    """Return what the numbers show, in words: the best rows, and the matrices."""
-    scored = [row for row in found["rows"] if row["accuracy"] is not None]
-    sentences = [_best(scored) if scored else "No method gave a result."]
-    for each in found["data"]:
-        for kernel, about in each["kernels"].items():
-            _, negative, _ = about["signature"]
-            text = "no negative eigenvalue; a kernel like any other."
-            if negative:
-                text = (
-                    f"{negative} negative eigenvalue{'s' * (negative > 1)} down to "
-                    f"{about['mu_min']:.3g}, {100 * about['negative_share']:.2g} % of "
-                    "the sum of absolute values."
-                )
-            sentences.append(f"{kernel}: {text}")
-            sentences += [
-                f"{row['method']} assumes a positive semidefinite matrix; "
-                f"{'the matrix' if kernel == PRECOMPUTED else kernel} is indefinite, "
-                "so its result has no guarantee."
-                for row in scored
-                if negative
-                and row["kernel"] == kernel
-                and METHODS[row["method"]].definite_only
-            ]
-    lost = ", ".join(_named(row) for row in found["rows"] if row["failed"])
-    if lost:
-        sentences.append(f"Folds without a result, which the means leave out: {lost}.")
-    return sentences
-
-
-def _best(scored: Sequence[Record]) -> str:
-    """Return which of the rows with scores are best."""
-    best = max(scored, key=lambda row: row["accuracy"])
-    equal = sum(row["accuracy"] == best["accuracy"] for row in scored) - 1
-    text = f"Highest accuracy: {_named(best)} with {best['accuracy']:.3f}"
-    text += f", as {equal} other row{'s' * (equal > 1)}" if equal else ""
-    likely = [row for row in scored if row["log_loss"] is not None]
-    if likely:
-        least = min(likely, key=lambda row: row["log_loss"])
-        text += f"; lowest log-loss: {_named(least)} with {least['log_loss']:.3f}"
-    return (
-        f"{text}. The best of {len(scored)} rows looks better than it is: differences "
-        "below the spread of the folds say little."
-    )
-
-
-def _named(row: Record) -> str:
-    on = "" if row["kernel"] in (None, PRECOMPUTED) else f" on {row['kernel']}"
-    return f"{row['method']}{on}"

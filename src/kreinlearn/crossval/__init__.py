@@ -5,7 +5,9 @@ from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike
 
+from kreinlearn._blas import one_thread
 from kreinlearn._typing import Array
 from kreinlearn.crossval.dual import dual_scores
 from kreinlearn.crossval.held import (
@@ -24,7 +26,7 @@ from kreinlearn.crossval.ridge import (
     ridge_scores,
     rough_scores,
 )
-from kreinlearn.operators import Blocked, Dense, General, one_thread, stored
+from kreinlearn.operators import Blocked, Dense, General, stored
 
 __all__ = [
     "MORE_UNITS",
@@ -53,6 +55,8 @@ class Cross:
     scale : float, optional
         The scale of K, see `kreinlearn.spectrum.norms.scale_of`; by default about
         that: the mean scale among the training samples of the folds.
+    kind : dtype
+        Precision of eigenvectors; single is enough for a first impression.
     """
 
     def __init__(
@@ -61,8 +65,9 @@ class Cross:
         weights: Array,
         folds: Sequence[Fold],
         scale: float | None = None,
+        kind: DTypeLike = np.float64,
     ) -> None:
-        self.K, self.weights, self.folds = K, weights, folds
+        self.K, self.weights, self.folds, self.kind = K, weights, folds, kind
         if scale is not None:
             self.scale = scale
 
@@ -75,7 +80,7 @@ class Cross:
     def _bases(self) -> list[Basis]:
         assert not isinstance(self.K, Blocked)
         with one_thread():
-            return bases_of(self.K, self.weights, self.folds)
+            return bases_of(self.K, self.weights, self.folds, self.kind)
 
     def held_out(
         self,

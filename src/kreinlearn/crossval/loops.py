@@ -10,7 +10,11 @@ Imported when a search starts: importing numba takes long.
 import numpy as np
 from numba import njit
 
-TINY = 1e-300
+from kreinlearn._numba_cache import keep_if_possible
+
+keep_if_possible()
+
+TINY = 1e-30
 MOST_PRODUCTS = 200
 """Of one Newton step."""
 HALVINGS = 40
@@ -24,6 +28,12 @@ REUSED = 2
 
 
 @njit(cache=True, nogil=True)
+def _spacing(F):
+    """Return the relative spacing of an array's numbers."""
+    return 2.0**-52 if F.itemsize == 8 else 2.0**-23
+
+
+@njit(cache=True, nogil=True)
 def _probabilities(F, C, prob):
     """Fill in the probabilities that go with scores, (n, m)."""
     n, m = F.shape
@@ -31,7 +41,7 @@ def _probabilities(F, C, prob):
         if C == 1:
             for k in range(m):
                 ratio = np.exp(-abs(F[i, k]))
-                large = 1.0 / (1.0 + ratio)
+                large = 1 / (1 + ratio)
                 prob[i, k] = large if F[i, k] >= 0 else ratio * large
             continue
         for p in range(m // C):
@@ -54,8 +64,9 @@ def _errors(F, Y, w, C, free, prob, residual, spread, g):
     """
     _probabilities(F, C, prob)
     n, m = F.shape
+    least = _spacing(F)  # where all probabilities are 0 or 1
     for k in range(m):
-        spread[k] = TINY
+        spread[k] = least
         g[k] = 0.0
     for i in range(n):
         for k in range(m):
@@ -144,18 +155,20 @@ def _precondition(R, diagonal, blocks, Z):
 def _directions(E, scale, lam, prob, w, C, diagonal, blocks, spread, G, g, goal, free):
     """Return changes of coefficients, intercepts and scores, by conjugate gradients."""
     n, (r, m) = len(E), G.shape
-    d, e, U = np.zeros((r, m)), np.zeros(m), np.zeros((n, m))
-    R, Q, Z, H = np.empty((r, m)), np.empty((r, m)), np.empty((r, m)), np.empty((r, m))
-    Rc, Qc, Zc, Hc = np.empty(m), np.empty(m), np.empty(m), np.empty(m)
+    kind = E.dtype
+    d, e, U = np.zeros((r, m), kind), np.zeros(m, kind), np.zeros((n, m), kind)
+    R, Q, Z = np.empty((r, m), kind), np.empty((r, m), kind), np.empty((r, m), kind)
+    H, scaled = np.empty((r, m), kind), np.empty((r, m), kind)
+    Rc, Qc, Zc = np.empty(m, kind), np.empty(m, kind), np.empty(m, kind)
+    Hc, moved, bent = np.empty(m, kind), np.empty((n, m), kind), np.empty((n, m), kind)
     for k in range(m):
         Rc[k] = -g[k]
         Qc[k] = -g[k] / spread[k]
         for j in range(r):
             R[j, k] = -G[j, k]
     _precondition(R, diagonal, blocks, Q)
-    rz, new, bend = np.empty(m), np.empty(m), np.empty(m)
+    rz, new, bend = np.empty(m, kind), np.empty(m, kind), np.empty(m, kind)
     _inner(R, Rc, Q, Qc, C, rz)
-    scaled, moved, bent = np.empty((r, m)), np.empty((n, m)), np.empty((n, m))
     for k in range(m):
         goal[k] *= rz[k]
     for _ in range(MOST_PRODUCTS):
@@ -175,7 +188,9 @@ def _directions(E, scale, lam, prob, w, C, diagonal, blocks, spread, G, g, goal,
                 H[j, k] = scale[j, k] * H[j, k] + lam[k] * Q[j, k]
         _inner(Q, Qc, H, Hc, C, bend)
         for k in range(m):
-            bend[k] = rz[k] / max(bend[k], TINY) if rz[k] > goal[k] else 0.0
+            if not bend[k] > TINY:  # nothing but rounding is left
+                goal[k] = np.inf
+            bend[k] = rz[k] / bend[k] if rz[k] > goal[k] else 0.0
             e[k] += bend[k] * Qc[k]
             Rc[k] -= bend[k] * Hc[k]
             Zc[k] = Rc[k] / spread[k]
@@ -191,7 +206,7 @@ def _directions(E, scale, lam, prob, w, C, diagonal, blocks, spread, G, g, goal,
         going = False
         for k in range(m):
             going = going or new[k] > goal[k]
-            bend[k] = new[k] / max(rz[k], TINY)
+            bend[k] = new[k] / rz[k] if rz[k] > TINY else 0.0
             rz[k] = new[k]
             Qc[k] = Zc[k] + bend[k] * Qc[k]
         if not going:
@@ -204,10 +219,15 @@ def _directions(E, scale, lam, prob, w, C, diagonal, blocks, spread, G, g, goal,
 
 @njit(cache=True, nogil=True)
 def _lengths(F, U, Y, w, C, lam, b, d, G, g, e):
-    """Return lengths of the steps that decrease the values enough, once per column."""
+    """Return lengths of the steps that decrease the values enough, once per column.
+
+    Zero if none does.
+    """
     m = len(e)
-    nothing, t = np.zeros(m), np.empty(m)
-    slope, square, mixed, own = np.empty(m), np.empty(m), np.empty(m), np.empty(m)
+    kind = F.dtype
+    nothing, t, rounding = np.zeros(m, kind), np.empty(m, kind), 50 * _spacing(F)
+    slope, square = np.empty(m, kind), np.empty(m, kind)
+    mixed, own = np.empty(m, kind), np.empty(m, kind)
     _inner(G, g, d, e, C, slope)
     _inner(b, nothing, b, nothing, C, square)
     _inner(b, nothing, d, nothing, C, mixed)
@@ -219,18 +239,33 @@ def _lengths(F, U, Y, w, C, lam, b, d, G, g, e):
         for _ in range(HALVINGS):
             moved = square[first] + 2 * size * mixed[first] + size * size * own[first]
             new = _loss(F, U, size, Y, w, C, first) + half * moved
-            if new <= value + SLOPE_SHARE * size * slope[first] + 1e-14 * abs(value):
+            if new <= value + SLOPE_SHARE * size * slope[first] + rounding * abs(value):
                 break
             size /= 2
+        else:
+            size = 0.0
         for k in range(first, first + C):
             t[k] = size
     return t
 
 
 @njit(cache=True, nogil=True)
+def _some(a, which):
+    """Return some entries of a vector.
+
+    By a loop, as everywhere in this module: numba takes seconds to compile its checks
+    of arrays that are indexed by arrays, or combined.
+    """
+    out = np.empty(len(which), a.dtype)
+    for k in range(len(which)):
+        out[k] = a[which[k]]
+    return out
+
+
+@njit(cache=True, nogil=True)
 def _columns(A, which):
     """Return some columns of a matrix."""
-    out = np.empty((len(A), len(which)))
+    out = np.empty((len(A), len(which)), A.dtype)
     for i in range(len(A)):
         for k in range(len(which)):
             out[i, k] = A[i, which[k]]
@@ -238,71 +273,142 @@ def _columns(A, which):
 
 
 @njit(cache=True, nogil=True)
-def _inverses(leading, scale, lam, prob, w):
-    """Return the inverse Newton matrices of the leading features, (m, k, k)."""
+def _inverses(leading, scale, lam, prob, w, out):
+    """Fill in the inverse Newton matrices of the leading features, (m, k, k)."""
     n, k = leading.shape
-    m = len(lam)
-    out, scaled = np.empty((m, k, k)), np.empty((n, k))
-    for column in range(m):
+    scaled, root = np.empty((n, k), leading.dtype), np.empty(k)
+    block = np.empty((k, k), leading.dtype)
+    for column in range(len(lam)):
         for i in range(n):
-            curvature = w[i] * prob[i, column] * (1.0 - prob[i, column])
+            curvature = w[i] * prob[i, column] * (1 - prob[i, column])
             for j in range(k):
                 scaled[i, j] = curvature * leading[i, j]
-        block = np.dot(scaled.T, leading)
+        np.dot(scaled.T, leading, block)
+        for i in range(k):
+            size = block[i, i] * scale[i, column] ** 2 + lam[column]
+            root[i] = scale[i, column] / np.sqrt(size)
+        # with ones on the diagonal, and hence far from singular
         for i in range(k):
             for j in range(k):
-                block[i, j] *= scale[i, column] * scale[j, column]
-            block[i, i] += lam[column]
-        out[column] = np.linalg.inv(block)
-    return out
+                block[i, j] *= root[i] * root[j]
+            block[i, i] = 1
+        inverse = np.linalg.inv(block)
+        for i in range(k):
+            root[i] /= scale[i, column]
+        for i in range(k):
+            for j in range(k):
+                out[column, i, j] = inverse[i, j] * root[i] * root[j]
+
+
+@njit(cache=True, nogil=True)
+def _gradient(E, scale, residual, lam, part, spread, squares, G, diagonal):
+    """Fill in the gradient (r, m), and the diagonal of the Newton matrix."""
+    np.dot(E.T, residual, G)
+    r, m = G.shape
+    for j in range(r):
+        for k in range(m):
+            G[j, k] = scale[j, k] * G[j, k] + lam[k] * part[j, k]
+            diagonal[j, k] = lam[k] + spread[k] * squares[j] * scale[j, k] ** 2
+
+
+@njit(cache=True, nogil=True)
+def _sizes(G, g, diagonal, spread, C, error):
+    """Fill in the lengths of gradients in the metric of the diagonal."""
+    r, m = G.shape
+    for k in range(m):
+        error[k] = g[k] * g[k] / spread[k]
+    for j in range(r):
+        for k in range(m):
+            error[k] += G[j, k] * G[j, k] / diagonal[j, k]
+    for first in range(0, m, C):
+        total = 0.0
+        for k in range(first, first + C):
+            total += error[k]
+        for k in range(first, first + C):
+            error[k] = np.sqrt(total)
+
+
+@njit(cache=True, nogil=True)
+def _scores(E, scale, b, c):
+    """Return the scores (n, m) of coefficients and intercepts."""
+    scaled, F = np.empty(b.shape, E.dtype), np.empty((len(E), len(c)), E.dtype)
+    for j in range(len(b)):
+        for k in range(len(c)):
+            scaled[j, k] = scale[j, k] * b[j, k]
+    np.dot(E, scaled, F)
+    for i in range(len(F)):
+        for k in range(len(c)):
+            F[i, k] += c[k]
+    return F
 
 
 @njit(cache=True, nogil=True)
 def solve(E, scale, Y, w, lam, C, free, b, c, n_leading, tol, max_iter):
     """Bring coefficients b (r, m) and intercepts c (m,) to the minimum of each problem.
 
-    Problems leave when they are done. Return the errors (m,): roots of twice the
-    distance of the value from its minimum, about.
+    All arrays have the precision of E. Problems leave when they are done. Return the
+    errors (m,): roots of twice the distance of the value from its minimum, about. A
+    problem whose value no step decreases leaves as it is.
     """
     n, (r, m) = len(E), b.shape
-    leading = E[:, :n_leading].copy()
-    squares = np.zeros(r)
+    kind = E.dtype
+    leading, squares = np.empty((n, n_leading), kind), np.zeros(r, kind)
     for i in range(n):
+        for j in range(n_leading):
+            leading[i, j] = E[i, j]
         for j in range(r):
             squares[j] += w[i] * E[i, j] * E[i, j]
-    F = np.dot(E, scale * b) + c
+    F, part = _scores(E, scale, b, c), b.copy()
     found, left = np.full(m, np.inf), np.arange(m)
-    part, blocks = b.copy(), np.empty((m, 0, 0))
+    blocks = np.empty((m, n_leading, n_leading), kind)
+    t = np.ones(m, kind)
     for step in range(max_iter + 1):
-        prob, residual = np.empty(F.shape), np.empty(F.shape)
-        spread, g, error = np.empty(len(left)), np.empty(len(left)), np.empty(len(left))
+        p = len(left)
+        prob, residual = np.empty((n, p), kind), np.empty((n, p), kind)
+        spread, g, error = np.empty(p, kind), np.empty(p, kind), np.empty(p, kind)
+        G, diagonal = np.empty((r, p), kind), np.empty((r, p), kind)
         _errors(F, Y, w, C, free, prob, residual, spread, g)
-        G = scale * np.dot(E.T, residual) + lam * part
-        diagonal = lam + spread * squares.reshape(-1, 1) * scale**2
-        _inner(G, g, G / diagonal, g / spread, C, error)
-        error = np.sqrt(error)
-        found[left] = error
-        going = np.flatnonzero(error > tol)
-        if len(going) == 0 or step == max_iter:
+        _gradient(E, scale, residual, lam, part, spread, squares, G, diagonal)
+        _sizes(G, g, diagonal, spread, C, error)
+        going, count = np.empty(p, np.int64), 0
+        for k in range(p):
+            found[left[k]] = error[k]
+            if error[k] > tol and t[k] > 0:
+                going[count] = k
+                count += 1
+        going = going[:count]
+        if count == 0 or step == max_iter:
             break
-        if len(going) < len(left):
-            left, lam, spread, g = left[going], lam[going], spread[going], g[going]
-            error = error[going]
+        if count < p:
+            left, lam, spread = (
+                _some(left, going),
+                _some(lam, going),
+                _some(spread, going),
+            )
+            g, error = _some(g, going), _some(error, going)
             scale, Y, F = _columns(scale, going), _columns(Y, going), _columns(F, going)
             prob, G = _columns(prob, going), _columns(G, going)
             diagonal, part = _columns(diagonal, going), _columns(part, going)
-            if step % REUSED:
-                blocks = blocks[going]
+            for k in range(count):  # going[k] is never before k
+                for i in range(n_leading):
+                    for j in range(n_leading):
+                        blocks[k, i, j] = blocks[going[k], i, j]
         if step % REUSED == 0:
-            blocks = _inverses(leading, scale, lam, prob, w)
-        goal = np.minimum(FORCING, error) ** 2
+            _inverses(leading, scale, lam, prob, w, blocks)
+        goal = np.empty(count, kind)
+        for k in range(count):
+            goal[k] = min(FORCING, error[k]) ** 2
         d, e, U = _directions(
             E, scale, lam, prob, w, C, diagonal, blocks, spread, G, g, goal, free
         )
         t = _lengths(F, U, Y, w, C, lam, part, d, G, g, e)
-        F += t * U
-        part += t * d
-        for k in range(len(left)):
+        for k in range(count):
             c[left[k]] += t[k] * e[k]
-            b[:, left[k]] = part[:, k]
+        for i in range(n):
+            for k in range(count):
+                F[i, k] += t[k] * U[i, k]
+        for j in range(r):
+            for k in range(count):
+                part[j, k] += t[k] * d[j, k]
+                b[j, left[k]] = part[j, k]
     return found

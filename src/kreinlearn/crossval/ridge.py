@@ -24,18 +24,23 @@ from functools import partial
 from typing import TypeVar
 
 import numpy as np
+from numpy.typing import DTypeLike
 from scipy.linalg import eigh
 
 from kreinlearn._memory import check_fits
 from kreinlearn._typing import Array
 from kreinlearn.crossval.held import Fold
-from kreinlearn.kernels.threads import allowed
+from kreinlearn.kernels.threads import available, helpers
 from kreinlearn.operators import Dense, General, gemm
 
 Result = TypeVar("Result")
 
-START_TOL = 1e-5
-"""Error of what an exact fit starts from."""
+START_TOL = 1e-7
+"""Error of what an exact fit starts from, so that most need no further step."""
+SINGLE, SINGLE_TOL = 0.5e-3, 1e-5
+"""Smallest u = n lam / s and error for which problems are solved in single precision,
+which takes half the time; beyond, rounding would show. Those that do not converge in it
+are solved again."""
 NEGLIGIBLE = 1e-12
 """Features whose eigenvalue is below this share of the largest are left out."""
 TOGETHER = 24
@@ -64,13 +69,22 @@ class Basis:
     largest_weight: float
     scale: float
 
-    def centered(self) -> "Basis":
-        """Return features of mean zero, which need fewer steps with an intercept."""
-        E, held = self.E - self.mean, self.held - self.mean
-        return replace(self, E=E, held=held, mean=np.zeros(len(self.mean)))
+    def working(self, kind: DTypeLike, *, centered: bool) -> "Basis":
+        """Return a copy in some precision; of mean zero, if wanted.
+
+        Such features need fewer steps with an intercept.
+        """
+        shift = self.mean if centered else np.zeros(len(self.mean))
+        E, held = (
+            np.subtract(each, shift, dtype=kind, casting="same_kind")
+            for each in (self.E, self.held)
+        )
+        return replace(self, E=E, held=held, mean=self.mean - shift)
 
 
-def basis_of(K: Dense | General, weights: Array, held: Array) -> Basis:
+def basis_of(
+    K: Dense | General, weights: Array, held: Array, kind: DTypeLike = np.float64
+) -> Basis:
     """Decompose the part of K among training samples.
 
     Parameters
@@ -82,6 +96,8 @@ def basis_of(K: Dense | General, weights: Array, held: Array) -> Basis:
         repeated w_i times, the eigenpairs are those of W^(1/2) K W^(1/2).
     held : ndarray
         Samples that are held out.
+    kind : dtype
+        Precision; small eigenvalues are noise in single precision.
 
     Returns
     -------
@@ -97,19 +113,19 @@ def basis_of(K: Dense | General, weights: Array, held: Array) -> Basis:
     check_fits(COPIES * len(train), len(others), np.float64, "Room for eigenvectors")
     part = K.part(train, others)
     if isinstance(K, Dense):
-        values, vectors = _eigh(root[:, None] * part * root)
+        values, vectors = _eigh((root[:, None] * part * root).astype(kind, copy=False))
     else:
         scaled = root[:, None] * part * columns
-        squares, vectors = _eigh(gemm(scaled.T, scaled))
+        squares, vectors = _eigh(gemm(scaled.T, scaled, kind))
         values = np.sqrt(np.maximum(squares, 0.0))
     sizes = np.abs(values)
     kept = np.argsort(-sizes, kind="stable")
     kept = kept[sizes[kept] > NEGLIGIBLE * sizes.max(initial=0.0)]
     directions = columns[:, None] * vectors[:, kept]
-    E = gemm(part, directions)
+    E = gemm(part, directions, kind)
     share = w / w.sum()
     mean = share @ E
-    E_held = gemm(K.part(held, others), directions)
+    E_held = gemm(K.part(held, others), directions, kind)
     largest = float(w.max()) if is_square else 1.0
     scale = float(sizes.sum() / (root @ root))
     about = (sizes[kept], share, train, largest, scale)
@@ -161,8 +177,28 @@ def ridge_scores(
     converged : ndarray of shape (N, L)
         Whether the minimum was reached.
     """
-    if fit_intercept:
-        basis = basis.centered()
+    n_used = len(basis.train)
+    about = (norms, scale, columns, lams, multinomial, fit_intercept, max_iter, tol)
+    if tol >= SINGLE_TOL and lams.min() * n_used >= SINGLE * basis.scale:
+        copy = basis.working(np.float32, centered=fit_intercept)
+        scores, converged = _path(copy, *about)
+        if converged.all():
+            return scores, converged
+    return _path(basis.working(np.float64, centered=fit_intercept), *about)
+
+
+def _path(
+    basis: Basis,
+    norms: Sequence[str],
+    scale: float,
+    columns: Array,
+    lams: Array,
+    multinomial: bool,
+    fit_intercept: bool,
+    max_iter: int,
+    tol: float,
+) -> tuple[Array, Array]:
+    """Return the same from features of mean zero, in the precision of these."""
     factors = np.array([_factor(basis, norm, scale) for norm in norms])
     Y = columns[basis.train]
     k, N = Y.shape[1], len(norms)
@@ -185,7 +221,7 @@ def ridge_scores(
         )
         start = np.tile(b[:, -k * N :], (1, P)), np.tile(c[-k * N :], P)
         b, c, errors = problem.solve(*start, tol, max_iter)
-        found = gemm(basis.held, problem.scale * b) + c
+        found = problem.scores_of(basis.held, b, c)
         scores.append(found.reshape(len(found), P, N, k).transpose(2, 1, 0, 3))
         converged.append((errors <= tol).reshape(P, N, k).all(axis=2).T)
     return np.concatenate(scores, axis=1), np.concatenate(converged, axis=1)
@@ -221,9 +257,7 @@ def rough_scores(
         Scores, with intercepts.
     """
     rest = np.flatnonzero(counts <= 0)
-    basis = basis_of(K, counts, rest)
-    if fit_intercept:
-        basis = basis.centered()
+    basis = basis_of(K, counts, rest).working(np.float64, centered=fit_intercept)
     Y, k = columns[basis.train], columns.shape[1]
     C = k if multinomial else 1
     factors = np.array([_factor(basis, norm, scale) for norm, _ in models])
@@ -241,8 +275,8 @@ def rough_scores(
         np.zeros((len(basis.sizes), len(c))), c, START_TOL, max_iter
     )
     F = np.empty((len(counts), len(c)))
-    F[basis.train] = gemm(basis.E, problem.scale * b) + c
-    F[rest] = gemm(basis.held, problem.scale * b) + c
+    F[basis.train] = problem.scores_of(basis.E, b, c)
+    F[rest] = problem.scores_of(basis.held, b, c)
     return [F[:, i : i + k] for i in range(0, F.shape[1], k)]
 
 
@@ -286,36 +320,36 @@ class Ridge:
 
         n, r = self.E.shape
         n_leading = min(r, MOST_LEADING, n // LEADING)
-        errors = solve(
-            self.E,
-            self.scale,
-            self.Y,
-            self.weights,
-            self.lam,
-            self.C,
-            self.free,
-            b,
-            c,
-            n_leading,
-            tol,
-            max_iter,
-        )
+        kind = self.E.dtype
+        given = (self.scale, self.Y, self.weights, self.lam)
+        cast = [np.ascontiguousarray(each, kind) for each in given]
+        b, c = np.ascontiguousarray(b, kind), c.astype(kind)
+        about = (self.C, self.free, b, c, n_leading, tol, max_iter)
+        errors = solve(self.E, *cast, *about)  # type: ignore[call-arg]
         return b, c, errors
 
+    def scores_of(self, E: Array, b: Array, c: Array) -> Array:
+        """Return the scores of samples with features E, in double precision."""
+        return np.asarray(gemm(E, self.scale * b, E.dtype) + c.astype(float))
 
-def bases_of(K: Dense | General, weights: Array, folds: Sequence[Fold]) -> list[Basis]:
+
+def bases_of(
+    K: Dense | General, weights: Array, folds: Sequence[Fold], kind: DTypeLike
+) -> list[Basis]:
     """Return the features of all folds, in parallel."""
     return in_threads(
-        [partial(basis_of, K, weights[:, f], held) for f, (_, held) in enumerate(folds)]
+        [
+            partial(basis_of, K, weights[:, f], held, kind)
+            for f, (_, held) in enumerate(folds)
+        ]
     )
 
 
 def in_threads(jobs: Sequence[Callable[[], Result]]) -> list[Result]:
     """Return the results of jobs that release Python's lock, as threads allow."""
-    import numba
-
-    count = min(allowed(numba.get_num_threads()), len(jobs))
-    if count < 2:
-        return [job() for job in jobs]
-    with ThreadPoolExecutor(count) as pool:
-        return list(pool.map(lambda job: job(), jobs))
+    wanted = min(available(), len(jobs))
+    with helpers(wanted if wanted > 1 else 0) as count:
+        if count < 2:
+            return [job() for job in jobs]
+        with ThreadPoolExecutor(count) as pool:
+            return list(pool.map(lambda job: job(), jobs))

@@ -22,6 +22,8 @@ from kreinlearn.datasets.registry import info
 TIMEOUT = 60
 """Seconds without an answer after which a server counts as out of reach."""
 
+LARGEST = 2**28
+"""Bytes of an original once it is unpacked; the largest takes a few percent of them."""
 BROKEN = (zipfile.BadZipFile, zlib.error, KeyError, EOFError, OSError, ValueError)
 """What unpacking a damaged file may raise."""
 
@@ -138,7 +140,10 @@ class _Source:
             if archive:
                 content = _unzipped(content, file)
             elif file.endswith(".bz2"):
-                content = bz2.decompress(content)
+                unpack = bz2.BZ2Decompressor()
+                content = unpack.decompress(content, LARGEST)
+                if not unpack.eof:
+                    raise EOFError
         except BROKEN as error:
             raise self.damaged(f"{archive or file} cannot be unpacked") from error
         return content.decode("utf-8", errors="replace")
@@ -173,6 +178,8 @@ def _unzipped(archive: bytes, file: str) -> bytes:
     with zipfile.ZipFile(io.BytesIO(archive)) as opened:
         for inside in opened.namelist():
             if PurePosixPath(inside).name.lower() == file.lower():
+                if opened.getinfo(inside).file_size > LARGEST:
+                    raise ValueError(f"more than {LARGEST:,} bytes")
                 return opened.read(inside)
     raise KeyError(file)
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
 from sklearn.utils.class_weight import compute_class_weight
@@ -40,6 +41,8 @@ from kreinlearn._validation import (
     judge_asymmetry,
     symmetrized,
 )
+from kreinlearn.estimators._callbacks import CallbackSupportMixin
+from kreinlearn.estimators._conventions import NestedKernelParams, dense_rows
 from kreinlearn.estimators._labels import (
     Labels,
     about_training_samples,
@@ -95,6 +98,12 @@ def takes_matrices(kernel: AnyKernel) -> bool:
     return record is not None and record.samples == "matrices"
 
 
+def takes_rows(kernel: AnyKernel) -> bool:
+    """Tell whether samples are rows of numbers, for a kernel with a name."""
+    record = KERNELS.get(kernel) if isinstance(kernel, str) else None
+    return record is not None and record.samples == "rows"
+
+
 def kernels_of(kernel: AnyKernel | Sequence[AnyKernel]) -> list[AnyKernel]:
     """Return the kernels that an estimator is to try, one or more."""
     return [kernel] if isinstance(kernel, str) or callable(kernel) else list(kernel)
@@ -105,7 +114,7 @@ def kernel_name(kernel: AnyKernel) -> str:
     return kernel if isinstance(kernel, str) else getattr(kernel, "__name__", "kernel")
 
 
-class KernelEstimator(BaseEstimator):
+class KernelEstimator(NestedKernelParams, CallbackSupportMixin, BaseEstimator):
     """An estimator with the parameters ``kernel``, ``kernel_params`` and ``dtype``."""
 
     kernel: Any  # AnyKernel, or a sequence of them in a search
@@ -125,6 +134,7 @@ class KernelEstimator(BaseEstimator):
         tags.input_tags.pairwise = is_pairwise(self.kernel)
         tags.input_tags.positive_only = is_distance(self.kernel)
         tags.input_tags.three_d_array = any(map(takes_matrices, kernels))
+        tags.input_tags.sparse = all(map(takes_rows, kernels))
         return tags
 
     @property
@@ -195,6 +205,8 @@ class KernelEstimator(BaseEstimator):
             return (checked, *y) if y else checked
         is_name = isinstance(kernel, str)
         samples: Any = X if is_name else _as_array_if_numbers(X)
+        if takes_rows(kernel):
+            samples = dense_rows(X)
         if is_name or isinstance(samples, np.ndarray):
             return validate_data(
                 self,
@@ -234,6 +246,8 @@ def _as_array_if_numbers(X: Any) -> Any:
         return X
     if hasattr(X, "to_numpy"):
         return X.to_numpy()
+    if issparse(X) or hasattr(X, "__dataframe__"):  # such as a table of pyarrow
+        return np.asarray(dense_rows(X))
     if isinstance(X, list | tuple):
         try:
             array = np.asarray(X)

@@ -5,8 +5,8 @@ would have no weight in the end, going by paired differences of held-out
 log-likelihoods, is dropped.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import TypedDict
 
 import numpy as np
@@ -27,6 +27,8 @@ SEARCH_ROWS = 1000
 """Most samples by which settings are chosen."""
 RACE_ROWS = 400
 """Most samples of a race."""
+UNRACED = 150
+"""Most samples of two classes that need no race: it would take longer than it saves."""
 RACE_FOLDS = 2
 """Folds of a race."""
 RACE_STEP = 2
@@ -45,6 +47,9 @@ eigendecomposition per fold."""
 DECOMPOSED = 5000
 """Most samples whose eigenvectors are computed unless that is asked for: they take
 minutes beyond, for each model."""
+
+LATE = "max_time"
+"""Why a setting was not tried before time was over."""
 
 
 class Dropped(TypedDict):
@@ -194,11 +199,19 @@ def stragglers(
 def too_many(settings: Sequence[Setting], n: int) -> list[Dropped]:
     """Return why a norm that needs eigenvectors is not tried with many samples."""
     why = f"eigenvectors of {n} samples take long; search='full' tries it"
-    unknown = Runner(0, "hilbert", np.nan, 0, np.empty(0))
-    return [
-        _dropped(settings, replace(unknown, setting=i), np.nan, np.nan, 0, why)
-        for i in range(len(settings))
-    ]
+    return [_unseen(settings, i, "hilbert", why) for i in range(len(settings))]
+
+
+def left_untried(
+    settings: Sequence[Setting], places: Iterable[int], norms: Sequence[str]
+) -> list[Dropped]:
+    """Return why settings were not tried before time was over."""
+    return [_unseen(settings, i, norm, LATE) for i in places for norm in norms]
+
+
+def _unseen(settings: Sequence[Setting], setting: int, norm: str, why: str) -> Dropped:
+    one = Runner(setting, norm, np.nan, 0, np.empty(0))
+    return _dropped(settings, one, np.nan, np.nan, 0, why)
 
 
 def _dropped(

@@ -6,7 +6,7 @@ log-probability that a model gave each sample's own class while it was held out.
 
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import softmax
@@ -135,6 +135,39 @@ def _pairwise_settings(
     return [(kernel, {})]  # "check" is no setting: the matrix has been checked
 
 
+class Judged(NamedTuple):
+    """How values of lam did on held-out samples.
+
+    ``scores`` (n_lams, n_folds), NaN where nothing was tried; ``criteria`` (n_lams,)
+    are what lam is chosen by, the worst of all in place of NaN; ``is_tried`` (n_lams,).
+    """
+
+    scores: Array
+    criteria: Array
+    is_tried: Array
+
+    @property
+    def best(self) -> int:
+        """The place of the best lam."""
+        return int(self.criteria.argmax())
+
+    def next_lam(self) -> int | None:
+        """Return the place of the lam next to the best, if it was not tried."""
+        for place in (self.best + 1, self.best - 1):
+            if 0 <= place < len(self.is_tried) and not self.is_tried[place]:
+                return place
+        return None
+
+    def joined(self, other: "Judged") -> "Judged":
+        """Return what either of two has tried."""
+        mine = self.is_tried
+        return Judged(
+            np.where(mine[:, None], self.scores, other.scores),
+            np.where(mine, self.criteria, other.criteria),
+            mine | other.is_tried,
+        )
+
+
 class Judge:
     """Scores held-out samples with any scikit-learn scorer.
 
@@ -169,48 +202,71 @@ class Judge:
         return one
 
     def logs(self, scores: Array, rows: Array) -> Array:
-        """Return the log-probability of each sample's own class, shape (n_held,)."""
-        own = np.searchsorted(self.classes, self.y[rows])
-        logs = log_probabilities(scores, self.link)
-        return np.asarray(logs[np.arange(len(rows)), own])
+        """Return the log-probabilities of the samples' own classes, (..., n_held)."""
+        return self._own(log_probabilities(scores, self.link), rows)
 
-    def unseen_error(self, scores: Array, rows: Array) -> float:
+    def _own(self, logs: Array, rows: Array) -> Array:
+        own = np.searchsorted(self.classes, self.y[rows])
+        return np.asarray(logs[..., np.arange(len(rows)), own])
+
+    def unseen_errors(self, scores: Array, rows: Array) -> Array:
         """Return the mean log-probability of the true class if each answer were wrong.
 
-        The true class is then another one, by the probabilities of the others.
+        The true class is then another one, by the probabilities of the others. Of
+        scores of shape (..., n_held, k).
         """
-        logs = np.maximum(log_probabilities(scores, self.link), LOG_FLOOR)
-        others = np.sort(logs, axis=1)[:, :-1]
-        each = (softmax(others, axis=1) * others).sum(axis=1)
-        return float(np.average(each, weights=self._weights_of(rows)))
+        return self._unseen(log_probabilities(scores, self.link), rows)
+
+    def _unseen(self, logs: Array, rows: Array) -> Array:
+        others = np.sort(np.maximum(logs, LOG_FLOOR), axis=-1)[..., :-1]
+        each = (softmax(others, axis=-1) * others).sum(axis=-1)
+        return np.asarray(np.average(each, axis=-1, weights=self._weights_of(rows)))
 
     def _weights_of(self, rows: Array) -> Array | None:
         return None if self.weights is None else self.weights[rows]
 
-    def criterion(self, scores: Sequence[Array], folds: Sequence[Fold]) -> float:
-        """Return what one setting is chosen by: the mean score of its folds.
+    def judged(self, held: Held, folds: Sequence[Fold]) -> Judged:
+        """Return how the values of lam did that were tried."""
+        tried = np.asarray(~np.isnan(held.scores[0]).all(axis=(1, 2)))
+        rows = [out for _, out in folds]
+        each = [scores[tried] for scores in held.scores]
+        judge = self._log_loss if self.by_log_loss else self._scored
+        scores = np.full((len(tried), len(folds)), np.nan)
+        criteria = np.full(len(tried), -np.inf)
+        scores[tried], found = judge(each, rows)
+        criteria[tried] = np.where(np.isnan(found), -np.inf, found)
+        return Judged(scores, criteria, tried)
 
-        Log-loss has `UNSEEN_ERRORS` added to the errors that were seen.
+    def _log_loss(self, scores: list[Array], rows: list[Array]) -> tuple[Array, Array]:
+        """Judge by log-loss, all folds at once; a fold need not hold every class.
+
+        In what is chosen by, `UNSEEN_ERRORS` are added to the errors that were seen.
         """
-        rows = [held for _, held in folds]
-        pairs = list(zip(scores, rows, strict=True))
-        mean = float(np.mean([self(each, held) for each, held in pairs]))
-        if not self.by_log_loss:
-            return mean
-        held = np.concatenate(rows)
-        unseen = self.unseen_error(np.concatenate(scores), held)
-        n = len(held)  # whatever the sum of the weights
-        return (n * mean + UNSEEN_ERRORS * unseen) / (n + UNSEEN_ERRORS)
+        out = np.concatenate(rows)
+        logs = log_probabilities(np.concatenate(scores, axis=1), self.link)
+        n = len(out)  # whatever the sum of the weights
+        ends = np.cumsum([len(each) for each in rows])[:-1]
+        means = [
+            np.average(own, axis=1, weights=self._weights_of(each))
+            for own, each in zip(
+                np.split(self._own(logs, out), ends, axis=1), rows, strict=True
+            )
+        ]
+        found = np.stack(means, axis=1)
+        unseen = UNSEEN_ERRORS * self._unseen(logs, out)
+        return found, (n * found.mean(axis=1) + unseen) / (n + UNSEEN_ERRORS)
 
-    def __call__(self, scores: Array, rows: Array) -> float:
-        """Return the score of one setting on one fold; larger is better."""
-        w = None if self.weights is None else self.weights[rows]
-        if self.by_log_loss:  # by hand, since a fold need not hold every class
-            return float(np.average(self.logs(scores, rows), weights=w))
-        extra = {} if w is None else {"sample_weight": w}
-        model = _HeldOut(self.classes, scores, self.link)
-        positions = np.arange(len(rows))[:, None]
-        return float(self.scorer(model, positions, self.y[rows], **extra))
+    def _scored(self, scores: list[Array], rows: list[Array]) -> tuple[Array, Array]:
+        """Judge by the scorer, one model after the other."""
+        found = np.empty((len(scores[0]), len(rows)))
+        for f, (each, out) in enumerate(zip(scores, rows, strict=True)):
+            w = self._weights_of(out)
+            extra = {} if w is None else {"sample_weight": w}
+            positions = np.arange(len(out))[:, None]
+            for k, one in enumerate(each):
+                model = _HeldOut(self.classes, one, self.link)
+                found[k, f] = self.scorer(model, positions, self.y[out], **extra)
+        return found, found.mean(axis=1)
 
 
 class _HeldOut(ClassifierMixin, BaseEstimator):
@@ -237,49 +293,19 @@ Pick = tuple[int, int, int]
 """Positions of a kernel setting, a norm and a lam in the scores."""
 
 
-def is_tried(held: Held) -> Array:
-    """Tell which values of lam were tried, shape (n_lams,)."""
-    return np.asarray(~np.isnan(held.scores[0]).all(axis=(1, 2)))
-
-
-def next_lam(held: Held, folds: Sequence[Fold], judge: Judge) -> int | None:
-    """Return the place of the lam next to the best, if it was not tried."""
-    tried = is_tried(held)
-    best = int(criteria_of(held, folds, judge).argmax())
-    for place in (best + 1, best - 1):
-        if 0 <= place < len(tried) and not tried[place]:
-            return place
-    return None
-
-
-def scores_of(held: Held, folds: Sequence[Fold], judge: Judge) -> Array:
-    """Return the scores of each lam on each fold, shape (n_lams, n_folds)."""
-    tried = is_tried(held)
-    found = np.full((len(tried), len(folds)), np.nan)
-    for f, (_, rows) in enumerate(folds):
-        for k in np.flatnonzero(tried):
-            found[k, f] = judge(held.scores[f][k], rows)
-    return found
-
-
-def criteria_of(held: Held, folds: Sequence[Fold], judge: Judge) -> Array:
-    """Return what each lam is chosen by, the worst of all in place of NaN."""
-    found = np.full(held.converged.shape[1], -np.inf)
-    for k in np.flatnonzero(is_tried(held)):
-        found[k] = judge.criterion([each[k] for each in held.scores], folds)
-    return np.where(np.isnan(found), -np.inf, found)
-
-
-def pick(criteria: Array) -> tuple[list[Pick], int]:
+def pick(
+    judged: Sequence[Mapping[str, Judged]], norms: Sequence[str]
+) -> tuple[list[Pick], int]:
     """Return the best lam of each kernel setting and norm, and the best of all.
 
     Ties go to the larger lam, then to what comes first.
 
     Parameters
     ----------
-    criteria : ndarray of shape (n_settings, n_norms, n_lams)
-        Larger is better. Values of lam decrease; NaN is what was not tried, and never
-        wins.
+    judged : sequence of mappings
+        How values of lam, which decrease, did in each setting, by norm.
+    norms : sequence of str
+        The order of the norms.
 
     Returns
     -------
@@ -288,10 +314,14 @@ def pick(criteria: Array) -> tuple[list[Pick], int]:
     best : int
         Position of the best among them.
     """
-    tried = ~np.isnan(criteria).all(axis=2)
-    mean = np.where(np.isnan(criteria), -np.inf, criteria)
-    picks = [(int(i), int(j), int(mean[i, j].argmax())) for i, j in np.argwhere(tried)]
-    best = max(range(len(picks)), key=lambda g: (mean[picks[g]], -picks[g][2], -g))
+    picks, criteria = [], []
+    for i, each in enumerate(judged):
+        for j, norm in enumerate(norms):
+            if norm in each:
+                place = each[norm].best
+                picks.append((i, j, place))
+                criteria.append(each[norm].criteria[place])
+    best = max(range(len(picks)), key=lambda g: (criteria[g], -picks[g][2], -g))
     return picks, best
 
 

@@ -5,12 +5,11 @@ and may be tried by threads side by side.
 """
 
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 import numpy as np
-from joblib import Parallel, delayed, effective_n_jobs
 
 from kreinlearn._typing import Array
 from kreinlearn.crossval import MORE_UNITS, UNITS, Cross, Fold, Held
@@ -23,23 +22,15 @@ from kreinlearn.estimators._racing import (
     everything,
     folds_among,
 )
-from kreinlearn.estimators._search import (
-    Judge,
-    Setting,
-    criteria_of,
-    next_lam,
-    scores_of,
-)
+from kreinlearn.estimators._search import Judge, Judged, Setting
 from kreinlearn.estimators._solve import positive_definite
-from kreinlearn.kernels.threads import one_thread as kernels_alone
-from kreinlearn.operators import Blocked, Dense, General, one_thread
+from kreinlearn.operators import Blocked, Dense, General
 from kreinlearn.solvers.monitor import Watch
 from kreinlearn.spectrum.norms import scale_of
 
 Operator = Dense | General | Blocked
 Tried = dict[str, Held]
 """What each norm that was tried says of the held-out samples."""
-Result = TypeVar("Result")
 SAME_NORMS = 1e-10
 """Negative eigenvalues this small relative to the diagonal make two norms the same."""
 CERTIFIED = 10_000
@@ -50,6 +41,7 @@ class Found(NamedTuple):
     """What was tried of a setting: by norm, with values of lam, and their unit."""
 
     held: Tried
+    judged: dict[str, Judged]
     lams: Array
     unit: float
     is_symmetric: bool = True
@@ -122,19 +114,18 @@ class Trial:
         """Return how a setting does with every other lam, and its scale."""
         K = self._similarities(setting)
         scale = scale_of(K, self.counts) if isinstance(K, Blocked) else None
-        cross = Cross(K, self.weights, self.folds, scale)
+        cross = Cross(K, self.weights, self.folds, scale, np.float32)
         grid, n_lams = self.grid(cross.scale / self.n_used)
         tried = np.arange(min(1, n_lams - 1), n_lams, RACE_STEP)
         found = self._held_out(cross, self._norms_of(K), grid[tried], tol=RACE_TOL)
+        out = np.concatenate([each for _, each in self.folds])
         runners = []
         for norm, held in found.items():
-            criteria = criteria_of(held, self.folds, self.judge)
-            best = int(criteria.argmax())
-            logs = [
-                self.judge.logs(scores[best], out)
-                for scores, (_, out) in zip(held.scores, self.folds, strict=True)
-            ]
-            about = (float(criteria[best]), int(tried[best]), np.concatenate(logs))
+            judged = self.judge.judged(held, self.folds)
+            best = judged.best
+            scores = np.concatenate([each[best] for each in held.scores])
+            logs = self.judge.logs(scores, out)
+            about = (float(judged.criteria[best]), int(tried[best]), logs)
             runners.append(Runner(number, norm, *about))
         return runners, cross.scale
 
@@ -154,12 +145,14 @@ class Trial:
             }
 
         held = solve(mine.norms, mine.lams)
+        judged = {norm: self.judge.judged(held[norm], self.folds) for norm in held}
         for norm in mine.norms:
-            found = held[norm]
-            while (more := next_lam(found, self.folds, self.judge)) is not None:
-                found = found.joined(solve([norm], slice(more, more + 1))[norm])
-            held[norm] = found
-        return Found(held, grid, unit, not isinstance(K, General))
+            while (more := judged[norm].next_lam()) is not None:
+                one = solve([norm], slice(more, more + 1))[norm]
+                held[norm] = held[norm].joined(one)
+                new = self.judge.judged(one, self.folds)
+                judged[norm] = judged[norm].joined(new)
+        return Found(held, judged, grid, unit, not isinstance(K, General))
 
     def _similarities(self, setting: Setting) -> Operator:
         with self._lock:  # settings share what they measure
@@ -198,30 +191,6 @@ class Trial:
         )
 
 
-def side_by_side(
-    function: Callable[..., Result],
-    given: Iterable[tuple[object, ...]],
-    n_jobs: int | None,
-) -> Iterator[Result]:
-    """Yield what a function returns, in order, by as many threads as are wanted.
-
-    Each of them is then alone: neither BLAS nor kernels nor folds have threads of their
-    own. With one job it is they that have them.
-    """
-    jobs = effective_n_jobs(n_jobs)
-    if jobs == 1:
-        yield from (function(*each) for each in given)
-        return
-
-    def alone(*each: object) -> Result:
-        with kernels_alone():
-            return function(*each)
-
-    pool = Parallel(n_jobs=jobs, prefer="threads", return_as="generator")
-    with one_thread():
-        yield from pool(delayed(alone)(*each) for each in given)
-
-
 class Progress:
     """Tells a watch of each setting, and how much of the work is done.
 
@@ -246,7 +215,7 @@ class Progress:
         n_settings: int,
         n_left: int,
     ) -> None:
-        self.watch, self.trial = watch, trial
+        self.watch = watch
         self.best = -np.inf
         before = 0.0 if raced is None else n_settings * _work(raced)
         self.each = _work(trial)
@@ -258,11 +227,9 @@ class Progress:
         if self.watch is None:
             return
         kernel, params = setting
-        folds, judge = self.trial.folds, self.trial.judge
         each = {}
-        for norm, held in found.held.items():
-            at = int(criteria_of(held, folds, judge).argmax())
-            each[norm] = at, float(scores_of(held, folds, judge)[at].mean())
+        for norm, judged in found.judged.items():
+            each[norm] = judged.best, float(judged.scores[judged.best].mean())
         self.best = max(self.best, *(score for _, score in each.values()))
         for norm, (at, score) in each.items():
             row = {"kernel": kernel_name(kernel), **params, "norm": norm}

@@ -10,11 +10,14 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kreinlearn._typing import Array
 from kreinlearn._validation import check_distances
+from kreinlearn.estimators._conventions import Documented
 from kreinlearn.estimators._inputs import PRECISIONS
 from kreinlearn.kernels.distances import DistanceForm, check_form, learned_form
 
 
-class DistanceSimilarity(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+class DistanceSimilarity(
+    OneToOneFeatureMixin, TransformerMixin, Documented, BaseEstimator
+):
     r"""Turns distances into similarities.
 
     Distances are given, not computed: `fit` takes those among the training samples,
@@ -77,7 +80,7 @@ class DistanceSimilarity(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     array([[1.5, 1.5, 0. ]])
     """
 
-    def __init__(self, form="exponential", width=1.0):
+    def __init__(self, form: str = "exponential", width: float = 1.0) -> None:
         self.form = form
         self.width = width
 

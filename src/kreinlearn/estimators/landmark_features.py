@@ -1,6 +1,6 @@
 """Similarities with landmarks as features for other linear models."""
 
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -8,8 +8,9 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from kreinlearn._typing import Array
+from kreinlearn._typing import Array, Kernel, Seed
 from kreinlearn._validation import check_choice, check_count
+from kreinlearn.estimators._callbacks import tells_callbacks
 from kreinlearn.estimators._inputs import (
     KernelEstimator,
     is_pairwise,
@@ -100,14 +101,14 @@ class LandmarkFeatures(
 
     def __init__(
         self,
-        kernel="tl1",
+        kernel: Kernel = "tl1",
         *,
-        kernel_params=None,
-        n_landmarks=1000,
-        landmarks="uniform",
-        dtype=None,
-        random_state=None,
-    ):
+        kernel_params: dict[str, Any] | None = None,
+        n_landmarks: int = 1000,
+        landmarks: Any = "uniform",
+        dtype: str | None = None,
+        random_state: Seed = None,
+    ) -> None:
         self.kernel = kernel
         self.kernel_params = kernel_params
         self.n_landmarks = n_landmarks
@@ -120,6 +121,7 @@ class LandmarkFeatures(
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
+    @tells_callbacks()
     def fit(self, X: ArrayLike, y: ArrayLike | None = None) -> Self:
         """Choose landmarks and find the directions.
 

@@ -1,19 +1,22 @@
 """Logistic regression on landmarks: any number of samples, and M numbers."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from numbers import Integral
+from os import PathLike
 from typing import Any, Self
 
 import numpy as np
 from sklearn.model_selection import ParameterGrid
 from sklearn.utils import Tags
 
+from kreinlearn._typing import Array, Kernel, Seed
 from kreinlearn._validation import (
     check_choice,
     check_count,
     check_positive,
 )
+from kreinlearn.estimators._callbacks import tells_callbacks
 from kreinlearn.estimators._collections import is_collection
 from kreinlearn.estimators._inputs import (
     check_learned_params,
@@ -167,28 +170,28 @@ class LandmarkLogisticRegression(OnLandmarks):
 
     def __init__(
         self,
-        kernel="tl1",
+        kernel: Kernel = "tl1",
         *,
-        kernel_params=None,
-        n_landmarks=1000,
-        landmarks="uniform",
-        norm="hilbert",
-        lam=1e-4,
-        lams=None,
-        cv=None,
-        kernel_grid=None,
-        fit_intercept=True,
-        class_weight=None,
-        multi_class="auto",
-        tol=1e-6,
-        max_iter=100,
-        chunk_size=None,
-        memory=None,
-        dtype=None,
-        checkpoint=None,
-        random_state=None,
-        verbose=0,
-    ):
+        kernel_params: dict[str, Any] | None = None,
+        n_landmarks: int = 1000,
+        landmarks: Any = "uniform",
+        norm: str = "hilbert",
+        lam: float = 1e-4,
+        lams: Sequence[float] | Array | None = None,
+        cv: Any = None,
+        kernel_grid: Any = None,
+        fit_intercept: bool = True,
+        class_weight: str | dict[Any, float] | None = None,
+        multi_class: str = "auto",
+        tol: float = 1e-6,
+        max_iter: int = 100,
+        chunk_size: int | None = None,
+        memory: int | str | None = None,
+        dtype: str | None = None,
+        checkpoint: str | PathLike[str] | None = None,
+        random_state: Seed = None,
+        verbose: Any = 0,
+    ) -> None:
         self.kernel = kernel
         self.kernel_params = kernel_params
         self.n_landmarks = n_landmarks
@@ -216,6 +219,7 @@ class LandmarkLogisticRegression(OnLandmarks):
         tags.input_tags.pairwise &= isinstance(self.landmarks, str)
         return tags
 
+    @tells_callbacks()
     def fit(
         self,
         X: Any,

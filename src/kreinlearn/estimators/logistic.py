@@ -7,8 +7,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
-from kreinlearn._typing import Array
+from kreinlearn._typing import Array, Kernel, Seed
 from kreinlearn._validation import check_choice, check_count, check_positive
+from kreinlearn.estimators._callbacks import tells_callbacks
 from kreinlearn.estimators._inputs import (
     ValidSamples,
     check_classes,
@@ -86,7 +87,8 @@ class KreinLogisticRegression(Probable):
         whole arrays; "precomputed" for Gram matrices, or "distance" for matrices of
         distances.
     kernel_params : dict, default=None
-        Keyword arguments of the kernel. For "distance": ``form`` and ``width`` of
+        Keyword arguments of the kernel; in grids one by one, as
+        ``kernel_params__sigma``. For "distance": ``form`` and ``width`` of
         `DistanceSimilarity`; for "precomputed": ``check=False`` if similarities are
         meant though they look like distances.
     lam : float, default=1e-2
@@ -213,23 +215,23 @@ class KreinLogisticRegression(Probable):
 
     def __init__(
         self,
-        kernel="tl1",
-        kernel_params=None,
-        lam=1e-2,
-        norm="krein",
-        solver="newton",
-        fit_intercept=True,
-        multi_class="auto",
-        class_weight=None,
-        tol=1e-6,
-        max_iter=100,
-        dtype=None,
-        operator="auto",
-        symmetrize=None,
-        random_state=None,
-        verbose=0,
-        max_time=None,
-    ):
+        kernel: Kernel = "tl1",
+        kernel_params: dict[str, Any] | None = None,
+        lam: float = 1e-2,
+        norm: str = "krein",
+        solver: Any = "newton",
+        fit_intercept: bool = True,
+        multi_class: str = "auto",
+        class_weight: str | dict[Any, float] | None = None,
+        tol: float = 1e-6,
+        max_iter: int = 100,
+        dtype: str | None = None,
+        operator: str = "auto",
+        symmetrize: str | None = None,
+        random_state: Seed = None,
+        verbose: Any = 0,
+        max_time: float | None = None,
+    ) -> None:
         self.kernel = kernel
         self.kernel_params = kernel_params
         self.lam = lam
@@ -247,6 +249,7 @@ class KreinLogisticRegression(Probable):
         self.verbose = verbose
         self.max_time = max_time
 
+    @tells_callbacks()
     def fit(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> Self:
@@ -344,7 +347,7 @@ class KreinLogisticRegression(Probable):
             matrix, back = penalized(self.norm, K, counts, formed=solver.needs == "dc")
         columns = one_per_class(index, len(self.classes_))
         clock = None if self.max_time is None else Clock(self.max_time, watch)
-        settings = {
+        settings: dict[str, Any] = {
             "fit_intercept": bool(self.fit_intercept),
             "tol": self.tol,
             "callback": watch if clock is None else clock,

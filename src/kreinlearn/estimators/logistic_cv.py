@@ -1,5 +1,6 @@
 """Indefinite kernel logistic regression that chooses its own settings."""
 
+from collections.abc import Sequence
 from functools import partial
 from itertools import groupby
 from numbers import Integral
@@ -8,9 +9,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.model_selection import StratifiedKFold, check_cv
+from sklearn.utils.metadata_routing import UNUSED, MetadataRouter
 from sklearn.utils.validation import check_is_fitted
 
-from kreinlearn._typing import Array
+from kreinlearn._typing import Array, Kernel, Seed
 from kreinlearn._validation import check_choice, check_count, check_positive
 from kreinlearn.crossval import (
     SEARCH_TOL,
@@ -18,6 +20,7 @@ from kreinlearn.crossval import (
     rough_scores,
     where_held_out,
 )
+from kreinlearn.estimators._callbacks import counted, subtask, tells_callbacks
 from kreinlearn.estimators._inputs import (
     AnyKernel,
     Keywords,
@@ -33,32 +36,31 @@ from kreinlearn.estimators._inputs import (
 from kreinlearn.estimators._outputs import Probable, predictions, share_support
 from kreinlearn.estimators._racing import (
     DECOMPOSED,
+    LATE,
     RACE_FOLDS,
     RACE_ROWS,
     SEARCH_ROWS,
+    UNRACED,
     Dropped,
-    Left,
     folds_among,
-    left_of,
+    left_untried,
     some_of,
     some_rows,
-    stragglers,
     too_many,
 )
+from kreinlearn.estimators._rounds import Deadline, no_race, race, tried
+from kreinlearn.estimators._routing import routed, router_of
 from kreinlearn.estimators._search import (
     UNSEEN_ERRORS,
     Judge,
     Setting,
-    criteria_of,
-    is_tried,
     kernel_settings,
     pick,
     pooling_weights,
-    scores_of,
 )
 from kreinlearn.estimators._size import mind_search
-from kreinlearn.estimators._solve import measures_told
-from kreinlearn.estimators._trial import Progress, Trial, Tried, side_by_side
+from kreinlearn.estimators._solve import WORST, measures_told
+from kreinlearn.estimators._trial import Found, Progress, Trial
 from kreinlearn.estimators.logistic import KreinLogisticRegression
 from kreinlearn.exceptions import (
     ConvergenceWarning,
@@ -68,6 +70,7 @@ from kreinlearn.exceptions import (
 from kreinlearn.kernels import Similarities
 from kreinlearn.losses import link_of, log_probabilities
 from kreinlearn.operators import Blocked, Dense, General, few_threads
+from kreinlearn.solvers.base import Status
 from kreinlearn.solvers.monitor import callback_for
 from kreinlearn.spectrum.norms import NORMS, scale_of
 
@@ -85,6 +88,7 @@ SHARED = (
     "dtype",
     "operator",
     "symmetrize",
+    "max_time",
 )
 """Parameters handed on to the estimator of one setting."""
 
@@ -133,8 +137,9 @@ class KreinLogisticRegressionCV(Probable):
         folds, at most 400 samples and every other lam, and drops those that are clearly
         behind: see ``dropped_``. Of the others it tries values of lam around the best,
         and settings are chosen by at most 1,000 samples, unless ``lams`` is given.
-        Beyond 5,000 samples it leaves "hilbert", which needs eigenvectors of all of
-        them, to "euclidean" if both are among the norms.
+        Up to 150 samples of two classes need no race. Beyond 5,000 samples it leaves
+        "hilbert", which needs eigenvectors of all of them, to "euclidean" if both are
+        among the norms.
         With another judge than log-loss nothing is left out.
     refit : bool, default=True
         Whether to fit what was chosen to all samples; without it nothing can be
@@ -150,6 +155,10 @@ class KreinLogisticRegressionCV(Probable):
         None for one unless a ``joblib.parallel_config`` says otherwise. With one, its
         folds have a thread per processor, which is as fast from some hundred samples
         on. The result is the same.
+    max_time : float, default=None
+        Seconds after which no further setting is tried, the most promising being first:
+        the best so far is then fitted, alone, in at most as many seconds again. At
+        least one setting is tried, whatever it takes.
 
     Attributes
     ----------
@@ -180,7 +189,10 @@ class KreinLogisticRegressionCV(Probable):
     weights_ : ndarray of shape (n_estimators,)
         Their weights, which sum to one.
     n_iter_ : int
-        Most iterations of any of them.
+        Most iterations of any of them, at least one.
+    status_ : str
+        "max_time" if settings were left out for lack of time; else the worst ending of
+        any of them, as in `KreinLogisticRegression`.
     classes_, n_features_in_, feature_names_in_
         As in `KreinLogisticRegression`.
 
@@ -211,6 +223,9 @@ class KreinLogisticRegressionCV(Probable):
     ('hilbert', 'euclidean')
     """
 
+    # Groups are the splitter's, and so is the question whether it takes them.
+    __metadata_request__fit = {"groups": UNUSED}  # noqa: RUF012  read by scikit-learn
+
     kernel_: Any  # a callable may have attributes of its own
     lam_: float
     lams_: Array
@@ -220,28 +235,29 @@ class KreinLogisticRegressionCV(Probable):
 
     def __init__(
         self,
-        lams=None,
-        norms=("hilbert", "euclidean"),
-        kernel=("tl1", "rbf", "laplacian"),
-        kernel_params=None,
-        kernel_grid=None,
-        cv=5,
-        scoring="neg_log_loss",
-        average=True,
-        search="auto",
-        refit=True,
-        fit_intercept=True,
-        multi_class="auto",
-        class_weight=None,
-        tol=1e-6,
-        max_iter=100,
-        dtype=None,
-        operator="auto",
-        symmetrize=None,
-        random_state=None,
-        n_jobs=None,
-        verbose=0,
-    ):
+        lams: Sequence[float] | Array | None = None,
+        norms: Sequence[str] = ("hilbert", "euclidean"),
+        kernel: Kernel | Sequence[Kernel] = ("tl1", "rbf", "laplacian"),
+        kernel_params: dict[str, Any] | None = None,
+        kernel_grid: Any = None,
+        cv: Any = 5,
+        scoring: Any = "neg_log_loss",
+        average: bool = True,
+        search: str = "auto",
+        refit: bool = True,
+        fit_intercept: bool = True,
+        multi_class: str = "auto",
+        class_weight: str | dict[Any, float] | None = None,
+        tol: float = 1e-6,
+        max_iter: int = 100,
+        dtype: str | None = None,
+        operator: str = "auto",
+        symmetrize: str | None = None,
+        random_state: Seed = None,
+        n_jobs: int | None = None,
+        verbose: Any = 0,
+        max_time: float | None = None,
+    ) -> None:
         self.lams = lams
         self.norms = norms
         self.kernel = kernel
@@ -263,7 +279,9 @@ class KreinLogisticRegressionCV(Probable):
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.verbose = verbose
+        self.max_time = max_time
 
+    @tells_callbacks(3)  # race, search, final fits
     def fit(
         self,
         X: ArrayLike,
@@ -281,7 +299,8 @@ class KreinLogisticRegressionCV(Probable):
         y : array-like of shape (n_samples,)
             Labels.
         sample_weight : array-like of shape (n_samples,), default=None
-            Weights, in the fits and in the scores.
+            Weights, in the fits and in the scores. With metadata routing, a scorer
+            that is no name gets them if it asks for them.
         groups : array-like of shape (n_samples,), default=None
             Groups, for splitters that keep them together.
 
@@ -300,9 +319,10 @@ class KreinLogisticRegressionCV(Probable):
         self.kernel_settings_ = kernel_settings(
             self.kernel, shared, self.kernel_params, self.kernel_grid
         )
+        score_weight, groups = routed(self, sample_weight, groups)
         folds = self._folds(labels, groups)
         self._link = link_of(len(self.classes_), self.multi_class != "ovr")
-        judged = None if sample_weight is None else given
+        judged = None if score_weight is None else given
         rows = self._search_rows(index, lams)
         work = (len(rows), len(self.kernel_settings_), len(self.classes_))
         norms = self._norms_for(len(labels))
@@ -322,13 +342,24 @@ class KreinLogisticRegressionCV(Probable):
                 lams,
                 norms,
             )
-            held = self._search(trial, rows, part, len(labels))
-            chosen, shares = self._choose(held, folds, judge, given[rows])
+            found = self._search(trial, rows, part, len(labels))
+            chosen, shares = self._choose(found, folds, judge, given[rows])
             if len(rows) < len(labels):
                 chosen = self._for_all(chosen, rows, counts)
             if self.refit:
-                self._refit(shared, index, counts, chosen, shares)
+                with subtask(self, "final fits"):
+                    self._refit(shared, index, counts, chosen, shares)
         return self
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Return who takes which metadata: this, the splitter, and the scorer.
+
+        Returns
+        -------
+        MetadataRouter
+            As scikit-learn's metadata routing takes it.
+        """
+        return router_of(self)
 
     def _norms_for(self, n: int) -> list[str]:
         """Return the norms that are tried with n samples."""
@@ -344,6 +375,10 @@ class KreinLogisticRegressionCV(Probable):
         if is_whole or self.scoring != "neg_log_loss":
             return np.arange(len(index))
         return some_rows(index, SEARCH_ROWS, self._seed)
+
+    @property
+    def _is_late(self) -> bool:
+        return any(each["reason"] == LATE for each in self.dropped_)
 
     @property
     def _seed(self) -> int:
@@ -397,26 +432,36 @@ class KreinLogisticRegressionCV(Probable):
 
     def _search(
         self, trial: Trial, rows: Array, shared: Similarities, n_samples: int
-    ) -> list[Tried]:
+    ) -> list[Found | None]:
         """Try what a race leaves of all settings and norms; learn ``scores_``."""
         settings = self.kernel_settings_
-        raced = self._raced(trial, rows, shared)
-        left = self._race(trial, raced)
+        deadline = Deadline(self.max_time)
+        before = self._raced(trial, rows, shared)
+        raced = no_race(settings)
+        with subtask(self, "race"):
+            if before is not None:
+                raced = race(before, trial, settings, self.n_jobs, deadline)
+        self.dropped_, self.lam_units_ = raced.dropped, raced.units
         if len(trial.norms) < len(self.norms):
             self.dropped_ += too_many(settings, n_samples)
-        going = [i for i in range(len(settings)) if not left or left[i].norms]
-        given = [(settings[i], left[i] if left else None) for i in going]
-        held: list[Tried] = [{} for _ in settings]
-        grids = [trial.grid(unit)[0] for unit in self.lam_units_]
         watch = callback_for(self.verbose)
-        tell = Progress(watch, trial, raced, len(settings), len(given))
-        is_symmetric = True
-        results = side_by_side(trial.search, given, self.n_jobs)
-        for i, found in zip(going, results, strict=True):
-            held[i], grids[i] = found.held, found.lams
-            self.lam_units_[i] = found.unit
-            is_symmetric = is_symmetric and found.is_symmetric
-            tell(settings[i], found)
+        tell = Progress(watch, trial, before, len(settings), len(raced.order))
+        found: list[Found | None] = [None] * len(settings)
+        runs = tried(trial, settings, raced, self.n_jobs, deadline)
+        for i, one in counted(self, "search", runs, len(raced.order)):
+            found[i], self.lam_units_[i] = one, one.unit
+            tell(settings[i], one)
+        late = [i for i in raced.order if found[i] is None]
+        self.dropped_ += left_untried(settings, late, trial.norms)
+        if self._is_late:
+            done = sum(one is not None for one in found)
+            warn_caller(
+                f"Time was over (max_time={self.max_time:g}) after {done} of "
+                f"{len(settings)} settings of the kernel; the best so far is used. "
+                "Raise max_time, or try fewer settings.",
+                ConvergenceWarning,
+            )
+        is_symmetric = all(one is None or one.is_symmetric for one in found)
         if not is_symmetric and len(self.norms) > 1:
             warn_caller(
                 "The similarities are not symmetric, and only the norm 'euclidean' "
@@ -424,37 +469,19 @@ class KreinLogisticRegressionCV(Probable):
                 "symmetrize='mean', 'max' or 'min' to try them all.",
                 IndefiniteKernelWarning,
             )
-        self._learn_scores(held, grids, trial.folds, trial.judge)
-        return held
+        self._learn_scores(found, trial)
+        return found
 
     def _raced(self, trial: Trial, rows: Array, shared: Similarities) -> Trial | None:
         """Return the trial of a race, by some samples and folds; None for no race."""
         is_whole = self.search == "full" or not trial.judge.by_log_loss
-        if is_whole or len(self.kernel_settings_) < 2:
+        is_small = len(rows) <= UNRACED and len(self.classes_) == 2
+        if is_whole or is_small or len(self.kernel_settings_) < 2:
             return None
         own = some_rows(trial.index, RACE_ROWS, self._seed)
         if len(shared.X) == len(rows):
             shared = some_of(shared, own, self.kernel)
         return trial.among(own, RACE_FOLDS, partial(self._among, rows[own], shared))
-
-    def _race(self, trial: Trial, raced: Trial | None) -> list[Left]:
-        """Return what is left of each setting; nothing at all without a race.
-
-        Learns ``dropped_``, and units of lam for settings that are left out.
-        """
-        settings = self.kernel_settings_
-        self.dropped_ = []
-        self.lam_units_ = np.ones(len(settings))
-        if raced is None:
-            return []
-        results = list(side_by_side(raced.race, enumerate(settings), self.n_jobs))
-        runners = [one for mine, _ in results for one in mine]
-        self.lam_units_[:] = [scale / trial.n_used for _, scale in results]
-        out = stragglers(runners, settings, len(trial.index))
-        self.dropped_ = [why for _, why in out]
-        gone = [one for one, _ in out]
-        n_lams = trial.grid(1.0)[1]
-        return [left_of(runners, gone, i, n_lams) for i in range(len(settings))]
 
     def _among(
         self, rows: Array, shared: Similarities, setting: Setting
@@ -482,56 +509,39 @@ class KreinLogisticRegressionCV(Probable):
     def _takes_any_shape(self) -> bool:
         return "euclidean" in self.norms
 
-    def _learn_scores(
-        self,
-        held: list[Tried],
-        lams: list[Array],
-        folds: list[Fold],
-        judge: Judge,
-    ) -> None:
+    def _learn_scores(self, found: list[Found | None], trial: Trial) -> None:
         """Learn ``scores_`` and ``lams_``, as far as anything was tried."""
-        places = [np.flatnonzero(is_tried(one)) for t in held for one in t.values()]
-        most = 1 + max(int(found[-1]) for found in places)
-        self.lams_ = np.array([grid[:most] for grid in lams])
+        judged = [one for each in found if each for one in each.judged.values()]
+        most = 1 + max(int(np.flatnonzero(one.is_tried)[-1]) for one in judged)
+        self.lams_ = np.array([trial.grid(u)[0][:most] for u in self.lam_units_])
         norms = list(self.norms)
-        shape = (len(held), len(norms), most, len(folds))
+        shape = (len(found), len(norms), most, len(trial.folds))
         self.scores_ = np.full(shape, np.nan)
-        for i, each in enumerate(held):
-            for norm, one in each.items():
-                scores = scores_of(one, folds, judge)
-                self.scores_[i, norms.index(norm)] = scores[:most]
-
-    def _criteria_of(self, held: list[Tried], folds: list[Fold], judge: Judge) -> Array:
-        """Return what is chosen by, of the shape of ``scores_`` without folds."""
-        norms = list(self.norms)
-        criteria = np.full(self.scores_.shape[:3], np.nan)
-        for i, each in enumerate(held):
-            for norm, one in each.items():
-                found = criteria_of(one, folds, judge)
-                criteria[i, norms.index(norm)] = found[: criteria.shape[2]]
-        return criteria
+        for i, each in enumerate(found):
+            for norm, one in each.judged.items() if each else ():
+                self.scores_[i, norms.index(norm)] = one.scores[:most]
 
     def _choose(
-        self, held: list[Tried], folds: list[Fold], judge: Judge, given: Array
+        self, found: list[Found | None], folds: list[Fold], judge: Judge, given: Array
     ) -> tuple[list[Chosen], Array]:
         """Learn the best setting; return that of each setting and norm, and weights."""
-        picks, best = pick(self._criteria_of(held, folds, judge))
+        picks, best = pick([each.judged if each else {} for each in found], self.norms)
         chosen = [
             (*self.kernel_settings_[i], self.norms[j], float(self.lams_[i, k]))
             for i, j, k in picks
         ]
         self.kernel_, self.kernel_params_, self.norm_, self.lam_ = chosen[best]
         self.best_score_ = float(self.scores_[picks[best]].mean())
+        held = [each.held if each else {} for each in found]
         mine = [held[i][self.norms[j]] for i, j, _ in picks]
         lams = [k for _, _, k in picks]
         seen, pooled = where_held_out(mine, lams, folds, len(given))
         weights = (np.arange(len(picks)) == best).astype(float)
-        if self.average and len(picks) > 1:
-            logs = np.stack([judge.logs(scores, seen) for scores in pooled])
-            unseen = [[judge.unseen_error(scores, seen)] for scores in pooled]
+        if self.average and len(picks) > 1 and not self._is_late:
+            logs, unseen = judge.logs(pooled, seen), judge.unseen_errors(pooled, seen)
             errors = UNSEEN_ERRORS * given[seen].mean()
             weights = pooling_weights(
-                np.hstack([logs, unseen]), np.append(given[seen], errors)
+                np.column_stack([logs, unseen]), np.append(given[seen], errors)
             )
         scores = np.tensordot(weights, pooled, 1)
         self.held_out_proba_ = np.full((len(given), len(self.classes_)), np.nan)
@@ -567,7 +577,10 @@ class KreinLogisticRegressionCV(Probable):
                 self.estimators_.append(model)
         self.weights_ = shares[shares > 0]
         self.support_ = share_support(self.estimators_)
-        self.n_iter_ = max(model.n_iter_ for model in self.estimators_)
+        # those that start from a solution need none of their own
+        self.n_iter_ = max(1, *(model.n_iter_ for model in self.estimators_))
+        endings = [Status(model.status_) for model in self.estimators_]
+        self.status_ = LATE if self._is_late else str(max(endings, key=WORST))
 
     def _starts(
         self,
@@ -623,6 +636,8 @@ class KreinLogisticRegressionCV(Probable):
             )
         check_positive("tol", self.tol)
         check_count("max_iter", self.max_iter)
+        if self.max_time is not None:
+            check_positive("max_time", self.max_time)
         if isinstance(self.norms, str) or len(self.norms) == 0:
             listed = ", ".join(map(repr, NORMS))
             raise ValueError(

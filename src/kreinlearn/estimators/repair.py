@@ -8,6 +8,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kreinlearn._typing import Array
 from kreinlearn._validation import check_choice, check_matrix, check_similarities
+from kreinlearn.estimators._conventions import Documented
 from kreinlearn.estimators._inputs import PRECISIONS
 from kreinlearn.estimators._labels import (
     about_training_samples,
@@ -25,7 +26,7 @@ WAYS = (
 """What to do with similarities that look like distances."""
 
 
-class SpectrumRepair(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+class SpectrumRepair(OneToOneFeatureMixin, TransformerMixin, Documented, BaseEstimator):
     r"""Makes an indefinite Gram matrix positive semidefinite, and new rows with it.
 
     The training matrix :math:`K = V \operatorname{diag}(\mu) V^\top` becomes
@@ -108,7 +109,9 @@ class SpectrumRepair(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     1.00
     """
 
-    def __init__(self, mode="flip", out_of_sample="exact", check=True):
+    def __init__(
+        self, mode: str = "flip", out_of_sample: str = "exact", check: bool = True
+    ) -> None:
         self.mode = mode
         self.out_of_sample = out_of_sample
         self.check = check

@@ -2,13 +2,14 @@
 
 from abc import abstractmethod
 from numbers import Integral
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from kreinlearn._typing import Array
+from kreinlearn._typing import Array, Kernel
 from kreinlearn._validation import check_count, check_positive
+from kreinlearn.estimators._callbacks import tells_callbacks
 from kreinlearn.estimators._inputs import (
     ClassWeight,
     check_classes,
@@ -45,6 +46,7 @@ class _KernelMachine(Scored):
     def _solve(self, K: Array, labels: Array, bounds: Array) -> list[Column]:
         """Return one column for each column of labels, none of them constant."""
 
+    @tells_callbacks()
     def fit(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> Self:
@@ -134,7 +136,8 @@ class KreinSVC(_KernelMachine):
         arrays, "precomputed" for Gram matrices, or "distance" for matrices of
         distances.
     kernel_params : dict, default=None
-        Keyword arguments of the kernel. For "distance": ``form`` and ``width`` of
+        Keyword arguments of the kernel; in grids one by one, as
+        ``kernel_params__sigma``. For "distance": ``form`` and ``width`` of
         `DistanceSimilarity`; for "precomputed": ``check=False`` if similarities are
         meant though they look like distances.
     class_weight : None, "balanced" or dict, default=None
@@ -203,14 +206,14 @@ class KreinSVC(_KernelMachine):
 
     def __init__(
         self,
-        C=1.0,
-        kernel="tl1",
-        kernel_params=None,
-        class_weight=None,
-        tol=1e-3,
-        max_iter=-1,
-        dtype=None,
-    ):
+        C: float = 1.0,
+        kernel: Kernel = "tl1",
+        kernel_params: dict[str, Any] | None = None,
+        class_weight: str | dict[Any, float] | None = None,
+        tol: float = 1e-3,
+        max_iter: int = -1,
+        dtype: str | None = None,
+    ) -> None:
         self.C = C
         self.kernel = kernel
         self.kernel_params = kernel_params
@@ -259,7 +262,8 @@ class DCASVC(_KernelMachine):
         arrays, "precomputed" for Gram matrices, or "distance" for matrices of
         distances.
     kernel_params : dict, default=None
-        Keyword arguments of the kernel. For "distance": ``form`` and ``width`` of
+        Keyword arguments of the kernel; in grids one by one, as
+        ``kernel_params__sigma``. For "distance": ``form`` and ``width`` of
         `DistanceSimilarity`; for "precomputed": ``check=False`` if similarities are
         meant though they look like distances.
     class_weight : None, "balanced" or dict, default=None
@@ -346,14 +350,14 @@ class DCASVC(_KernelMachine):
 
     def __init__(
         self,
-        C=1.0,
-        kernel="tl1",
-        kernel_params=None,
-        class_weight=None,
-        tol=1e-6,
-        max_iter=100,
-        dtype=None,
-    ):
+        C: float = 1.0,
+        kernel: Kernel = "tl1",
+        kernel_params: dict[str, Any] | None = None,
+        class_weight: str | dict[Any, float] | None = None,
+        tol: float = 1e-6,
+        max_iter: int = 100,
+        dtype: str | None = None,
+    ) -> None:
         self.C = C
         self.kernel = kernel
         self.kernel_params = kernel_params

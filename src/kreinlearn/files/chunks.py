@@ -9,23 +9,18 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 
 from kreinlearn._typing import Array
+from kreinlearn.files.columns import Layout, Roles, layout_of, place_of, sample_names
 from kreinlearn.files.datasets import dataset_blocks, dataset_of, text_fields
 from kreinlearn.files.guards import naming_file
-from kreinlearn.files.kinds import located
-from kreinlearn.files.table import Cells, features_of, target_place
+from kreinlearn.files.headers import AS_SEEN, Marks
+from kreinlearn.files.kinds import check_marks, located
+from kreinlearn.files.table import NO_ROLES, Cells, check_features, features_of
 from kreinlearn.files.text import CELL_BYTES, named_rows, names_of, rows_of
 from kreinlearn.files.values import (
-    MISSING,
-    NEARLY_ALL,
-    CellColumn,
-    all_numbers,
-    check_class_values,
-    check_no_comma_numbers,
     number,
-    plain_labels,
     some_of,
-    text_labels,
 )
+from kreinlearn.files.whole import Kinds, Labels, column_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -74,6 +69,8 @@ class TableBlocks:
         Number of rows.
     classes, counts : ndarray of shape (n_classes,)
         Labels, sorted, and how many rows have them.
+    layout : Layout
+        What the columns are for.
     """
 
     path: str
@@ -85,8 +82,9 @@ class TableBlocks:
     n_rows: int
     classes: Array
     counts: Array
+    layout: Layout
     _reader: _Reader
-    _labels: "_Labels"
+    _labels: "Labels"
     _weight: str | None = None
 
     def __iter__(self) -> Iterator[Block]:
@@ -97,7 +95,7 @@ class TableBlocks:
             for name in self.columns:
                 if X[name].dtype == object and name not in self.text:
                     raise _stray_word(X, name)
-            y = self._labels.of(_column(cells, self.target))
+            y = self._labels.of(column_of(cells, self.target))
             weights = None
             if self._weight is not None:
                 weights = _weights(cells, self._weight)
@@ -112,6 +110,8 @@ def table_blocks(
     header: bool | None = None,
     weight: str | None = None,
     columns: Sequence[str] | None = None,
+    roles: Roles = NO_ROLES,
+    marks: Marks = AS_SEEN,
 ) -> TableBlocks:
     r"""Return a table on disk, after one look at its labels.
 
@@ -128,7 +128,12 @@ def table_blocks(
     weight : str, optional
         Column of weights.
     columns : sequence of str, optional
-        Features; by default all columns apart from labels and weights.
+        Features; by default all columns apart from labels, weights and those that
+        have another role.
+    roles : Roles, optional
+        Columns that are no features.
+    marks : Marks, optional
+        What separates cells and decimals, if that is to be said.
 
     Returns
     -------
@@ -151,12 +156,13 @@ def table_blocks(
     ...     print(table.n_rows, table.columns, table.classes.tolist())
     3 ['width'] ['blue', 'red']
     """
-    reader = _reader_of(source, header)
-    place = target_place(reader.path, reader.names, target)
-    target = reader.names[place]
-    features = [name for name in reader.names if name not in (target, weight)]
+    reader = _reader_of(source, header, marks)
+    layout = layout_of(reader.path, reader.names, roles, target)
+    check_features(reader.path, layout)
+    target = str(layout.target)
+    features = [name for name in layout.features if name != weight]
     for name in [*(columns or ()), *([] if weight is None else [weight])]:
-        target_place(reader.path, reader.names, name)
+        place_of(reader.path, reader.names, name, "a column")
     features = features if columns is None else list(columns)
     if not features or target in features:
         raise ValueError(
@@ -164,10 +170,14 @@ def table_blocks(
             f"labels in {target!r}, got {some_of(features)}."
         )
     where = f"{reader.path}, column {target!r}"
-    labels, text = _Labels(where), _Kinds(features)
+    labels, text = Labels(where), Kinds(features)
     seen = [target] if reader.text is not None else [*features, target]
+    seen += [] if layout.id is None else [layout.id]
     for cells in reader.blocks(seen):
-        labels.see(_column(cells, target), cells)
+        labels.see(column_of(cells, target), cells)
+        if layout.id is not None:  # all ids at once might take the memory there is
+            ids = column_of(cells, layout.id)
+            sample_names(cells.path, layout.id, ids, cells.lines, cells.unit)
         if reader.text is None:
             text.see(cells)
     if not labels.counts:
@@ -179,11 +189,12 @@ def table_blocks(
         features,
         [name for name in features if name in words],
         target,
-        place,
+        reader.names.index(target),
         reader.header,
         int(counts.sum()),
         values,
         counts,
+        layout,
         reader,
         labels,
         weight,
@@ -191,7 +202,9 @@ def table_blocks(
 
 
 def cell_blocks(
-    source: str | os.PathLike[str], header: bool | None = None
+    source: str | os.PathLike[str],
+    header: bool | None = None,
+    marks: Marks = AS_SEEN,
 ) -> Iterator[Cells]:
     """Yield the cells of a table, block by block, before they are interpreted.
 
@@ -201,13 +214,15 @@ def cell_blocks(
         As in `table_blocks`.
     header : bool, optional
         As in `kreinlearn.files.read`.
+    marks : Marks, optional
+        As in `table_blocks`.
 
     Yields
     ------
     Cells
         All columns of some rows.
     """
-    reader, is_empty = _reader_of(source, header), True
+    reader, is_empty = _reader_of(source, header, marks), True
     for cells in reader.blocks(reader.names):
         is_empty = False
         yield cells
@@ -232,19 +247,20 @@ def is_table_on_disk(source: object) -> bool:
 
 
 def _reader_of(
-    source: "str | os.PathLike[str] | Dataset", header: bool | None
+    source: "str | os.PathLike[str] | Dataset", header: bool | None, marks: Marks
 ) -> _Reader:
     is_path = isinstance(source, str | os.PathLike)
     if is_path and not Path(source).is_dir():
         place, ending, is_compressed = located(source)
         if ending in TEXTS:
-            return _text_reader(place, ending == ".tsv", header)
+            return _text_reader(place, marks.with_tabs(ending == ".tsv"), header)
         if ending != ".parquet" or is_compressed:
             raise ValueError(
                 f"{source} cannot be read in blocks: that takes .csv or .tsv (each "
                 "also with .gz), .parquet, or a folder of parquet files."
             )
     dataset, path, names = dataset_of(source)
+    check_marks(path, "table", ".parquet", marks)
 
     def blocks(columns: Sequence[str]) -> Iterator[Cells]:
         rows = _block_rows(8 * len(columns))
@@ -253,13 +269,13 @@ def _reader_of(
     return _Reader(path, names, True, blocks, text_fields(dataset.schema))
 
 
-def _text_reader(path: Path, tabs: bool, header: bool | None) -> _Reader:
-    names, has_header = names_of(path, tabs, header)
+def _text_reader(path: Path, marks: Marks, header: bool | None) -> _Reader:
+    names, has_header = names_of(path, marks, header)
     step = _block_rows(CELL_BYTES * len(names))
 
     def blocks(columns: Sequence[str]) -> Iterator[Cells]:
         # All columns are cut out of each line in any case.
-        rows = named_rows(path, rows_of(path, tabs), has_header)[2]
+        rows = named_rows(path, rows_of(path, marks), has_header)[2]
         for part in _batched(rows, step):
             lines, cells = zip(*part, strict=True)
             found = list(zip(*cells, strict=True))
@@ -278,89 +294,6 @@ def _batched(rows: Iterator[T], size: int) -> Iterator[list[T]]:
         part = [first]
         part += [row for _, row in zip(range(size - 1), rows, strict=False)]
         yield part
-
-
-class _Kinds:
-    """Which columns are text: those that are hardly numbers in the whole file."""
-
-    def __init__(self, names: Sequence[str]) -> None:
-        self.known = dict.fromkeys(names, 0)
-        self.numbers = dict.fromkeys(names, 0)
-
-    def see(self, cells: Cells) -> None:
-        for name in self.known:
-            column = [str(cell) for cell in _column(cells, name)]
-            if all_numbers(column) is not None:
-                known = numbers = len(column)
-            else:
-                check_no_comma_numbers(column, cells.path, name, cells.lines)
-                parsed = [number(cell) for cell in column if cell not in MISSING]
-                known, numbers = len(parsed), sum(p is not None for p in parsed)
-            self.known[name] += known
-            self.numbers[name] += numbers
-
-    def words(self) -> set[str]:
-        return {
-            name
-            for name, known in self.known.items()
-            if self.numbers[name] < NEARLY_ALL * known
-        }
-
-
-class _Labels:
-    """The labels of all rows: of one kind, which only all of them tell."""
-
-    def __init__(self, where: str) -> None:
-        self.where, self.counts = where, dict[str | int | float, int]()
-
-    def see(self, column: CellColumn, cells: Cells) -> None:
-        """Count labels; raise if one is missing."""
-        found = self._plain(column)
-        unknown = found == "" if found.dtype.kind == "U" else ~np.isfinite(found)
-        if unknown.any():
-            line = cells.lines[int(unknown.argmax())]
-            raise ValueError(
-                f"{self.where} has no label in {cells.unit} {line}; every sample needs "
-                "one to learn from."
-            )
-        values, counts = np.unique(found, return_counts=True)
-        for value, count in zip(values.tolist(), counts.tolist(), strict=True):
-            self.counts[value] = self.counts.get(value, 0) + count
-
-    def settle(self) -> tuple[Array, Array]:
-        """Return all labels, sorted, and their counts; raise unless they are classes.
-
-        Until then nobody knows whether "1" is a number or a word.
-        """
-        written = list(self.counts)
-        is_text = isinstance(written[0], str)
-        values = plain_labels(list(map(str, written))) if is_text else np.array(written)
-        self.values, place = np.unique(values, return_inverse=True)
-        self.place = dict(zip(written, place.ravel().tolist(), strict=True))
-        counts = np.bincount(place.ravel(), list(self.counts.values())).astype(int)
-        check_class_values(self.values, int(counts.sum()), self.where)
-        return self.values, counts
-
-    def of(self, column: CellColumn) -> Array:
-        """Return the labels of a block."""
-        written, index = np.unique(self._plain(column), return_inverse=True)
-        try:
-            place = [self.place[value] for value in written.tolist()]
-        except KeyError as error:
-            raise ValueError(
-                f"{self.where} changed while it was read: the label {error} was not "
-                "there before."
-            ) from None
-        return self.values[np.array(place)[index.ravel()]]
-
-    def _plain(self, column: CellColumn) -> Array:
-        if isinstance(column, np.ndarray) and column.dtype.kind in "biuf":
-            return plain_labels(column)
-        return text_labels(column)
-
-
-def _column(cells: Cells, name: str) -> CellColumn:
-    return cells.columns[cells.names.index(name)]
 
 
 def _weights(cells: Cells, name: str) -> Array:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from pathlib import Path
+from typing import NamedTuple
 
 from kreinlearn.files.values import COMMA_NUMBER, MISSING, number
 
@@ -11,6 +12,28 @@ LOOK_ROWS, LOOK_CELLS = 1000, 10**6
 numbers is taken for names."""
 Below = Sequence[str]
 """The cells below the first one of a column, of those that are known."""
+
+
+class Marks(NamedTuple):
+    """What separates the cells of a text, and the decimals of a number in it.
+
+    Attributes
+    ----------
+    sep : str or None
+        One character; None for what the first line looks like.
+    decimal : {".", ","}
+        What stands before decimals.
+    """
+
+    sep: str | None = None
+    decimal: str = "."
+
+    def with_tabs(self, tabs: bool) -> "Marks":
+        """Return marks by which cells are separated by tabs, unless it was said."""
+        return self._replace(sep="\t") if tabs and self.sep is None else self
+
+
+AS_SEEN = Marks()
 
 
 def is_header(row: list[str]) -> bool:

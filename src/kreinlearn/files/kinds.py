@@ -8,6 +8,7 @@ from kreinlearn._files import check_regular
 from kreinlearn._validation import check_choice
 from kreinlearn.files.fasta import FASTA
 from kreinlearn.files.graphs import EDGES
+from kreinlearn.files.headers import AS_SEEN, Marks
 from kreinlearn.files.named import is_named_square
 from kreinlearn.files.table import SampleKind
 
@@ -44,6 +45,7 @@ def kind_of(
     *,
     header: bool | None = None,
     target: str | None = None,
+    marks: Marks = AS_SEEN,
 ) -> tuple[Path, Format, str]:
     """Return where a file is, what it holds, and the ending of its name.
 
@@ -62,6 +64,8 @@ def kind_of(
         Whether the first line is said to hold names.
     target : str, optional
         The column of labels, if one was named: matrices have none.
+    marks : Marks
+        What separates cells and decimals, if that was said.
 
     Returns
     -------
@@ -90,9 +94,31 @@ def kind_of(
             "command line)."
         )
     is_open = said is None and target is None and header is not False
-    if is_open and ending in (".csv", ".tsv") and is_named_square(place):
+    if is_open and ending in (".csv", ".tsv") and is_named_square(place, marks):
         return place, "matrix", ending
     return place, "table", ending
+
+
+def check_marks(
+    path: str | os.PathLike[str], kind: Format, ending: str, marks: Marks
+) -> None:
+    """Raise if marks were named for what is no text in cells.
+
+    Parameters
+    ----------
+    path : path-like
+        The file, for the message.
+    kind, ending : str
+        As `kind_of` returns them.
+    marks : Marks
+        What was said.
+    """
+    in_cells = kind in ("table", "matrix", "pairs")
+    if marks != AS_SEEN and (not in_cells or ending in (*GRAMS, *SPARSE, ".parquet")):
+        raise ValueError(
+            f"{path} is no text with cells in columns, as csv and tsv are: leave out "
+            "--sep and --decimal."
+        )
 
 
 def _agreed(path: str | os.PathLike[str], said: str, ending: str) -> Format:

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from kreinlearn._typing import Array
-from kreinlearn.files.table import target_place
+from kreinlearn.files.columns import place_of
+from kreinlearn.files.headers import AS_SEEN
 from kreinlearn.files.text import has_tabs, rows_of
 from kreinlearn.files.values import as_labels
 
@@ -41,7 +42,7 @@ def read_labels(
             f"There is no file {path}; --labels names a file with the name and the "
             "label of each sample."
         )
-    rows = list(rows_of(place, has_tabs(place)))
+    rows = list(rows_of(place, AS_SEEN.with_tabs(has_tabs(place))))
     width = len(rows[0][1])
     if width < 2 or (width > 2 and target is None):
         advice = "name that of the labels as the target (--target on the command line)"
@@ -70,8 +71,8 @@ def _column(
     first = rows[0][1]
     if first[0] in known:
         positions = [str(i + 1) for i in range(len(first))]
-        return target_place(str(path), positions, target), False
-    column = target_place(str(path), first, target)
+        return place_of(str(path), positions, target), False
+    column = place_of(str(path), first, target)
     is_name = target is not None and first[column] == target
     is_label = first[column] in {row[column] for _, row in rows[1:]}
     return column, is_name or not is_label

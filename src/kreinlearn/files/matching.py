@@ -1,13 +1,22 @@
 """The columns of a new file, matched to those that a model was trained on."""
 
 import os
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kreinlearn.files.guards import naming_file
-from kreinlearn.files.kinds import GRAMS, SAMPLES, SPOKEN, Format, kind_of, located
+from kreinlearn.files.headers import AS_SEEN, Marks
+from kreinlearn.files.kinds import (
+    GRAMS,
+    SAMPLES,
+    SPOKEN,
+    Format,
+    check_marks,
+    kind_of,
+    located,
+)
 from kreinlearn.files.pairs import read_new
 from kreinlearn.files.reading import read, read_cells
 from kreinlearn.files.scores import NOTHING_SAID, Holds, PairOptions
@@ -36,6 +45,10 @@ class Training:
         Features that were text; all others were numbers.
     text_labels : bool
         Whether labels are text, even if they look like numbers.
+    apart : mapping of str to int
+        Columns that were neither features nor labels, and their places from zero.
+    id : str or None
+        The one among them that names samples.
     """
 
     columns: Sequence[str]
@@ -44,11 +57,16 @@ class Training:
     target_place: int | None = None
     text: Collection[str] = ()
     text_labels: bool = False
+    apart: Mapping[str, int] = field(default_factory=dict)
+    id: str | None = None
 
 
 @naming_file
 def read_like(
-    path: str | os.PathLike[str], training: Training, header: bool | None = None
+    path: str | os.PathLike[str],
+    training: Training,
+    header: bool | None = None,
+    marks: Marks = AS_SEEN,
 ) -> tuple[Table, list[str]]:
     """Return the features that a model needs, and the labels if they are there.
 
@@ -64,14 +82,16 @@ def read_like(
         What the model was trained on.
     header : bool, optional
         As in `kreinlearn.files.read`.
+    marks : Marks, optional
+        What separates cells and decimals, if that is to be said.
 
     Returns
     -------
     table : Table
         Its X has the columns of ``training`` in their order, under the names that
-        they have in the file.
+        they have in the file; its names are those of the samples, if they are there.
     left_out : list of str
-        Other columns of the file, without that of the labels.
+        Other columns of the file, without those that were no features in training.
 
     Raises
     ------
@@ -86,31 +106,34 @@ def read_like(
             f"but {path} holds {held}; give a table."
         )
     is_numbered = all(name.isdigit() for name in training.columns)
-    cells = read_cells(path, header, training.columns if is_numbered else ())
+    cells = read_cells(path, header, training.columns if is_numbered else (), marks)
     return like(cells, training)
 
 
 def like(cells: Cells, training: Training) -> tuple[Table, list[str]]:
     """Return the features that a model needs, of cells; see `read_like`."""
     is_numbered = all(name.isdigit() for name in training.columns)
-    names = [name for name in cells.names if name != cells.labels]
     is_sparse = cells.labels is not None
     by_name = is_numbered if is_sparse else training.header and cells.header
-    target = cells.labels or training.target
-    target_place = None if is_sparse else training.target_place
-    chosen = _matched(cells.path, training.columns, names, by_name, target_place)
+    names = [name for name in cells.names if name != cells.labels]
+    if is_sparse:
+        training = replace(training, target=None, target_place=None)
+    matched = _by_name if by_name else _by_order
+    chosen, label, ids = matched(cells.path, training, names)
+    label = cells.labels or label
     pairs = zip(chosen, training.columns, strict=True)
     words = {name for name, known_as in pairs if known_as in training.text}
     X = features_of(cells, chosen, words)
     _check_numbers(X, words)
-    rest = [name for name in cells.names if name not in X]
-    label = next((name for name in rest if not by_name or name == target), None)
+    columns = dict(zip(cells.names, cells.columns, strict=True))
     y = None
     if label is not None:
-        y = text_labels(cells.columns[cells.names.index(label)])
+        y = text_labels(columns[label])
         y = y if training.text_labels else plain_labels(y)
-    table = Table(cells.path, X, y, target=label, header=cells.header)
-    return table, [name for name in rest if name != label]
+    samples = None if ids is None else [str(cell) for cell in columns[ids]]
+    table = Table(cells.path, X, y, target=label, header=cells.header, names=samples)
+    known = {*chosen, label, *(training.apart if by_name else cells.names)}
+    return table, [name for name in cells.names if name not in known]
 
 
 @naming_file
@@ -160,7 +183,7 @@ def read_similarities(
         If the file holds no matrix or pairs, or others.
     """
     ending = located(path)[1]
-    kind = _kind_of_new(path, ending, pairs.format, usual, names)
+    kind = _kind_of_new(path, ending, pairs.format, usual, names, pairs.marks)
     if kind in SAMPLES:
         raise ValueError(
             f"The model was trained on a matrix, but {path} holds {SAMPLES[kind]}; "
@@ -215,40 +238,56 @@ def _kind_of_new(
     said: str | None,
     usual: str | None,
     names: Sequence[str] | None,
+    marks: Marks,
 ) -> Format:
     """Return what a file with new samples holds."""
     if said is None and names is not None and ending not in (*GRAMS, *SPOKEN):
         said = usual or "matrix"
-    return kind_of(path, said)[1]
+    kind, ending = kind_of(path, said, marks=marks)[1:]
+    check_marks(path, kind, ending, marks)
+    return kind
 
 
-def _matched(
-    path: str,
-    columns: Sequence[str],
-    names: Sequence[str],
-    by_name: bool,
-    target_place: int | None,
-) -> list[str]:
-    """Return which column of the file stands for each column of the model."""
-    if by_name:
-        missing = [name for name in columns if name not in names]
-        if missing:
-            raise ValueError(
-                f"{path} lacks column{'s' * (len(missing) > 1)} {some_of(missing)}, "
-                "which the model was trained on."
-            )
-        return list(columns)
-    either = ""
-    if target_place is not None:
-        either = f" or, with labels, {len(columns) + 1}"
-        if len(names) == len(columns) + 1:
-            return [*names[:target_place], *names[target_place + 1 :]]
-    if len(names) != len(columns):
+Matched = tuple[list[str], str | None, str | None]
+"""Columns of a file that are features, labels and names of samples."""
+
+
+def _by_name(path: str, training: Training, names: Sequence[str]) -> Matched:
+    """Return which columns of a file have the names of those in training."""
+    missing = [name for name in training.columns if name not in names]
+    if missing:
         raise ValueError(
-            f"{path} must have {len(columns)} columns{either}, like the training file, "
-            f"got {len(names)}."
+            f"{path} lacks column{'s' * (len(missing) > 1)} {some_of(missing)}, "
+            "which the model was trained on."
         )
-    return list(names)
+    label, ids = training.target, training.id
+    return (
+        list(training.columns),
+        label if label in names and label not in training.columns else None,
+        ids if ids in names else None,
+    )
+
+
+def _by_order(path: str, training: Training, names: Sequence[str]) -> Matched:
+    """Return which columns of a file are where those in training were."""
+    place, apart = training.target_place, training.apart
+    count = len(training.columns) + len(apart)
+    either = "" if place is None else f" or, with labels, {count + 1}"
+    has_labels = place is not None and len(names) == count + 1
+    if not has_labels and len(names) != count:
+        raise ValueError(
+            f"{path} must have {count} columns{either}, like the training file, got "
+            f"{len(names)}."
+        )
+    found: list[str | None] = list(names)
+    if place is not None and not has_labels:
+        found.insert(place, None)  # where labels would be
+    taken = {*apart.values(), place}
+    return (
+        [name for i, name in enumerate(found) if i not in taken and name is not None],
+        found[place] if place is not None else None,
+        found[apart[training.id]] if training.id is not None else None,
+    )
 
 
 def _check_numbers(X: "pd.DataFrame", words: Collection[str]) -> None:

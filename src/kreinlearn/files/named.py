@@ -9,9 +9,9 @@ import numpy as np
 
 from kreinlearn._memory import check_fits
 from kreinlearn._typing import Array
-from kreinlearn.files.headers import is_header
+from kreinlearn.files.headers import AS_SEEN, Marks, is_header
 from kreinlearn.files.text import has_tabs, rows_of
-from kreinlearn.files.values import MISSING, all_numbers, number
+from kreinlearn.files.values import COMMA_NUMBER, MISSING, all_numbers, number
 
 
 @dataclass(frozen=True)
@@ -34,14 +34,14 @@ class Named:
     values: Array
 
 
-def is_named_square(path: Path) -> bool:
+def is_named_square(path: Path, marks: Marks = AS_SEEN) -> bool:
     """Tell whether the first line and the first column hold the same names.
 
     Names are text, and there are at least two: numbers may be names, too, but then
     somebody has to say so. An ordinary table is found out by its second line.
     """
     try:
-        _, names, rows = _opened(path)
+        _, names, rows = _opened(path, marks)
         if len(names) < 2 or not is_header(names):
             return False
         known, seen = set(names), set[str]()
@@ -54,7 +54,7 @@ def is_named_square(path: Path) -> bool:
         return False
 
 
-def read_named(path: Path) -> Named:
+def read_named(path: Path, marks: Marks = AS_SEEN) -> Named:
     """Return the matrix in a csv or tsv file.
 
     Parameters
@@ -62,13 +62,15 @@ def read_named(path: Path) -> Named:
     path : Path
         Its first line holds the names of the columns, after one cell that does not
         count, or may be missing; each other line begins with a name.
+    marks : Marks
+        As in `rows_of`.
 
     Returns
     -------
     Named
         With NaN where a cell is empty or says that nothing is known.
     """
-    line, columns, rows = _opened(path)
+    line, columns, rows = _opened(path, marks)
     names, values = list[str](), list[Array]()
     if not columns:
         raise ValueError(
@@ -93,9 +95,11 @@ def read_named(path: Path) -> Named:
     return Named(str(path), names, columns, np.array(values))
 
 
-def _opened(path: Path) -> tuple[int, list[str], Iterator[tuple[int, list[str]]]]:
+def _opened(
+    path: Path, marks: Marks
+) -> tuple[int, list[str], Iterator[tuple[int, list[str]]]]:
     """Return the first line, the names in it, and the rows below."""
-    rows = rows_of(path, has_tabs(path), short_first=True)
+    rows = rows_of(path, marks.with_tabs(has_tabs(path)), short_first=True)
     line, first = next(rows)
     second = list(islice(rows, 1))
     has_corner = not any(len(row) > len(first) for _, row in second)
@@ -124,9 +128,12 @@ def as_scores(cells: Sequence[str], names: Sequence[str], where: str) -> Array:
         found = [np.nan if cell in MISSING else number(cell) for cell in cells]
         for name, cell, value in zip(names, cells, found, strict=True):
             if value is None or np.isinf(value):
+                advice = "correct it, or leave the cell empty if it is not known"
+                if COMMA_NUMBER.fullmatch(cell):
+                    advice = "if the comma stands before decimals, say --decimal ,"
                 raise ValueError(
                     f"{where}: a finite number was expected, got {cell!r} in column "
-                    f"{name!r}; correct it, or leave the cell empty if it is not known."
+                    f"{name!r}; {advice}."
                 )
         values = np.array(found, dtype=float)
     return values

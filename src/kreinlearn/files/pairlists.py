@@ -9,6 +9,7 @@ import numpy as np
 
 from kreinlearn._memory import check_fits
 from kreinlearn._typing import Array
+from kreinlearn.files.headers import AS_SEEN, Marks
 from kreinlearn.files.text import has_tabs, lines_of, rows_of
 from kreinlearn.files.values import MISSING, number
 
@@ -51,7 +52,12 @@ class PairList:
     is_search: bool
 
 
-def read_list(path: Path, is_search: bool, header: bool | None = None) -> PairList:
+def read_list(
+    path: Path,
+    is_search: bool,
+    header: bool | None = None,
+    marks: Marks = AS_SEEN,
+) -> PairList:
     """Return the pairs in a file.
 
     Parameters
@@ -62,13 +68,15 @@ def read_list(path: Path, is_search: bool, header: bool | None = None) -> PairLi
         Whether it is what BLAST writes, and not two names and a score in each line.
     header : bool, optional
         Whether the first line holds no pair; by default if its score is no number.
+    marks : Marks
+        What separates cells and decimals, if it is not what BLAST writes.
 
     Returns
     -------
     PairList
         All of them.
     """
-    found = _hits(path) if is_search else _triples(path)
+    found = _hits(path) if is_search else _triples(path, marks)
     places, first, second = dict[str, int](), array("q"), array("q")
     scores, lines, title = array("d"), array("q"), None
     for count, (line, a, b, cell) in enumerate(found):
@@ -170,9 +178,9 @@ def _check_agree(pairs: PairList, used: Array, inverse: Array, differ: Array) ->
     )
 
 
-def _triples(path: Path) -> Iterator[Line]:
+def _triples(path: Path, marks: Marks) -> Iterator[Line]:
     """Yield the lines of a list of pairs."""
-    for line, row in rows_of(path, has_tabs(path)):
+    for line, row in rows_of(path, marks.with_tabs(has_tabs(path))):
         if len(row) != 3:
             raise ValueError(
                 f"{path}, line {line}: two names and a score were expected, separated "

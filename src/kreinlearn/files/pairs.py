@@ -202,7 +202,7 @@ def _square(
     """Return names, scores of all pairs of them, and what was done to these."""
     remarks = list[str]()
     if kind in LISTS:
-        pairs = read_list(path, kind == "blast", header)
+        pairs = read_list(path, kind == "blast", header, options.marks)
         names = pairs.names
         given, repeated = spread(pairs, names, names, options.repeated)
         remarks += _repeated(pairs, repeated, options.repeated)
@@ -212,7 +212,7 @@ def _square(
                 f"{path} holds a matrix, in which no pair is repeated: leave out "
                 "repeated (--repeated)."
             )
-        matrix = read_phylip(path) if kind == "phylip" else read_named(path)
+        matrix = _matrix(path, kind, options)
         names = matrix.rows
         given = matrix.values[:, _order(matrix, names, "column")]
         if len(names) < len(matrix.columns):
@@ -232,6 +232,13 @@ def _square(
     )
 
 
+def _matrix(path: Path, kind: Format, options: PairOptions) -> Named:
+    """Return a matrix with names."""
+    if kind == "phylip":
+        return read_phylip(path)
+    return read_named(path, options.marks)
+
+
 def _new(
     path: Path,
     kind: Format,
@@ -245,13 +252,13 @@ def _new(
     """Return names of new samples, their scores, and what was done to these."""
     remarks = list[str]()
     if kind in LISTS:
-        pairs = read_list(path, kind == "blast", header)
+        pairs = read_list(path, kind == "blast", header, options.marks)
         names = _new_names(pairs, training)
         forth, ahead = spread(pairs, names, needed, options.repeated)
         back, behind = spread(turned(pairs), names, needed, options.repeated)
         remarks += _repeated(pairs, ahead + behind, options.repeated)
     else:
-        matrix = read_phylip(path) if kind == "phylip" else read_named(path)
+        matrix = _matrix(path, kind, options)
         names = matrix.rows
         _check_side(matrix, training)
         forth = matrix.values[:, _order(matrix, needed, "training sample")]

@@ -4,15 +4,17 @@ import os
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
+from kreinlearn.files.columns import Roles
 from kreinlearn.files.guards import naming_file
-from kreinlearn.files.kinds import GRAMS, SAMPLES, SPARSE, kind_of
+from kreinlearn.files.headers import AS_SEEN, Marks
+from kreinlearn.files.kinds import GRAMS, SAMPLES, SPARSE, check_marks, kind_of
 from kreinlearn.files.matrices import read_gram
 from kreinlearn.files.pairs import read_training
 from kreinlearn.files.parquet import parquet_names, read_parquet
 from kreinlearn.files.samples import read_samples
 from kreinlearn.files.scores import NOTHING_SAID, Holds, PairOptions
 from kreinlearn.files.svmlight import read_svmlight
-from kreinlearn.files.table import Cells, Table, build
+from kreinlearn.files.table import NO_ROLES, Cells, Table, build
 from kreinlearn.files.text import names_of, read_text
 from kreinlearn.files.values import as_labels
 
@@ -30,6 +32,7 @@ def read(
     holds: Holds | None = None,
     symmetrize: str | None = None,
     pairs: PairOptions = NOTHING_SAID,
+    roles: Roles = NO_ROLES,
 ) -> Table:
     """Return the samples in a file.
 
@@ -64,6 +67,8 @@ def read(
     pairs : PairOptions, optional
         The format of a file with pairs, what to make of missing ones, and the file of
         the labels.
+    roles : Roles, optional
+        Columns of a table that are no features.
 
     Returns
     -------
@@ -76,7 +81,16 @@ def read(
         One sentence with the file, the line and the column that are bad.
     """
     column = target if pairs.labels is None else None  # otherwise of that file
-    place, kind, ending = kind_of(path, pairs.format, header=header, target=column)
+    place, kind, ending = kind_of(
+        path, pairs.format, header=header, target=column, marks=pairs.marks
+    )
+    check_marks(path, kind, ending, pairs.marks)
+    if roles and (kind != "table" or ending in SPARSE):
+        what = SAMPLES.get(kind, "LIBSVM text" if ending in SPARSE else "a matrix")
+        raise ValueError(
+            f"{path} holds {what}, which has no columns to choose from: leave out "
+            "--drop, --id and --group."
+        )
     if ending in GRAMS:
         if pairs.labels is not None or pairs.repeated is not None:
             raise ValueError(
@@ -119,9 +133,9 @@ def read(
             f"{path} is LIBSVM text, whose labels come first in each line; leave out "
             f"the target, got {target!r}."
         )
-    cells = read_cells(path, header, names)
-    needed = labels is not False
-    return build(cells, target=target or cells.labels, labels=needed, text=text)
+    cells = read_cells(path, header, names, pairs.marks)
+    needed, target = labels is not False, target or cells.labels
+    return build(cells, target=target, labels=needed, text=text, roles=roles)
 
 
 def check_table_options(
@@ -131,7 +145,7 @@ def check_table_options(
     pairs: PairOptions,
 ) -> None:
     """Raise if something was said of a table that only matrices and pairs take."""
-    is_of_pairs = replace(pairs, format=None) != NOTHING_SAID
+    is_of_pairs = pairs.are_of_pairs or pairs.labels is not None
     if holds is not None or symmetrize is not None or is_of_pairs:
         raise ValueError(
             f"{path} holds a table; --distance, --similarity, --symmetrize, --missing, "
@@ -145,6 +159,7 @@ def read_cells(
     path: str | os.PathLike[str],
     header: bool | None = None,
     indices: Sequence[str] = (),
+    marks: Marks = AS_SEEN,
 ) -> Cells:
     """Return the cells of a table or of LIBSVM text, before they are interpreted.
 
@@ -156,18 +171,21 @@ def read_cells(
         As in `read`.
     indices : sequence of str
         As ``names`` in `read`.
+    marks : Marks
+        What separates cells and decimals, if that was said.
 
     Returns
     -------
     Cells
         Names and columns.
     """
-    place, _, ending = kind_of(path, "table")
+    place, kind, ending = kind_of(path, "table")
+    check_marks(path, kind, ending, marks)
     if ending in SPARSE:
         return read_svmlight(place, indices)
     if ending == ".parquet":
         return read_parquet(place)
-    return read_text(place, ending == ".tsv", header)
+    return read_text(place, marks.with_tabs(ending == ".tsv"), header)
 
 
 @naming_file
@@ -197,7 +215,7 @@ def column_names(
         return None
     if ending == ".parquet":
         return parquet_names(place), True
-    return names_of(place, ending == ".tsv", header)
+    return names_of(place, AS_SEEN.with_tabs(ending == ".tsv"), header)
 
 
 def _with_checked_labels(table: Table) -> Table:

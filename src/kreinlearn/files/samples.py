@@ -237,7 +237,7 @@ def _check_options(
 ) -> None:
     """Raise if something was said that does not go with such a file."""
     about = SAMPLES[kind]
-    if replace(options, format=None, labels=None) != NOTHING_SAID:
+    if options.are_of_pairs:
         raise ValueError(
             f"{path} holds {about}; --missing, --missing-self and --repeated go with "
             "a matrix or a list of pairs: leave them out."

@@ -19,6 +19,7 @@ from kreinlearn._validation import (
     check_similarities,
     symmetrized,
 )
+from kreinlearn.files.headers import AS_SEEN, Marks
 
 Holds = Literal["similarities", "distances"]
 """What a matrix is said to hold. If nothing is said, it must be similarities that do
@@ -45,6 +46,8 @@ class PairOptions:
         search have the best score, and others are refused if they differ.
     labels : str or None
         File of the labels, by name of the sample.
+    marks : Marks
+        What separates cells and decimals, in a text of any format.
     """
 
     format: str | None = None
@@ -52,6 +55,7 @@ class PairOptions:
     missing_self: float | None = None
     repeated: str | None = None
     labels: str | None = None
+    marks: Marks = AS_SEEN
 
     def __post_init__(self) -> None:
         for name, option in (("missing", "--missing"), ("missing_self", SELF)):
@@ -62,6 +66,12 @@ class PairOptions:
                 )
         if self.repeated is not None:
             check_choice("repeated", self.repeated, SYMMETRIZED)
+
+    @property
+    def are_of_pairs(self) -> bool:
+        """Whether something was said that goes with pairs and matrices alone."""
+        gaps = (self.missing, self.missing_self, self.repeated)
+        return any(given is not None for given in gaps)
 
 
 SELF = "--missing-self"

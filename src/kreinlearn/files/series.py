@@ -12,9 +12,9 @@ from typing import NamedTuple
 import numpy as np
 
 from kreinlearn._typing import Array
+from kreinlearn.files.columns import place_of
 from kreinlearn.files.guards import naming_file
 from kreinlearn.files.headers import holds_names, rows_to_look_at
-from kreinlearn.files.table import target_place
 from kreinlearn.files.text import lines_of
 from kreinlearn.files.values import MISSING, all_numbers, is_count, number, plain_labels
 
@@ -180,7 +180,7 @@ def ucr_series(
                 continue
         if has_labels:
             titles = names or [str(place + 1) for place in range(len(cells))]
-            place = 0 if target is None else target_place(str(path), titles, target)
+            place = 0 if target is None else place_of(str(path), titles, target)
             assert found.labels is not None
             found.labels.append(cells.pop(place))
         while cells and cells[-1] in PADDING:

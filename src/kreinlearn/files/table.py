@@ -8,10 +8,12 @@ import numpy as np
 
 from kreinlearn._typing import Array
 from kreinlearn.files import values
+from kreinlearn.files.columns import Layout, Roles, layout_of, sample_names
 
 if TYPE_CHECKING:
     import pandas as pd
 
+NO_ROLES = Roles()
 SampleKind = Literal["series", "sequences", "graphs"]
 """What samples are that are no rows of a table; kernels have the same words."""
 
@@ -43,9 +45,13 @@ class Table:
         Which column of a table holds the labels, counted from zero.
     names : list of str or None
         Names of the samples, if the file has names for sequences or for the samples of
-        a matrix.
+        a matrix, or a column of a table holds them.
     remark : str
         What was filled in or left out of a matrix, in one sentence; empty if nothing.
+    groups : ndarray of shape (n_samples,) or None
+        Which samples belong together, if a column of a table says so.
+    layout : Layout or None
+        What the columns of a table are for.
     """
 
     path: str
@@ -59,6 +65,8 @@ class Table:
     target_place: int | None = None
     names: list[str] | None = None
     remark: str = ""
+    groups: Array | None = None
+    layout: Layout | None = None
 
     @property
     def samples(self) -> "pd.DataFrame | Array":
@@ -72,7 +80,7 @@ class Table:
         """What to learn from; similarities of samples with names are a DataFrame."""
         if self.items is not None:
             return self.items
-        if self.names is None:
+        if self.names is None or self.X is not None:
             return self.samples
         import pandas as pd
 
@@ -126,6 +134,7 @@ def build(
     target: str | None = None,
     labels: bool = False,
     text: Collection[str] = (),
+    roles: Roles = NO_ROLES,
 ) -> Table:
     """Return a table of numbers, text and labels from the cells of a file.
 
@@ -136,32 +145,75 @@ def build(
     target : str or None
         Name or position of the labels.
     labels : bool
-        Whether labels are needed: without ``target`` the last column then.
+        Whether labels are needed: without ``target`` the last column then that is
+        not spoken for.
     text : collection of str
         Columns to leave as text, even if their cells look like numbers.
+    roles : Roles
+        Columns that are no features.
 
     Returns
     -------
     Table
-        With X, and y if there are labels.
+        With X, and y if there are labels; names and groups if columns hold them.
     """
     path, names = cells.path, cells.names
+    found = layout_of(path, names, roles, target, labels=labels)
+    by_name = dict(zip(names, cells.columns, strict=True))
     y = place = None
-    if labels or target is not None:
-        place = target_place(path, names, target)
-        if len(names) < 2:
-            raise ValueError(
-                f"{path} must have a column of labels and at least one column of "
-                "features, got one column only; is the delimiter a comma, a semicolon "
-                "or, in .tsv, a tab?"
-            )
-        target = names[place]
-        y = values.plain_labels(cells.columns[place])
+    if found.target is not None:
+        place = names.index(found.target)
+        check_features(path, found)
+        y = values.plain_labels(by_name[found.target])
         if labels:
-            where = f"{path}, column {target!r}"
+            where = f"{path}, column {found.target!r}"
             y = values.as_labels(y, cells.lines, where, cells.unit)
-    X = features_of(cells, [name for name in names if name != target], text)
-    return Table(path, X, y, target=target, header=cells.header, target_place=place)
+    ids = None
+    if found.id is not None:
+        ids = sample_names(path, found.id, by_name[found.id], cells.lines, cells.unit)
+    groups = None
+    if found.group is not None:
+        groups = _groups_of(cells, found.group, by_name[found.group])
+    return Table(
+        path,
+        features_of(cells, found.features, text),
+        y,
+        target=found.target,
+        header=cells.header,
+        target_place=place,
+        names=ids,
+        groups=groups,
+        layout=found,
+    )
+
+
+def check_features(path: str, layout: Layout) -> None:
+    """Raise if a table has nothing to learn from beside its labels."""
+    if layout.features:
+        return
+    if layout.apart:
+        raise ValueError(
+            f"{path} must have at least one column of features besides the labels in "
+            f"{layout.target!r} and {values.some_of(layout.apart)}; drop fewer."
+        )
+    raise ValueError(
+        f"{path} must have a column of labels and at least one column of features, got "
+        "one column only; is the delimiter a comma, a semicolon or, in .tsv, a tab? "
+        "--sep names another."
+    )
+
+
+def _groups_of(cells: Cells, name: str, column: values.CellColumn) -> Array:
+    """Return the group of each sample, or raise if one has none."""
+    groups = values.text_labels(column)
+    missing = groups == ""
+    if missing.any():
+        line = cells.lines[int(missing.argmax())]
+        raise ValueError(
+            f"{cells.path}: the group in {cells.unit} {line}, column {name!r} is "
+            "missing; every sample needs one."
+        )
+    return groups
 
 
 def features_of(
@@ -187,38 +239,3 @@ def features_of(
         X = pd.DataFrame(series)
     X.attrs["path"] = cells.path
     return X
-
-
-def target_place(path: str, names: Sequence[str], target: str | None) -> int:
-    """Return which column holds the labels, counted from zero.
-
-    Parameters
-    ----------
-    path : str
-        The file, for the message.
-    names : sequence of str
-        Names of the columns.
-    target : str or None
-        A name, or a position from 1 or, if negative, from the end; None for the last.
-
-    Returns
-    -------
-    int
-        The place.
-    """
-    if target is None:
-        return len(names) - 1
-    if target in names:
-        return list(names).index(target)
-    try:
-        position = int(target)
-    except ValueError:
-        raise ValueError(
-            f"{path} has no column {target!r}; it has {values.some_of(names, 10)}."
-        ) from None
-    if position == 0 or abs(position) > len(names):
-        raise ValueError(
-            f"The position of the target must be from 1 to {len(names)}, or from -1 "
-            f"to -{len(names)} to count from the last column of {path}, got {position}."
-        )
-    return position - 1 if position > 0 else len(names) + position

@@ -2,6 +2,8 @@
 
 import csv
 import gzip
+import re
+import warnings
 import zlib
 from collections.abc import Iterator
 from io import BufferedReader
@@ -10,9 +12,14 @@ from pathlib import Path
 
 from kreinlearn._files import check_regular
 from kreinlearn._memory import available_bytes, check_bytes
-from kreinlearn.files.headers import delimiter_of, holds_names, rows_to_look_at
+from kreinlearn.files.headers import (
+    Marks,
+    delimiter_of,
+    holds_names,
+    rows_to_look_at,
+)
 from kreinlearn.files.table import Cells
-from kreinlearn.files.values import MISSING
+from kreinlearn.files.values import MISSING, number
 
 CELL_BYTES = 70
 """Memory that a cell takes while a table is read: a short text and a pointer to it."""
@@ -25,6 +32,8 @@ Row = tuple[int, list[str]]
 """The line that a row begins in, and its cells."""
 LOOK_EVERY = 10_000
 """Rows between two looks at whether the table still fits in memory."""
+DECIMAL_COMMA = re.compile(r"[+-]?(\d+,\d*|,\d+)([eE][+-]?\d+)?")
+"""A number with a decimal comma, and nothing between its thousands."""
 
 
 def lines_of(path: Path) -> Iterator[str]:
@@ -108,16 +117,16 @@ def has_tabs(path: Path) -> bool:
     return any("\t" in line for line in islice(filter(str.strip, lines_of(path)), 1))
 
 
-def rows_of(path: Path, tabs: bool, short_first: bool = False) -> Iterator[Row]:
+def rows_of(path: Path, marks: Marks, short_first: bool = False) -> Iterator[Row]:
     """Yield the rows of a table with the line that each begins in.
 
     Parameters
     ----------
     path : Path
         The file.
-    tabs : bool
-        Whether cells are separated by tabs; otherwise `delimiter_of` tells by the
-        first line.
+    marks : Marks
+        What separates cells and decimals; if not said, `delimiter_of` tells by the
+        first line what separates cells.
     short_first : bool
         Whether the first row may have one cell less than the others, as R writes it.
 
@@ -126,7 +135,8 @@ def rows_of(path: Path, tabs: bool, short_first: bool = False) -> Iterator[Row]:
     line : int
         From 1; blank lines are counted, but not yielded.
     row : list of str
-        Cells without spaces around them, as many as in the first row.
+        Cells without spaces around them, as many as in the first row; numbers with a
+        decimal point.
     """
     lines = lines_of(path)
     begin: list[str] = []
@@ -138,7 +148,7 @@ def rows_of(path: Path, tabs: bool, short_first: bool = False) -> Iterator[Row]:
         raise ValueError(
             f"{path} is empty; a table with one sample per line was expected."
         )
-    mark = delimiter_of(begin[-1], tabs)
+    mark = _separator(path, begin[-1], marks.sep)
     reader = csv.reader(
         chain(begin, lines),
         delimiter=mark,
@@ -146,6 +156,7 @@ def rows_of(path: Path, tabs: bool, short_first: bool = False) -> Iterator[Row]:
         strict=True,
     )
     width, before, is_second = 0, 0, False
+    commas = 0
     try:
         for raw in reader:
             line, before = before + 1, reader.line_num
@@ -159,23 +170,61 @@ def rows_of(path: Path, tabs: bool, short_first: bool = False) -> Iterator[Row]:
             if len(row) != width:
                 raise ValueError(
                     f"{path}, line {line}: {width} cells were expected as in the first "
-                    f"line, got {len(row)}."
+                    f"line, got {len(row)}; if cells are not separated by {mark!r}, "
+                    "--sep says by what."
                 )
+            if marks.decimal == ",":
+                commas += _put_points(row, path, line)
             yield line, row
     except csv.Error as error:
         raise ValueError(f"{path}, line {before + 1}: {error}.") from None
     if width == 0:
         raise ValueError(f"{path} holds no cell; a table was expected.")
+    if marks.decimal == "," and not commas:
+        warnings.warn(
+            f"{path} holds no number with a decimal comma: --decimal had no effect.",
+            UserWarning,
+            stacklevel=2,
+        )
 
 
-def read_text(path: Path, tabs: bool, header: bool | None) -> Cells:
+def _separator(path: Path, line: str, said: str | None) -> str:
+    """Return what separates cells, or raise if what is said of it cannot be."""
+    if said is None:
+        return delimiter_of(line, False)
+    if said not in line:
+        raise ValueError(
+            f"{path}: cells separated by {said!r} were expected (--sep), got the line "
+            f"{line.strip()[:60]!r} without it; leave out --sep, or name what "
+            "separates them."
+        )
+    return said
+
+
+def _put_points(row: list[str], path: Path, line: int) -> int:
+    """Write numbers with a decimal point in place, and return how many there were."""
+    count = 0
+    for place, cell in enumerate(row):
+        if DECIMAL_COMMA.fullmatch(cell):
+            row[place] = cell.replace(",", ".")
+            count += 1
+        elif "." in cell and number(cell.replace(",", "")) is not None:
+            raise ValueError(
+                f"{path}, line {line}: a number with a decimal comma was expected "
+                f"(--decimal), got {cell!r}; leave out --decimal if decimals follow a "
+                "point, and what separates thousands."
+            )
+    return count
+
+
+def read_text(path: Path, marks: Marks, header: bool | None) -> Cells:
     """Return the cells of a table of text.
 
     Parameters
     ----------
     path : Path
         The file.
-    tabs : bool
+    marks : Marks
         As in `rows_of`.
     header : bool or None
         Whether the first row holds names; None to decide by `holds_names`.
@@ -185,7 +234,7 @@ def read_text(path: Path, tabs: bool, header: bool | None) -> Cells:
     Cells
         Its columns as text; without a header they are named by position, from 1.
     """
-    rows = rows_of(path, tabs)
+    rows = rows_of(path, marks)
     names, has_header, rows = named_rows(path, rows, header)
     lines: list[int] = []
     cells: list[list[str]] = []
@@ -202,9 +251,9 @@ def read_text(path: Path, tabs: bool, header: bool | None) -> Cells:
     return Cells(str(path), names, columns, lines, has_header)
 
 
-def names_of(path: Path, tabs: bool, header: bool | None) -> tuple[list[str], bool]:
+def names_of(path: Path, marks: Marks, header: bool | None) -> tuple[list[str], bool]:
     """Return the names of the columns, and whether they are in the file."""
-    return named_rows(path, rows_of(path, tabs), header)[:2]
+    return named_rows(path, rows_of(path, marks), header)[:2]
 
 
 def named_rows(

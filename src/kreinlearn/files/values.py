@@ -141,9 +141,10 @@ def check_no_comma_numbers(
         cell = cells[commas[0]]
         raise ValueError(
             f"{path}: a number with a decimal point was expected, got {cell!r} in "
-            f"{unit} {lines[commas[0]]}, column {name!r}; write a decimal comma as a "
-            f"point ({cell.replace('.', '').replace(',', '.')}), and leave out what "
-            "separates thousands."
+            f"{unit} {lines[commas[0]]}, column {name!r}; if the comma stands before "
+            f"decimals, say --decimal , or write "
+            f"{cell.replace('.', '').replace(',', '.')}; leave out what separates "
+            "thousands."
         )
 
 

@@ -1,10 +1,12 @@
 """The page of an inspection: whether the negative part is worth keeping."""
 
+from dataclasses import replace
+
 from kreinlearn.pages import entries, plots
 from kreinlearn.pages.entries import DASH, Entry, Findings
 from kreinlearn.pages.figures import Figure, plain
 from kreinlearn.pages.page import Section, html
-from kreinlearn.pages.spectra import spectrum_figure
+from kreinlearn.pages.spectra import spectrum_figure, spectrum_numbers
 from kreinlearn.pages.tables import PageTable, TableRow, make_table, versions_text
 
 
@@ -17,19 +19,31 @@ def inspection_page(found: Findings) -> str:
         What `krein inspect --json` prints.
     """
     value = found.get("value")
-    parts: list[PageTable | Figure] = []
+    drawn = spectrum_figure(found, "The spectrum")
+    listed = _spectrum_table(found)
+    first: list[PageTable | Figure] = [] if drawn is None else [drawn]
     if value is not None:
-        parts.append(_repaired(value))
-        if value.get("permutations"):
-            parts.append(_chance(value))
+        first.append(_repaired(value))
+    title = "The spectrum"
+    if value is not None:
+        title = "The spectrum, and what its negative part is worth"
+    chance = []
+    if value is not None and value.get("permutations"):
+        chance.append(_chance(value))
+    sections = [
+        # Without scores, the numbers of the spectrum are all that there is.
+        Section(title, first if value is not None else [*first, listed]),
+        Section("Could it be chance?", chance, is_detail=True),
+        Section(listed.title, [] if value is None else [listed], is_detail=True),
+    ]
+    said = list(found.get("sentences", ()))
+    verdict = [each for k, each in enumerate(said) if k < 2 or "Next:" in each]
     source = str(found.get("source", "a similarity"))
     return html(
         f"Inspection of {source}",
-        [
-            Section("The spectrum", _spectrum_parts(found)),
-            Section("What the negative part is worth", parts),
-        ],
-        sentences=found.get("sentences", ()),
+        sections,
+        sentences=verdict,
+        remarks=[each for each in said if each not in verdict],
         facts=_facts_of(found),
         command=str(found.get("command", f"krein inspect {source}")),
         versions=versions_text(found),
@@ -59,31 +73,30 @@ def _facts_of(found: Findings) -> dict[str, str]:
     return facts
 
 
-def _spectrum_parts(found: Findings) -> list[PageTable | Figure]:
-    signs = ("positive", "negative", "zero")
-    counts = zip(signs, found.get("signature", ()), strict=False)
-    share, lam = (found.get(key) for key in ("negative_share", "unique_lam"))
+def _spectrum_table(found: Findings) -> PageTable:
     asymmetry = found.get("asymmetry") or {}
-    rows: list[TableRow] = [
-        ("samples", found.get("n")),
-        *((f"{sign} eigenvalues", count) for sign, count in counts),
-        ("smallest eigenvalue", entries.numeral(found.get("mu_min"), ".6g")),
-        ("largest eigenvalue", entries.numeral(found.get("mu_max"), ".6g")),
-        (
-            "negative share of the sum of absolute values",
-            entries.numeral(share, ".4f"),
-        ),
+    lam = found.get("unique_lam")
+    more: list[TableRow] = [
         ("lam from which the solution is unique", entries.numeral(lam, ".4g")),
         *((f"asymmetry, {x}", entries.numeral(y, ".3g")) for x, y in asymmetry.items()),
     ]
-    text = f"Eigenvalues of {_kernel_text(found)}."
-    listed = make_table("The spectrum", text, "quantity, value", rows)
-    drawn = spectrum_figure(found, "Eigenvalues")
-    return [listed] if drawn is None else [drawn, listed]
+    listed = spectrum_numbers(found, "Numbers of the spectrum")
+    more_rows = make_table("", "", "quantity, value", more).rows
+    return replace(listed, rows=[*listed.rows, *more_rows])
 
 
 def _repaired(value: Findings) -> PageTable:
-    scores = value["scores"]
+    # What scores alike to the last digit is the same model, and said once.
+    scores: dict[str, Findings] = {}
+    for name, own in value["scores"].items():
+        same = next((first for first, each in scores.items() if each == own), None)
+        if same is not None:
+            scores = {
+                f"{same}, {name}" if first == same else first: each
+                for first, each in scores.items()
+            }
+        else:
+            scores[name] = own
     keys = [
         key for key in entries.SCORE_NAMES if any(key in own for own in scores.values())
     ]
@@ -116,7 +129,7 @@ def _chance(value: Findings) -> Figure:
     rows = [(name, Entry(x, float(x.replace("−", "-")))) for name, x in shown.items()]
     label = plain(str(value.get("label", "difference of scores")), 90)
     return Figure(
-        "Could it be chance?",
+        "The observed difference, and chance",
         f"The observed difference, {observed} (dashed), among those of {len(null)} "
         f"random permutations; p = {p:.3g}.",
         f"Histogram of {len(null)} differences by chance, {low} to {high}; the "

@@ -133,15 +133,12 @@ def _about_spectrum(found: Inspection) -> str:
     _, negative, zero = found["signature"]
     total = sum(found["signature"])
     more = f" {zero} are zero." if zero and not negative else ""
+    share = ""
     if negative:
-        more = (
-            f" The negative part is {100 * found['negative_share']:.2g} % of the sum "
-            f"of absolute values. The smallest is {found['mu_min']:.3g}."
-        )
+        share = f", {100 * found['negative_share']:.2g} % of the sum of absolute values"
     return (
         f"{negative or 'None'} of its {total} eigenvalues "
-        f"{'is' if negative < 2 else 'are'} negative.{more} The largest is "
-        f"{found['mu_max']:.3g}."
+        f"{'is' if negative < 2 else 'are'} negative{share}.{more}"
     )
 
 
@@ -153,16 +150,10 @@ def _evidence(value: Inspection, n: int) -> list[str]:
         some += (
             f", without the rarest classes ({rare}{f' and {more} more' * (more > 0)})"
         )
-    accuracy, loss = (
-        [f"{each[key]:.{digits}g}" for each in value["scores"].values()]
-        for key, digits in (("accuracy", 3), ("log_loss", 2))
-    )
     is_better, count = value["gain"] >= 0, len(value["permutations"])
     said = [
-        f"Logistic regression in {value['folds']}-fold cross-validation{some}: "
-        f"accuracy {accuracy[0]} with the matrix as it is, {accuracy[1]} clipped, "
-        f"{accuracy[2]} flipped, {accuracy[3]} with the negative part alone; log-loss "
-        f"{loss[0]}, {loss[1]}, {loss[2]} and {loss[3]}.",
+        "The scores are those of logistic regression in "
+        f"{value['folds']}-fold cross-validation{some}.",
         f"Could it be chance? The matrix as it is predicts held-out samples "
         f"{'better' if is_better else 'worse'} than the clipped one, by "
         f"{abs(value['gain']):.2g} in log-likelihood per sample.",

@@ -100,7 +100,7 @@ class Kept:
         """Give the blocks that are whole, from the first row on."""
         try:
             with open(self.path, "rb") as file:
-                if file.readline() != self.line:
+                if file.readline(len(self.line)) != self.line:
                     return
                 yield from self._blocks(file)
             os.utime(self.path)
@@ -164,7 +164,7 @@ class Kept:
     def _find_end(self, file: IO[bytes]) -> None:
         file.seek(0)
         self._row, self._end = 0, 0
-        if file.readline() == self.line:
+        if file.readline(len(self.line)) == self.line:
             for _ in self._blocks(file):
                 pass
 

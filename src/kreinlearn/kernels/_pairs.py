@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.linalg import blas
 
 from kreinlearn._typing import Array
 from kreinlearn._validation import check_finite
@@ -16,6 +17,9 @@ BLAS_FEATURES = 128
 
 Below, summing each pair is as fast, and exact for rows that are close to each other.
 """
+
+LINEAR_FEATURES = 48
+"""The same for inner products alone, with nothing to be done to each of them."""
 
 MIRROR_FEATURES = 32
 """With fewer features, computing both halves is faster than copying one of them."""
@@ -196,24 +200,50 @@ def between_rows(
     others, is_symmetric = rows if given is None else given, given is None
     m = rows.shape[1]
     finish = form(m, *params)
-    if finish.name == "identity" and sums == "product" and not is_symmetric:
+    is_linear = finish.name == "identity" and sums == "product"
+    if is_linear and not is_symmetric:
         return rows @ others.T
+    if is_linear and m > LINEAR_FEATURES:
+        return _mirrored(_upper_products(rows))
     is_alike = finish.name in SAME_BOTH_WAYS and m < MIRROR_FEATURES
     mirror = is_symmetric and not is_alike
     if sums == "absolute" or m <= BLAS_FEATURES:
         out = np.empty((len(rows), len(others)), rows.dtype)
         _fill(out, out, sums, finish, mirror, (rows, others))
         return out
-    norms = ()
+    norms: tuple[Array, ...] = ()
     if sums == "square":
         # Distances do not change, and less is lost in |x|^2 + |y|^2 - 2 <x, y>.
         center = others.mean(axis=0)
-        rows = rows - center
-        others = rows if is_symmetric else others - center
+        rows, others = rows - center, others if is_symmetric else others - center
+    out = _upper_products(rows) if is_symmetric else rows @ others.T
+    if sums == "square" and is_symmetric:
+        norms = (out.diagonal().copy(),) * 2
+    elif sums == "square":
         norms = tuple(np.einsum("ij,ij->i", Z, Z) for Z in (rows, others))
-    out = rows @ others.T
     stored = "stored square" if sums == "square" else "stored"
     _fill(out, out, stored, finish, mirror, norms=norms)
+    return out
+
+
+def _mirrored(out: Array) -> Array:
+    """Return a matrix after what is above the diagonal was copied below it."""
+    from kreinlearn.kernels._compiled import tiles
+
+    n_parts = -(-len(out) // tiles.MIRROR_SIDE)
+    share_out(partial(tiles.mirror_upper, out), n_parts, n_threads(10 * out.size))
+    return out
+
+
+def _upper_products(rows: Array) -> Array:
+    """Return inner products of rows, those below the diagonal left out.
+
+    NumPy would copy them there, in one thread, and kernels change them first.
+    """
+    out = np.empty((len(rows), len(rows)), rows.dtype)
+    syrk = blas.get_blas_funcs("syrk", (rows,))
+    # BLAS sees transposes, and below is above.
+    syrk(1.0, rows.T, beta=0.0, c=out.T, trans=1, lower=1, overwrite_c=1)
     return out
 
 
@@ -237,9 +267,15 @@ def _fill(
     shape = SQUARE_TILE if mirror else LONG_TILE
     codes = tiles.codes(sums, *finish)
     fill = partial(tiles.fill, out, stored, rows, panels, xx, yy, codes, mirror, shape)
-    n_terms = out.size * (rows.shape[1] + 10)
-    n_threads = min(1 + n_terms // THREAD_TERMS, tiles.n_threads())
-    share_out(fill, -(-len(out) // shape[0]), n_threads)
+    threads = n_threads(out.size * (rows.shape[1] + 10))
+    share_out(fill, -(-len(out) // shape[0]), threads)
+
+
+def n_threads(n_terms: int) -> int:
+    """Return how many threads a sum of so many terms is worth."""
+    from kreinlearn.kernels._compiled import tiles
+
+    return int(min(1 + n_terms // THREAD_TERMS, tiles.n_threads()))
 
 
 def pack(rows: Array, lanes: int) -> Array:

@@ -1,12 +1,14 @@
 """Stacks of symmetric positive definite matrices: checked, factored, packed."""
 
 import math
+from functools import partial
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
 from kreinlearn._typing import Array
-from kreinlearn.kernels._pairs import as_floats, real_numbers
+from kreinlearn.kernels._pairs import as_floats, n_threads, real_numbers
+from kreinlearn.kernels._work import share_out
 
 ASYMMETRY = {np.dtype(np.float64): 1e-8, np.dtype(np.float32): 1e-4}
 """Largest |S - S'|, relative to the largest entry of S, that passes for rounding.
@@ -82,23 +84,23 @@ def _check_shape(name: str, X: ArrayLike) -> Array:
             f"{name!r} must be a stack of square matrices, of shape (n, d, d), or of "
             f"several per sample, (n, r, d, d), got shape {given.shape}.{hint}"
         )
-    stack = as_floats(name, given)
-    if not np.isfinite(stack).all():
+    return as_floats(name, given)
+
+
+def _prepare(name: str, stack: Array, ridge: float) -> Array:
+    """Return the symmetric part in float64, with the ridge, or raise."""
+    from kreinlearn.kernels._compiled.stacks import symmetrize
+
+    (n, d), allowed = stack.shape[:2], ASYMMETRY[stack.dtype]
+    symmetric, differences, largest = np.empty(stack.shape), np.empty(n), np.empty(n)
+    fill = partial(symmetrize, symmetric, differences, largest, stack)
+    share_out(fill, n, n_threads(10 * stack.size))
+    if np.isnan(largest).any():
         i, r, c = np.argwhere(~np.isfinite(stack))[0]
         raise ValueError(
             f"{name!r} must hold finite numbers, got {stack[i, r, c]} in "
             f"{name}[{i}], row {r}, column {c}."
         )
-    return stack
-
-
-def _prepare(name: str, stack: Array, ridge: float) -> Array:
-    """Return the symmetric part in float64, with the ridge, or raise."""
-    allowed = ASYMMETRY[stack.dtype]
-    stack = stack.astype(np.float64, copy=False)
-    mirrored = stack.transpose(0, 2, 1)
-    differences = np.abs(stack - mirrored).max(axis=(1, 2))
-    largest = np.abs(stack).max(axis=(1, 2))
     skewed = differences > allowed * largest
     if skewed.any():
         i = int(skewed.argmax())
@@ -108,9 +110,6 @@ def _prepare(name: str, stack: Array, ridge: float) -> Array:
             f"({differences[i] / largest[i]:.1e} of the largest entry; at most "
             f"{allowed:.0e} is averaged away)."
         )
-    d = stack.shape[1]
-    # A copy in any case, in C order: 0.5 S + 0.5 S' is exact for symmetric matrices.
-    symmetric: Array = np.ascontiguousarray(0.5 * stack + 0.5 * mirrored)
     if ridge > 0:
         means = np.trace(symmetric, axis1=1, axis2=2) / d
         symmetric[:, range(d), range(d)] += ridge * means[:, None]
@@ -132,8 +131,13 @@ def factors(name: str, stack: Array) -> Array:
     ndarray of shape (n, d, d)
         The factors.
     """
+    L = np.empty_like(stack)
+
+    def fill(first: int, last: int) -> None:
+        L[first:last] = np.linalg.cholesky(stack[first:last])
+
     try:
-        L: Array = np.linalg.cholesky(stack)
+        share_out(fill, len(stack), n_threads(stack.size * stack.shape[1] // 3))
     except np.linalg.LinAlgError:
         raise not_definite(name, stack, _first_failure(stack)) from None
     # The share of a variable's variance that the ones before it do not explain. What
@@ -225,12 +229,17 @@ def lower(stack: Array) -> Array:
 
 
 def flat(name: str, S: Array, metric: str, dtype: DTypeLike) -> Array:
-    """Return matrices, or their logarithms, as rows of their entries."""
+    """Return matrices, or their logarithms, as rows whose distances are theirs."""
+    from kreinlearn.kernels._compiled.stacks import halves
+
     if metric == "log_euclid":
         S = logarithms(name, S)
     else:
         factors(name, S)
-    return S.reshape(len(S), -1).astype(dtype, copy=False)
+    n, d = S.shape[:2]
+    rows = np.empty((n, d * (d + 1) // 2), dtype)
+    halves(rows, S, 0, n)
+    return rows
 
 
 def shape_of(X: ArrayLike) -> tuple[int, ...]:

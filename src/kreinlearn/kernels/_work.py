@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
 
-from kreinlearn.kernels.threads import allowed
+from kreinlearn.kernels.threads import allowed, helpers
 
 SHARES = 8
 """Pieces a thread gets on average; more are a better balance, fewer are fewer calls."""
@@ -42,12 +42,14 @@ def share_out(work: Callable[[int, int], None], n_items: int, n_threads: int) ->
     if len(parts) == 1 or n_threads == 1:
         return take()
     # This thread works, too: waiting for a pool costs a fifth of a small matrix.
-    helpers = min(n_threads, len(parts)) - 1
-    with ThreadPoolExecutor(helpers) as pool:
-        others = [pool.submit(take) for _ in range(helpers)]
-        take()
-        for each in others:
-            each.result()
+    with helpers(min(n_threads, len(parts)) - 1) as count:
+        if count == 0:  # other threads have them all
+            return take()
+        with ThreadPoolExecutor(count) as pool:
+            others = [pool.submit(take) for _ in range(count)]
+            take()
+            for each in others:
+                each.result()
 
 
 def in_order(
@@ -74,11 +76,24 @@ def in_order(
     n_threads : int
         Number of threads that work.
     """
-    if allowed(n_threads) == 1:
-        for item in items:
-            work(item, workspaces[0])
-            finish(item, workspaces[0])
-        return
+    n_threads = allowed(n_threads)
+    with helpers(n_threads if n_threads > 1 else 0) as count:
+        if count < 2:
+            for item in items:
+                work(item, workspaces[0])
+                finish(item, workspaces[0])
+        else:
+            _in_order(work, finish, items, workspaces, count)
+
+
+def _in_order(
+    work: Callable[[Item, Place], None],
+    finish: Callable[[Item, Place], None],
+    items: Iterable[Item],
+    workspaces: Sequence[Place],
+    n_threads: int,
+) -> None:
+    """Do the same by as many threads, while this one finishes."""
     free = list(workspaces)
     started: deque[tuple[Item, Place, Future[None]]] = deque()
 

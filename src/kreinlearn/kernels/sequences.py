@@ -35,6 +35,7 @@ from kreinlearn._memory import check_bytes
 from kreinlearn._typing import Array
 from kreinlearn.kernels._alignment import alignment_scores, check_costs, check_letters
 from kreinlearn.kernels._records import Function, Measure, SampleSet
+from kreinlearn.kernels.threads import available
 
 __all__ = [
     "check_sequences",
@@ -315,8 +316,6 @@ def _compared(X: SampleSet, Y: SampleSet | None, name: str, value: str) -> Array
             f"{name} needs RapidFuzz, which is not installed: pip install "
             '"kreinlearn[sequences]".'
         ) from None
-    from kreinlearn.kernels._compiled import tiles
-
     shape = len(rows), len(rows if others is None else others)
     what = f"Values of {shape[0]} by {shape[1]} strings need"
     check_bytes(shape[0] * shape[1] * 8, what, "Use fewer of them.")
@@ -324,7 +323,7 @@ def _compared(X: SampleSet, Y: SampleSet | None, name: str, value: str) -> Array
         process.cdist,
         scorer=getattr(getattr(distance, name), value),
         dtype=np.float64,
-        workers=tiles.n_threads(),
+        workers=available(),
     )
     if others is not None:
         return compare(rows, others)

@@ -11,6 +11,7 @@ from typing import TypeVar
 import numpy as np
 
 from kreinlearn._files import check_free, replace
+from kreinlearn._memory import check_bytes
 
 S = TypeVar("S")
 
@@ -42,6 +43,8 @@ class Checkpoint:
         try:
             with open(self.path, "rb") as file:  # NumPy does not close a bad one
                 found = np.load(file, allow_pickle=False)
+                size = sum(member.file_size for member in found.zip.infolist())
+                check_bytes(size, "it needs", "It holds more than a state does.")
                 held = {name: found[name] for name in found.files}
             key = str(held.pop("key"))
             names = {each.name for each in fields(like)}  # type: ignore[arg-type]
@@ -54,6 +57,7 @@ class Checkpoint:
         except Exception as error:  # a bad archive can be wrong in many ways
             lines = str(error).splitlines() or [type(error).__name__]
             reason = "".join(c if c.isprintable() else "?" for c in lines[0])[:200]
+            reason = reason.rstrip(".")
             raise ValueError(
                 f"The checkpoint {self.path} could not be read ({reason}); remove it "
                 "to begin anew."

@@ -8,13 +8,13 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from os import cpu_count
 from typing import Literal, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import DTypeLike
 
 from kreinlearn._typing import Array
+from kreinlearn.kernels.threads import available, helpers
 from kreinlearn.landmarks.first import Draws, First, first_of
 from kreinlearn.landmarks.passes import (
     Point,
@@ -121,7 +121,7 @@ class LocalEngine:
         Precision in which they are computed and kept during iterations; by default
         double, or single if they are cheap and would take more than 256 MiB.
     n_threads : int, optional
-        Threads; by default one for each processor.
+        Threads; by default as many as kernels may have.
     """
 
     def __init__(
@@ -132,7 +132,7 @@ class LocalEngine:
         n_threads: int | None = None,
     ) -> None:
         self.source, self.memory, self.given_dtype = source, memory, dtype
-        self.n_threads = n_threads or cpu_count() or 1
+        self.n_threads = n_threads or available()
         self.n_passes = 0
         self.n_rows = 0
         self._kept: list[Array] = []
@@ -217,8 +217,12 @@ class LocalEngine:
         total = None
         self.n_passes += share == 1.0
         is_parallel = not callable(self.task.columns.kernel)
-        n_threads = self.n_threads if is_parallel else 1
-        with few_threads(0), ThreadPoolExecutor(n_threads) as pool:
+        wanted = self.n_threads if is_parallel else 1
+        with (
+            few_threads(0),
+            helpers(wanted) as n_threads,
+            ThreadPoolExecutor(max(1, n_threads)) as pool,
+        ):
             for C, rows in self._read(share, dtype):
                 assert C is not None
                 cuts = [slice(i, i + step) for i in range(0, len(C), step)]

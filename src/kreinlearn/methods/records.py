@@ -99,6 +99,9 @@ class Method:
         Whether its theory needs a positive semidefinite matrix.
     summed : bool
         Whether its values of lam belong to the summed loss, and are n times ours.
+    on_request : bool
+        Whether a comparison runs it only if it is named: the published procedures,
+        which take longer than all other methods together.
     weight : float
         Seconds that `fit_method` takes with 1000 samples of two classes and one
         thread, roughly.
@@ -116,6 +119,7 @@ class Method:
     binary_only: bool = False
     definite_only: bool = False
     summed: bool = False
+    on_request: bool = False
     weight: float = 1.0
 
     @property
@@ -266,7 +270,16 @@ def published(name: str, solver: CCCP, *, summed: bool = False) -> Method:
             for j in range(len(values))
         ]
 
-    method = Method(name, build, "lam", "ovr", path, summed=summed, weight=4.0)
+    method = Method(
+        name,
+        build,
+        "lam",
+        "ovr",
+        path,
+        summed=summed,
+        on_request=True,
+        weight=4.0,
+    )
     return method
 
 

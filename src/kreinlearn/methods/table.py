@@ -13,6 +13,7 @@ from kreinlearn._typing import Array
 from kreinlearn.crossval import Fold
 from kreinlearn.estimators import DCASVC, KreinLogisticRegressionCV, KreinSVC
 from kreinlearn.methods.controls import GAMMAS, neighbors, on_features
+from kreinlearn.methods.folds import grouped_folds, groups_per_class
 from kreinlearn.methods.judging import status_of
 from kreinlearn.methods.records import GIVEN, Method, exact, machine, published
 from kreinlearn.methods.tuning import Choice, tune
@@ -78,11 +79,17 @@ METHODS: dict[str, Method] = {
 """Every method by the name that tables give it; to add a method, add a record."""
 
 
-def inner_folds(y: Array, seed: int, least: int = 1) -> list[Fold]:
+def inner_folds(
+    y: Array, seed: int, least: int = 1, groups: Array | None = None
+) -> list[Fold]:
     """Return five stratified folds, or as many as the rarest class has rows.
 
-    With ``least``, there are never fewer than that, and some may lack a class.
+    With ``least``, there are never fewer than that, and some may lack a class. Groups
+    stay together.
     """
+    if groups is not None:
+        count = min(INNER_FOLDS, *groups_per_class(y, groups).values())
+        return grouped_folds(y, groups, count, seed)
     rarest = int(np.unique(y, return_counts=True)[1].min())
     count = max(least, min(INNER_FOLDS, rarest))
     splitter = StratifiedKFold(count, shuffle=True, random_state=seed)
@@ -118,7 +125,15 @@ def chosen_by(model: Any) -> dict[str, Any]:
     return {name: value for name, value in found.items() if value is not None}
 
 
-def fit_method(name: str, X: Array, y: Array, *, fold_seed: int, seed: int) -> Fitted:
+def fit_method(
+    name: str,
+    X: Array,
+    y: Array,
+    *,
+    fold_seed: int,
+    seed: int,
+    groups: Array | None = None,
+) -> Fitted:
     """Tune a method on training rows and fit it to them.
 
     Parameters
@@ -131,13 +146,15 @@ def fit_method(name: str, X: Array, y: Array, *, fold_seed: int, seed: int) -> F
         Labels.
     fold_seed, seed : int
         Seeds of the inner folds, the same for all methods, and of the method itself.
+    groups : ndarray of shape (n,), optional
+        Rows that belong together, and stay so in the inner folds.
 
     Returns
     -------
     Fitted
         Warns of nothing: its status says how the fit ended.
     """
-    method, folds = METHODS[name], inner_folds(y, fold_seed)
+    method, folds = METHODS[name], inner_folds(y, fold_seed, groups=groups)
     values, seed = method.values(len(y)), seed % 2**32
     choice = None
     with warnings.catch_warnings(), np.errstate(all="ignore"), few_threads(len(y)):

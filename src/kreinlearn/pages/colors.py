@@ -4,15 +4,12 @@ from typing import Any
 
 BLUE, ORANGE, GREEN, GREY = "#0072b2", "#d55e00", "#00805c", "#777777"
 """After the palette of Okabe and Ito, which color-blind people can tell apart."""
-PURPLE, GOLD = "#aa4499", "#8a6100"
 INK, PAPER, GRID, FAINT = "#222222", "#ffffff", "#e5e5e5", "#bbbbbb"
 DARK = {
     BLUE: "#5ab4ee",
     ORANGE: "#ff8f4a",
     GREEN: "#35c79b",
     GREY: "#9b9b9b",
-    PURPLE: "#e39ad0",
-    GOLD: "#e0b243",
     INK: "#e6e6e6",
     PAPER: "#16181b",
     GRID: "#34383d",
@@ -20,17 +17,14 @@ DARK = {
     "#000000": "#e6e6e6",
 }
 """Each color on a dark page. Drawings use no other colors."""
-Look = tuple[str, str, str | tuple[int, tuple[int, ...]]]
+Look = tuple[str, str, str]
 """Color, marker and line of a curve."""
 LOOKS: tuple[Look, ...] = (
     (BLUE, "o", "-"),
     (ORANGE, "s", "--"),
     (GREEN, "^", "-."),
-    (PURPLE, "D", (0, (1, 1))),
-    (GOLD, "v", (0, (5, 1, 1, 1, 1, 1))),
-    (INK, "P", (0, (7, 2))),
 )
-"""Of the first, second, ... curve."""
+"""Of the first, second and third curve; a picture has no more."""
 STYLE: Any = {
     "font.size": 9,
     "font.family": "sans-serif",
@@ -59,8 +53,3 @@ STYLE: Any = {
     "savefig.dpi": 160,
     "svg.hashsalt": "kreinlearn",
 }
-
-
-def looks(n_curves: int) -> list[Look]:
-    """Return a look per curve; those after the sixth are all thin and grey."""
-    return [*LOOKS[:n_curves], *[(GREY, "", ":")] * max(0, n_curves - len(LOOKS))]

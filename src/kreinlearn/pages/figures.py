@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 NARROW = 3.7
 """Inches: a phone of 360 pixels shows such a drawing at its size, or nearly."""
+COLUMN = 5.2
+"""Inches: one of two columns of a page, from 1,000 pixels on."""
 PHONE = "(max-width: 40rem)"
 NIGHT = "(prefers-color-scheme: dark)"
 
@@ -41,7 +43,7 @@ class Figure:
     wide : Drawing
         What is drawn.
     narrow : Drawing or None
-        The same for a phone; None if the first is narrow enough.
+        The same for a phone; None if the first can be squeezed.
     numbers : (caption, heads, rows) or None
         What is drawn, as for `make_table`; None if a table of the page has it.
     """
@@ -129,8 +131,10 @@ def pictures(figure: Figure) -> list[tuple[str, bytes]]:
     """
     light = _small(_drawn(figure.wide, {"svg": "none"})["svg"])
     chosen = [(NIGHT, _at_night(light)), ("", light)]
-    if figure.narrow is not None:
-        light = _small(_drawn(figure.narrow, {"svg": "none"})["svg"])
+    draw, (width, height) = figure.wide
+    if width > NARROW:
+        narrow = figure.narrow or (draw, (NARROW, height))
+        light = _small(_drawn(narrow, {"svg": "none"})["svg"])
         both = f"{PHONE} and {NIGHT}"
         chosen = [(both, _at_night(light)), (PHONE, light), *chosen]
     return chosen

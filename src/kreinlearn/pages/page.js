@@ -22,3 +22,17 @@ for (const table of document.querySelectorAll("table")) {
       + (down ? "largest first." : "smallest first.");
   });
 }
+// A table wider than its frame says so, and fades out where more of it is hidden.
+function cue(box) {
+  const hidden = box.scrollWidth - box.clientWidth;
+  box.parentElement.classList.toggle("over", box.scrollLeft < hidden - 1);
+  box.nextElementSibling.hidden = hidden <= 1;
+}
+const sizes = new ResizeObserver(seen => seen.forEach(each => cue(each.target)));
+for (const box of document.querySelectorAll(".scroll")) {
+  sizes.observe(box);
+  box.onscroll = () => cue(box);
+}
+// On paper, nothing can be opened.
+addEventListener("beforeprint", () =>
+  document.querySelectorAll("details").forEach(each => { each.open = true; }));

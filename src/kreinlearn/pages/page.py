@@ -10,7 +10,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from kreinlearn.pages.entries import DASH, Entry, Note
-from kreinlearn.pages.figures import NARROW, Figure, clean, pictures
+from kreinlearn.pages.figures import COLUMN, Figure, clean, pictures
 from kreinlearn.pages.tables import PageTable, general_notes, marks_in
 
 if TYPE_CHECKING:
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 LONG_TEXT = 24
 """Entries of more letters may break into lines."""
+COLUMN_LETTERS = 66
+"""Letters in a row of a table that fits into one of two columns."""
 
 
 @dataclass(frozen=True)
@@ -31,10 +33,13 @@ class Section:
         Heading.
     parts : sequence of PageTable or Figure
         In order. A table with the title of the section has no heading of its own.
+    is_detail : bool
+        Whether it is evidence that a reader opens, after everything else.
     """
 
     title: str
     parts: Sequence[PageTable | Figure]
+    is_detail: bool = False
 
 
 def html(
@@ -42,6 +47,7 @@ def html(
     sections: Sequence[Section],
     *,
     sentences: Sequence[str] = (),
+    remarks: Sequence[str] = (),
     facts: Mapping[str, str] | None = None,
     notes: Sequence[Note] = (),
     command: str = "",
@@ -57,10 +63,12 @@ def html(
         In order; those without parts are left out.
     sentences : sequence of str
         What was found, in plain words; the first is the headline.
+    remarks : sequence of str
+        What else there is to say, for those who open the details.
     facts : mapping or None
         What to say before the sections: term to text.
     notes : sequence of Note
-        Numbered from 1; those without a place stand at the top of the page.
+        Numbered from 1; those without a place stand among the details.
     command : str
         What to type for the same page.
     versions : str
@@ -68,8 +76,10 @@ def html(
     """
     return _template().render(
         title=title,
-        sections=[section for section in sections if section.parts],
+        shown=[each for each in sections if each.parts and not each.is_detail],
+        details=[each for each in sections if each.parts and each.is_detail],
         sentences=sentences,
+        remarks=remarks,
         facts=facts,
         notes=notes,
         general=general_notes(notes),
@@ -100,7 +110,8 @@ def _template() -> "Template":
     environment.globals |= {
         "style": Markup(here.joinpath("page.css").read_text("utf-8")),
         "script": Markup(here.joinpath("page.js").read_text("utf-8")),
-        "narrow": NARROW,
+        "column": COLUMN,
+        "is_wide": _is_wide,
         "column_classes": _column_classes,
         "marks_in": marks_in,
         "sort_key": _sort_key,
@@ -114,7 +125,9 @@ def _with_code(text: str) -> "Markup":
     """Return a sentence; what stands between backticks is code."""
     from markupsafe import Markup, escape
 
-    return Markup(re.sub("`([^`]+)`", r"<code>\1</code>", escape(clean(text))))
+    # As a plain string: what is joined to Markup would be escaped once more.
+    plain = str(escape(clean(text)))
+    return Markup(re.sub("`([^`]+)`", r"<code>\1</code>", plain))
 
 
 def _sources(figure: Figure) -> list[tuple[str, str]]:
@@ -133,6 +146,15 @@ def _column_classes(table: PageTable) -> list[str]:
             longest = max(len(each.text + each.detail) for each in entries)
             kinds[place] = "words long" if longest > LONG_TEXT else "words"
     return kinds
+
+
+def _is_wide(table: PageTable) -> bool:
+    """Tell whether a table needs the whole width of the page."""
+    columns = zip(table.columns, *table.rows, *table.totals, strict=True)
+    letters = [
+        min(LONG_TEXT, max(len(each.text) for each in column)) + 4 for column in columns
+    ]
+    return sum(letters) > COLUMN_LETTERS
 
 
 def _sort_key(entry: Entry) -> str:

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from kreinlearn._typing import Array
 from kreinlearn.pages import colors
 from kreinlearn.pages.entries import signed
-from kreinlearn.pages.figures import NARROW, Drawing, plain, powers_of_ten
+from kreinlearn.pages.figures import COLUMN, Drawing, plain, powers_of_ten
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -27,8 +27,8 @@ MOST_DRAWN = 200
 """Eigenvalues that are drawn at most: one for every other pixel, more or less."""
 WIDE_RANGE = 100.0
 """Values that spread over this many times their size are drawn on a log scale."""
-LEAST_SPAN = 0.1
-"""Width of an axis of accuracies, lest a single sample look like a lot."""
+MOST_COUNTED = 6
+"""Classes of a confusion matrix above which it has no numbers."""
 
 
 def evenly_spaced(count: int, most: int) -> Array:
@@ -38,7 +38,7 @@ def evenly_spaced(count: int, most: int) -> Array:
 
 
 def spectrum(places: Sequence[int], values: Sequence[float], note: str) -> Drawing:
-    """Return eigenvalues in order, the negative ones hatched and named.
+    """Return eigenvalues in order on a symlog axis, the negative ones hatched.
 
     Parameters
     ----------
@@ -52,7 +52,9 @@ def spectrum(places: Sequence[int], values: Sequence[float], note: str) -> Drawi
     mu = np.asarray(values, dtype=float)
     kept = evenly_spaced(len(mu), MOST_DRAWN)
     place, shown = np.asarray(places)[kept], mu[kept]
-    middle, top = float(np.median(np.abs(mu))), float(np.abs(mu).max())
+    middle, lowest = float(np.median(np.abs(mu))), float(mu.min())
+    # A tenth of the largest negative one is still seen as a bar.
+    least = min(middle, -lowest / 10) if lowest < 0 else middle
     filled: dict[str, Any] = {"color": colors.BLUE, "lw": 0}
     hatched: dict[str, Any] = {"facecolor": "none", "edgecolor": colors.ORANGE}
     hatched |= {"hatch": "//////", "lw": 0.8}
@@ -64,19 +66,19 @@ def spectrum(places: Sequence[int], values: Sequence[float], note: str) -> Drawi
         if (mu < 0).any():
             first = float(place[shown < 0].min()) - 0.5
             axes.axvspan(first, places[-1] + 0.5, color=colors.ORANGE, alpha=0.12, lw=0)
-            text = f"negative part\nto {signed(mu.min(), '.3g')}"
+            text = f"negative, down\nto {signed(lowest, '.3g')}"
             axes.text(0.98, 0.96, text, ha="right", va="top", transform=axes.transAxes)
         axes.axhline(0, color=colors.INK, lw=0.8)
-        if top > WIDE_RANGE * max(middle, 1e-300):
-            _signed_powers(axes, float(mu.min()), float(mu.max()), middle)
-            axes.set_ylim(1.5 * min(0.0, mu.min()), 1.5 * max(0.0, mu.max()))
+        if (mu != 0).any():
+            _signed_powers(axes, lowest, float(mu.max()), least)
+            axes.set_ylim(2 * min(0.0, lowest), 2 * max(0.0, mu.max()))
         axes.set(
             xlabel="place of the eigenvalue, from the largest", ylabel="eigenvalue"
         )
         axes.set(title=note, xlim=(0.5, places[-1] + 0.5))
         axes.grid(axis="y")
 
-    return draw, (NARROW, 2.8)
+    return draw, (COLUMN, 2.8)
 
 
 def convergence(curves: Curves) -> Drawing:
@@ -90,7 +92,7 @@ def convergence(curves: Curves) -> Drawing:
     names = list(dict.fromkeys(name for own in curves.values() for name in own))
 
     def draw(figure: "Canvas") -> None:
-        style = dict(zip(names, colors.looks(len(names)), strict=True))
+        style = dict(zip(names, colors.LOOKS[: len(names)], strict=True))
         panels = figure.subplots(len(curves), 1, squeeze=False)[:, 0]
         for axes, (label, own) in zip(panels, curves.items(), strict=True):
             for name, values in own.items():
@@ -107,7 +109,7 @@ def convergence(curves: Curves) -> Drawing:
         panels[-1].set_xlabel("iteration")
         _legend(figure, names)
 
-    return draw, (NARROW, 0.5 + 1.9 * len(curves) + _legend_height(names))
+    return draw, (COLUMN, 0.5 + 1.9 * len(curves) + _legend_height(names))
 
 
 def scale_by_range(
@@ -150,12 +152,12 @@ def roc(curves: Curves) -> Drawing:
         axes = figure.add_subplot()
         rates = ("false positive rate", "true positive rate")
         _unit_square(axes, *rates, "diagonal: chance")
-        styles = colors.looks(len(curves))
+        styles = colors.LOOKS[: len(curves)]
         for curve, (color, _, line) in zip(curves.values(), styles, strict=True):
             axes.plot(curve["fpr"], curve["tpr"], color=color, ls=line, lw=1.5)
         _legend(figure, curves, markers=False)
 
-    return draw, (NARROW, 3.4 + _legend_height(curves))
+    return draw, (COLUMN, 3.4 + _legend_height(curves))
 
 
 def reliability_curves(curves: Curves) -> Drawing:
@@ -164,7 +166,8 @@ def reliability_curves(curves: Curves) -> Drawing:
     Parameters
     ----------
     curves : mapping
-        Name to "predicted", "observed" and "count".
+        Name to "predicted", "observed" and "count", and the ends "low" and "high" of a
+        band.
     """
 
     def draw(figure: "Canvas") -> None:
@@ -172,9 +175,11 @@ def reliability_curves(curves: Curves) -> Drawing:
             2, 1, sharex=True, gridspec_kw={"height_ratios": (3, 1)}
         )
         _unit_square(upper, "", "observed share", "diagonal: as predicted")
-        styles = colors.looks(len(curves))
+        styles = colors.LOOKS[: len(curves)]
         for curve, (color, marker, line) in zip(curves.values(), styles, strict=True):
             look = {"color": color, "ls": line, "marker": marker or None, "ms": 4}
+            ends = curve["predicted"], curve["low"], curve["high"]
+            upper.fill_between(*ends, color=color, alpha=0.15, lw=0)
             upper.plot(curve["predicted"], curve["observed"], lw=1.4, **look)
             lower.plot(curve["predicted"], curve["count"], lw=1, **look)
         lower.set(xlabel="predicted probability", ylabel="samples")
@@ -182,7 +187,7 @@ def reliability_curves(curves: Curves) -> Drawing:
         lower.grid()
         _legend(figure, curves)
 
-    return draw, (NARROW, 4.3 + _legend_height(curves))
+    return draw, (COLUMN, 4.3 + _legend_height(curves))
 
 
 def permutations(null: Sequence[float], observed: float, label: str) -> Drawing:
@@ -219,71 +224,56 @@ def permutations(null: Sequence[float], observed: float, label: str) -> Drawing:
         axes.set(xlabel=textwrap.fill(label, 42), ylabel="permutations")
         axes.grid(axis="y")
 
-    return draw, (NARROW, 2.6)
+    return draw, (COLUMN, 2.6)
 
 
-def accuracies(scores: Curves, intervals: Curves, n_columns: int = 1) -> Drawing:
-    """Return the accuracy of each method: a tick per fold, a diamond for the mean.
+def confusion(
+    counts: Mapping[str, Sequence[Sequence[int]]], classes: Sequence[str]
+) -> Drawing:
+    """Return how many samples of each class were given which class.
 
     Parameters
     ----------
-    scores : mapping
-        Data set to method to accuracies of folds.
-    intervals : mapping
-        Data set to method to the ends of a line through the diamond, if there is one.
-    n_columns : int
-        Number of panels side by side.
+    counts : mapping
+        Name to counts, true classes in rows; the stronger the color, the larger the
+        share of a row.
+    classes : sequence of str
+        Names of the classes.
     """
-    scored = (name for own in scores.values() for name in own if own[name])
-    names = list(dict.fromkeys(scored))
-    n_rows = -(-len(scores) // n_columns)
+    k = len(classes)
+    is_told = k <= MOST_COUNTED
+    shown = [plain(name, 10) for name in classes]
 
     def draw(figure: "Canvas") -> None:
-        grid = figure.subplots(n_rows, n_columns, sharey=True, squeeze=False)
-        for axes in grid.flat[len(scores) :]:
-            axes.set_visible(False)
-        for axes, (data, own) in zip(grid.flat, scores.items(), strict=False):
-            _dots(axes, names, own, intervals.get(data, {}))
-            if len(scores) > 1:
-                axes.set_title(plain(data))
-        name_rows(grid[0, 0], [plain(name, 24) for name in names])
-        figure.supxlabel("accuracy on held-out samples", size=9)
+        panels = figure.subplots(1, len(counts), sharey=True, squeeze=False)[0]
+        for axes, (name, rows) in zip(panels, counts.items(), strict=True):
+            for i, row in enumerate(rows):
+                for j, count in enumerate(row):
+                    look = {
+                        "color": colors.BLUE,
+                        "alpha": 0.6 * count / max(sum(row), 1),
+                    }
+                    axes.fill_between(
+                        [j - 0.5, j + 0.5], i - 0.5, i + 0.5, lw=0, **look
+                    )
+                    if is_told:
+                        axes.text(j, i, str(count), ha="center", va="center")
+            axes.set_title("\n".join(textwrap.wrap(plain(name, 36), 18)))
+            axes.set(xlim=(-0.5, k - 0.5), ylim=(k - 0.5, -0.5), aspect="equal")
+            ticks = range(k) if is_told else []
+            axes.set_xticks(ticks, shown if is_told else [], rotation=90 * (k > 2))
+            axes.set_yticks(ticks, shown if is_told else [])
+            axes.tick_params(length=0)
+        panels[0].set_ylabel("true class")
+        figure.supxlabel("predicted class", size=9)
 
-    height = n_rows * (0.45 + 0.24 * max(2, len(names))) + 0.35
-    return draw, (NARROW if n_columns == 1 else 1.6 + 2.6 * n_columns, height)
-
-
-def _dots(axes: "Axes", names: Sequence[str], scores: Curve, intervals: Curve) -> None:
-    means = {name: float(np.mean(own)) for name, own in scores.items() if own}
-    best = max(means.values(), default=0.0)
-    for y, name in enumerate(names):
-        if name not in means:
-            continue
-        own = scores[name]
-        if len(own) > 1:
-            axes.plot(own, [y] * len(own), "|", color=colors.GREY, ms=9)
-        color, size = (colors.BLUE, 7.0) if means[name] >= best else (colors.INK, 4.5)
-        if name in intervals:
-            axes.plot(intervals[name], [y, y], color=color, lw=1.5)
-        axes.plot(means[name], y, "D", color=color, ms=size)
-    axes.grid()
-    low, high = axes.get_xlim()
-    high = max(high, min((low + high + LEAST_SPAN) / 2, 1.01))
-    axes.set_xlim(min(low, high - LEAST_SPAN), high)
-    axes.locator_params(axis="x", nbins=4)
-    axes.tick_params(axis="y", length=0)
+    return draw, (COLUMN, 2.4)
 
 
-def name_rows(axes: "Axes", names: Sequence[str]) -> None:
-    """Write names at 0, 1, ..., from top to bottom, in place of numbers."""
-    axes.set_yticks(range(len(names)), names)
-    axes.set_ylim(len(names) - 0.5, -0.5)
-
-
-def _signed_powers(axes: "Axes", low: float, high: float, middle: float) -> None:
+def _signed_powers(axes: "Axes", low: float, high: float, small: float) -> None:
     """Scale an axis by powers of ten on both sides of zero, not too densely."""
     top = max(abs(low), high)
-    least = int(np.floor(np.log10(max(middle, 1e-6 * top))))
+    least = int(np.floor(np.log10(max(small, 1e-6 * top))))
     most = int(np.floor(np.log10(top)))
     step = -(-(most - least) // 4) or 1
     sizes = [10.0**power for power in range(most, least, -step)]
@@ -302,7 +292,7 @@ def _unit_square(axes: "Axes", x: str, y: str, diagonal: str) -> None:
 
 
 def _legend_height(names: Collection[str]) -> float:
-    return 0.2 * min(len(names), len(colors.LOOKS) + 1) + 0.1
+    return 0.2 * len(names) + 0.1
 
 
 def _legend(figure: "Canvas", names: Collection[str], markers: bool = True) -> None:
@@ -310,11 +300,8 @@ def _legend(figure: "Canvas", names: Collection[str], markers: bool = True) -> N
     from matplotlib.lines import Line2D
 
     labels = [plain(text, 44) for text in names]
-    others = len(labels) - len(colors.LOOKS)
-    if others > 0:
-        labels[len(colors.LOOKS) :] = [f"{others} more; see the numbers"]
     keys = [
         Line2D([], [], color=color, ls=line, marker=marker if markers else "", ms=4)
-        for color, marker, line in colors.looks(len(labels))
+        for color, marker, line in colors.LOOKS[: len(labels)]
     ]
     figure.legend(keys, labels, loc="outside lower left", ncols=1, labelspacing=0.3)

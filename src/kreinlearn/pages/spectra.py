@@ -5,7 +5,7 @@ import numpy as np
 from kreinlearn.pages import plots
 from kreinlearn.pages.entries import Findings, numeral
 from kreinlearn.pages.figures import Figure
-from kreinlearn.pages.tables import TableRow
+from kreinlearn.pages.tables import PageTable, TableRow, make_table
 
 LISTED = 10
 """Number of eigenvalues listed from each end."""
@@ -47,3 +47,27 @@ def spectrum_figure(found: Findings, title: str) -> Figure | None:
         plots.spectrum(places, mu, f"{counts}\nnegative share {share}"),
         numbers=(listed, "place, eigenvalue", rows),
     )
+
+
+def spectrum_numbers(found: Findings, title: str) -> PageTable:
+    """Return what there is to know of a spectrum: quantities and their values.
+
+    Parameters
+    ----------
+    found : mapping
+        As for `spectrum_figure`.
+    title : str
+        Heading.
+    """
+    signs = ("positive", "negative", "zero")
+    counts = zip(signs, found.get("signature", ()), strict=False)
+    rows: list[TableRow] = [
+        *((f"{sign} eigenvalues", count) for sign, count in counts),
+        ("smallest eigenvalue", numeral(found.get("mu_min"), ".6g")),
+        ("largest eigenvalue", numeral(found.get("mu_max"), ".6g")),
+        (
+            "negative share of the sum of absolute values",
+            numeral(found.get("negative_share"), ".4f"),
+        ),
+    ]
+    return make_table(title, "What the spectrum shows.", "quantity, value", rows)

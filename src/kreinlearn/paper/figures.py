@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kreinlearn.pages import colors
+from kreinlearn.pages.dots import name_rows
 from kreinlearn.pages.figures import NARROW, Drawing, Figure, powers_of_ten
-from kreinlearn.pages.plots import name_rows, scale_by_range
+from kreinlearn.pages.plots import scale_by_range
 from kreinlearn.pages.ranks import critical_difference_figure
 from kreinlearn.paper import published
 from kreinlearn.paper.evidence import Evidence, evidence_of

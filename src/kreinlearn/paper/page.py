@@ -1,6 +1,7 @@
 """Records to tables, figures and pages. Nothing is run here."""
 
 import os
+import statistics
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -25,9 +26,16 @@ from kreinlearn.runs.records import FAILED, Record, read_records
 
 __all__ = ["write"]
 
+NEAR = 0.03
+"""Difference of accuracies that readers of a table would call the same: about the
+standard deviation over random halves that the paper prints for small data sets."""
+
 
 def write(
-    name: str, records: str | os.PathLike[str], out: str | os.PathLike[str]
+    name: str,
+    records: str | os.PathLike[str],
+    out: str | os.PathLike[str],
+    command: str | None = None,
 ) -> list[Path]:
     """Write what the records of an experiment show.
 
@@ -39,6 +47,8 @@ def write(
         File of its records.
     out : path-like
         Folder; made if it is not there.
+    command : str, optional
+        What was typed; by default the command without any option.
 
     Returns
     -------
@@ -59,7 +69,10 @@ def write(
     notes = notes_for(name)
     tables = LAYOUTS[name](summaries, notes) + _failures(found)
     figures = figures_for(name, summaries)
-    shown = _Shown(name, _about_runs(found), tables, figures, notes)
+    listed = numbers(name, summaries)
+    command = command or f"krein reproduce {name}"
+    facts, verdict = _about_runs(found), _verdict(name, listed)
+    shown = _Shown(name, command, verdict, facts, tables, figures, notes)
 
     folder = Path(out)
     folder.mkdir(parents=True, exist_ok=True)
@@ -68,7 +81,7 @@ def write(
         for short, figure in figures.items()
         for kind, content in files(figure).items()
     }
-    contents[f"{name}.csv"] = csv_text(NUMBER_FIELDS, numbers(name, summaries)).encode()
+    contents[f"{name}.csv"] = csv_text(NUMBER_FIELDS, listed).encode()
     contents[f"{name}.md"] = shown.as_markdown().encode()
     contents[f"{name}.html"] = shown.as_page().encode()
     for file, content in contents.items():
@@ -80,6 +93,8 @@ class _Shown(NamedTuple):
     """What is shown of an experiment."""
 
     name: str
+    command: str
+    verdict: Sequence[str]
     facts: Mapping[str, str]
     tables: Sequence[PageTable]
     figures: Mapping[str, Figure]
@@ -92,16 +107,20 @@ class _Shown(NamedTuple):
     def as_page(self) -> str:
         drawn = Section("Figures", list(self.figures.values()))
         sections = [Section(table.title, [table]) for table in self.tables]
-        facts = dict(self.facts)
-        last = [facts.pop(term) for term in ("versions", "revision") if term in facts]
+        facts = {
+            term.capitalize(): text
+            for term, text in self.facts.items()
+            if term not in ("versions", "revision")
+        }
         return html(
             self.title,
             # What the paper shows as a figure comes first as one.
             [drawn, *sections] if self.name.startswith("fig") else [*sections, drawn],
-            facts={term.capitalize(): text for term, text in facts.items()},
+            sentences=self.verdict,
+            facts=facts,
             notes=self.notes,
-            command=f"krein reproduce {self.name}",
-            versions="; revision ".join(last),
+            command=self.command,
+            versions=self.facts["versions"],
         )
 
     def as_markdown(self) -> str:
@@ -114,6 +133,59 @@ class _Shown(NamedTuple):
         tables = [markdown(table, self.notes) for table in self.tables]
         parts = [f"# {self.title}\n", f"{said}.\n", *([general] if general else [])]
         return "\n".join(parts + images + tables)
+
+
+Numbers = Sequence[Mapping[str, str | int]]
+"""Rows of the file of numbers."""
+
+
+def _verdict(name: str, rows: Numbers) -> list[str]:
+    """Return how near we come to what is published, if that is what is shown."""
+    if name == "readings":  # rivals, of which one is ours
+        return []
+    known = [each for each in rows if "difference" in each]
+    pairs = [each for each in known if each["measure"] == "acc"]
+    if pairs:
+        return _accuracies_met(pairs)
+    largest = [each for each in known if each["measure"] == "mu_max"]
+    if largest:
+        shares = [
+            abs(float(each["difference"])) / float(each["published"])
+            for each in largest
+        ]
+        return [
+            f"{sum(share <= NEAR for share in shares)} of {len(shares)} published "
+            f"largest eigenvalues are met within {100 * NEAR:.0f} %; the median "
+            f"difference is {100 * statistics.median(shares):.1f} %."
+        ]
+    return _ranges(rows) if name == "fig2" else []
+
+
+def _accuracies_met(pairs: Numbers) -> list[str]:
+    """Return how many published accuracies we meet, and where we miss most."""
+    gaps = [abs(float(each["difference"])) for each in pairs]
+    far = pairs[gaps.index(max(gaps))]
+    what = ", ".join(
+        str(far[key]) for key in ("data", "method", "settings") if far[key]
+    )
+    return [
+        f"{sum(gap <= NEAR for gap in gaps)} of {len(gaps)} published accuracies are "
+        f"met within {NEAR:g}; the median difference is "
+        f"{statistics.median(gaps):.3f}.",
+        f"Farthest apart: {what}; published {float(far['published']):.3f}, ours "
+        f"{float(far['ours']):.3f}.",
+    ]
+
+
+def _ranges(rows: Numbers) -> list[str]:
+    """Return by how much the accuracy changes with a setting."""
+    found: dict[str, list[float]] = {}
+    for each in rows:
+        if each["measure"] == "acc" and "ours" in each:
+            place = f"{each['method']} on {each['data']}"
+            found.setdefault(place, []).append(float(each["ours"]))
+    told = [f"{max(own) - min(own):.3f} for {place}" for place, own in found.items()]
+    return [f"Mean accuracy changes with eps by {', '.join(told)}."]
 
 
 def _about_runs(records: Sequence[Record]) -> dict[str, str]:

@@ -229,14 +229,22 @@ class KreinDual:
     def start(self) -> Array:
         return self.feasible(np.zeros(self.Y.shape))
 
-    def _intercepts(self, F: Array, last: DualPoint | None = None) -> Array:
+    def _intercepts(
+        self, F: Array, start: Array | None = None, accuracy: Array | None = None
+    ) -> Array:
         if not self.fit_intercept:
             return np.zeros(F.shape[1:])
-        if last is None:
-            return intercepts(self.loss, self.Y, F, self.weights)
-        # Newton steps do not depend on c; its error must not show in the residual.
-        accuracy = UNSEEN * last.residual
-        return intercepts(self.loss, self.Y, F, self.weights, last.c, accuracy)
+        return intercepts(self.loss, self.Y, F, self.weights, start, accuracy)
+
+    def _guess(self, w: Array, F: Array) -> Array:
+        """Return about the intercepts of scores F, going by dual variables.
+
+        At a stationary point w is F + c, up to a constant per sample if C > 1.
+        """
+        gap = w - F
+        if gap.shape[2] > 1:
+            gap -= gap.mean(axis=2, keepdims=True)
+        return np.asarray(np.einsum("np,npc->pc", self.weights, gap))
 
     def product(self, D: Array) -> Array:
         """Return K D for a block D of shape (n, P, C): one matrix-matrix product.
@@ -270,18 +278,16 @@ class KreinDual:
         return self.loss.logits(point.Q)
 
     def point(self, w: Array, F: Array | None = None) -> DualPoint:
-        Q = self.loss.at(np.clip(w, LOG_FLOOR, -LOG_FLOOR))
+        w = np.clip(w, LOG_FLOOR, -LOG_FLOOR)
+        Q = self.loss.at(w)
         A = self.coefficients(Q)
         if F is None and self.own is not None:
             F = self.own.product(A, native=False)
         elif F is None:
             F = self.K.matmat(A.reshape(len(A), -1)).reshape(A.shape)
-        return self._complete(Q, A, F)
+        return self._complete(Q, A, F, self._intercepts(F, self._guess(w, F)))
 
-    def _complete(
-        self, Q: Probabilities, A: Array, F: Array, last: DualPoint | None = None
-    ) -> DualPoint:
-        c = self._intercepts(F, last)
+    def _complete(self, Q: Probabilities, A: Array, F: Array, c: Array) -> DualPoint:
         B = self.loss.at(F + c)
         entropy = self.loss.entropy(Q)
         value = np.einsum("npc,npc->p", A, F) / 2 + self._mass(entropy)
@@ -329,7 +335,9 @@ class KreinDual:
 
     def advance(self, point: DualPoint, D: Array, KD: Array, t: Array) -> DualPoint:
         A, F = point.A + t[:, None] * D, point.F + t[:, None] * KD
-        return self._complete(self._moved(point, D, t), A, F, point)
+        # Newton steps do not depend on c; its error must not show in the residual.
+        c = self._intercepts(F, point.c, UNSEEN * point.residual)
+        return self._complete(self._moved(point, D, t), A, F, c)
 
     def change(self, point: DualPoint, D: Array, KD: Array, t: Array) -> Array:
         linear = np.einsum("npc,npc->p", D, point.F)

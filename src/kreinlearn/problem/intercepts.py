@@ -28,6 +28,8 @@ LAST_STEP = 1e-8
 """Step after which Newton's method has all digits."""
 VALUE_ROUNDING = 1e-12
 """Change of the value, relative to it, that may be rounding."""
+RANK = 1e-12
+"""Eigenvalues below this share of the largest count as zero."""
 MODERATE = 50.0
 """Range of scores that Newton's method takes at once."""
 
@@ -49,7 +51,11 @@ def pseudo_inverse(H: Array) -> Array:
         return np.asarray(np.where(H > 1e-200, 1.0 / np.maximum(H, 1e-200), 0.0))
     size = np.abs(H).max(axis=(-2, -1), keepdims=True)
     scale = np.where(size > 1e-200, size, np.inf)  # saturated: nothing to invert
-    return np.asarray(np.linalg.pinv(H / scale, rcond=1e-12, hermitian=True) / scale)
+    # NumPy's pinv does the same by way of a general svd, in three times the time.
+    values, vectors = np.linalg.eigh(H / scale)
+    large = values > RANK * values[..., -1:]
+    inverse = np.where(large, 1.0 / np.where(large, values, 1.0), 0.0)
+    return np.asarray((vectors * inverse[..., None, :]) @ vectors.mT / scale)
 
 
 def intercepts(
@@ -98,8 +104,6 @@ def _multinomial_intercepts(
     size = np.full(len(c), np.inf)
     balanced = np.maximum(BALANCED, SMALL_ERROR * accuracy)
     for _ in range(INTERCEPT_STEPS):
-        if left.size == 0:
-            break
         prob = softmax(F[:, left] + c[left], axis=-1)
         weighted = w[:, left, None] * prob
         mass = weighted.sum(axis=0)
@@ -110,6 +114,8 @@ def _multinomial_intercepts(
         going = (new > balanced[left]) & ~worse
         size[left] = new
         left, gradient, mass = left[going], gradient[going], mass[going]
+        if left.size == 0:
+            break
         hessian = -np.einsum("npc,npd->pcd", weighted[:, going], prob[:, going])
         hessian[:, np.arange(mass.shape[1]), np.arange(mass.shape[1])] += mass
         inverse = pseudo_inverse(hessian)
@@ -140,12 +146,20 @@ def _multinomial_intercept(target: Array, f: Array, w: Array, start: Array) -> A
 def _tempered_newton(
     target: Array, f: Array, w: Array, c: Array, temperature: float
 ) -> Array:
+    def odds(c: Array) -> tuple[Array, Array]:
+        # By hand, since SciPy's functions take ten times as long for few samples.
+        scores = (f + c) / temperature
+        top = scores.max(axis=1)
+        return np.exp(scores - top[:, None]), top
+
     def value(c: Array) -> float:
-        soft = temperature * logsumexp((f + c) / temperature, axis=1)
+        odd, top = odds(c)
+        soft = temperature * (top + np.log(odd.sum(axis=1)))
         return float(w @ soft - target @ c)
 
     def excess(c: Array) -> tuple[Array, Array]:
-        prob = softmax((f + c) / temperature, axis=1)
+        odd, _ = odds(c)
+        prob = odd / odd.sum(axis=1, keepdims=True)
         mass = w @ prob
         hessian = (np.diag(mass) - (w[:, None] * prob).T @ prob) / temperature
         return mass - target, hessian

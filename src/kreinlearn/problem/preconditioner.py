@@ -1,10 +1,11 @@
 """A preconditioner: a matrix close to the Newton model, inverted by small solves.
 
-K is about ``rest I + V V'``, with V from the columns of K that belong to a few samples
-(the landmarks) and the mean of what that leaves of the diagonal. With s the diagonal of
-T, the model I + T'(K + shift)T is then close to
+K is about ``diag(rest) + V V'``, with V from the columns of K that belong to a few
+samples (the landmarks) and the mean of what that leaves of the diagonal, or all of it
+where it spans orders of magnitude. With s the diagonal of T, the model
+I + T'(K + shift)T is then close to
 
-    M = E^2 + diag(s) V V' diag(s),  E^2 = I + (rest + shift) diag(s)^2,
+    M = E^2 + diag(s) V V' diag(s),  E^2 = I + diag(rest + shift) diag(s)^2,
 
 and by the Woodbury formula M^-1 = E^-1 (I - Y (I + Y'Y)^-1 Y') E^-1 with
 Y = E^-1 diag(s) V.
@@ -30,14 +31,20 @@ SHARE, FEWEST, MOST = 30, 30, 150
 """One landmark per 30 samples: more save products, but cost time in each step."""
 SMALLEST = 1e-6
 """Eigenvalues among the landmarks below this share of the largest are left out."""
+UNEVEN = 100.0
+"""Mean of what is left of the diagonal, in medians, from which one number for all
+samples is no longer like K: then each sample has its own."""
 
 
 @dataclass(frozen=True)
 class NystroemSketch:
-    """K from a few of its columns: about ``rest I + V V'``; V has shape (n, k)."""
+    """K from a few of its columns: about ``diag(rest) + V V'``.
+
+    V has shape (n, k), ``rest`` has shape (n,).
+    """
 
     V: Array
-    rest: float
+    rest: Array
 
     @classmethod
     def of(cls, K: Symmetric) -> "NystroemSketch":
@@ -61,8 +68,12 @@ class NystroemSketch:
         values, vectors = eigh(C[landmarks], check_finite=False)
         kept = values > max(SMALLEST * values[-1], 0.0)
         V = gemm(C, vectors[:, kept] / np.sqrt(values[kept]))
-        left = float(K.diagonal().sum() - np.einsum("ij,ij->", V, V))
-        return cls(V, max(0.0, left / n))
+        diagonal = K.diagonal()
+        mean = max(0.0, float(diagonal.sum() - np.einsum("ij,ij->", V, V)) / n)
+        left = np.maximum(0.0, diagonal - np.einsum("ij,ij->i", V, V))
+        others = np.delete(left, landmarks)
+        is_even = others.size == 0 or mean <= UNEVEN * np.median(others)
+        return cls(V, np.full(n, mean) if is_even else left)
 
 
 def _inverse(Y: Array) -> Array:
@@ -114,7 +125,8 @@ class Preconditioner:
         Preconditioner
             Ready to solve.
         """
-        e = 1.0 / np.sqrt(1.0 + (sketch.rest + shift[:, None]) * s**2)
+        rest = sketch.rest[:, None, None] + shift[:, None]
+        e = 1.0 / np.sqrt(1.0 + rest * s**2)
         s = e * s
         k = sketch.V.shape[1]
         small = np.empty((*s.shape[1:], k, k))

@@ -4,6 +4,7 @@ import json
 import math
 import os
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Self
 
@@ -228,11 +229,28 @@ class Store:
         ----------
         record : dict
             From `record_of`; its key must be new.
+
+        Raises
+        ------
+        OSError
+            If it cannot be written; the file holds what it did before.
         """
         if record["key"] in self.keys:
             raise ValueError(f"{self.path} already has a record {record['key']!r}.")
-        self._file.write(_encoded(record))
-        os.fsync(self._file.fileno())
+        line = _encoded(record)
+        end = self._file.seek(0, os.SEEK_END)
+        try:
+            while line:  # a disk that is nearly full takes a part, without an error
+                line = line[self._file.write(line) :]
+            os.fsync(self._file.fileno())
+        except OSError as error:
+            with suppress(OSError):
+                self._file.truncate(end)
+            reason = error.strerror or str(error)
+            raise type(error)(
+                f"{self.path} could not be written: {reason}. The results in it are "
+                "whole: make room, and run the same again to go on."
+            ) from None
         self.keys.add(record["key"])
 
     def close(self) -> None:

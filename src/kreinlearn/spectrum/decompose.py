@@ -159,7 +159,8 @@ def split(K: Symmetric, mode: Literal["paper", "tight", "shift"] = "paper") -> S
 
     Notes
     -----
-    For positive semidefinite K, K- is zero in all three.
+    For positive semidefinite K, K- is zero in all three; with "shift" up to the
+    accuracy of Lanczos steps, a millionth of the largest eigenvalue.
     """
     check_choice("mode", mode, ("paper", "tight", "shift"))
     n = K.shape[0]

@@ -1,1 +1,5 @@
 """Compiled loops, imported when they are first needed: numba takes long to import."""
+
+from kreinlearn._numba_cache import keep_if_possible
+
+keep_if_possible()

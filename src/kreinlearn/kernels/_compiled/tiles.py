@@ -85,20 +85,20 @@ _LN2_HIGH = 6.93147180369123816490e-01  # leading bits of log(2): k * _LN2_HIGH 
 _LN2_LOW = 1.90821492927058770002e-10  # the rest
 _ROUND = 1.5 * 2.0**52  # adding it leaves the nearest integer in the low bits
 _SMALLEST = -708.0  # below, exp gives a denormal number and we give 0
+_FLAT = -44.0  # at and below, the hyperbolic tangent of half of it is 1 to rounding
 _C2, _C3, _C4, _C5, _C6, _C7, _C8, _C9, _C10, _C11, _C12, _C13 = (
     1.0 / math.factorial(k) for k in range(2, 14)
 )
 
 
 @njit(fastmath={"contract"})
-def _exp(x):
-    """Return exp(x) for x <= 0, to two units in the last place.
+def _exp_parts(z):
+    """Return p and 2^k with exp(z) = (1 + p) 2^k, for z from -708 to 0.
 
-    In plain arithmetic, so that loops over it use vector instructions; `math.exp` is
-    a call for each number, and several times slower.
+    In plain arithmetic, so that loops over it use vector instructions; `math.exp` and
+    `math.tanh` are a call for each number, and several times slower.
     """
-    z = x if x > _SMALLEST else _SMALLEST
-    # x = k log(2) + r with |r| <= log(2) / 2; exp(r) from its series; 2^k from bits
+    # z = k log(2) + r with |r| <= log(2) / 2; exp(r) from its series; 2^k from bits
     shifted = z * _LOG2_E + _ROUND
     k = shifted - _ROUND
     r = (z - k * _LN2_HIGH) - k * _LN2_LOW
@@ -108,9 +108,26 @@ def _exp(x):
     s = _C6 + r * (_C7 + r * s)
     s = _C4 + r * (_C5 + r * s)
     s = _C2 + r * (_C3 + r * s)
-    s = 1.0 + (r + r * r * s)
     bits = (np.float64(shifted).view(np.int64) + 1023) << 52
-    return s * np.int64(bits).view(np.float64) if x > _SMALLEST else 0.0
+    return r + r * r * s, np.int64(bits).view(np.float64)
+
+
+@njit(fastmath={"contract"})
+def _exp(x):
+    """Return exp(x) for x <= 0, to two units in the last place."""
+    p, scale = _exp_parts(x if x > _SMALLEST else _SMALLEST)
+    return (1.0 + p) * scale if x > _SMALLEST else 0.0
+
+
+@njit(fastmath={"contract"}, error_model="numpy")  # no check of each divisor
+def _tanh(x):
+    """Return tanh(x) for any x, to three units in the last place."""
+    z = -2.0 * abs(x)
+    p, scale = _exp_parts(z if z > _FLAT else _FLAT)
+    less = scale * p + (scale - 1.0)  # exp(z) - 1, which keeps the digits near 0
+    value = less / (2.0 + less)
+    signed = value if x < 0.0 else 0.0 - value
+    return signed if x == x else x
 
 
 @njit
@@ -150,6 +167,26 @@ def _raise(values, a):
 
 
 @njit
+def _polynomial(values, a, b, degree):
+    """Replace s by (a s + b)^degree; the usual degrees by vector instructions."""
+    for j in range(values.size):
+        base = a * values[j] + b
+        if degree == 2:
+            values[j] = base * base
+        elif degree == 3:
+            values[j] = base * base * base
+        else:
+            values[j] = base**degree
+
+
+@njit(fastmath={"contract"})
+def _squash(values, a, b):
+    """Replace s by tanh(a s + b)."""
+    for j in range(values.size):
+        values[j] = _tanh(a * values[j] + b)
+
+
+@njit
 def finish_row(values, codes):
     """Turn a row of sums into a row of kernel values, in place."""
     _, finish, a, b, c = codes
@@ -165,12 +202,9 @@ def finish_row(values, codes):
             value = values[j] if finish == POWER else math.log1p(values[j])
             values[j] = 0.0 - value  # not -value, which turns 0 into -0
     elif finish == POLYNOMIAL:
-        degree = int(c)
-        for j in range(values.size):
-            values[j] = (a * values[j] + b) ** degree
+        _polynomial(values, a, b, int(c))
     elif finish == TANH:
-        for j in range(values.size):
-            values[j] = math.tanh(a * values[j] + b)
+        _squash(values, a, b)
 
 
 # -- the walk over the output ----------------------------------------------------------
@@ -224,6 +258,29 @@ def fill(out, stored, X, panels, xx, yy, codes, mirror, tile_shape, first, last)
                 for j in range(j0, j1):
                     for i in range(i0, min(i1, j)):
                         out[j, i] = tile[i - i0, j - j0]
+
+
+MIRROR_SIDE = 64
+"""Rows and columns that are copied at once: half of the first-level cache."""
+
+
+@njit(cache=not PLAIN, nogil=True)
+def mirror_upper(out, first, last):
+    """Copy what is above the diagonal of a square matrix below it.
+
+    Parameters
+    ----------
+    out : ndarray of shape (n, n)
+        The matrix.
+    first, last : int
+        Which rows to copy, in steps of MIRROR_SIDE, from first to last - 1.
+    """
+    n = len(out)
+    for i0 in range(first * MIRROR_SIDE, min(last * MIRROR_SIDE, n), MIRROR_SIDE):
+        for j0 in range(i0, n, MIRROR_SIDE):
+            for j in range(j0, min(j0 + MIRROR_SIDE, n)):
+                for i in range(i0, min(i0 + MIRROR_SIDE, j)):
+                    out[j, i] = out[i, j]
 
 
 def codes(

@@ -1,0 +1,237 @@
+"""Which command makes the numbers of a page, when it ran, and what changed since.
+
+``docs/measure`` is its command line; ``conf.py`` shows the date on the pages. A page is
+*stale* if code that its numbers depend on has changed since they were measured.
+Comments and docstrings do not count.
+"""
+
+import ast
+import gzip
+import hashlib
+import json
+import shlex
+import subprocess
+import sys
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+ROOT = Path(__file__).parents[1]
+RECORD = Path("docs", "results", "measured.json")
+SOURCE = Path("src", "kreinlearn")
+MODEL = ("losses.py", "operators.py", "kernels", "spectrum", "problem", "solvers")
+SEARCH = tuple(
+    f"estimators/{name}.py"
+    for name in (
+        "_search",
+        "_racing",
+        "_rounds",
+        "_trial",
+        "_solve",
+        "_size",
+        "_libsvm",
+    )
+)
+EXACT = (*MODEL, "crossval", *SEARCH)
+LANDMARKS = (*MODEL, "landmarks", "estimators/_landmarks.py")
+READERS = ("files", "persistence", "runs", "_files.py", "_memory.py")
+PROGRAMS = {
+    "python": [sys.executable],
+    "krein": [sys.executable, "-m", "kreinlearn"],
+}
+EARLIER = "measured with an earlier version of the solver"
+
+
+class Page(NamedTuple):
+    """A page with numbers: what makes them, and the code that they depend on."""
+
+    name: str  # as Sphinx has it, but README
+    commands: tuple[str, ...]  # {out} is a folder for records
+    sources: tuple[str, ...]  # files and folders of the package
+
+
+def _of_paper(name: str, sources: tuple[str, ...]) -> Page:
+    return Page(f"results/{name}", (f"krein reproduce {name} --out {{out}}",), sources)
+
+
+def _bench(names: str) -> str:
+    return f"krein bench {names} --out {{out}}"
+
+
+FITTED = (*EXACT, "methods", "features.py")
+PAGES = {
+    "readme": Page("README", ("python docs/draw_readme.py",), EXACT),
+    "speed": Page(
+        "speed",
+        ("krein bench --out {out}", "python benchmarks/page.py {out}"),
+        (*EXACT, *LANDMARKS),
+    ),
+    "which-method": Page(
+        "which-method",
+        (
+            "python benchmarks/which_method.py --repeats 3 --out docs "
+            "--records {out}/which-method.jsonl",
+        ),
+        EXACT,
+    ),
+    "in-the-field": Page(
+        "in-the-field",
+        (
+            "python benchmarks/in_the_field.py --repeats 1 --out docs "
+            "--records {out}/in-the-field.jsonl",
+        ),
+        EXACT,
+    ),
+    "landmarks": Page(
+        "landmarks",
+        (
+            "python benchmarks/landmark_curves.py --out {out}",
+            "cp {out}/results/landmarks.csv docs/results/landmarks.csv",
+            "python benchmarks/landmark_floor.py --out docs",
+            "python docs/draw_landmarks.py",
+        ),
+        LANDMARKS,
+    ),
+    "plan": Page(
+        "plan", ("python benchmarks/landmark_costs.py --out docs",), LANDMARKS
+    ),
+    "large": Page("large", (_bench("landmarks"),), LANDMARKS),
+    "dask": Page("dask", (_bench("dask"),), LANDMARKS),
+    "theory": Page("theory", ("python docs/draw_theory.py",), EXACT),
+    "trust": Page(
+        "trust",
+        ("python -m tests.stress --minutes 17 --seed 17",),
+        (*EXACT, *LANDMARKS, *READERS),
+    ),
+    "table1": _of_paper("table1", ("kernels", "spectrum")),
+    "table2": _of_paper("table2", ("kernels", "spectrum")),
+    **{f"table{i}": _of_paper(f"table{i}", FITTED) for i in range(3, 8)},
+    **{name: _of_paper(name, FITTED) for name in ("fig2", "fig3", "readings")},
+}
+
+
+def digest(sources: tuple[str, ...], root: Path = ROOT) -> str:
+    """Return a digest of the code of some files and folders of the package."""
+    found = hashlib.sha256()
+    for source in sorted(set(sources)):
+        path = root / SOURCE / source
+        for file in sorted(path.rglob("*.py")) if path.is_dir() else [path]:
+            name = file.relative_to(root).as_posix()
+            found.update(f"{name} {_code(file, file.stat().st_mtime_ns)}\n".encode())
+    return found.hexdigest()[:16]
+
+
+@cache
+def _code(file: Path, changed: int) -> str:
+    """Return what a file says to Python, as it was at a time."""
+    return ast.dump(_bare(ast.parse(file.read_text(encoding="utf-8"))))
+
+
+def _bare(tree: ast.Module) -> ast.Module:
+    """Take the strings that stand alone out of a module: docstrings."""
+    for node in ast.walk(tree):
+        body = getattr(node, "body", None)
+        if isinstance(body, list):
+            node.body = [  # type: ignore[attr-defined]
+                each
+                for each in body
+                if not (
+                    isinstance(each, ast.Expr)
+                    and isinstance(each.value, ast.Constant)
+                    and isinstance(each.value.value, str)
+                )
+            ]
+    return tree
+
+
+def records(root: Path = ROOT) -> dict[str, dict[str, str]]:
+    """Return what is written about the pages: date, revision, digest of the code."""
+    file = root / RECORD
+    return json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+
+
+def is_stale(key: str, root: Path = ROOT) -> bool:
+    """Tell whether the code of a page has changed since it was measured."""
+    record = records(root).get(key)
+    return record is None or record["code"] != digest(PAGES[key].sources, root)
+
+
+def note(name: str, root: Path = ROOT) -> str:
+    """Return what a page says about its numbers, in Markdown; empty if it has none."""
+    for key, page in PAGES.items():
+        if page.name == name and key in records(root):
+            record = records(root)[key]
+            said = f"{record['date']}, revision {record['revision']}"
+            if not is_stale(key, root):
+                return f"*Numbers on this page: measured on {said}.*"
+            return f"```{{note}}\nNumbers on this page: {EARLIER} ({said}).\n```"
+    return ""
+
+
+def with_note(name: str, text: str, root: Path = ROOT) -> str:
+    """Return the text of a page with its note under the title."""
+    said = note(name, root)
+    title, _, rest = text.partition("\n")
+    return f"{title}\n\n{said}\n{rest}" if said else text
+
+
+# -- the command line ------------------------------------------------------------------
+
+
+def main(arguments: list[str]) -> int:
+    """List all pages, or measure those that are named."""
+    unknown = [each for each in arguments if each not in PAGES]
+    if unknown:
+        known = ", ".join(PAGES)
+        print(f"PAGE must be one of {known}; got {unknown[0]!r}.", file=sys.stderr)
+        return 2
+    changed = _git("status", "--porcelain", "--", "src", "benchmarks", "tests/stress")
+    if arguments and changed:
+        print("Commit the code first: numbers need a revision.", file=sys.stderr)
+        return 1
+    for key in arguments:
+        if code := _measure(key):
+            return code
+    for key in () if arguments else PAGES:
+        record = records().get(key, {"date": "never     ", "revision": ""})
+        state = "stale" if is_stale(key) else "fresh"
+        print(f"{key:<13} {state}  {record['date']}  {record['revision']}")
+    return 0
+
+
+def _measure(key: str) -> int:
+    """Run what makes a page, and write down that it ran."""
+    revision = _git("rev-parse", "--short=12", "HEAD")
+    # Records of one revision: a run that was stopped continues, and none is mixed.
+    out = ROOT / ".measured" / revision
+    out.mkdir(parents=True, exist_ok=True)
+    for command in PAGES[key].commands:
+        words = shlex.split(command.format(out=shlex.quote(str(out))))
+        print(shlex.join(words), flush=True)
+        words[:1] = PROGRAMS.get(words[0], words[:1])
+        if code := subprocess.run(words, cwd=ROOT).returncode:
+            return code
+    if PAGES[key].name.startswith("results/"):
+        packed = gzip.compress((out / f"{key}.jsonl").read_bytes(), mtime=0)
+        (ROOT / "docs" / "results" / f"{key}.jsonl.gz").write_bytes(packed)
+        from draw_results import RESULTS, draw
+
+        draw(RESULTS)
+    _write(key, revision)
+    return 0
+
+
+def _write(key: str, revision: str) -> None:
+    """Write down that a page was measured now."""
+    record: dict[str, Any] = {"date": datetime.now(UTC).date().isoformat()}
+    record |= {"revision": revision, "code": digest(PAGES[key].sources)}
+    found = records() | {key: record}
+    ordered = {each: found[each] for each in PAGES if each in found}
+    text = json.dumps(ordered, indent=1) + "\n"
+    (ROOT / RECORD).write_text(text, encoding="utf-8")
+
+
+def _git(*words: str) -> str:
+    done = subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True)
+    return done.stdout.strip()

@@ -1,0 +1,98 @@
+"""Compiled code run as Python: the same numbers, to rounding.
+
+What a compiler assumes and Python does not, such as indices within their bounds, shows
+here; and a tool that counts which lines are run sees those of compiled functions.
+"""
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from kreinlearn import KreinLogisticRegressionCV
+from kreinlearn.kernels import KERNELS
+from tests.kernels.test_measuring import samples_of
+
+PROGRAM = """
+import sys
+import numpy as np
+from numba import config
+from tests.kernels.test_interpreted import results
+
+assert config.DISABLE_JIT
+np.savez(sys.argv[1], **results())
+"""
+
+WRAP = "ignore:overflow encountered:RuntimeWarning"
+"""Hashes of labels are meant to wrap; NumPy's numbers say so, compiled ones do not."""
+
+OTHERS = ("wasserstein", "levenshtein", "jaro_winkler")
+"""What POT and RapidFuzz compute."""
+
+MORE = {
+    "dtw": [{"window": 0.3}],
+    "erp": [{"g": 0.5}, {"window": 0.5}],
+    "lcss": [{"window": 0.5}],
+    "smith_waterman": [{"gap_open": 3, "gap_extend": 3}, {"normalized": False}],
+    "needleman_wunsch": [{"gap_open": 4, "gap_extend": 4}, {"normalized": False}],
+    "sliced_wasserstein": [{"n_projections": 3, "p": 2.0}],
+    "node_assignment": [{"rounds": 0}, {"normalize": False}],
+    "weisfeiler_lehman_assignment": [{"normalize": False}],
+}
+"""Other branches of the same code."""
+
+
+def matrices(n, d, seed=0):
+    A = np.random.default_rng(seed).standard_normal((n, d, d + 2))
+    return A @ A.transpose(0, 2, 1)
+
+
+def measures(found):
+    """Add what kernels say of series, sequences, graphs, sets and matrices."""
+    for kernel in KERNELS.values():
+        if kernel.samples == "rows" or kernel.name in OTHERS:
+            continue  # rows are in test_plain.py
+        for number, params in enumerate([{}, *MORE.get(kernel.name, [])]):
+            for d in (2, 3, 5) if kernel.samples == "matrices" else (0,):
+                X = matrices(5, d) if d else samples_of(kernel, 5)
+                Y = matrices(3, d, 1) if d else samples_of(kernel, 3, seed=1)
+                key = f"{kernel.name} {number} {d}"
+                found[f"{key} symmetric"] = kernel.function(X, **params)
+                found[f"{key} cross"] = kernel.function(X, Y, **params)
+
+
+def searches(found):
+    """Add what a search over convex problems predicts, which is compiled as a whole."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(24, 2))
+    for n_classes in (2, 3):
+        y = (n_classes * X[:, 0]).astype(int)
+        for norm in ("hilbert", "euclidean"):
+            model = KreinLogisticRegressionCV(
+                kernel="tl1", norms=[norm], lams=[1.0, 0.1], cv=2, tol=1e-8
+            )
+            model.fit(X, y)
+            found[f"search {n_classes} {norm}"] = model.held_out_proba_
+
+
+def results():
+    found = {}
+    measures(found)
+    searches(found)
+    return found
+
+
+@pytest.mark.slow
+def test_python_gives_the_same_numbers(tmp_path):
+    more = {"KREINLEARN_PLAIN": "1", "NUMBA_DISABLE_JIT": "1"}
+    call = [sys.executable, "-W", WRAP, "-c", PROGRAM, str(tmp_path / "plain.npz")]
+    subprocess.run(call, check=True, env=os.environ | more)
+    interpreted, compiled = np.load(tmp_path / "plain.npz"), results()
+    assert set(interpreted.files) == set(compiled)
+    for key, values in compiled.items():
+        tol = 1e-5 if key.startswith("search") else 1e-10
+        np.testing.assert_allclose(
+            interpreted[key], values, rtol=tol, atol=tol, err_msg=key
+        )

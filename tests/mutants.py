@@ -1,0 +1,127 @@
+"""Are the tests of the model and its solvers any good? Mutants tell.
+
+    python -m pip install mutmut "pytest<9"
+    python -m tests.mutants --sample 150 --seed 0
+
+A mutant is a copy of one function with one small change: another operator, another
+number, an argument left out. A good test fails with it, which kills the mutant. Here a
+random sample of all mutants of `ROOMS` is tried by those of the tests in `TESTS` that
+run the function, in a copy of this checkout. What is left to look at are survivors,
+printed with their change.
+
+mutmut leaves alone what has a decorator (properties above all) and what is no function
+(constants above all).
+"""
+
+import argparse
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+ROOMS = ("problem/*", "solvers/*", "spectrum/*", "losses.py")
+TESTS = (
+    "tests/problem",
+    "tests/solvers",
+    "tests/spectrum",
+    "tests/test_losses.py",
+    "tests/properties/test_decompositions.py",
+    "tests/properties/test_objectives.py",
+    "tests/estimators/test_extreme_scales.py",
+)
+KILLED = ("killed", "timeout", "segfault", "suspicious")
+"""Ends of a mutant that somebody would notice. On a busy machine a timeout may be no
+fault of the mutant: try those again, `mutmut run NAME` in the folder of the mutants."""
+SETTINGS = """[mutmut]
+source_paths=src
+only_mutate=
+{rooms}
+also_copy=
+    benchmarks
+pytest_add_cli_args=
+    -n0
+pytest_add_cli_args_test_selection=
+{tests}
+timeout_multiplier=4
+timeout_constant=5
+"""
+
+
+def prepare(folder: Path) -> None:
+    """Copy what mutmut needs to a folder of its own, which it fills with mutants."""
+    for name in ("src", "tests", "benchmarks"):
+        ignored = shutil.ignore_patterns("__pycache__", ".hypothesis")
+        shutil.copytree(ROOT / name, folder / name, ignore=ignored)
+    shutil.copy(ROOT / "pyproject.toml", folder)
+    rooms = "\n".join(f"    src/kreinlearn/{room}" for room in ROOMS)
+    tests = "\n".join(f"    {test}" for test in TESTS)
+    settings = SETTINGS.format(rooms=rooms, tests=tests)
+    (folder / "setup.cfg").write_text(settings, encoding="utf-8")
+
+
+def mutmut(folder: Path, *words: str, but: str | None = None) -> list[str]:
+    """Return the lines that a command of mutmut prints; it may end with ``but``."""
+    done = subprocess.run(
+        ["mutmut", *words], cwd=folder, capture_output=True, encoding="utf-8"
+    )
+    if done.returncode and (but is None or but not in done.stderr):
+        sys.exit(f"mutmut {words[0]} has failed:\n{done.stdout}\n{done.stderr}")
+    return done.stdout.splitlines()
+
+
+def ends_of(folder: Path) -> dict[str, str]:
+    """Return what has become of each mutant."""
+    lines = mutmut(folder, "results", "--all", "true")
+    return {
+        name.strip(): end for name, _, end in (each.partition(": ") for each in lines)
+    }
+
+
+def file_of(mutant: str) -> str:
+    """Return the file of a mutant, `kreinlearn.room.file.x_function__mutmut_1`."""
+    return "/".join(mutant.split(".")[1:-1])
+
+
+def main() -> None:
+    """Try a sample of mutants, and print what became of them."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--sample", type=int, default=150)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument("--folder", type=Path, help="keep the mutants in this folder")
+    args = parser.parse_args()
+    folder = args.folder or Path(tempfile.mkdtemp(prefix="mutants-"))
+    prepare(folder)
+    # It makes mutants, and learns which test runs which function, before it looks for
+    # those that it was asked for.
+    mutmut(folder, "run", "none of them", but="nothing matches")
+    mutants = sorted(ends_of(folder))
+    chosen = random.Random(args.seed).sample(mutants, min(args.sample, len(mutants)))
+    mutmut(folder, "run", "--max-children", str(args.processes), *chosen)
+    ends = ends_of(folder)
+    report(folder, len(mutants), {name: ends[name] for name in sorted(chosen)})
+    if args.folder is None:
+        shutil.rmtree(folder)
+
+
+def report(folder: Path, total: int, ends: dict[str, str]) -> None:
+    """Print a table by file, and the change of every survivor."""
+    survivors = [name for name, end in ends.items() if end not in KILLED]
+    tried = Counter(map(file_of, ends))
+    left = Counter(map(file_of, survivors))
+    for name in survivors:
+        print("\n".join(mutmut(folder, "show", name)), end="\n\n")
+    print(f"{'file':32} tried killed")
+    for file, count in sorted(tried.items()):
+        print(f"{file:32} {count:5} {count - left[file]:6}")
+    killed = len(ends) - len(survivors)
+    print(f"{killed} of {len(ends)} killed, {killed / len(ends):.1%}; {total} in all.")
+    print(dict(Counter(ends.values())))
+
+
+if __name__ == "__main__":
+    main()

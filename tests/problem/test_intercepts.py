@@ -1,0 +1,166 @@
+"""Intercepts: from any start, to any accuracy, and in few steps."""
+
+from importlib import import_module
+
+import numpy as np
+import pytest
+from scipy.optimize import brentq
+from scipy.special import expit
+
+from kreinlearn.losses import Logistic, Multinomial
+from kreinlearn.problem.intercepts import intercepts, pseudo_inverse
+
+
+def binary(rng, size=3.0, n=40, problems=3):
+    F = size * rng.standard_normal((n, problems, 1))
+    Y = rng.integers(0, 2, F.shape).astype(float)
+    Y[:2] = np.array([0.0, 1.0])[:, None, None]
+    w = rng.uniform(0.5, 1.5, (n, problems))
+    return Y, F, w / w.sum(axis=0)
+
+
+def roots(Y, F, w):
+    """Return the intercepts of two classes by a root finder."""
+
+    def total(c, p):
+        return (w[:, p] * (Y[:, p, 0] - expit(F[:, p, 0] + c))).sum()
+
+    return np.array(
+        [[brentq(total, -2e4, 2e4, (p,), xtol=1e-14)] for p in range(F.shape[1])]
+    )
+
+
+def counted(monkeypatch, name):
+    """Count calls of a function that the module uses, by the shapes it is given."""
+    calls, module = [], import_module("kreinlearn.problem.intercepts")
+    usual = getattr(module, name)
+    monkeypatch.setattr(
+        module, name, lambda *a, **k: calls.append(a[0].shape) or usual(*a, **k)
+    )
+    return calls
+
+
+@pytest.mark.parametrize("scale", [1e-100, 1.0, 1e100])
+def test_pseudo_inverses_of_any_scale(rng, scale):
+    half = rng.standard_normal((4, 3, 2))
+    H = half @ half.transpose(0, 2, 1)  # of rank 2
+    found = pseudo_inverse(scale * H)
+    np.testing.assert_allclose(found * scale, np.linalg.pinv(H), atol=1e-9)
+    one = np.array([[[2.0 * scale]]])
+    np.testing.assert_allclose(pseudo_inverse(one), 0.5 / scale)
+
+
+def test_pseudo_inverses_of_nothing_are_zero():
+    for C in (1, 3):
+        H = np.zeros((2, C, C))
+        np.testing.assert_array_equal(pseudo_inverse(H), H)
+        np.testing.assert_array_equal(pseudo_inverse(H + 1e-201 * np.eye(C)), H)
+    # A direction that is nothing beside another is zero, too.
+    found = pseudo_inverse(np.diag([1.0, 1e-13]))
+    np.testing.assert_allclose(found, np.diag([1.0, 0.0]))
+    found = pseudo_inverse(np.diag([1.0, 1e-11]))
+    np.testing.assert_allclose(found, np.diag([1.0, 1e11]))
+
+
+@pytest.mark.parametrize("size", [0.0, 1.0, 100.0, 1e4])
+@pytest.mark.parametrize("start", [None, -300.0, 0.1, 1e6])
+def test_two_classes_from_any_start(rng, size, start):
+    Y, F, w = binary(rng, size)
+    F += np.array([0.0, 50.0, -200.0])[:, None]
+    given = None if start is None else np.full((3, 1), start)
+    found = intercepts(Logistic(), Y, F, w, given)
+    np.testing.assert_allclose(found, roots(Y, F, w), rtol=1e-11, atol=1e-10)
+
+
+def test_two_classes_take_few_steps(rng, monkeypatch):
+    Y, F, w = binary(rng)
+    calls = counted(monkeypatch, "expit")
+    c = intercepts(Logistic(), Y, F, w)
+    assert 3 <= len(calls) <= 6
+    calls.clear()
+    intercepts(Logistic(), Y, F, w, c)
+    assert len(calls) == 1
+    # Problems that are settled are left out.
+    calls.clear()
+    start = c + np.array([0.0, 3.0, 0.0])[:, None]
+    again = intercepts(Logistic(), Y, F, w, start)
+    np.testing.assert_allclose(again, c, atol=1e-12)
+    assert calls[0] == (40, 3) and set(calls[1:]) == {(40, 1)}
+    # Where little is asked for, one step may be enough.
+    calls.clear()
+    rough = intercepts(Logistic(), Y, F, w, c + 1e-3, np.full(3, 1e-2))
+    assert len(calls) == 1
+    np.testing.assert_allclose(rough, c, atol=1e-5)
+
+
+def test_samples_on_one_side_are_balanced_by_bisection():
+    # A plateau: the sum of errors has no slope between the scores.
+    F = np.array([-1e3, -1e3, 1e3, 1e3])[:, None, None]
+    Y = np.array([1.0, 0.0, 0.0, 0.0])[:, None, None]
+    c = intercepts(Logistic(), Y, F, np.full((4, 1), 0.25))
+    assert expit(F + c).sum() == pytest.approx(1.0, abs=1e-9)
+
+
+def many(rng, size=3.0, n=40, problems=3, k=4):
+    F = size * rng.standard_normal((n, problems, k))
+    Y = np.eye(k)[np.r_[np.arange(k), rng.integers(0, k, n - k)]]
+    w = rng.uniform(0.5, 1.5, (n, problems))
+    return np.repeat(Y[:, None], problems, axis=1), F, w / w.sum(axis=0)
+
+
+def imbalance(Y, F, w, c):
+    loss = Multinomial()
+    error = loss.error(Y, loss.at(F + c))
+    return np.abs(np.einsum("np,npc->pc", w, error)).max(axis=1)
+
+
+@pytest.mark.parametrize("size", [0.0, 1.0, 100.0, 1e4])
+@pytest.mark.parametrize("far", [0.0, 1.0, 300.0])
+def test_several_classes_from_any_start(rng, size, far):
+    Y, F, w = many(rng, size)
+    start = far * rng.standard_normal((3, 4)) + far
+    c = intercepts(Multinomial(), Y, F, w, start)
+    assert imbalance(Y, F, w, c).max() < 1e-11
+    np.testing.assert_allclose(c.mean(axis=1), 0, atol=1e-10 * max(1.0, size))
+
+
+def test_several_classes_take_few_steps(rng, monkeypatch):
+    Y, F, w = many(rng)
+    calls = counted(monkeypatch, "softmax")
+    c = intercepts(Multinomial(), Y, F, w)
+    assert 3 <= len(calls) <= 8
+    calls.clear()
+    rough = intercepts(Multinomial(), Y, F, w, c + 1e-5, np.full(3, 1e-2))
+    assert len(calls) == 1  # a start that is as good as was asked for
+    np.testing.assert_allclose(rough, c, atol=1e-4)
+    calls.clear()
+    start = c.copy()
+    start[1, 0] += 1.0
+    again = intercepts(Multinomial(), Y, F, w, start)
+    np.testing.assert_allclose(again, c, atol=1e-10)
+    assert len(calls) <= 7 and calls[-1][1] == 1  # the others were left out
+
+
+def test_scores_that_are_not_finite_have_no_intercepts():
+    Y = np.eye(3)[:, None]
+    F = np.full((3, 1, 3), 1e308) * np.array([1.0, -1.0, 1.0])
+    with np.errstate(all="ignore"):
+        c = intercepts(Multinomial(), Y, F, np.full((3, 1), 1 / 3))
+    assert np.isnan(c).all()
+
+
+def test_a_class_whose_probability_has_vanished_comes_back(rng):
+    # exp(-800) is zero: Newton's method would not see the class at all.
+    Y, F, w = many(rng, 1.0, problems=1, k=3)
+    F[..., 2] -= 800.0
+    c = intercepts(Multinomial(), Y, F, w)
+    assert imbalance(Y, F, w, c).max() < 1e-11
+    assert c[0, 2] - c[0, 0] > 700
+
+
+def test_errors_that_are_balanced_to_begin_with_need_no_step():
+    # Neither errors nor a slope: any constant far from the scores would do.
+    F = np.array([-1e3, 1e3])[:, None, None]
+    Y = np.array([0.0, 1.0])[:, None, None]
+    c = intercepts(Logistic(), Y, F, np.full((2, 1), 0.5), np.array([[3.0]]))
+    assert c == pytest.approx(3.0)

@@ -1,0 +1,49 @@
+"""Help that teaches: examples that can be typed, and options in groups."""
+
+import shlex
+
+import click
+import pytest
+
+from kreinlearn import cli
+from kreinlearn.cli.helping import GROUPS, LAST
+from tests.test_cli import run
+
+TAUGHT = ("inspect", "fit", "predict", "compare")
+
+
+def command_of(name):
+    return cli.app.get_command(click.Context(cli.app), name)
+
+
+@pytest.mark.parametrize("name", TAUGHT)
+def test_examples_can_be_typed(name):
+    command = command_of(name)
+    lines = [line.strip() for line in command.epilog.splitlines()]
+    calls = [shlex.split(line) for line in lines if line.startswith("krein ")]
+    assert 2 <= len(calls) <= 3
+    for call in calls:
+        assert call[:2] == ["krein", name]
+        command.make_context(name, call[2:])  # an unknown option would be an error
+
+
+@pytest.mark.parametrize("name", TAUGHT)
+def test_options_are_in_groups(capsys, name):
+    code, out, _ = run(capsys, name, "--help")
+    assert code == 0 and f"\n{LAST}:\n" in out and "\nOptions:\n" not in out
+    heads = [head for head in GROUPS if f"\n{head}:\n" in out]
+    assert len(heads) >= 2
+    for parameter in command_of(name).params:
+        if isinstance(parameter, click.Option):
+            assert f"  {parameter.opts[0]}" in out or f", {parameter.opts[-1]}" in out
+
+
+def test_every_option_of_a_group_exists():
+    known = {p.name for name in TAUGHT for p in command_of(name).params}
+    assert {name for names in GROUPS.values() for name in names} <= known
+
+
+@pytest.mark.parametrize("name", TAUGHT)
+def test_the_first_sentence_says_what_it_is_for(capsys, name):
+    first = command_of(name).help.split("\n\n")[0]
+    assert first.endswith(".") and "\n" not in first and len(first) < 75

@@ -1,0 +1,65 @@
+"""What the package says when something is wrong has its place in the documentation."""
+
+import importlib.util
+import re
+from pathlib import Path
+
+import pytest
+
+DOCS = Path(__file__).parents[1] / "docs"
+FAQ = " ".join((DOCS / "faq.md").read_text(encoding="utf-8").split())
+
+
+def load():
+    """Return the module that reads messages from the source."""
+    path = DOCS / "messages_table.py"
+    spec = importlib.util.spec_from_file_location("messages_table", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+messages = load()
+
+
+def longest(text):
+    """Return the longest part of a sentence that does not vary."""
+    return " ".join(max(text.split("…"), key=len).split())
+
+
+def test_warnings_are_found():
+    texts = [each.text for each in messages.warned()]
+    assert len(texts) > 18
+    for known in ("K was not quite symmetric", "is almost", "stopped with status"):
+        assert any(known in text for text in texts), known
+
+
+@pytest.mark.parametrize("message", messages.warned(), ids=lambda each: each.text[:40])
+def test_every_warning_has_its_remedy(message):
+    said = longest(message.text)
+    assert said in FAQ, f"docs/faq.md does not explain the warning of {message.module}"
+
+
+def test_every_error_has_a_situation():
+    modules = {each.module for each in messages.errors()}
+    assert len(messages.errors()) > 400 and len(modules) > 60
+    stray = {each for each in messages.raising() if messages.situation(each) is None}
+    assert stray <= {"__init__", "exceptions"}, f"no situation for {stray}"
+
+
+def test_every_situation_is_explained():
+    links = set(re.findall(r"messages\.md#([\w-]+)", FAQ))
+    for name in messages.SITUATIONS:
+        anchor = re.sub(r"[^\w\- ]", "", name.lower()).replace(" ", "-")
+        assert anchor in links, f"docs/faq.md does not lead to {name!r}"
+        assert any(messages.situation(each) == name for each in messages.raising())
+
+
+def test_the_page_lists_them():
+    page = (DOCS / "messages.md").read_text(encoding="utf-8")
+    assert messages.MARK.findall(page) == list(messages.SITUATIONS)
+    lists = [messages.listed(name) for name in messages.SITUATIONS]
+    lines = "\n".join(lists).splitlines()
+    assert len(lines) > 400
+    kinds = {line.split()[1] for line in lines}
+    assert {"warning:", "ValueError:", "MemoryError:", "FileNotFoundError:"} <= kinds

@@ -1,0 +1,120 @@
+"""Numbers of the docs: which command makes them, and whether the code has changed."""
+
+import json
+import shlex
+import shutil
+from pathlib import Path
+
+import pytest
+
+from kreinlearn import cli
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture
+def measured(monkeypatch):
+    """Return the module, which stays imported: it has read all files."""
+    monkeypatch.syspath_prepend(str(ROOT / "docs"))
+    return __import__("measured")
+
+
+@pytest.fixture
+def copy(measured, tmp_path):
+    """Return a copy of the code whose pages were all measured with it."""
+    source = tmp_path / measured.SOURCE
+    shutil.copytree(ROOT / measured.SOURCE, source)
+    code = {key: measured.digest(page.sources) for key, page in measured.PAGES.items()}
+    record = {"date": "2026-01-02", "revision": "0123456789ab"}
+    (tmp_path / measured.RECORD).parent.mkdir(parents=True)
+    (tmp_path / measured.RECORD).write_text(
+        json.dumps({key: record | {"code": each} for key, each in code.items()})
+    )
+    return tmp_path
+
+
+def test_every_page_exists_and_has_a_record(measured):
+    assert set(measured.records()) == set(measured.PAGES)
+    for key, page in measured.PAGES.items():
+        folder = ROOT if page.name == "README" else ROOT / "docs"
+        assert (folder / f"{page.name}.md").is_file(), key
+        for source in page.sources:
+            assert (ROOT / measured.SOURCE / source).exists(), source
+        record = measured.records()[key]
+        assert set(record) == {"date", "revision", "code"}
+
+
+def test_every_page_of_results_has_a_command(measured):
+    known = {page.name for page in measured.PAGES.values()}
+    for page in (ROOT / "docs" / "results").glob("*.md"):
+        assert f"results/{page.stem}" in known
+
+
+def test_commands_exist(measured):
+    for page in measured.PAGES.values():
+        for command in page.commands:
+            words = shlex.split(command)
+            if words[0] == "krein":
+                assert words[1] in cli.COMMANDS
+            elif words[0] == "python" and words[1] != "-m":
+                assert (ROOT / words[1]).is_file(), command
+
+
+def test_a_page_has_the_note_exactly_when_it_is_stale(measured, copy):
+    text = "# Theory\n\nText.\n"
+    said = measured.with_note("theory", text, copy)
+    assert said.startswith(
+        "# Theory\n\n*Numbers on this page: measured on 2026-01-02, "
+    )
+    assert "revision 0123456789ab.*\n\nText.\n" in said
+    file = copy / measured.SOURCE / "solvers" / "newton.py"
+    code = file.read_text(encoding="utf-8")
+    file.write_text(f"# a comment\n{code}", encoding="utf-8")
+    assert measured.with_note("theory", text, copy) == said
+    file.write_text(code.replace('"""', '"""Or: ', 1), encoding="utf-8")
+    assert measured.with_note("theory", text, copy) == said
+    file.write_text(f"{code}\nSTEPS = 7\n", encoding="utf-8")
+    stale = measured.with_note("theory", text, copy)
+    assert stale.startswith(
+        "# Theory\n\n```{note}\nNumbers on this page: measured with "
+    )
+    assert "an earlier version of the solver (2026-01-02, revision" in stale
+    assert "earlier" not in measured.with_note("results/table1", text, copy)
+    assert measured.with_note("quickstart", text, copy) == text
+
+
+def test_built_pages_ask_for_the_note():
+    said = (ROOT / "docs" / "conf.py").read_text(encoding="utf-8")
+    assert 'app.connect("source-read", _tell_when_measured)' in said
+
+
+def test_numbers_are_those_of_this_code(measured):
+    stale = [key for key in measured.PAGES if measured.is_stale(key)]
+    if stale:
+        listed = ", ".join(stale)
+        pytest.skip(f"{measured.EARLIER}: {listed}. docs/measure PAGE measures again.")
+
+
+def test_what_cannot_be_measured(measured, monkeypatch, capsys):
+    assert measured.main(["nonsense"]) == 2
+    assert "got 'nonsense'" in capsys.readouterr().err
+    monkeypatch.setattr(measured, "_git", lambda *words: " M src/kreinlearn/losses.py")
+    assert measured.main(["theory"]) == 1
+    assert "Commit the code first" in capsys.readouterr().err
+
+
+def test_what_was_measured_is_written_down(measured, copy, monkeypatch, capsys):
+    monkeypatch.setattr(measured, "ROOT", copy)
+    monkeypatch.setattr(
+        measured, "_git", lambda *words: "" if words[0] == "status" else "abc"
+    )
+    page = measured.Page("theory", ("python -c 'print(1)'",), ("losses.py",))
+    monkeypatch.setitem(measured.PAGES, "theory", page)
+    assert measured.main(["theory"]) == 0
+    written = measured.records(copy)
+    assert written["theory"]["revision"] == "abc"
+    assert written["theory"]["code"] == measured.digest(("losses.py",), copy)
+    assert list(written) == list(measured.PAGES)
+    broken = page._replace(commands=("python -c 'raise SystemExit(3)'",))
+    monkeypatch.setitem(measured.PAGES, "theory", broken)
+    assert measured.main(["theory"]) == 3

@@ -1,0 +1,34 @@
+"""The script that tries mutants looks at rooms and tests that are there."""
+
+from configparser import ConfigParser
+from pathlib import Path
+
+from tests import mutants
+
+ROOT = Path(__file__).parents[1]
+
+
+def test_settings_name_rooms_and_tests_that_exist(tmp_path):
+    mutants.prepare(tmp_path)
+    settings = ConfigParser()
+    settings.read(tmp_path / "setup.cfg")
+    rooms = settings["mutmut"]["only_mutate"].split()
+    assert len(rooms) == 4 and all(list(ROOT.glob(room)) for room in rooms)
+    tests = settings["mutmut"]["pytest_add_cli_args_test_selection"].split()
+    assert tests and all((tmp_path / test).exists() for test in tests)
+    assert (tmp_path / "src" / "kreinlearn" / "losses.py").exists()
+
+
+def test_the_table_counts_survivors_by_file(tmp_path, monkeypatch, capsys):
+    ends = {
+        "kreinlearn.losses.x_link_of__mutmut_1": "killed",
+        "kreinlearn.problem.dual.x_f__mutmut_1": "survived",
+        "kreinlearn.problem.dual.x_f__mutmut_2": "timeout",
+    }
+    monkeypatch.setattr(mutants, "mutmut", lambda folder, *words: [f"# {words[1]}"])
+    mutants.report(tmp_path, 9, ends)
+    said = capsys.readouterr().out.splitlines()
+    assert said[0] == "# kreinlearn.problem.dual.x_f__mutmut_1"
+    assert said[3].split() == ["losses", "1", "1"]
+    assert said[4].split() == ["problem/dual", "2", "1"]
+    assert said[5] == "2 of 3 killed, 66.7%; 9 in all."
