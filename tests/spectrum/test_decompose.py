@@ -21,6 +21,14 @@ def test_decompose_returns_the_matrix_and_its_signature():
     np.testing.assert_allclose(parts, K, atol=1e-12)
 
 
+@pytest.mark.parametrize("negative", [3, 260])
+def test_few_and_many_negative_pairs_agree_with_all(negative):
+    K = gram_of_signature(450 - negative, negative)
+    alone, full = decompose(K, "negative"), decompose(K).negative()
+    np.testing.assert_allclose(alone.values, full.values, rtol=1e-9)
+    np.testing.assert_allclose(alone.matrix(), full.matrix(), atol=1e-9 * len(K))
+
+
 def test_negative_end_alone_agrees_with_all():
     K = gram_of_signature(12, 5, 3)
     alone = decompose(K, "negative")

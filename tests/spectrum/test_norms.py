@@ -7,6 +7,7 @@ from numpy.testing import assert_allclose
 from kreinlearn.operators import Blocked, Dense, General, RowProducts
 from kreinlearn.spectrum import norms
 from kreinlearn.spectrum.norms import NORMS, penalized, scale_of
+from tests.conftest import gram_of_signature
 
 
 @pytest.fixture
@@ -73,6 +74,12 @@ def test_scale_is_the_mean_absolute_eigenvalue(square):
     general = np.triu(square)
     values = np.linalg.svd(general, compute_uv=False)
     assert scale_of(General(general), np.ones(40)) == pytest.approx(values.mean())
+    # of a positive definite matrix, and of one that is barely not
+    definite = gram_of_signature(40, 0)
+    barely = definite - (np.linalg.eigvalsh(definite)[0] + 1e-3) * np.eye(40)
+    for K in (definite, barely):
+        mean = np.abs(np.linalg.eigvalsh(K)).mean()
+        assert scale_of(Dense(K), np.ones(40)) == pytest.approx(mean, rel=1e-9)
     assert scale_of(Dense(np.zeros((5, 5))), np.ones(5)) == 1.0
 
 

@@ -10,8 +10,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.linalg import LinAlgError
-from scipy.linalg import cholesky, eigvalsh
+from scipy.linalg import eigvalsh
 
 from kreinlearn._typing import Array
 from kreinlearn.kernels import measuring
@@ -21,7 +20,7 @@ from kreinlearn.problem import KreinDual, KreinRisk
 from kreinlearn.solvers.base import Callback, DCSolver, DualSolver, Row, Status
 from kreinlearn.solvers.monitor import Printer, Watch
 from kreinlearn.solvers.newton import DualNewton
-from kreinlearn.spectrum.decompose import SMALL_MATRIX, split
+from kreinlearn.spectrum.decompose import SMALL_MATRIX, has_factor, split
 from kreinlearn.spectrum.lanczos import floor
 
 WORST = list(Status).index
@@ -141,18 +140,7 @@ class OpenQuestion:
             H -= H.mean(axis=0)
             H -= H.mean(axis=1, keepdims=True)
             H += diagonal.mean() / len(H)  # so that constants decide nothing
-        return "unique" if positive_definite(H, 0.0) else "nonconvex"
-
-
-def positive_definite(K: Array, shift: float) -> bool:
-    """Tell whether K + shift I has a Cholesky factor."""
-    shifted = K.astype(float)
-    shifted.flat[:: len(K) + 1] += shift
-    try:
-        cholesky(shifted, lower=True, overwrite_a=True, check_finite=False)
-    except LinAlgError:
-        return False
-    return True
+        return "unique" if has_factor(H, 0.0) else "nonconvex"
 
 
 def fit_dual(

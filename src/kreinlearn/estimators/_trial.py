@@ -23,9 +23,9 @@ from kreinlearn.estimators._racing import (
     folds_among,
 )
 from kreinlearn.estimators._search import Judge, Judged, Setting
-from kreinlearn.estimators._solve import positive_definite
 from kreinlearn.operators import Blocked, Dense, General
 from kreinlearn.solvers.monitor import Watch
+from kreinlearn.spectrum.decompose import has_factor
 from kreinlearn.spectrum.norms import scale_of
 
 Operator = Dense | General | Blocked
@@ -172,7 +172,7 @@ class Trial:
         norms = list(self.norms)
         if {"krein", "hilbert"} <= set(norms) and isinstance(K, Dense):
             small = SAME_NORMS * float(np.abs(K.diagonal()).mean())
-            if K.shape[0] <= CERTIFIED and positive_definite(K.K, small):
+            if K.shape[0] <= CERTIFIED and has_factor(K.K.astype(float), small):
                 norms.remove("hilbert")
         return norms
 

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from scipy.linalg import eigh
+from numpy.linalg import LinAlgError
+from scipy.linalg import cholesky, eigh, eigvalsh
 
 from kreinlearn._typing import Array
 from kreinlearn._validation import check_choice, check_matrix
@@ -17,6 +18,10 @@ from kreinlearn.spectrum.lanczos import extreme
 
 SMALL_MATRIX = 512
 """Up to this n all eigenvalues cost less than a few dozen Lanczos steps."""
+
+SAMPLED, MANY = 200, 0.2
+"""All eigenpairs take less time than the negative ones, if more than this share is
+negative; about how many are is told by as many samples."""
 
 TAU_MARGIN = 1.01
 """The paper asks for tau > -mu_n: this much more."""
@@ -99,9 +104,33 @@ def decompose(K: Array, part: Literal["all", "negative"] = "all") -> Spectrum:
     # The largest row sum bounds every eigenvalue: below its rounding, zero.
     scale = float(np.abs(K).sum(axis=1).max(initial=0.0))
     zero = max(scale * np.finfo(K.dtype).eps, np.finfo(K.dtype).tiny)
-    values, vectors = eigh(K, subset_by_value=(-np.inf, -zero), check_finite=False)
+    if has_factor(K, zero / 2):
+        return Spectrum(np.empty(0, K.dtype), np.empty((len(K), 0), K.dtype))
+    if _negative_share(K, zero) > MANY:
+        values, vectors = eigh(K, driver="evd", check_finite=False)
+    else:
+        some = {"subset_by_value": (-np.inf, -zero)}
+        values, vectors = eigh(K, check_finite=False, **some)
     # LAPACK returns every pair of a zero matrix, whatever the interval.
     return Spectrum(values, vectors)._where(values < -zero)
+
+
+def has_factor(K: Array, shift: float) -> bool:
+    """Tell whether K + shift I has a Cholesky factor, and so is positive definite."""
+    shifted = K.copy()
+    shifted.flat[:: len(K) + 1] += shift
+    try:
+        cholesky(shifted, lower=True, overwrite_a=True, check_finite=False)
+    except LinAlgError:
+        return False
+    return True
+
+
+def _negative_share(K: Array, zero: float) -> float:
+    """Return about the share of negative eigenvalues: that among some samples."""
+    step = -(-len(K) // SAMPLED)
+    values = eigvalsh(K[::step, ::step], check_finite=False)
+    return float((values < -zero).mean())
 
 
 @dataclass(frozen=True)

@@ -30,11 +30,14 @@ from kreinlearn.operators import (
     Symmetric,
     stored,
 )
+from kreinlearn.spectrum.decompose import has_factor
 from kreinlearn.spectrum.modulus import absolute
 
 NORMS = ("krein", "hilbert", "euclidean")
 SAMPLED = 1000
 """Samples among which the scale of K is measured."""
+SLIGHT = 1e-12
+"""Share of the mean eigenvalue up to which negative ones do not count in the scale."""
 
 
 class Penalized(NamedTuple):
@@ -118,8 +121,12 @@ def scale_of(K: Dense | General | Blocked, weights: Array) -> float:
         columns = _some(np.arange(K.shape[1]))
         part = K.part(rows, columns) * roots[:, None] / np.sqrt(len(columns))
     is_symmetric = part.shape[0] == part.shape[1] and (part == part.T).all()
-    sizes = np.abs(eigvalsh(part)) if is_symmetric else svdvals(part)
-    return float(sizes.sum()) or 1.0
+    if not is_symmetric:
+        return float(svdvals(part).sum()) or 1.0
+    trace = float(np.trace(part))
+    if trace > 0 and has_factor(part.astype(float), SLIGHT * trace / len(part)):
+        return trace  # of a positive definite matrix: the sum of its eigenvalues
+    return float(np.abs(eigvalsh(part)).sum()) or 1.0
 
 
 def _column_weights(K: Dense | General | Blocked, weights: Array) -> Array:
