@@ -3,15 +3,21 @@
 ``docs/measure`` is its command line; ``conf.py`` shows the date on the pages. A page is
 *stale* if code that its numbers depend on has changed since they were measured.
 Comments and docstrings do not count.
+
+Tables and figures of the paper have a record per cell, and all of them take hours.
+``docs/measure --check PAGE`` runs some cells again, drawn at random. If a method gives
+other numbers than before, all of its cells are run again. The page says so.
 """
 
 import ast
 import gzip
 import hashlib
 import json
+import random
 import shlex
 import subprocess
 import sys
+import tempfile
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
@@ -41,6 +47,13 @@ PROGRAMS = {
     "krein": [sys.executable, "-m", "kreinlearn"],
 }
 EARLIER = "measured with an earlier version of the solver"
+CHECK = "--check"
+CHECKED = 30
+"""Cells that a check runs again, and one of every method at least."""
+LONGEST = 20.0
+"""Seconds of a fit beyond which a cell is not drawn."""
+FOUND = ("acc", "bacc", "ll", "status", "n_iter", "chosen", "sig", "mu")
+"""What a cell must find again, to six digits; times may differ."""
 
 
 class Page(NamedTuple):
@@ -70,7 +83,7 @@ PAGES = {
     "which-method": Page(
         "which-method",
         (
-            "python benchmarks/which_method.py --repeats 3 --out docs "
+            "python benchmarks/which_method.py --repeats 1 --out docs "
             "--records {out}/which-method.jsonl",
         ),
         EXACT,
@@ -145,7 +158,7 @@ def _bare(tree: ast.Module) -> ast.Module:
     return tree
 
 
-def records(root: Path = ROOT) -> dict[str, dict[str, str]]:
+def records(root: Path = ROOT) -> dict[str, dict[str, Any]]:
     """Return what is written about the pages: date, revision, digest of the code."""
     file = root / RECORD
     return json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
@@ -154,7 +167,10 @@ def records(root: Path = ROOT) -> dict[str, dict[str, str]]:
 def is_stale(key: str, root: Path = ROOT) -> bool:
     """Tell whether the code of a page has changed since it was measured."""
     record = records(root).get(key)
-    return record is None or record["code"] != digest(PAGES[key].sources, root)
+    if record is None:
+        return True
+    code = record.get("checked", record)["code"]
+    return bool(code != digest(PAGES[key].sources, root))
 
 
 def note(name: str, root: Path = ROOT) -> str:
@@ -164,9 +180,20 @@ def note(name: str, root: Path = ROOT) -> str:
             record = records(root)[key]
             said = f"{record['date']}, revision {record['revision']}"
             if not is_stale(key, root):
-                return f"*Numbers on this page: measured on {said}.*"
+                again = _again(record["checked"]) if "checked" in record else ""
+                return f"*Numbers on this page: measured on {said}.{again}*"
             return f"```{{note}}\nNumbers on this page: {EARLIER} ({said}).\n```"
     return ""
+
+
+def _again(checked: dict[str, Any]) -> str:
+    """Return what a page says about a check."""
+    when = f"on {checked['date']}, revision {checked['revision']}"
+    drawn = f"{checked['drawn']} of {checked['cells']} cells, drawn at random"
+    said = f" {drawn}, were run again {when}"
+    if not checked["again"]:
+        return f"{said}: they found the same."
+    return f"{said}; so were all cells of {', '.join(checked['again'])}."
 
 
 def with_note(name: str, text: str, root: Path = ROOT) -> str:
@@ -180,7 +207,9 @@ def with_note(name: str, text: str, root: Path = ROOT) -> str:
 
 
 def main(arguments: list[str]) -> int:
-    """List all pages, or measure those that are named."""
+    """List all pages, or measure or check those that are named."""
+    is_check = arguments[:1] == [CHECK]
+    arguments = arguments[is_check:]
     unknown = [each for each in arguments if each not in PAGES]
     if unknown:
         known = ", ".join(PAGES)
@@ -191,7 +220,7 @@ def main(arguments: list[str]) -> int:
         print("Commit the code first: numbers need a revision.", file=sys.stderr)
         return 1
     for key in arguments:
-        if code := _measure(key):
+        if code := (_check if is_check else _measure)(key):
             return code
     for key in () if arguments else PAGES:
         record = records().get(key, {"date": "never     ", "revision": ""})
@@ -213,19 +242,104 @@ def _measure(key: str) -> int:
         if code := subprocess.run(words, cwd=ROOT).returncode:
             return code
     if PAGES[key].name.startswith("results/"):
-        packed = gzip.compress((out / f"{key}.jsonl").read_bytes(), mtime=0)
-        (ROOT / "docs" / "results" / f"{key}.jsonl.gz").write_bytes(packed)
-        from draw_results import RESULTS, draw
-
-        draw(RESULTS)
-    _write(key, revision)
+        _keep(key, (out / f"{key}.jsonl").read_bytes())
+    _write(key, _now(key))
     return 0
 
 
-def _write(key: str, revision: str) -> None:
-    """Write down that a page was measured now."""
-    record: dict[str, Any] = {"date": datetime.now(UTC).date().isoformat()}
-    record |= {"revision": revision, "code": digest(PAGES[key].sources)}
+def _keep(key: str, lines: bytes) -> None:
+    """Replace the records of an experiment, and draw its page again."""
+    packed = gzip.compress(lines, mtime=0)
+    (ROOT / "docs" / "results" / f"{key}.jsonl.gz").write_bytes(packed)
+    from draw_results import RESULTS, draw
+
+    draw(RESULTS)
+
+
+def _check(key: str) -> int:
+    """Run some cells of an experiment again, and all of those methods that differ."""
+    file = ROOT / "docs" / "results" / f"{key}.jsonl.gz"
+    if not file.exists():
+        print(f"{key} has no records of cells: measure it again.", file=sys.stderr)
+        return 2
+    before = list(map(json.loads, gzip.decompress(file.read_bytes()).splitlines()))
+    drawn = _drawn(before, _now(key)["revision"])
+    after = _run_again(key, before, drawn)
+    if after is None:
+        return 1
+    is_other = {name for name in drawn if not _is_same(before, after, name)}
+    again = sorted({each["method"] for each in before if each["key"] in is_other})
+    print(f"{key}: {len(is_other)} of {len(drawn)} cells differ {again}", flush=True)
+    if again:
+        rest = {each["key"] for each in before if each["method"] in again}
+        after = _run_again(key, before, rest)
+        if after is None:
+            return 1
+        _keep(key, _lines(after))
+    checked = _now(key) | {"cells": len(before), "drawn": len(drawn), "again": again}
+    _write(key, records()[key] | {"checked": checked})
+    return 0
+
+
+def _drawn(cells: list[dict[str, Any]], revision: str) -> set[str]:
+    """Return the keys of some cells: one of each method, and others."""
+    rng = random.Random(revision)
+    short = [each for each in cells if each.get("fit_s", 0.0) <= LONGEST]
+    rng.shuffle(short)
+    first = {each["method"]: each["key"] for each in reversed(short)}
+    others = [each["key"] for each in short if each["key"] not in first.values()]
+    return {*first.values(), *others[: max(0, CHECKED - len(first))]}
+
+
+def _run_again(
+    key: str, cells: list[dict[str, Any]], drawn: set[str]
+) -> list[dict[str, Any]] | None:
+    """Return the records of an experiment with some cells run again; None if not."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, f"{key}.jsonl")
+        file.write_bytes(_lines([each for each in cells if each["key"] not in drawn]))
+        words = ["reproduce", key, "--out", folder]
+        quiet = {"cwd": ROOT, "stdout": subprocess.DEVNULL}
+        if subprocess.run([*PROGRAMS["krein"], *words], **quiet).returncode:
+            return None
+        found = {each["key"]: each for each in map(json.loads, file.open("rb"))}
+    return [found[each["key"]] for each in cells]
+
+
+def _is_same(
+    before: list[dict[str, Any]], after: list[dict[str, Any]], key: str
+) -> bool:
+    """Tell whether a cell has found what it had found before."""
+    one, two = (
+        next(each for each in cells if each["key"] == key) for cells in (before, after)
+    )
+    return all(_rounded(one.get(name)) == _rounded(two.get(name)) for name in FOUND)
+
+
+def _rounded(value: Any) -> Any:
+    """Return numbers to six digits, also inside of lists and dictionaries."""
+    if isinstance(value, float):
+        return float(f"{value:.6g}")
+    if isinstance(value, dict):
+        return {name: _rounded(each) for name, each in value.items()}
+    return [_rounded(each) for each in value] if isinstance(value, list) else value
+
+
+def _lines(cells: list[dict[str, Any]]) -> bytes:
+    return b"".join(json.dumps(each).encode() + b"\n" for each in cells)
+
+
+def _now(key: str) -> dict[str, Any]:
+    """Return date, revision and code of now."""
+    return {
+        "date": datetime.now(UTC).date().isoformat(),
+        "revision": _git("rev-parse", "--short=12", "HEAD"),
+        "code": digest(PAGES[key].sources),
+    }
+
+
+def _write(key: str, record: dict[str, Any]) -> None:
+    """Write down that a page was measured or checked."""
     found = records() | {key: record}
     ordered = {each: found[each] for each in PAGES if each in found}
     text = json.dumps(ordered, indent=1) + "\n"
