@@ -176,12 +176,16 @@ def test_no_step_is_too_long_where_nothing_moves(name):
     still = loss.largest_step(p, np.zeros((3, 1, columns)))
     tiny = loss.largest_step(p, np.full((3, 1, columns), -1e-310))
     assert (still == np.inf).all() and (tiny == np.inf).all()
-    # One that does not move keeps logarithms that its probability has lost.
-    far = loss.at(np.array([-2000.0] + [0.0] * (columns - 1))[None, None])
-    assert far.q[0, 0, 0] == 0 and far.log_q[0, 0, 0] <= -1999
-    kept = loss.moved(far, np.zeros(far.q.shape), np.ones((1, 1)))
-    for array, expected in zip(kept, far, strict=True):
-        np.testing.assert_array_equal(array, expected)
+    # One that does not move keeps logarithms that its probability has lost, and has no
+    # wall: neither at zero nor, with two classes, at one.
+    for score in (-2000.0, 2000.0):
+        far = loss.at(np.array([score] + [0.0] * (columns - 1))[None, None])
+        lost, log_lost = (np.concatenate(pair, -1) for pair in (far[::2], far[1::2]))
+        assert lost.min() == 0 and log_lost.min() <= -1999
+        kept = loss.moved(far, np.zeros(far.q.shape), np.ones((1, 1)))
+        for array, expected in zip(kept, far, strict=True):
+            np.testing.assert_array_equal(array, expected)
+        assert loss.largest_step(far, np.zeros(far.q.shape)) == np.inf
 
 
 def test_steps_beyond_the_walls_have_no_logarithms_below_the_floor():
