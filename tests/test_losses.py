@@ -212,6 +212,11 @@ def test_links_and_their_probabilities(rng):
     np.testing.assert_allclose(many, softmax(F, axis=1))
     rest = np.exp(log_probabilities(F, "ovr"))
     np.testing.assert_allclose(rest, expit(F) / expit(F).sum(axis=1, keepdims=True))
+    # Classes are the last axis, however many there are before it.
+    for scores, link in ((f, "logistic"), (F, "multinomial"), (F, "ovr")):
+        found = log_probabilities(np.stack([scores, -scores]), link)
+        each = [log_probabilities(part, link) for part in (scores, -scores)]
+        np.testing.assert_array_equal(found, np.stack(each))
 
 
 def test_values_are_logarithms_of_probabilities(rng):

@@ -101,6 +101,19 @@ def test_a_change_of_eps_is_settled():
     assert at.status == [Status.MAX_ITER]
 
 
+def test_steps_that_overflow_warn_nobody():
+    class Wild(Bowl):
+        def value(self, w):
+            return 2 * w[0] ** 2 - w[0] ** 2  # far away infinity minus infinity
+
+    given = {"eps": 0.0, "limit": np.array([1e3]), "max_inner": 3, "rng": [None]}
+    for rate in (1e200, 1e308):  # the square overflows, or the step does
+        found = GradientDescent().run(
+            Wild([2.0]), np.ones((1, 1)), rate=np.array([rate]), **given
+        )
+        assert found.status == [Status.NONFINITE] and found.w == 1.0
+
+
 def risk(y=None, lam=0.1, mode="paper", **settings):
     K = gram_of_signature(20, 10, scale=0.02)
     y = np.where(np.arange(30) % 3, 1.0, -1.0) if y is None else y
