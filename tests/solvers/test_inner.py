@@ -66,6 +66,8 @@ def test_rates_shrink_as_told():
     np.testing.assert_allclose(rises.rate, [3.0 * 0.8**2])
     falls = run(GradientDescent(eta=0.5, shrink="increase"), [1.0], [1.0])
     np.testing.assert_allclose(falls.rate, [0.5])
+    even = run(GradientDescent(eta=2.0, shrink="increase"), [1.0], [1.0])
+    assert even.w == -1.0 and even.rate == 2.0
     for shrink in ("step", "outer", "increase"):
         safe = GradientDescent(step="lipschitz", shrink=shrink)
         np.testing.assert_allclose(run(safe, [2.0], [1.0]).rate, [0.5])
