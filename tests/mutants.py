@@ -10,7 +10,8 @@ run the function, in a copy of this checkout. What is left to look at are surviv
 printed with their change.
 
 mutmut leaves alone what has a decorator (properties above all) and what is no function
-(constants above all).
+(constants above all). A mutant takes effect after all imports: what runs during one
+needs a test that calls it.
 """
 
 import argparse
@@ -34,8 +35,7 @@ TESTS = (
     "tests/estimators/test_extreme_scales.py",
 )
 KILLED = ("killed", "timeout", "segfault", "suspicious")
-"""Ends of a mutant that somebody would notice. On a busy machine a timeout may be no
-fault of the mutant: try those again, `mutmut run NAME` in the folder of the mutants."""
+"""Ends of a mutant that somebody would notice."""
 SETTINGS = """[mutmut]
 source_paths=src
 only_mutate=
@@ -65,8 +65,9 @@ def prepare(folder: Path) -> None:
 
 def mutmut(folder: Path, *words: str, but: str | None = None) -> list[str]:
     """Return the lines that a command of mutmut prints; it may end with ``but``."""
+    command = Path(sys.executable).with_name("mutmut")  # of this environment
     done = subprocess.run(
-        ["mutmut", *words], cwd=folder, capture_output=True, encoding="utf-8"
+        [command, *words], cwd=folder, capture_output=True, encoding="utf-8"
     )
     if done.returncode and (but is None or but not in done.stderr):
         sys.exit(f"mutmut {words[0]} has failed:\n{done.stdout}\n{done.stderr}")
@@ -86,13 +87,27 @@ def file_of(mutant: str) -> str:
     return "/".join(mutant.split(".")[1:-1])
 
 
+def outcomes(folder: Path, chosen: list[str], processes: int) -> dict[str, str]:
+    """Try the chosen mutants, and return what has become of each.
+
+    On a busy machine a timeout may be no fault of the mutant, so that those are tried
+    again, one at a time.
+    """
+    mutmut(folder, "run", "--max-children", str(processes), *chosen)
+    ends = ends_of(folder)
+    if late := [name for name in chosen if ends[name] == "timeout"]:
+        mutmut(folder, "run", "--max-children", "1", *late)
+        ends = ends_of(folder)
+    return {name: ends[name] for name in chosen}
+
+
 def main() -> None:
     """Try a sample of mutants, and print what became of them."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--sample", type=int, default=150)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--processes", type=int, default=2)
-    parser.add_argument("--folder", type=Path, help="keep the mutants in this folder")
+    parser.add_argument("--folder", type=Path, help="new folder to keep mutants in")
     args = parser.parse_args()
     folder = args.folder or Path(tempfile.mkdtemp(prefix="mutants-"))
     prepare(folder)
@@ -101,9 +116,7 @@ def main() -> None:
     mutmut(folder, "run", "none of them", but="nothing matches")
     mutants = sorted(ends_of(folder))
     chosen = random.Random(args.seed).sample(mutants, min(args.sample, len(mutants)))
-    mutmut(folder, "run", "--max-children", str(args.processes), *chosen)
-    ends = ends_of(folder)
-    report(folder, len(mutants), {name: ends[name] for name in sorted(chosen)})
+    report(folder, len(mutants), outcomes(folder, sorted(chosen), args.processes))
     if args.folder is None:
         shutil.rmtree(folder)
 

@@ -176,12 +176,16 @@ def test_no_step_is_too_long_where_nothing_moves(name):
     still = loss.largest_step(p, np.zeros((3, 1, columns)))
     tiny = loss.largest_step(p, np.full((3, 1, columns), -1e-310))
     assert (still == np.inf).all() and (tiny == np.inf).all()
-    # One that does not move keeps logarithms that its probability has lost.
-    far = loss.at(np.array([-2000.0] + [0.0] * (columns - 1))[None, None])
-    assert far.q[0, 0, 0] == 0 and far.log_q[0, 0, 0] <= -1999
-    kept = loss.moved(far, np.zeros(far.q.shape), np.ones((1, 1)))
-    for array, expected in zip(kept, far, strict=True):
-        np.testing.assert_array_equal(array, expected)
+    # One that does not move keeps logarithms that its probability has lost, and has no
+    # wall: neither at zero nor, with two classes, at one.
+    for score in (-2000.0, 2000.0):
+        far = loss.at(np.array([score] + [0.0] * (columns - 1))[None, None])
+        lost, log_lost = (np.concatenate(pair, -1) for pair in (far[::2], far[1::2]))
+        assert lost.min() == 0 and log_lost.min() <= -1999
+        kept = loss.moved(far, np.zeros(far.q.shape), np.ones((1, 1)))
+        for array, expected in zip(kept, far, strict=True):
+            np.testing.assert_array_equal(array, expected)
+        assert loss.largest_step(far, np.zeros(far.q.shape)) == np.inf
 
 
 def test_steps_beyond_the_walls_have_no_logarithms_below_the_floor():
@@ -194,6 +198,11 @@ def test_steps_beyond_the_walls_have_no_logarithms_below_the_floor():
     p = many.at(np.zeros((1, 1, 2)))
     wall = many.moved(p, np.array([[[0.5, -0.5]]]), np.ones((1, 1)))
     np.testing.assert_allclose(wall.log_q[0, 0], [0.0, LOG_FLOOR])
+    # Beyond them there are none, and nobody is warned: searches shorten the step.
+    outside = loss.moved(loss.at(np.zeros((2, 1, 1))), step, np.full((2, 1), 2.0))
+    assert np.isnan(outside.log_q[1]).all() and np.isnan(outside.log_r[0]).all()
+    outside = many.moved(p, np.array([[[0.5, -0.5]]]), np.full((1, 1), 2.0))
+    np.testing.assert_allclose(outside.log_q[0, 0], [np.log(1.5), np.nan])
 
 
 def test_links_and_their_probabilities(rng):
@@ -208,6 +217,11 @@ def test_links_and_their_probabilities(rng):
     np.testing.assert_allclose(many, softmax(F, axis=1))
     rest = np.exp(log_probabilities(F, "ovr"))
     np.testing.assert_allclose(rest, expit(F) / expit(F).sum(axis=1, keepdims=True))
+    # Classes are the last axis, however many there are before it.
+    for scores, link in ((f, "logistic"), (F, "multinomial"), (F, "ovr")):
+        found = log_probabilities(np.stack([scores, -scores]), link)
+        each = [log_probabilities(part, link) for part in (scores, -scores)]
+        np.testing.assert_array_equal(found, np.stack(each))
 
 
 def test_values_are_logarithms_of_probabilities(rng):

@@ -196,9 +196,10 @@ class Logistic:
         return np.asarray((scale[..., None] * metric).sum(axis=0)[..., None])
 
     def largest_step(self, p: Probabilities, dq: Array) -> Array:
-        with np.errstate(divide="ignore", over="ignore"):
+        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
             limit = np.where(dq < 0, p.q, p.r) / np.abs(dq)
-        return np.asarray(limit[..., 0])
+        # What has underflowed and does not move is zero by zero.
+        return np.asarray(np.where(dq == 0, np.inf, limit)[..., 0])
 
     def moved(self, p: Probabilities, dq: Array, t: Array) -> Probabilities:
         step = t[..., None] * dq
@@ -258,7 +259,7 @@ class Multinomial:
         return np.asarray(diagonal - np.einsum("npc,npd->pcd", scaled / total, metric))
 
     def largest_step(self, p: Probabilities, dq: Array) -> Array:
-        with np.errstate(divide="ignore", over="ignore"):
+        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
             limit = np.where(dq < 0, p.q / np.abs(dq), np.inf)
         return np.asarray(limit.min(axis=-1))
 

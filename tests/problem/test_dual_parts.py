@@ -1,5 +1,7 @@
 """Parts of the dual by themselves: own matrices, walls, weights, intercepts."""
 
+from importlib import import_module
+
 import numpy as np
 import pytest
 from scipy.special import expit
@@ -7,6 +9,7 @@ from scipy.special import expit
 from kreinlearn.losses import LOG_FLOOR, Logistic, Multinomial
 from kreinlearn.operators import Dense
 from kreinlearn.problem import KreinDual
+from kreinlearn.solvers import DualNewton
 from tests.conftest import gram_of_signature
 from tests.problem.test_dual import LOSSES, make
 
@@ -88,6 +91,32 @@ def test_intercepts_after_a_step_are_good_enough(loss, columns):
     np.testing.assert_allclose(moved.residual, fresh.residual, rtol=1e-2)
     np.testing.assert_allclose(moved.value, fresh.value)
     np.testing.assert_array_equal(moved.lam, dual.lam)
+
+
+@pytest.mark.parametrize(("loss", "columns"), LOSSES)
+def test_intercepts_are_looked_for_where_they_must_be(loss, columns, monkeypatch):
+    dual, _ = make(loss, columns, intercept=True)
+    w = DualNewton().solve(dual, tol=1e-10).w
+    asked, module = [], import_module("kreinlearn.problem.dual")
+    usual = module.intercepts
+    monkeypatch.setattr(
+        module, "intercepts", lambda *given: asked.append(given[4:]) or usual(*given)
+    )
+    # At a stationary point the dual variables tell them, whatever constants they have.
+    point = dual.point(w)
+    start, accuracy = asked.pop()
+    np.testing.assert_allclose(start, point.c, atol=1e-8)
+    assert accuracy is None and np.abs(point.c).min() > 1e-3
+    if columns > 1:
+        dual.point(w + np.arange(len(w))[:, None, None])
+        np.testing.assert_allclose(asked.pop()[0], point.c, atol=1e-8)
+    # After a step they are near to the last ones, and need not be better than the step.
+    point = dual.point(dual.start())
+    asked.clear()
+    dual.advance(point, np.zeros(point.A.shape), np.zeros(point.A.shape), np.ones(2))
+    ((start, accuracy),) = asked
+    np.testing.assert_array_equal(start, point.c)
+    np.testing.assert_allclose(accuracy, 1e-3 * point.residual)
 
 
 def test_samples_without_weight_have_no_part_in_the_residual():

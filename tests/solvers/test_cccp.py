@@ -15,7 +15,7 @@ from kreinlearn.solvers import (
     GradientDescent,
     Status,
 )
-from kreinlearn.solvers.cccp import UNLIMITED
+from kreinlearn.solvers.cccp import UNLIMITED, _as_read
 from kreinlearn.solvers.monitor import Printer, callback_for
 from kreinlearn.spectrum import split
 from tests.conftest import gram_of_signature
@@ -173,6 +173,15 @@ def test_the_reading_differs_from_the_letter_in_data_only():
         assert type(reading.inner) is type(letter.inner)
         assert (reading.eps, reading.outer_iter) == (letter.eps, letter.outer_iter)
         assert (letter.inner.shrink, reading.inner.shrink) == ("step", "outer")
+        kind, loss = (SGD, "mean") if "sgd" in name else (GradientDescent, "sum")
+        expected = CCCP(
+            kind(shrink="outer"),
+            letter.eps,
+            loss_scale=loss,
+            stop_on="mean",
+            max_inner=100,
+        )
+        assert reading == expected == _as_read(letter)
     rates = [
         row["rate"]
         for row in PUBLISHED["ccicp-gd"].solve(risk(*small(), 0.1), tol=1e-12).history

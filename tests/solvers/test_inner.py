@@ -66,6 +66,8 @@ def test_rates_shrink_as_told():
     np.testing.assert_allclose(rises.rate, [3.0 * 0.8**2])
     falls = run(GradientDescent(eta=0.5, shrink="increase"), [1.0], [1.0])
     np.testing.assert_allclose(falls.rate, [0.5])
+    even = run(GradientDescent(eta=2.0, shrink="increase"), [1.0], [1.0])
+    assert even.w == -1.0 and even.rate == 2.0
     for shrink in ("step", "outer", "increase"):
         safe = GradientDescent(step="lipschitz", shrink=shrink)
         np.testing.assert_allclose(run(safe, [2.0], [1.0]).rate, [0.5])
@@ -99,6 +101,19 @@ def test_a_change_of_eps_is_settled():
     # Just at the limit is not beyond it.
     at = run(inner, [1.0], [1.0], limit=0.125, rates=[0.5], most=1)
     assert at.status == [Status.MAX_ITER]
+
+
+def test_steps_that_overflow_warn_nobody():
+    class Wild(Bowl):
+        def value(self, w):
+            return 2 * w[0] ** 2 - w[0] ** 2  # far away infinity minus infinity
+
+    given = {"eps": 0.0, "limit": np.array([1e3]), "max_inner": 3, "rng": [None]}
+    for rate in (1e200, 1e308):  # the square overflows, or the step does
+        found = GradientDescent().run(
+            Wild([2.0]), np.ones((1, 1)), rate=np.array([rate]), **given
+        )
+        assert found.status == [Status.NONFINITE] and found.w == 1.0
 
 
 def risk(y=None, lam=0.1, mode="paper", **settings):

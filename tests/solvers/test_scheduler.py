@@ -203,6 +203,20 @@ def test_one_that_breaks_leaves_the_others_alone(monkeypatch):
     np.testing.assert_allclose(result.F[:, 2], alone.F[:, 0], atol=1e-6)
 
 
+def test_a_step_that_overflows_warns_nobody(monkeypatch):
+    # What is not finite is told by the status; solvers never warn.
+    usual = newton.NewtonStep.step
+
+    def rough(self, block, point, state):
+        huge, nothing = np.full(2, 1e308), np.zeros(2)
+        assert np.isnan(10 * huge - 10 * huge).all() and np.isinf(huge / nothing).all()
+        return usual(self, block, point, state)
+
+    monkeypatch.setattr(newton.NewtonStep, "step", rough)
+    result = DualNewton().solve(problem(0.3), tol=1e-9)
+    assert result.status == (Status.CONVERGED,)
+
+
 class Counting(Dense):
     """A matrix that counts its products, of either kind."""
 

@@ -249,6 +249,16 @@ def test_conjugate_gradients_stop_when_told():
         assert (found.products, found.columns) == (most, most)
 
 
+def test_what_is_solved_exactly_has_ended():
+    # Without K the first step is all; another would have no direction, and look bent.
+    block = dual((0, 0, 30))
+    model = block.model(block.point(3 * block.Y), np.zeros(2))
+    found = conjugate_gradients(model, np.zeros(2), 500)
+    assert found.products == 1 and not found.negative.any()
+    np.testing.assert_allclose(found.D, model.root.apply(model.rhs))
+    assert found.D.any()
+
+
 def test_nothing_to_solve_takes_no_product():
     block = dual()
     model = block.model(block.point(block.start()), np.zeros(2))
@@ -339,5 +349,5 @@ def test_only_problems_that_were_bent_go_without_preconditioner():
         change=block.change,
         advance=block.advance,
     )
-    newton.step(around, block.point(block.start()), State.new(np.array([0.0, 2.0])))
+    newton.step(around, block.point(block.start()), State.new(np.array([0.0, 1e-3])))
     np.testing.assert_array_equal(seen, [[False, True]])

@@ -96,6 +96,9 @@ def test_describe_lists_everything():
     assert describe(skewed)["asymmetry"] == pytest.approx(
         1e-3 / np.abs(skewed).max(), rel=1e-6
     )
+    symmetric_part = (skewed + skewed.T) / 2
+    lowest = np.linalg.eigvalsh(symmetric_part)[0]
+    assert describe(skewed)["mu_min"] == pytest.approx(lowest, rel=1e-12)
 
 
 def test_describe_refuses_what_is_no_matrix():

@@ -170,9 +170,12 @@ def test_the_proof_takes_what_the_start_may_hide():
 
 def test_a_sum_that_grows_too_slowly_is_hopeless():
     grows = [2.0**j for j in range(10)]  # twice as much with each step
-    assert not _hopeless(grows, grows[-1] * 4.0**10 * 0.99, 19)
-    assert _hopeless(grows, grows[-1] * 4.0**10 * 1.01, 19)
-    assert not _hopeless(grows, grows[-1] * 0.5, 9)  # it is there
+    of_late = [1.0] * 5 + [2.0**j for j in range(5)]  # what came before does not count
+    for sums in (grows, of_late):
+        assert not _hopeless(sums, sums[-1] * 4.0**10 * 0.99, 19)
+        assert _hopeless(sums, sums[-1] * 4.0**10 * 1.01, 19)
+    for share in (0.5, 1.0):
+        assert not _hopeless(grows, grows[-1] * share, 9)  # it is there
 
 
 @pytest.mark.parametrize("scale", [1e-8, 1.0, 1e8])
