@@ -1,5 +1,6 @@
 """Numbers of the docs: which command makes them, and whether the code has changed."""
 
+import gzip
 import json
 import shlex
 import shutil
@@ -41,7 +42,7 @@ def test_every_page_exists_and_has_a_record(measured):
         for source in page.sources:
             assert (ROOT / measured.SOURCE / source).exists(), source
         record = measured.records()[key]
-        assert set(record) == {"date", "revision", "code"}
+        assert set(record) - {"checked"} == {"date", "revision", "code"}
 
 
 def test_every_page_of_results_has_a_command(measured):
@@ -118,3 +119,75 @@ def test_what_was_measured_is_written_down(measured, copy, monkeypatch, capsys):
     broken = page._replace(commands=("python -c 'raise SystemExit(3)'",))
     monkeypatch.setitem(measured.PAGES, "theory", broken)
     assert measured.main(["theory"]) == 3
+
+
+@pytest.fixture
+def cells(measured, copy, monkeypatch):
+    """Return cells of table 7, two methods on 30 runs; "b" finds something else now."""
+    monkeypatch.setattr(measured, "ROOT", copy)
+    monkeypatch.setattr(
+        measured, "_git", lambda *words: "" if words[0] == "status" else "abc"
+    )
+    kept = []
+    monkeypatch.setattr(measured, "_keep", lambda key, lines: kept.append(lines))
+    cells = [
+        {"key": f"{method}/{run}", "method": method, "acc": 0.5 + run / 100}
+        for method in "ab"
+        for run in range(30)
+    ]
+    lines = measured._lines(cells)
+    file = copy / "docs" / "results" / "table7.jsonl.gz"
+    file.write_bytes(gzip.compress(lines))
+    return cells, kept
+
+
+def test_a_check_that_finds_the_same_changes_no_number(
+    measured, cells, copy, monkeypatch
+):
+    before, kept = cells
+    asked = []
+
+    def run_again(key, all_cells, drawn):
+        asked.append(drawn)
+        return [each | {"fit_s": 2.0} for each in all_cells]
+
+    monkeypatch.setattr(measured, "_run_again", run_again)
+    assert measured.main(["--check", "table7"]) == 0
+    (drawn,) = asked
+    assert len(drawn) == measured.CHECKED and kept == []
+    assert {name[0] for name in drawn} == {"a", "b"}
+    record = measured.records(copy)["table7"]
+    assert record["checked"]["cells"] == 60 and record["checked"]["again"] == []
+    said = measured.note("results/table7", copy)
+    assert "30 of 60 cells, drawn at random, were run again" in said
+    assert said.endswith("they found the same.*")
+
+
+def test_a_method_that_finds_something_else_is_run_again_whole(
+    measured, cells, copy, monkeypatch
+):
+    before, kept = cells
+    asked = []
+
+    def run_again(key, all_cells, drawn):
+        asked.append(drawn)
+        return [
+            each | {"acc": 0.1}
+            if each["key"] in drawn and each["method"] == "b"
+            else each
+            for each in all_cells
+        ]
+
+    monkeypatch.setattr(measured, "_run_again", run_again)
+    assert measured.main(["--check", "table7"]) == 0
+    assert asked[1] == {f"b/{run}" for run in range(30)}
+    (lines,) = kept
+    after = [json.loads(line) for line in lines.splitlines()]
+    assert [each["acc"] for each in after[30:]] == 30 * [0.1]
+    assert after[:30] == before[:30]
+    assert "so were all cells of b.*" in measured.note("results/table7", copy)
+
+
+def test_a_page_without_cells_cannot_be_checked(measured, cells, capsys):
+    assert measured.main(["--check", "speed"]) == 2
+    assert "speed has no records of cells" in capsys.readouterr().err
