@@ -231,9 +231,9 @@ def main(arguments: list[str]) -> int:
 
 def _measure(key: str) -> int:
     """Run what makes a page, and write down that it ran."""
-    revision = _git("rev-parse", "--short=12", "HEAD")
+    now = _now(key)
     # Records of one revision: a run that was stopped continues, and none is mixed.
-    out = ROOT / ".measured" / revision
+    out = ROOT / ".measured" / now["revision"]
     out.mkdir(parents=True, exist_ok=True)
     for command in PAGES[key].commands:
         words = shlex.split(command.format(out=shlex.quote(str(out))))
@@ -243,7 +243,7 @@ def _measure(key: str) -> int:
             return code
     if PAGES[key].name.startswith("results/"):
         _keep(key, (out / f"{key}.jsonl").read_bytes())
-    _write(key, _now(key))
+    _write(key, now)
     return 0
 
 
@@ -263,7 +263,8 @@ def _check(key: str) -> int:
         print(f"{key} has no records of cells: measure it again.", file=sys.stderr)
         return 2
     before = list(map(json.loads, gzip.decompress(file.read_bytes()).splitlines()))
-    drawn = _drawn(before, _now(key)["revision"])
+    now = _now(key)
+    drawn = _drawn(before, now["revision"])
     after = _run_again(key, before, drawn)
     if after is None:
         return 1
@@ -276,7 +277,7 @@ def _check(key: str) -> int:
         if after is None:
             return 1
         _keep(key, _lines(after))
-    checked = _now(key) | {"cells": len(before), "drawn": len(drawn), "again": again}
+    checked = now | {"cells": len(before), "drawn": len(drawn), "again": again}
     _write(key, records()[key] | {"checked": checked})
     return 0
 
