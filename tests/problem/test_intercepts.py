@@ -63,7 +63,7 @@ def test_pseudo_inverses_of_nothing_are_zero():
 
 
 @pytest.mark.parametrize("size", [0.0, 1.0, 100.0, 1e4])
-@pytest.mark.parametrize("start", [None, -300.0, 0.1, 1e6])
+@pytest.mark.parametrize("start", [None, -300.0, 0.1, 1e6, -1e300, 1e300])
 def test_two_classes_from_any_start(rng, size, start):
     Y, F, w = binary(rng, size)
     F += np.array([0.0, 50.0, -200.0])[:, None]
