@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_limits
 
-BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
+ROOT = Path(__file__).parents[1]
+BENCHMARKS = ROOT / "benchmarks"
 
 
 def pytest_xdist_auto_num_workers(config):
@@ -49,6 +50,14 @@ def one_thread():
     take minutes. Processes that tests start have as many as ever.
     """
     with threadpool_limits(1):
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def same_code_in_other_processes():
+    """Let processes that tests start run what is tested, compiled only once."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", str(ROOT / "src"), prepend=os.pathsep)
         yield
 
 
