@@ -77,6 +77,14 @@ def script(monkeypatch):
 
 
 @pytest.fixture
+def compares_here(monkeypatch):
+    """Let comparisons run in this process: others take seconds to start."""
+    from tests.comparison.test_compare import inline
+
+    monkeypatch.setattr("kreinlearn.comparison.run.run", inline)
+
+
+@pytest.fixture
 def indefinite():
     """Return an indefinite matrix and labels that depend on it."""
     K = gram_of_signature(25, 15)

@@ -377,7 +377,7 @@ def test_a_scheduler_that_is_killed_is_one_sentence(tmp_path, processes):
         assert scheduler.poll() is None, "the scheduler ended"
         time.sleep(0.1)
     call = [sys.executable, "-m", "distributed.cli.dask_worker", "--nthreads", "1"]
-    folder = ["--local-directory", str(tmp_path), "--death-timeout", "5"]
+    folder = ["--local-directory", str(tmp_path), "--death-timeout", "120"]
     worker = subprocess.Popen([*call, *common, *folder], **quiet)
 
     def start():
