@@ -13,7 +13,7 @@ import pytest
 
 from kreinlearn import KreinLogisticRegressionCV
 from kreinlearn.crossval import loops
-from kreinlearn.kernels import KERNELS
+from kreinlearn.kernels import KERNELS, gram
 from tests.kernels.test_measuring import samples_of
 
 PROGRAM = """
@@ -38,7 +38,7 @@ MORE = {
     "lcss": [{"window": 0.5}],
     "smith_waterman": [{"gap_open": 3, "gap_extend": 3}, {"normalized": False}],
     "needleman_wunsch": [{"gap_open": 4, "gap_extend": 4}, {"normalized": False}],
-    "sliced_wasserstein": [{"n_projections": 3, "p": 2.0}],
+    "sliced_wasserstein": [{"n_projections": 3, "p": p} for p in (2.0, 3.0)],
     "node_assignment": [{"rounds": 0}, {"normalize": False}],
     "weisfeiler_lehman_assignment": [{"normalize": False}],
 }
@@ -62,6 +62,35 @@ def measures(found):
                 key = f"{kernel.name} {number} {d}"
                 found[f"{key} symmetric"] = kernel.function(X, **params)
                 found[f"{key} cross"] = kernel.function(X, Y, **params)
+
+
+def wide_rows(found):
+    """Add kernels of rows so wide that sums over their features are left to BLAS."""
+    rng = np.random.default_rng(0)
+    X, Y = rng.uniform(size=(9, 130)), rng.uniform(size=(6, 130))
+    for name, params in (
+        ("rbf", {}),
+        ("tanh", {}),
+        ("polynomial", {"degree": 2}),
+        ("polynomial", {"degree": 3}),
+        ("polynomial", {"degree": 5}),
+        ("power", {"degree": 1.5}),
+        ("linear", {}),
+    ):
+        key = f"{name} {params}"
+        found[f"{key} symmetric"] = gram(X, kernel=name, **params)
+        found[f"{key} cross"] = gram(X, Y, name, **params)
+
+
+def rich_graphs(found):
+    """Add graphs whose nodes differ in labels and attributes, one a large star."""
+    rng = np.random.default_rng(0)
+    graphs = [
+        (n, [(0, i) for i in range(1, n)], list("ab" * n)[:n], rng.normal(size=(n, 2)))
+        for n in (30, 5, 8, 6)
+    ]
+    for name in ("node_assignment", "weisfeiler_lehman_assignment"):
+        found[f"{name} rich"] = KERNELS[name].function(graphs)
 
 
 def searches(found):
@@ -100,6 +129,8 @@ def steps(found):
 def results():
     found = {}
     measures(found)
+    wide_rows(found)
+    rich_graphs(found)
     searches(found)
     steps(found)
     return found
