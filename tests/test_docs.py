@@ -443,7 +443,7 @@ FOREIGN = {
 def test_names_on_pages_exist(page):
     known = known_words() | FOREIGN
     options = {*options_of(cli.app), "--help", "--quick", "--minutes", "--seed"}
-    options.add("--strict")  # of pip-audit
+    options |= {"--strict", "--check"}  # of pip-audit and docs/measure
     spans = re.findall(r"(?<!`)`([^`\n]+)`(?!`)", prose(PAGES[page]))
     for span in spans:
         for name in re.findall(r"\bkreinlearn(?:\.\w+)+(?![\w*])", span):
