@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_limits
 
-BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
+ROOT = Path(__file__).parents[1]
+BENCHMARKS = ROOT / "benchmarks"
 
 
 def pytest_xdist_auto_num_workers(config):
@@ -52,6 +53,14 @@ def one_thread():
         yield
 
 
+@pytest.fixture(scope="session", autouse=True)
+def same_code_in_other_processes():
+    """Let processes that tests start run what is tested, compiled only once."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", str(ROOT / "src"), prepend=os.pathsep)
+        yield
+
+
 @pytest.fixture
 def rng():
     return np.random.default_rng(0)
@@ -65,6 +74,14 @@ def script(monkeypatch):
     yield lambda name: __import__(name)
     for name in names:
         sys.modules.pop(name, None)
+
+
+@pytest.fixture
+def compares_here(monkeypatch):
+    """Let comparisons run in this process: others take seconds to start."""
+    from tests.comparison.test_compare import inline
+
+    monkeypatch.setattr("kreinlearn.comparison.run.run", inline)
 
 
 @pytest.fixture

@@ -86,7 +86,7 @@ def test_the_default_form_is_named(krein, data):
     assert "distance form=exponential width=1, norm" in out
 
 
-def test_look_alikes_are_learned_from_if_insisted(krein, data):
+def test_look_alikes_are_learned_from_if_insisted(krein, data, compares_here):
     for command in ("fit", "inspect", "compare"):
         end = {"fit": ["-o", "a.krein"], "inspect": [], "compare": ["--jobs", 1]}
         code, out, err = krein(command, "counts.npz", *end[command])
@@ -119,7 +119,7 @@ def test_a_matrix_that_is_not_symmetric(krein, data):
         assert found == pytest.approx(np.median(upper))
 
 
-def test_compare_takes_the_form_of_the_training_rows(krein, data):
+def test_compare_takes_the_form_of_the_training_rows(krein, data, compares_here):
     argv = ["D.npz", "--distance", "--methods", "IKLR krein,SVC clip", "--folds", 2]
     code, out, err = krein("compare", *argv, "--jobs", 1, "--out", "a", "--json")
     assert code == 0, err

@@ -128,7 +128,7 @@ def test_from_a_file_to_predictions(krein, data, kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_inspect_and_compare(krein, data, kind):
+def test_inspect_and_compare(krein, data, compares_here, kind):
     argv, _ = KINDS[kind]
     few = ["--permutations", 9, "--json"]
     code, out, err = krein("inspect", *argv, *LABELS, *few, "-o", "page.html")

@@ -158,7 +158,7 @@ def test_from_a_file_to_predictions(krein, folder, kind):
 
 
 @pytest.mark.parametrize("kind", ["fasta", "ts", "ucr", "tu"])
-def test_inspect_and_compare(krein, folder, kind):
+def test_inspect_and_compare(krein, folder, compares_here, kind):
     train, _, kernel = KINDS[kind]
     few = ["--permutations", 9, "--json", "-o", "page.html"]
     code, out, err = krein("inspect", *train.split(), *few)

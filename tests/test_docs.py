@@ -56,6 +56,7 @@ INSTEAD = {
     "python -m pip freeze": ("is for pip-audit, which needs a network", None),
     "python -m pytest": ("is what runs this", None),
     "python -m sphinx": ("takes minutes, and is a stage of .ci/run", None),
+    "python -m tests.mutants": ("takes minutes, and needs mutmut", None),
     "krein demo": (
         "takes seconds; test_cli.py runs a shorter one",
         "krein demo --help",
@@ -442,7 +443,7 @@ FOREIGN = {
 def test_names_on_pages_exist(page):
     known = known_words() | FOREIGN
     options = {*options_of(cli.app), "--help", "--quick", "--minutes", "--seed"}
-    options.add("--strict")  # of pip-audit
+    options |= {"--strict", "--check"}  # of pip-audit and docs/measure
     spans = re.findall(r"(?<!`)`([^`\n]+)`(?!`)", prose(PAGES[page]))
     for span in spans:
         for name in re.findall(r"\bkreinlearn(?:\.\w+)+(?![\w*])", span):

@@ -106,7 +106,7 @@ def test_the_search_finds(pages):
         tab = browser.new_page()
         for words, wanted in FOUND.items():
             tab.goto(f"{(HTML / 'search.html').as_uri()}?q={words.replace(' ', '+')}")
-            tab.wait_for_selector("#search-results li a", timeout=20_000)
+            tab.wait_for_selector("#search-results li a", timeout=60_000)
             tab.wait_for_function("document.body.innerText.includes('found')")
             links = tab.eval_on_selector_all(
                 "#search-results li a", "all => all.map(each => each.href)"

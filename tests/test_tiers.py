@@ -20,7 +20,8 @@ def test_a_change_must_pass_both_tiers():
     if not script.exists():
         pytest.skip("only a checkout has .ci/run")
     text = script.read_text(encoding="utf-8")
-    stages = [line for line in text.splitlines() if line.startswith("stage ")]
+    begins = ("stage ", "beside ")
+    stages = [line for line in text.splitlines() if line.startswith(begins)]
     runs = [
         line.rpartition("python -m pytest")[2] for line in stages if "pytest" in line
     ]

@@ -274,6 +274,9 @@ def test_a_broken_checkpoint_is_one_sentence(tmp_path, squares):
     model = LandmarkLogisticRegression(n_landmarks=10, checkpoint=file)
     with pytest.raises(ValueError, match=r"could not be read .*; remove it"):
         model.fit(*squares)
+    np.savez(file, key="abc", u=np.zeros((11, 1, 1)))
+    with pytest.raises(ValueError, match=r"\(it lacks what a state has\); remove it"):
+        model.fit(*squares)
 
 
 def test_given_columns_are_those_of_the_kernel(squares):

@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 from kreinlearn import KreinLogisticRegressionCV
-from kreinlearn.kernels import KERNELS
+from kreinlearn.crossval import loops
+from kreinlearn.kernels import KERNELS, gram
 from tests.kernels.test_measuring import samples_of
 
 PROGRAM = """
@@ -37,7 +38,7 @@ MORE = {
     "lcss": [{"window": 0.5}],
     "smith_waterman": [{"gap_open": 3, "gap_extend": 3}, {"normalized": False}],
     "needleman_wunsch": [{"gap_open": 4, "gap_extend": 4}, {"normalized": False}],
-    "sliced_wasserstein": [{"n_projections": 3, "p": 2.0}],
+    "sliced_wasserstein": [{"n_projections": 3, "p": p} for p in (2.0, 3.0)],
     "node_assignment": [{"rounds": 0}, {"normalize": False}],
     "weisfeiler_lehman_assignment": [{"normalize": False}],
 }
@@ -63,6 +64,35 @@ def measures(found):
                 found[f"{key} cross"] = kernel.function(X, Y, **params)
 
 
+def wide_rows(found):
+    """Add kernels of rows so wide that sums over their features are left to BLAS."""
+    rng = np.random.default_rng(0)
+    X, Y = rng.uniform(size=(9, 130)), rng.uniform(size=(6, 130))
+    for name, params in (
+        ("rbf", {}),
+        ("tanh", {}),
+        ("polynomial", {"degree": 2}),
+        ("polynomial", {"degree": 3}),
+        ("polynomial", {"degree": 5}),
+        ("power", {"degree": 1.5}),
+        ("linear", {}),
+    ):
+        key = f"{name} {params}"
+        found[f"{key} symmetric"] = gram(X, kernel=name, **params)
+        found[f"{key} cross"] = gram(X, Y, name, **params)
+
+
+def rich_graphs(found):
+    """Add graphs whose nodes differ in labels and attributes, one a large star."""
+    rng = np.random.default_rng(0)
+    graphs = [
+        (n, [(0, i) for i in range(1, n)], list("ab" * n)[:n], rng.normal(size=(n, 2)))
+        for n in (30, 5, 8, 6)
+    ]
+    for name in ("node_assignment", "weisfeiler_lehman_assignment"):
+        found[f"{name} rich"] = KERNELS[name].function(graphs)
+
+
 def searches(found):
     """Add what a search over convex problems predicts, which is compiled as a whole."""
     rng = np.random.default_rng(0)
@@ -77,10 +107,32 @@ def searches(found):
             found[f"search {n_classes} {norm}"] = model.held_out_proba_
 
 
+def steps(found):
+    """Add minima of ridge problems as compiled loops find them, also from afar.
+
+    Two samples have no weight; in the last problem none has, and nothing is left to do.
+    """
+    E = np.random.default_rng(0).standard_normal((12, 3))
+    Y = (E[:, :2] > 0).astype(float)
+    weights = np.repeat([0.1, 0.0], [10, 2])
+    for start, lam, w, tol in (
+        (0.0, 1e-2, weights, 1e-10),
+        (4.0, 1e-2, weights, 1e-10),
+        (1.0, 1e-33, 0 * weights, 0.0),
+    ):
+        b, c = np.full((3, 2), start), np.full(2, start)
+        scale, lams = np.ones((3, 2)), np.full(2, lam)
+        loops.solve(E, scale, Y, w, lams, 1, 1.0, b, c, 2, tol, 40)
+        found[f"steps {start} {lam}"] = np.vstack([b, c])
+
+
 def results():
     found = {}
     measures(found)
+    wide_rows(found)
+    rich_graphs(found)
     searches(found)
+    steps(found)
     return found
 
 
@@ -96,3 +148,7 @@ def test_python_gives_the_same_numbers(tmp_path):
         np.testing.assert_allclose(
             interpreted[key], values, rtol=tol, atol=tol, err_msg=key
         )
+    # One minimum, from wherever the steps start; and no step where nothing is left.
+    near, far, nothing = (compiled[key] for key in compiled if key.startswith("steps"))
+    np.testing.assert_allclose(far, near, rtol=1e-8)
+    np.testing.assert_array_equal(nothing, np.ones((4, 2)))

@@ -243,11 +243,14 @@ SLOW = """
     from kreinlearn.kernels import _measuring
 
     _measuring.WORTH_KEEPING = -1.0
+    calls = []
 
     def slow(X, Y=None):
         Y = X if Y is None else Y
+        calls.append(len(X))
         print(len(X), flush=True)
-        time.sleep(float(sys.argv[2]))
+        if len(calls) == int(sys.argv[2]):
+            time.sleep(600)
         return np.abs(np.subtract.outer(X, Y))
 
     with measuring(cache=sys.argv[1]):
@@ -261,8 +264,9 @@ def test_a_killed_run_is_continued(tmp_path):
     script.write_text(textwrap.dedent(SLOW))
     cache = tmp_path / "cache"
     call = [sys.executable, str(script), str(cache)]
-    run = subprocess.Popen([*call, "0.2"], stdout=subprocess.PIPE, text=True)
-    for _ in range(9):  # all samples once, then two calls per block
+    # All samples once, then two calls per block; it hangs in the ninth.
+    run = subprocess.Popen([*call, "9"], stdout=subprocess.PIPE, text=True)
+    for _ in range(9):
         run.stdout.readline()
     run.send_signal(signal.SIGKILL)
     run.wait()

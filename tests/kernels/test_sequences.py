@@ -115,6 +115,15 @@ def test_costly_gaps_need_wide_integers_too(kind):
     np.testing.assert_array_equal(MEASURES[kind](X, **costs), expected)
 
 
+def test_scores_that_no_integer_holds_are_refused(monkeypatch):
+    """Sequences that need more than 32 bits are too long for a test; 16 stand in."""
+    from kreinlearn.kernels._compiled import alignments
+
+    monkeypatch.setattr(alignments, "fill_unknown", lambda *args: None)
+    with pytest.raises(ValueError, match=r"below 2 billion in size; use shorter"):
+        needleman_wunsch(["W" * 3000, "W"], normalized=False)
+
+
 @pytest.mark.parametrize(("kind", "algorithm"), [("local", "sw"), ("global", "nw")])
 def test_opal_finds_the_same(kind, algorithm):
     pyopal = pytest.importorskip("pyopal", reason="Opal is the second oracle")

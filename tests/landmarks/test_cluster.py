@@ -374,9 +374,10 @@ def test_a_scheduler_that_is_killed_is_one_sentence(tmp_path, processes):
     quiet = {"stderr": subprocess.DEVNULL}
     scheduler = subprocess.Popen([*call, "--host", "127.0.0.1", *common], **quiet)
     while not file.exists():
+        assert scheduler.poll() is None, "the scheduler ended"
         time.sleep(0.1)
     call = [sys.executable, "-m", "distributed.cli.dask_worker", "--nthreads", "1"]
-    folder = ["--local-directory", str(tmp_path), "--death-timeout", "5"]
+    folder = ["--local-directory", str(tmp_path), "--death-timeout", "120"]
     worker = subprocess.Popen([*call, *common, *folder], **quiet)
 
     def start():
@@ -405,10 +406,9 @@ def test_a_killed_worker_changes_nothing(tmp_path, step, delay):
     pieces = enumerate(np.array_split(X, 20))
     parts = [dask.delayed(read)(piece, tmp_path, i) for i, piece in pieces]
     labels = [dask.delayed(piece) for piece in np.array_split(y, 20)]
-    lost = []
+    lost, killers = [], []
 
     def kill():
-        time.sleep(delay)
         pids = client.run(os.getpid)
         where = next(iter(pids))
         lost.extend(
@@ -416,13 +416,13 @@ def test_a_killed_worker_changes_nothing(tmp_path, step, delay):
             for key, holders in client.who_has().items()
             if str(key).startswith("_chunk") and tuple(holders) == (where,)
         )
-        os.kill(pids[where], signal.SIGKILL)
+        killers.append(threading.Timer(delay, os.kill, [pids[where], signal.SIGKILL]))
+        killers[0].start()
 
-    thread = threading.Thread(target=kill)
-    watch = in_last_stage(step, thread.start)
+    watch = in_last_stage(step, kill)
     with cluster_of_two() as client, client.as_current():
         model = model_of(verbose=watch, **given).fit(parts, labels)
-        thread.join()
+        killers[0].join()
     assert_same(model, model_of(**given).fit(X, y))
     reads = [len((tmp_path / str(i)).read_text("ascii")) for i in range(20)]
     # All are read to be counted, and then kept; the first once more for its columns.

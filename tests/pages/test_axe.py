@@ -8,8 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from kreinlearn.paper.catalog import EXPERIMENTS
 from tests.pages import made
 
+PAGES = list(dict.fromkeys([*made.PAGES, *EXPERIMENTS]))
+"""Every kind of page, and all those of the paper."""
 GRAVE = ("serious", "critical")
 RUN = """async () => {
   document.querySelectorAll("details").forEach(each => { each.open = true; });
@@ -28,7 +31,7 @@ def axe():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", made.PAGES)
+@pytest.mark.parametrize("name", PAGES)
 def test_no_serious_violation(axe, browser, address, name):
     for width in (360, 1280):
         for scheme in ("light", "dark"):

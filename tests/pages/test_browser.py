@@ -68,7 +68,7 @@ def opened(browser, address):
         context = browser.new_context(viewport={"width": width, "height": height})
         contexts.append(context)
         page = context.new_page()
-        page.set_default_timeout(10_000)
+        page.set_default_timeout(60_000)
         page.on("console", lambda each: said.append(each.text))
         page.on("pageerror", lambda each: said.append(str(each)))
         start = address(name)

@@ -65,7 +65,7 @@ def troubled(tmp_path_factory):
     path = tmp_path_factory.mktemp("troubled") / "toy.jsonl"
     cells = grid("toy", ["hangs", "dies", "raises"], ["m"], 3)
     start = time.monotonic()
-    how = {"jobs": 1, "limit": 2.0, "cost": lambda cell: -cell.run}
+    how = {"jobs": 1, "limit": 4.0, "cost": lambda cell: -cell.run}
     assert run(cells, path, work.troubled, **how) == 9
     return {r["key"]: r for r in read(path)}, time.monotonic() - start
 
@@ -84,7 +84,7 @@ def test_a_hanging_cell_is_stopped(troubled):
     found, seconds = troubled
     assert seconds < 120  # not ten minutes
     assert found["toy/hangs/m/0"]["status"] == "timeout"
-    assert "limit of 2 seconds" in found["toy/hangs/m/0"]["error"]
+    assert "limit of 4 seconds" in found["toy/hangs/m/0"]["error"]
 
 
 def test_a_worker_that_dies_is_replaced(troubled):
@@ -148,7 +148,7 @@ def test_resuming_gives_what_an_uninterrupted_run_gives(
     if number == signal.SIGINT:
         assert "KeyboardInterrupt" in said
     half_way = read(path)
-    assert 10 <= len(half_way) < 40
+    assert 10 <= len(half_way) <= 35
     # A line in the middle of being written, as a kill may leave it.
     with open(path, "ab") as file:
         file.write(json.dumps(half_way[0]).encode()[:30])
@@ -173,7 +173,7 @@ def test_workers_end_with_a_killed_parent(tmp_path, name):
         assert len(workers) >= 2
         process.kill()
         process.wait(timeout=60)
-        assert outliving(workers, 10) == []
+        assert outliving(workers, 60) == []
 
 
 def test_surroundings_never_fail(monkeypatch):

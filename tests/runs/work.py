@@ -16,7 +16,8 @@ def fair(cell):
 
 
 def slow(cell):
-    time.sleep(0.05)
+    """Take a moment, and for the last ones longer than anyone waits."""
+    time.sleep(600 if cell.dataset == "a" and cell.run < 5 else 0.05)
     return fair(cell)
 
 

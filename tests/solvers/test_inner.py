@@ -297,6 +297,8 @@ def test_a_run_that_is_there_has_converged():
     assert result.status == (Status.CONVERGED,) and result.n_iter == (0,)
     stalled = CCCP(inner=Given([]), outer_iter=5).solve(problem, tol=1e-12)
     assert stalled.status == (Status.STALLED,) and stalled.n_iter == (1,)
+    whole = CCCP(inner=Given([])).solve(problem, np.ones(31, dtype=int), tol=1e3)
+    assert whole.w.dtype == float  # a start of integers is no model of integers
 
 
 def test_starts_may_be_given_for_each_problem(rng):

@@ -1,6 +1,19 @@
-"""The similarities of the demo: gaps between things, which no Euclidean space has.
+"""The distances of the demo: gaps between things, which no Euclidean space has.
 
-Letters: n samples, D (n, n) distances, K (n, n) similarities.
+How they were chosen. A demo should show similarities whose negative part matters, with
+nothing in them that we could have tuned. `gaps` follows a published recipe for such
+data, "ball distances": `genballd` of the Matlab toolbox DisTools, with its own box and
+radii, and the three dimensions of the world. There is no noise in the recipe, hence
+none here. 100 cells of each size are what six methods can be tuned on, five times,
+within 15 seconds on two cores. The seed is the first, 0. All this, the form of the
+similarities, the methods and the folds were fixed before the first run, and stay,
+whoever wins. One thing was changed after it: the unit of length, a hundredth of the
+side in the recipe, is a tenth here, since LIBSVM ran into its limit of steps for a
+third of the values of C, which took half of the time. Our method and k-NN do not depend
+on the unit. The log-loss of flip + KLR was 0.012 with the recipe's unit and is 0.023
+with ours, where IKLR has 0.017; the difference is within chance either way.
+
+Letters: n samples, D (n, n) distances.
 """
 
 from typing import NamedTuple
@@ -10,12 +23,11 @@ from scipy.spatial.distance import cdist
 
 from kreinlearn._typing import Array
 
-RADII = (0.3, 0.5)
-"""Mean radii of small and large cells, in a box with sides of length 10."""
-SPREAD = 0.08
-"""Standard deviation of radii: the two kinds overlap, and nobody is always right."""
-SMALLEST = 0.1
-"""The least radius."""
+SIDE = 10.0
+"""Of the box, in tenths: the unit."""
+RADII = (0.1, 0.2)
+"""Of small and of large cells."""
+SEED = 0
 
 
 class Gaps(NamedTuple):
@@ -23,55 +35,42 @@ class Gaps(NamedTuple):
 
     Attributes
     ----------
-    K : ndarray of shape (n, n)
-        Similarities.
+    D : ndarray of shape (n, n)
+        Gaps between cells.
     y : ndarray of shape (n,)
-        0 for a small and 1 for a large kind of cell.
-    radii : ndarray of shape (n,)
-        Sizes, which nobody measured.
+        0 for a small and 1 for a large cell.
     """
 
-    K: Array
+    D: Array
     y: Array
-    radii: Array
 
 
 def gaps(n: int = 200) -> Gaps:
-    """Return similarities of cells of two kinds by the gaps between them.
+    """Return the gaps between cells of two sizes.
 
     Gaps are measured from surface to surface, as things are measured from outside.
-    Without the radii they would be Euclidean: all that tells the sizes is what is not.
-    After R. P. W. Duin and E. Pękalska, "Non-Euclidean dissimilarities: causes and
-    informativeness", Structural, Syntactic, and Statistical Pattern Recognition, 2010.
+    Between centers, distances would be Euclidean: it is mostly what is not Euclidean in
+    the gaps that tells the sizes.
 
     Parameters
     ----------
     n : int
-        Samples: disjoint balls at random places in a box, every other one large.
+        Cells: balls at random places in a box, disjoint, every other one large.
 
-    Returns
-    -------
-    Gaps
-        K holds inner products as gaps have them, seen from one more cell o:
-        ``(D(x, o)^2 + D(z, o)^2 - D(x, z)^2) / 2``.
+    References
+    ----------
+    R. P. W. Duin and E. Pękalska, "Non-Euclidean dissimilarities: causes and
+    informativeness", Structural, Syntactic, and Statistical Pattern Recognition, 2010.
     """
-    rng = np.random.default_rng(0)
-    centers, radii = np.empty((0, 3)), np.empty(0)
-    while len(radii) <= n:
-        center = rng.uniform(0, 10, 3)
-        radius = max(SMALLEST, rng.normal(RADII[len(radii) % 2], SPREAD))
-        if (np.linalg.norm(centers - center, axis=1) > radii + radius).all():
-            centers, radii = np.vstack([centers, center]), np.append(radii, radius)
-    squares = (cdist(centers, centers) - np.add.outer(radii, radii)) ** 2
-    np.fill_diagonal(squares, 0)
-    K = (squares[:1] + squares[:, :1] - squares) / 2
-    return Gaps(K[1:, 1:], np.arange(1, n + 1) % 2, radii[1:])
-
-
-def with_a_ruler(cells: Gaps) -> float:
-    """Return the accuracy of whoever knows all sizes, and guesses from them.
-
-    The two kinds are equally frequent and vary equally: the best guess is by the middle
-    of their mean radii.
-    """
-    return float(((cells.radii > sum(RADII) / 2) == cells.y).mean())
+    rng = np.random.default_rng(SEED)
+    y = np.arange(n) % 2
+    radii = np.asarray(RADII)[y]
+    centers = np.empty((0, 3))
+    while (k := len(centers)) < n:
+        center = rng.uniform(0, SIDE, 3)
+        room = np.linalg.norm(centers - center, axis=1) - radii[:k] - radii[k]
+        if (room > 0).all():
+            centers = np.vstack([centers, center])
+    D = cdist(centers, centers) - np.add.outer(radii, radii)
+    np.fill_diagonal(D, 0)
+    return Gaps(D, y)

@@ -25,6 +25,8 @@ from kreinlearn.pages.tables import PageTable, TableRow, make_table, versions_te
 
 SCORES = ("accuracy", "balanced_accuracy", "log_loss", "auc")
 """Measures, in the order of columns."""
+SAME = 5e-4
+"""Difference of two scores that read alike."""
 
 RowsOf = Mapping[str, Mapping[str, Findings]]
 """Data set to label to row."""
@@ -67,7 +69,7 @@ def comparison_page(found: Findings) -> str:
         sections,
         sentences=verdict,
         remarks=[each for each in said if each not in verdict],
-        facts=_about_data(found),
+        facts=_about_data(found) | dict(found.get("facts") or {}),
         command=str(found.get("command", default)),
         versions=versions_text(found),
     )
@@ -147,7 +149,8 @@ def _score_table(
         set(row.get("statuses") or ()) <= {"converged"} for row in rows.values()
     )
     kernels = {row.get("kernel") for row in rows.values()} - {None}
-    for name, (accuracy, *others) in entries.scores(rows, SCORES).items():
+    measures = [key for key in SCORES if not _is_repeated(rows, key)]
+    for name, (accuracy, *others) in entries.scores(rows, measures).items():
         row = rows[name]
         accuracy = replace(accuracy, detail=_interval(row))
         ended = Counter(row.get("statuses") or {})
@@ -164,7 +167,7 @@ def _score_table(
         over += ", below the accuracy its 95 % interval"
     if any(repeated(found, row) for row in rows.values()):
         over += "; methods with the same predictions share a row"
-    names = [entries.SCORE_NAMES[key] for key in SCORES]
+    names = [entries.SCORE_NAMES[key] for key in measures]
     more = ["kernel"] * (len(kernels) > 1) + ["fits"] * (not is_plain)
     return make_table(
         title,
@@ -172,6 +175,14 @@ def _score_table(
         f"choice of parameters.{' All fits converged.' if is_plain else ''}",
         ("method", *names, "fit (s)", *more),
         body,
+    )
+
+
+def _is_repeated(rows: Mapping[str, Findings], measure: str) -> bool:
+    """Tell whether classes are of one size, so that balanced accuracy says nothing."""
+    return measure == "balanced_accuracy" and all(
+        row.get(measure) is None or abs(row[measure] - row["accuracy"]) < SAME
+        for row in rows.values()
     )
 
 

@@ -23,6 +23,8 @@ MOST_CURVES = len(LOOKS)
 """Curves in one picture."""
 MOST_CLASSES = 12
 """Classes above which no confusion matrix is drawn."""
+FEWEST_IN_BIN = 5
+"""Samples below which a bin of probabilities is listed, but not drawn."""
 RATES = (0.05, 0.1, 0.2)
 """False positive rates at which a ROC curve is read off."""
 
@@ -343,11 +345,20 @@ def _reliability_figure(curves: Curves, classes: Sequence[str]) -> Figure:
         "Reliability",
         f"Predicted probabilities {what}, and how often it was so, with bands of 95 % "
         "(Wilson); below, the number of samples. On the diagonal, predictions come "
-        f"true as often as they say.{_others(curves)}",
+        f"true as often as they say. Bins of fewer than {FEWEST_IN_BIN} samples are "
+        f"among the numbers only.{_others(curves)}",
         f"Reliability curves. {'; '.join(said)}.",
-        plots.reliability_curves(_first(curves)),
+        plots.reliability_curves({k: _full(v) for k, v in _first(curves).items()}),
         numbers=(listed, "method, predicted, observed, samples", rows),
     )
+
+
+def _full(curve: Curve) -> Curve:
+    """Return the bins that have enough samples, or all if none has."""
+    kept = [k for k, n in enumerate(curve["count"]) if n >= FEWEST_IN_BIN]
+    if not kept:
+        return curve
+    return {name: [values[k] for k in kept] for name, values in curve.items()}
 
 
 def _convergence_figure(traces: Sequence[Findings]) -> Figure:
