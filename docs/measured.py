@@ -53,9 +53,9 @@ CHECKED = 30
 LONGEST = 20.0
 """Seconds of a fit beyond which a cell is not drawn."""
 FOUND = ("acc", "status", "mu")
-"""What a cell must find again: accuracy, how the fit ended, and the ends of the spectrum
-to five digits of the larger. Times may differ, and so may eigenvalues that are zero but
-for rounding, which processors do in different ways."""
+"""What a cell must find again: accuracy, how the fit ended, and both ends of the
+spectrum to five digits of the larger. Times may differ, and so may eigenvalues that are
+zero but for rounding, which processors do in different ways."""
 
 
 class Page(NamedTuple):
