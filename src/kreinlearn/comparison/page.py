@@ -172,7 +172,8 @@ def _score_table(
     return make_table(
         title,
         f"{over}; the best of each column is bold. Seconds are for one fit, with its "
-        f"choice of parameters.{' All fits converged.' if is_plain else ''}",
+        "choice of parameters; after installing, the first ones also compile."
+        f"{' All fits converged.' if is_plain else ''}",
         ("method", *names, "fit (s)", *more),
         body,
     )
