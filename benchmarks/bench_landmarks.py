@@ -6,13 +6,15 @@ Each fit runs in a process of its own, which reports its largest memory. The pee
 scikit-learn's ``Nystroem`` (RBF) with ``LogisticRegression`` at its default tolerance,
 on the same rows in single precision and with the same lam; both report log-loss on rows
 that they have not seen. ``search`` chooses among ten values of lam with three folds,
-and is compared with one fit. ``recomputed`` keeps no similarities, for several n.
+and is compared with one fit. ``parquet`` reads rows from a folder of files, again in
+each pass that needs them. ``recomputed`` keeps no similarities, for several n.
 ``series`` are random walks of length 64, half of them with a wave, compared by DTW.
 """
 
 import json
 import time
 from functools import partial
+from tempfile import TemporaryDirectory
 
 import numpy as np
 from common import (
@@ -38,6 +40,7 @@ GROWING, QUICK_GROWING = (10_000, 30_000, 100_000, 300_000, 1_000_000), (500, 10
 HELD_OUT = 20_000
 SERIES, QUICK_SERIES, LENGTH = ((25_000, 200), (100_000, 200)), ((200, 20),), 64
 LAM = 1e-5
+FILES, LABEL = 8, "label"
 
 
 def main(argv=None):
@@ -55,6 +58,8 @@ def main(argv=None):
     shared = {"n": n, "M": M, "quick": options.quick}
     compare("fit", {OURS: "fit", PEER: "peer"}, shared, options, machine)
     compare("search", {OURS: "search", "one fit": "fit"}, shared, options, machine)
+    from_files = {OURS: "parquet", "from memory": "fit"}
+    compare("parquet", from_files, shared, options, machine)
     growing(options, machine)
     for n, M in QUICK_SERIES if options.quick else SERIES:
         task = {"n": n, "M": M, "quick": options.quick, "task": "series"}
@@ -107,15 +112,34 @@ def run(task, n, M, quick):
     model = peer(M, n) if task == "peer" else ours(task, M)
     few = slice(0, max(200, 2 * M))
     model.fit(X[few], y[few])  # compiled code is loaded outside the clock
-    began = time.perf_counter()
-    model.fit(X, y[:n])
-    seconds = time.perf_counter() - began
+    with TemporaryDirectory() as folder:
+        given = (X, y[:n])
+        if task == "parquet":
+            given, new = (write_files(*given, folder), LABEL), (named(new[0]), new[1])
+        began = time.perf_counter()
+        model.fit(*given)
+        seconds = time.perf_counter() - began
     found = {"seconds": seconds, "peak_mb": peak_mb(), "data_mb": before, "data": data}
     found["log_loss"] = round(log_loss(model, *new), 5)
     if task != "peer":
         found |= {"status": model.status_, "residual": float(f"{model.residual_:.3g}")}
         found |= {"passes": model.n_passes_, "lam": model.lam_}
     return found
+
+
+def write_files(X, y, folder):
+    """Write rows to files, and return their folder."""
+    for i in range(FILES):
+        table = named(X[i::FILES]).assign(**{LABEL: y[i::FILES]})
+        table.to_parquet(f"{folder}/{i}.parquet")
+    return folder
+
+
+def named(X):
+    """Return rows as a table whose columns have names."""
+    import pandas as pd
+
+    return pd.DataFrame(X).rename(columns=str)
 
 
 def waves(n):

@@ -91,7 +91,7 @@ MAY_IMPORT = {
     "runs/*": ({"runs"}, set()),
     "pages/*": ({"pages"}, {"matplotlib", "jinja2", "markupsafe"}),
     "comparison/*": (
-        {"kernels", "spectrum", "crossval", "estimators"}
+        {"kernels", "operators", "spectrum", "crossval", "estimators"}
         | {"comparison", "methods", "runs", "pages"},
         {"sklearn", "joblib"},
     ),

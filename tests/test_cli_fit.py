@@ -427,7 +427,7 @@ def test_a_long_search_is_announced_with_what_is_shorter(
 
 @pytest.mark.usefixtures("here", "few_lams")
 def test_many_samples_are_judged_by_some_of_them(capsys, monkeypatch):
-    monkeypatch.setattr("kreinlearn.estimators.logistic_cv.SEARCH_ROWS", 40)
+    monkeypatch.setattr("kreinlearn.estimators._searching.SEARCH_ROWS", 40)
     code, out, _ = run(capsys, "fit", "cells.csv", "-o", "m.krein", "--json")
     found = json.loads(out)
     assert code == 0 and found["held_out"] == 40 and found["held_out_accuracy"] > 0.7

@@ -12,7 +12,7 @@ from sklearn.svm import SVC
 from kreinlearn.kernels import gram
 from kreinlearn.methods.controls import GAMMAS, SimilarityNeighbors
 from kreinlearn.methods.judging import judged, status_of
-from kreinlearn.methods.records import NEIGHBORS, STRENGTHS
+from kreinlearn.methods.records import COSTS, NEIGHBORS
 from kreinlearn.methods.table import METHODS, fit_method, inner_folds
 from tests.conftest import gram_of_signature
 
@@ -104,7 +104,7 @@ def test_neighbors_are_tuned_by_accuracy():
 def test_features_are_searched_on_the_same_folds(flowers, name, oracle, grid, scoring):
     X, y = flowers
     fitted = fit_method(name, X, y, fold_seed=4, seed=0)
-    grid = {"C": [1 / s for s in STRENGTHS], **grid}
+    grid = {"C": list(COSTS), **grid}
     search = GridSearchCV(oracle, grid, scoring=scoring, cv=inner_folds(y, 4))
     search.fit(X, y)
     assert fitted.fields() == {"status": "converged", "chosen": search.best_params_}

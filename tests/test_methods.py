@@ -19,6 +19,7 @@ from kreinlearn.kernels import gram
 from kreinlearn.methods import table
 from kreinlearn.methods.judging import iterations_of, judged, status_of, worst
 from kreinlearn.methods.records import (
+    COSTS,
     STRENGTHS,
     Method,
     one_vs_rest,
@@ -96,7 +97,7 @@ def test_tuning_is_that_of_a_grid_search(indefinite, name, last, parameter, scor
     mode = "clip" if "clip" in name else "flip"
     pipeline = make_pipeline(SpectrumRepair(mode), last)
     step = f"{pipeline.steps[-1][0]}__{parameter}"
-    values = [s / len(y) if parameter == "lam" else 1 / s for s in STRENGTHS]
+    values = [s / len(y) for s in STRENGTHS] if parameter == "lam" else list(COSTS)
     oracle = GridSearchCV(
         pipeline, {step: values}, cv=inner_folds(y, 5), scoring=get_scorer(scoring)
     ).fit(K, y)

@@ -7,13 +7,12 @@ import pandas as pd
 import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss, roc_auc_score
-from sklearn.model_selection import cross_val_predict
 from sklearn.preprocessing import FunctionTransformer, MinMaxScaler
 from sklearn.svm import SVC
 
 from kreinlearn.cli import main
 from kreinlearn.comparison import run as module
-from kreinlearn.comparison.fold import Job, outcome
+from kreinlearn.comparison.fold import Job, outcome, unit_of
 from kreinlearn.comparison.page import comparison_page
 from kreinlearn.comparison.plan import FEW_ROWS, plan_comparison, stratified
 from kreinlearn.comparison.run import run_comparison
@@ -89,6 +88,31 @@ def test_processes_change_nothing_and_runs_resume(rings, tmp_path):
     json.dumps(two, allow_nan=False)
 
 
+def test_the_unit_of_a_matrix_is_its_mean_absolute_eigenvalue_nearly(rng):
+    for n in (2, 30):
+        K = rng.normal(size=(n, n))
+        K += K.T
+        mean = np.abs(np.linalg.eigvalsh(K)).mean()
+        for factor in (1e-9, 1.0, 7e12):
+            assert 2**-0.5 <= unit_of(factor * K) / (factor * mean) <= 2**0.5
+            assert np.log2(unit_of(factor * K)) % 1 == 0
+    assert unit_of(np.zeros((3, 3))) == 1
+
+
+@pytest.mark.parametrize("method", ["SVC raw", "KSVM", "flip + KLR", "IKLR"])
+def test_no_method_depends_on_the_unit_of_a_matrix(rings, method):
+    X, y = rings
+    K = gram(X, kernel="tl1") - 0.1 * np.eye(len(X))
+    parts, labels = stratified(y, 2, 1, 0), (y > 0).astype(int)
+    cell = Cell("compare", "rings", method, 0, (("kernel", "precomputed"), ("fold", 0)))
+    one, other = (
+        outcome(Job("rings", factor * K, labels, (-1, 1), parts, True), cell)
+        for factor in (1.0, 2.0**20)
+    )
+    one.pop("fit_s"), other.pop("fit_s")
+    assert str(one) == str(other)
+
+
 def test_numbers_are_those_of_scikit_learn(rings, tmp_path, here, monkeypatch):
     X, y = rings
     by_hand = Method("by hand", lambda value, seed: SVC(kernel="precomputed"))
@@ -103,7 +127,8 @@ def test_numbers_are_those_of_scikit_learn(rings, tmp_path, here, monkeypatch):
     for train, test in parts:
         scaler = MinMaxScaler().fit(X[train])
         A, B = scaler.transform(X[train]), scaler.transform(X[test])
-        machine = SVC(kernel="linear").fit(A, y[train])
+        unit = unit_of(gram(A, kernel="linear"))
+        machine = SVC(kernel="linear", C=1 / unit).fit(A, y[train])
         accuracies.append(machine.score(B, y[test]))
         areas.append(roc_auc_score(y[test], machine.decision_function(B)))
     assert row["scores"] == pytest.approx(accuracies, abs=1e-6)
@@ -115,8 +140,11 @@ def test_numbers_are_those_of_scikit_learn(rings, tmp_path, here, monkeypatch):
     # The same on a Gram matrix, against cross_val_predict.
     planned = plan_comparison(K, y, is_gram=True, methods=["by hand"], folds=4)
     [row] = run_comparison(planned, out=tmp_path / "gram")["rows"]
-    predicted = cross_val_predict(SVC(kernel="precomputed"), K, y, cv=parts)
-    expected = [(predicted[test] == y[test]).mean() for _, test in parts]
+    expected = []
+    for train, test in parts:
+        among = K[np.ix_(train, train)]
+        machine = SVC(kernel="precomputed", C=1 / unit_of(among)).fit(among, y[train])
+        expected.append(machine.score(K[np.ix_(test, train)], y[test]))
     assert row["scores"] == pytest.approx(expected, abs=1e-6)
     assert row["kernel"] == "precomputed"
 

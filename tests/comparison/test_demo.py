@@ -22,12 +22,12 @@ def test_distances_are_always_the_same_and_not_euclidean():
 
 def test_gaps_and_radii_are_distances_of_points_in_three_dimensions():
     cells = gaps(60)
-    radii = np.where(cells.y == 1, 0.2, 0.1)
+    radii = np.where(cells.y == 1, 2, 1)
     distances = cells.D + (radii + radii[:, None]) * (1 - np.eye(60))
     center = np.eye(60) - 1 / 60
     values = np.linalg.eigvalsh(-center @ distances**2 @ center / 2)
-    assert (values > 1).sum() == 3 and np.abs(values[:-3]).max() < 1e-9
-    assert distances.max() < 10 * 3**0.5  # in the box
+    assert (values > 100).sum() == 3 and np.abs(values[:-3]).max() < 1e-7
+    assert distances.max() < 100 * 3**0.5  # in the box
 
 
 def test_every_sample_is_judged_once():

@@ -77,7 +77,7 @@ def test_few_samples_of_two_classes_are_searched_whole():
 
 
 def test_full_tries_everything(monkeypatch):
-    monkeypatch.setattr("kreinlearn.estimators.logistic_cv.UNRACED", 0)
+    monkeypatch.setattr("kreinlearn.estimators._searching.UNRACED", 0)
     X, y = moons()
     full = KreinLogisticRegressionCV(search="full", cv=3).fit(X, y)
     assert full.dropped_ == [] and not np.isnan(full.scores_[..., :10, :]).any()
@@ -112,7 +112,7 @@ def test_another_judge_sees_everything():
 
 def test_many_samples_are_chosen_by_some(monkeypatch):
     X, y = make_classification(400, 5, random_state=0)
-    monkeypatch.setattr("kreinlearn.estimators.logistic_cv.SEARCH_ROWS", 200)
+    monkeypatch.setattr("kreinlearn.estimators._searching.SEARCH_ROWS", 200)
     model = KreinLogisticRegressionCV(kernel=("tl1", "rbf"), cv=3).fit(X, y)
     held = ~np.isnan(model.held_out_proba_).any(axis=1)
     assert held.sum() == 200
@@ -130,8 +130,8 @@ def test_many_samples_are_chosen_by_some(monkeypatch):
 
 @pytest.mark.parametrize("kernel", ["precomputed", "distance", "dtw"])
 def test_given_and_measured_matrices_are_cut(monkeypatch, kernel):
-    monkeypatch.setattr("kreinlearn.estimators.logistic_cv.SEARCH_ROWS", 60)
-    monkeypatch.setattr("kreinlearn.estimators.logistic_cv.RACE_ROWS", 40)
+    monkeypatch.setattr("kreinlearn.estimators._searching.SEARCH_ROWS", 60)
+    monkeypatch.setattr("kreinlearn.estimators._searching.RACE_ROWS", 40)
     X, y = moons(90)
     if kernel == "precomputed":
         X = gram(X, kernel="tl1", ratio=0.5)
@@ -148,7 +148,7 @@ def test_search_is_checked():
 
 
 def test_many_samples_are_not_decomposed(monkeypatch):
-    monkeypatch.setattr("kreinlearn.estimators.logistic_cv.DECOMPOSED", 50)
+    monkeypatch.setattr("kreinlearn.estimators._searching.DECOMPOSED", 50)
     X, y = make_moons(60, noise=0.3, random_state=0)
     given = {"kernel": "tl1", "cv": 2}
     model = KreinLogisticRegressionCV(**given).fit(X, y)

@@ -19,8 +19,10 @@ from kreinlearn.kernels.distances import learned_form
 from kreinlearn.methods.judging import judged, timed
 from kreinlearn.methods.table import METHODS, fit_method
 from kreinlearn.methods.tuning import WORST_LOG_LOSS
+from kreinlearn.operators import Dense
 from kreinlearn.runs.cells import Cell
 from kreinlearn.runs.records import Record
+from kreinlearn.spectrum.norms import scale_of
 
 PRECOMPUTED = "precomputed"
 """The kernel of data that are a Gram matrix."""
@@ -106,6 +108,23 @@ class Job:
         return K, gram(X_test, X_train, kernel, **params)
 
 
+def unit_of(K: Array) -> float:
+    """Return the mean absolute eigenvalue of a matrix, up to a factor of 1.42.
+
+    Values of C and lam that are tried are the same for all data; with a matrix in this
+    unit they mean the same for all. It is a power of two, hence rounds nothing: what
+    is found by methods that do not depend on the unit, such as ours, stays as it is.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> unit_of(np.diag([700.0, -300.0, 500.0]))
+    512.0
+    """
+    scale = scale_of(Dense(K), np.ones(len(K)))
+    return float(np.exp2(np.rint(np.log2(scale))))
+
+
 def label_of(kernel: str) -> str | None:
     """Return what tables call a kernel, or None if the method learns from samples.
 
@@ -134,14 +153,16 @@ def outcome(job: Job, cell: Cell) -> Record:
     dict
         Fields of a record, with the predictions: probabilities if there are any, else
         scores. Seconds are those of the fit with its tuning, but without the kernel
-        matrix if the method is given one.
+        matrix if the method is given one, which is divided by its `unit_of`.
     """
     place = cell.run, int(cell.setting("fold"))
     train, test = job.splits[place]
     if METHODS[cell.method].on_samples:
         X_train, X_test = job.features(*place)
     else:
-        X_train, X_test = job.matrices(*place, str(cell.setting("kernel")))
+        K, K_test = job.matrices(*place, str(cell.setting("kernel")))
+        unit = unit_of(K)
+        X_train, X_test = K / unit, K_test / unit
     given: dict[str, Any] = {"fold_seed": cell.half_seed, "seed": cell.seed}
     if job.groups is not None:
         given["groups"] = job.groups[train]

@@ -155,7 +155,9 @@ def _found(planned: Plan, records: list[Record]) -> Compared:
         "on the training rows alone and judged on the rows held out.",
         "Methods with probabilities are tuned by log-loss, the others by accuracy. "
         "KreinCV and IKLR bring their own grids, k-NN tries 1 to 11 neighbors, and SVC "
-        "RBF four widths; beside that, all try the same strengths of regularization.",
+        "RBF four widths; beside that, all machines try the same values of C, and all "
+        "others the same values of lam, in units of the matrix (its mean absolute "
+        "eigenvalue, nearly).",
         *_about_controls({cell.method for cell in planned.cells}),
         "Spectra and convergence are those of the training rows of the first fold.",
         "The best of many rows looks better than it is: intervals are those of single "

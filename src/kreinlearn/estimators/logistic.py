@@ -9,25 +9,27 @@ from sklearn.utils import check_random_state
 
 from kreinlearn._typing import Array, Kernel, Seed
 from kreinlearn._validation import check_choice, check_count, check_positive
+from kreinlearn.estimators._asked import (
+    check_faint,
+    check_lam,
+    solver_of,
+    warn_of_ending,
+)
 from kreinlearn.estimators._callbacks import tells_callbacks
 from kreinlearn.estimators._inputs import (
     ValidSamples,
     check_classes,
-    check_symmetrize,
     check_weights,
     combined,
     learn_support,
     learns_form,
     one_per_class,
-    training_operator,
-    warn_if_uninformative,
 )
 from kreinlearn.estimators._outputs import Probable
 from kreinlearn.estimators._size import QUICK, mind_fit
 from kreinlearn.estimators._solve import (
     DECIDED,
     Clock,
-    Fit,
     OpenQuestion,
     fit_dc,
     fit_dual,
@@ -35,10 +37,10 @@ from kreinlearn.estimators._solve import (
     measures_told,
     regime,
 )
-from kreinlearn.exceptions import (
-    ConvergenceWarning,
-    DivergenceWarning,
-    warn_caller,
+from kreinlearn.estimators._training import (
+    check_symmetrize,
+    training_operator,
+    warn_if_uninformative,
 )
 from kreinlearn.kernels import Similarities
 from kreinlearn.losses import link_of
@@ -51,18 +53,8 @@ from kreinlearn.operators import (
     few_threads,
 )
 from kreinlearn.solvers.base import DCSolver, DualSolver, Status
-from kreinlearn.solvers.cccp import PUBLISHED
 from kreinlearn.solvers.monitor import callback_for
-from kreinlearn.solvers.newton import DualNewton
 from kreinlearn.spectrum.norms import NORMS, penalized
-
-FAINT = 1e-20
-"""Smallest lam of several classes, in units of the largest similarity: below, Newton's
-matrices of a few samples take minutes, and end in rounding."""
-SMALLEST = 1e-250
-"""Smallest lam whose inverse leaves room for similarities in double precision."""
-NEEDS = ("dual", "dc")
-"""What a solver may ask for: the dual problem, or a difference of convex functions."""
 
 
 class KreinLogisticRegression(Probable):
@@ -329,7 +321,7 @@ class KreinLogisticRegression(Probable):
         """
         weights = counts / counts.sum()
         warn_if_uninformative(K, self.kernel)
-        solver = self._solver()
+        solver = solver_of(self.solver, self.max_iter)
         multinomial = self._is_multinomial(solver)
         self._link = link_of(len(self.classes_), multinomial)
         self.operator_ = "dense" if isinstance(K, Dense) else "blocked"
@@ -338,7 +330,7 @@ class KreinLogisticRegression(Probable):
             watch({"operator": self.operator_, "GiB if dense": dense_bytes(K) / 2**30})
         lam = float(self.lam)
         if multinomial:
-            _check_faint(K, lam)
+            check_faint(K, lam)
         self._learn_regime(K, weights, multinomial)
         back = None
         if self.norm == "krein" and not isinstance(K, General):
@@ -366,7 +358,7 @@ class KreinLogisticRegression(Probable):
         learn_support(self, X)
         self.status_, self.n_iter_ = fit.status, fit.n_iter
         self.residual_, self.history_ = fit.residual, fit.history
-        self._warn(fit, solver.needs)
+        warn_of_ending(fit, self.solver, solver.needs, self.tol)
 
     def _learn_regime(
         self, K: Dense | General | Blocked, weights: Array, multinomial: bool
@@ -376,8 +368,7 @@ class KreinLogisticRegression(Probable):
         if isinstance(K, General) or (isinstance(K, Blocked) and not K.is_symmetric):
             self.mu_min_ = np.nan
             return
-        found = regime(K, limit_of(lam, weights.max(), multinomial))
-        verdict, self.mu_min_ = found
+        verdict, self.mu_min_ = regime(K, limit_of(lam, weights.max(), multinomial))
         if self.norm != "krein" or verdict == "unique":
             return
         self._regime = verdict
@@ -387,11 +378,7 @@ class KreinLogisticRegression(Probable):
 
     def _check_parameters(self) -> None:
         self._check_kernel()
-        if check_positive("lam", self.lam) < SMALLEST:
-            raise ValueError(
-                f"'lam' must be at least {SMALLEST:g}, or coefficients overflow, got "
-                f"{self.lam!r}; multiply the similarities and lam by one constant."
-            )
+        check_lam(self.lam)
         check_positive("tol", self.tol)
         check_choice("norm", self.norm, NORMS)
         check_symmetrize(self.symmetrize)
@@ -399,21 +386,7 @@ class KreinLogisticRegression(Probable):
         check_count("max_iter", self.max_iter)
         if self.max_time is not None:
             check_positive("max_time", self.max_time)
-        self._solver()
-
-    def _solver(self) -> DualSolver | DCSolver:
-        """Return the solver that ``solver`` stands for, or raise."""
-        solver = self.solver
-        if isinstance(solver, str):
-            check_choice("solver", solver, ["newton", *PUBLISHED])
-            return PUBLISHED.get(solver) or DualNewton(int(self.max_iter))
-        if not hasattr(solver, "solve") or getattr(solver, "needs", None) not in NEEDS:
-            raise TypeError(
-                "'solver' must be a name, or an object with a method 'solve' and an "
-                "attribute 'needs' that is 'dual' or 'dc', as kreinlearn.solvers has "
-                f"them, got {solver!r}."
-            )
-        return solver
+        solver_of(self.solver, self.max_iter)
 
     def _is_multinomial(self, solver: DualSolver | DCSolver) -> bool:
         if len(self.classes_) == 2:
@@ -425,47 +398,3 @@ class KreinLogisticRegression(Probable):
                 "solver='newton' for a multinomial fit."
             )
         return solver.needs == "dual" and self.multi_class != "ovr"
-
-    def _warn(self, fit: Fit, needs: str) -> None:
-        if fit.status == Status.CONVERGED:
-            return
-        name = self.solver if isinstance(self.solver, str) else repr(self.solver)
-        measure = "residual" if needs == "dual" else "max |gradient|"
-        text = (
-            f"{name} stopped with status {fit.status!r} after {fit.n_iter} "
-            f"iterations ({measure} {fit.crit:.1e}, tol {self.tol:.1e})."
-        )
-        if fit.status == Status.NONFINITE and needs == "dual":
-            warn_caller(
-                f"{text} The next step would overflow; the last finite iterate was "
-                "kept. Raise lam, or divide K and lam by the same constant.",
-                DivergenceWarning,
-            )
-        elif fit.status in (Status.DIVERGED, Status.NONFINITE):
-            warn_caller(
-                f"{text} The objective is unbounded below if K is indefinite, and "
-                "steps too long overshoot it; the best iterate before that was kept. "
-                "Use solver='newton', which finds the stationary point.",
-                DivergenceWarning,
-            )
-        else:
-            remedy = (
-                "Raise max_time, max_iter or lam, or use a looser tol."
-                if needs == "dual"
-                else "The published procedure stops early by design; use "
-                "solver='newton' for a stationary point."
-            )
-            warn_caller(f"{text} {remedy}", ConvergenceWarning)
-
-
-def _check_faint(K: Dense | General | Blocked, lam: float) -> None:
-    """Raise if a lam is too small for the loss of several classes."""
-    entries = K.diagonal() if isinstance(K, Blocked) else K.K
-    largest = max(float(entries.max()), -float(entries.min()))
-    if lam < FAINT * largest:
-        raise ValueError(
-            f"'lam' must be at least {FAINT:.0e} times the largest similarity, which "
-            f"is {largest:.2g}, for several classes in one model, got {lam:.2g}; "
-            "divide the similarities by their scale, raise lam, or use "
-            "multi_class='ovr'."
-        )

@@ -32,8 +32,11 @@ from kreinlearn.solvers import CCCP, DualNewton
 from kreinlearn.spectrum import split
 from kreinlearn.spectrum.norms import penalized
 
-STRENGTHS = (100.0, 30.0, 10.0, 3.0, 1.0, 0.1, 0.01)
-"""Values of n lam, or of 1 / C, that comparisons try."""
+STRENGTHS = (100.0, 10.0, 1.0, 0.1, 1e-2, 1e-3, 1e-4, 1e-5)
+"""Values of n lam that comparisons try, in units of the matrix."""
+COSTS = (0.01, 0.1, 1.0, 10.0, 100.0, 1000.0)
+"""Values of C that comparisons try, in the same units. Beyond, LIBSVM runs into its
+limit of steps where classes overlap, and changes nothing where they do not."""
 NEIGHBORS = (11.0, 7.0, 5.0, 3.0, 1.0)
 """Numbers of neighbors that comparisons try; odd, so that two classes cannot tie."""
 TOL = 1e-6
@@ -135,7 +138,7 @@ class Method:
     def values(self, n: int) -> list[float]:
         """Return what to try with n rows, the strongest regularization first."""
         if self.parameter == "C":
-            return [1 / s for s in STRENGTHS]
+            return list(COSTS)
         if self.parameter == "n_neighbors":
             return list(NEIGHBORS)
         return [s if self.summed else s / n for s in STRENGTHS]

@@ -165,8 +165,6 @@ def fit_method(
         elif method.parameter is None:
             model = method.build(np.nan, seed)
         else:
-            # By its estimators, so that this is what a grid search finds.
-            one_by_one = replace(method, path=None)
-            choice = tune(one_by_one, [X], y, folds, values, seed=seed)
+            choice = tune(method, [X], y, folds, values, seed=seed)
             model = method.build(method.per_sample(choice.value, len(y)), seed)
         return Fitted(method, model.fit(X, y), choice)
