@@ -57,6 +57,8 @@ FOUND = ("acc", "status", "mu")
 spectrum to five digits of the larger. Times may differ, and so may eigenvalues that are
 zero but for rounding, which processors do in different ways."""
 
+TIMES = ("fit_s", "gram_s", "pred_s")
+
 
 class Page(NamedTuple):
     """A page with numbers: what makes them, and the code that they depend on."""
@@ -198,7 +200,8 @@ def _again(checked: dict[str, Any]) -> str:
     said = f" {drawn}, were run again {when}"
     if not checked["again"]:
         return f"{said}: they found the same."
-    return f"{said}; so were all cells of {', '.join(checked['again'])}."
+    methods = ", ".join(checked["again"])
+    return f"{said}; so were all cells of {methods}. Seconds are of the first run."
 
 
 def with_note(name: str, text: str, root: Path = ROOT) -> str:
@@ -306,7 +309,18 @@ def _run_again(
         wanted = [one for one in EXPERIMENTS[key].cells(None, None) if one.key in drawn]
         run(wanted, file, partial(evaluate, data_home=None), cost=cost)
         found = {each["key"]: each for each in map(json.loads, file.open("rb"))}
-    return [found.get(each["key"], each) for each in cells]
+    return [_renewed(each, found.get(each["key"])) for each in cells]
+
+
+def _renewed(cell: dict[str, Any], found: dict[str, Any] | None) -> dict[str, Any]:
+    """Return a cell with what was found now, and the times that it had.
+
+    Times of a table are compared with one another, hence all of one run.
+    """
+    if found is None:
+        return cell
+    times = {name: cell[name] for name in TIMES if name in cell}
+    return found | times | {"git": _git("rev-parse", "--short=12", "HEAD")}
 
 
 def _is_same(

@@ -185,9 +185,19 @@ def test_a_method_that_finds_something_else_is_run_again_whole(
     after = [json.loads(line) for line in lines.splitlines()]
     assert [each["acc"] for each in after[30:]] == 30 * [0.1]
     assert after[:30] == before[:30]
-    assert "so were all cells of b.*" in measured.note("results/table7", copy)
+    assert "so were all cells of b. Seconds are of the first run.*" in measured.note(
+        "results/table7", copy
+    )
 
 
 def test_a_page_without_cells_cannot_be_checked(measured, cells, capsys):
     assert measured.main(["--check", "speed"]) == 2
     assert "speed has no records of cells" in capsys.readouterr().err
+
+
+def test_times_of_a_table_are_those_of_one_run(measured):
+    cell = {"key": "a", "acc": 0.5, "fit_s": 1.0, "git": "before"}
+    assert measured._renewed(cell, None) is cell
+    renewed = measured._renewed(cell, {"key": "a", "acc": 0.6, "fit_s": 9.0})
+    assert renewed["git"] != "before"
+    assert renewed | {"git": ""} == {"key": "a", "acc": 0.6, "fit_s": 1.0, "git": ""}
