@@ -15,7 +15,7 @@ ROOT = Path(kreinlearn.__file__).parent
 @pytest.mark.parametrize(
     ("n", "also", "most"),
     [
-        (40, set(), 14),  # none of them longer than 400 lines
+        (40, set(), 14),  # none of them much longer than 400 lines
         # Eigenvalues are bounded instead of computed, and a preconditioner pays.
         (1000, {"spectrum/lanczos.py", "problem/preconditioner.py"}, 15),
     ],

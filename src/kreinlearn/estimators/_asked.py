@@ -1,6 +1,10 @@
 """What is asked of a fit, and what is said if it could not be done."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
+
+from numpy.linalg import LinAlgError
 
 from kreinlearn._validation import check_choice, check_positive
 from kreinlearn.estimators._solve import Fit
@@ -57,6 +61,18 @@ def check_faint(K: Dense | General | Blocked, lam: float) -> None:
             "divide the similarities by their scale, raise lam, or use "
             "multi_class='ovr'."
         )
+
+
+@contextmanager
+def refused_if_it_overflows(lam: float) -> Iterator[None]:
+    """Say in one sentence that scores have left the range of numbers."""
+    try:
+        yield
+    except LinAlgError as error:  # of a matrix that is no longer finite
+        raise ValueError(
+            f"Scores overflow with similarities of this range and lam={lam:.2g}; raise "
+            "lam, or divide the similarities and lam by one constant."
+        ) from error
 
 
 def warn_of_ending(fit: Fit, solver: Any, needs: str, tol: float) -> None:

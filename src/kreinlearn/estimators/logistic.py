@@ -12,6 +12,7 @@ from kreinlearn._validation import check_choice, check_count, check_positive
 from kreinlearn.estimators._asked import (
     check_faint,
     check_lam,
+    refused_if_it_overflows,
     solver_of,
     warn_of_ending,
 )
@@ -350,7 +351,8 @@ class KreinLogisticRegression(Probable):
             fit = fit_dc(solver, matrix, columns, weights, lam, **settings)
         else:
             settings |= {"multinomial": multinomial, "start": start}
-            fit = fit_dual(solver, matrix, columns, weights, lam, **settings)
+            with refused_if_it_overflows(lam):
+                fit = fit_dual(solver, matrix, columns, weights, lam, **settings)
         if clock is not None and clock.is_over and fit.status == Status.MAX_ITER:
             fit = replace(fit, status=str(Status.MAX_TIME))
         a = fit.a if back is None else back(fit.a)
