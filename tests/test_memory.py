@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from kreinlearn import _memory
-from kreinlearn.estimators._training import training_operator
+from kreinlearn.estimators._inputs import training_operator
 from kreinlearn.kernels import gram
 from kreinlearn.operators import Blocked, Dense
 

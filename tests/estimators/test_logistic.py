@@ -599,7 +599,7 @@ def test_the_operator_is_chosen_by_the_bytes_available(moons, monkeypatch, capsy
     X, y = moons
     for limit, operator in ((len(y), "dense"), (len(y) - 1, "blocked")):
         monkeypatch.setattr(
-            "kreinlearn.estimators._training.fits",
+            "kreinlearn.estimators._inputs.fits",
             lambda n, k, dtype, limit=limit: dtype == np.float64 and n == k <= limit,
         )
         model = KreinLogisticRegression(verbose=1).fit(X, y)

@@ -349,7 +349,7 @@ def measured(monkeypatch):
     for name, kernel in dict(KERNELS).items():
         measure = replace(kernel.measure, function=partial(counted, kernel.measure))
         monkeypatch.setitem(KERNELS, name, replace(kernel, measure=measure))
-    for module in ("kernels._similarities", "estimators._training"):
+    for module in ("kernels._similarities", "estimators._inputs"):
         monkeypatch.setattr(f"kreinlearn.{module}.gram", None)
     return counts
 

@@ -20,8 +20,8 @@ from kreinlearn.estimators._inputs import (
     is_pairwise,
     kernels_of,
     learns_form,
+    symmetric_kernel,
 )
-from kreinlearn.estimators._training import symmetric_kernel
 from kreinlearn.kernels import KERNELS, Measure, measured_rows, multiply
 from kreinlearn.kernels.distances import DEFAULTS, DistanceForm
 from kreinlearn.losses import Link, log_probabilities

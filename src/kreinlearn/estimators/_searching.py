@@ -23,6 +23,7 @@ from kreinlearn.estimators._inputs import (
     Keywords,
     combined,
     one_per_class,
+    training_operator,
 )
 from kreinlearn.estimators._outputs import Probable, share_support
 from kreinlearn.estimators._racing import (
@@ -47,7 +48,6 @@ from kreinlearn.estimators._search import (
     pooling_weights,
 )
 from kreinlearn.estimators._solve import WORST
-from kreinlearn.estimators._training import training_operator
 from kreinlearn.estimators._trial import Found, Progress, Trial
 from kreinlearn.estimators.logistic import KreinLogisticRegression
 from kreinlearn.exceptions import (

@@ -9,24 +9,21 @@ from sklearn.utils import check_random_state
 
 from kreinlearn._typing import Array, Kernel, Seed
 from kreinlearn._validation import check_choice, check_count, check_positive
-from kreinlearn.estimators._asked import (
-    check_faint,
-    check_lam,
-    refused_if_it_overflows,
-    solver_of,
-    warn_of_ending,
-)
 from kreinlearn.estimators._callbacks import tells_callbacks
 from kreinlearn.estimators._inputs import (
     ValidSamples,
     check_classes,
+    check_symmetrize,
     check_weights,
     combined,
     learn_support,
     learns_form,
     one_per_class,
+    training_operator,
+    warn_if_uninformative,
 )
 from kreinlearn.estimators._outputs import Probable
+from kreinlearn.estimators._refusals import check_faint, overflow, warn_of_ending
 from kreinlearn.estimators._size import QUICK, mind_fit
 from kreinlearn.estimators._solve import (
     DECIDED,
@@ -37,11 +34,6 @@ from kreinlearn.estimators._solve import (
     limit_of,
     measures_told,
     regime,
-)
-from kreinlearn.estimators._training import (
-    check_symmetrize,
-    training_operator,
-    warn_if_uninformative,
 )
 from kreinlearn.kernels import Similarities
 from kreinlearn.losses import link_of
@@ -54,8 +46,15 @@ from kreinlearn.operators import (
     few_threads,
 )
 from kreinlearn.solvers.base import DCSolver, DualSolver, Status
+from kreinlearn.solvers.cccp import PUBLISHED
 from kreinlearn.solvers.monitor import callback_for
+from kreinlearn.solvers.newton import DualNewton
 from kreinlearn.spectrum.norms import NORMS, penalized
+
+SMALLEST = 1e-250
+"""Smallest lam whose inverse leaves room for similarities in double precision."""
+NEEDS = ("dual", "dc")
+"""What a solver may ask for: the dual problem, or a difference of convex functions."""
 
 
 class KreinLogisticRegression(Probable):
@@ -322,7 +321,7 @@ class KreinLogisticRegression(Probable):
         """
         weights = counts / counts.sum()
         warn_if_uninformative(K, self.kernel)
-        solver = solver_of(self.solver, self.max_iter)
+        solver = self._solver()
         multinomial = self._is_multinomial(solver)
         self._link = link_of(len(self.classes_), multinomial)
         self.operator_ = "dense" if isinstance(K, Dense) else "blocked"
@@ -351,8 +350,10 @@ class KreinLogisticRegression(Probable):
             fit = fit_dc(solver, matrix, columns, weights, lam, **settings)
         else:
             settings |= {"multinomial": multinomial, "start": start}
-            with refused_if_it_overflows(lam):
+            try:
                 fit = fit_dual(solver, matrix, columns, weights, lam, **settings)
+            except np.linalg.LinAlgError as error:  # of a matrix that is not finite
+                raise overflow(lam) from error
         if clock is not None and clock.is_over and fit.status == Status.MAX_ITER:
             fit = replace(fit, status=str(Status.MAX_TIME))
         a = fit.a if back is None else back(fit.a)
@@ -360,7 +361,8 @@ class KreinLogisticRegression(Probable):
         learn_support(self, X)
         self.status_, self.n_iter_ = fit.status, fit.n_iter
         self.residual_, self.history_ = fit.residual, fit.history
-        warn_of_ending(fit, self.solver, solver.needs, self.tol)
+        if fit.status != Status.CONVERGED:
+            warn_of_ending(fit, self.solver, solver.needs, self.tol)
 
     def _learn_regime(
         self, K: Dense | General | Blocked, weights: Array, multinomial: bool
@@ -370,7 +372,8 @@ class KreinLogisticRegression(Probable):
         if isinstance(K, General) or (isinstance(K, Blocked) and not K.is_symmetric):
             self.mu_min_ = np.nan
             return
-        verdict, self.mu_min_ = regime(K, limit_of(lam, weights.max(), multinomial))
+        found = regime(K, limit_of(lam, weights.max(), multinomial))
+        verdict, self.mu_min_ = found
         if self.norm != "krein" or verdict == "unique":
             return
         self._regime = verdict
@@ -380,7 +383,11 @@ class KreinLogisticRegression(Probable):
 
     def _check_parameters(self) -> None:
         self._check_kernel()
-        check_lam(self.lam)
+        if check_positive("lam", self.lam) < SMALLEST:
+            raise ValueError(
+                f"'lam' must be at least {SMALLEST:g}, or coefficients overflow, got "
+                f"{self.lam!r}; multiply the similarities and lam by one constant."
+            )
         check_positive("tol", self.tol)
         check_choice("norm", self.norm, NORMS)
         check_symmetrize(self.symmetrize)
@@ -388,7 +395,21 @@ class KreinLogisticRegression(Probable):
         check_count("max_iter", self.max_iter)
         if self.max_time is not None:
             check_positive("max_time", self.max_time)
-        solver_of(self.solver, self.max_iter)
+        self._solver()
+
+    def _solver(self) -> DualSolver | DCSolver:
+        """Return the solver that ``solver`` stands for, or raise."""
+        solver = self.solver
+        if isinstance(solver, str):
+            check_choice("solver", solver, ["newton", *PUBLISHED])
+            return PUBLISHED.get(solver) or DualNewton(int(self.max_iter))
+        if not hasattr(solver, "solve") or getattr(solver, "needs", None) not in NEEDS:
+            raise TypeError(
+                "'solver' must be a name, or an object with a method 'solve' and an "
+                "attribute 'needs' that is 'dual' or 'dc', as kreinlearn.solvers has "
+                f"them, got {solver!r}."
+            )
+        return solver
 
     def _is_multinomial(self, solver: DualSolver | DCSolver) -> bool:
         if len(self.classes_) == 2:

@@ -18,6 +18,7 @@ from kreinlearn.crossval import (
 from kreinlearn.estimators._callbacks import subtask, tells_callbacks
 from kreinlearn.estimators._inputs import (
     check_classes,
+    check_symmetrize,
     check_weights,
     combined,
     is_pairwise,
@@ -36,7 +37,6 @@ from kreinlearn.estimators._search import (
 from kreinlearn.estimators._searching import Searching
 from kreinlearn.estimators._size import mind_search
 from kreinlearn.estimators._solve import measures_told
-from kreinlearn.estimators._training import check_symmetrize
 from kreinlearn.kernels import Similarities
 from kreinlearn.losses import link_of
 from kreinlearn.operators import few_threads

@@ -18,6 +18,8 @@ from kreinlearn.estimators._inputs import (
     learn_support,
     learns_form,
     one_per_class,
+    training_gram,
+    warn_if_uninformative,
 )
 from kreinlearn.estimators._libsvm import (
     Column,
@@ -26,7 +28,6 @@ from kreinlearn.estimators._libsvm import (
     solve_margin,
 )
 from kreinlearn.estimators._outputs import Scored
-from kreinlearn.estimators._training import training_gram, warn_if_uninformative
 from kreinlearn.exceptions import ConvergenceWarning, warn_caller
 from kreinlearn.kernels import Similarities
 from kreinlearn.operators import Dense, few_threads

@@ -1,12 +1,7 @@
-"""What is asked of a fit, and what is said if it could not be done."""
+"""What is said of a fit that cannot be done, or did not end as it should."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
-from numpy.linalg import LinAlgError
-
-from kreinlearn._validation import check_choice, check_positive
 from kreinlearn.estimators._solve import Fit
 from kreinlearn.exceptions import (
     ConvergenceWarning,
@@ -14,40 +9,11 @@ from kreinlearn.exceptions import (
     warn_caller,
 )
 from kreinlearn.operators import Blocked, Dense, General
-from kreinlearn.solvers.base import DCSolver, DualSolver, Status
-from kreinlearn.solvers.cccp import PUBLISHED
-from kreinlearn.solvers.newton import DualNewton
+from kreinlearn.solvers.base import Status
 
 FAINT = 1e-20
 """Smallest lam of several classes, in units of the largest similarity: below, Newton's
 matrices of a few samples take minutes, and end in rounding."""
-SMALLEST = 1e-250
-"""Smallest lam whose inverse leaves room for similarities in double precision."""
-NEEDS = ("dual", "dc")
-"""What a solver may ask for: the dual problem, or a difference of convex functions."""
-
-
-def solver_of(solver: Any, max_iter: int) -> DualSolver | DCSolver:
-    """Return the solver that a name or an object stands for, or raise."""
-    if isinstance(solver, str):
-        check_choice("solver", solver, ["newton", *PUBLISHED])
-        return PUBLISHED.get(solver) or DualNewton(int(max_iter))
-    if not hasattr(solver, "solve") or getattr(solver, "needs", None) not in NEEDS:
-        raise TypeError(
-            "'solver' must be a name, or an object with a method 'solve' and an "
-            "attribute 'needs' that is 'dual' or 'dc', as kreinlearn.solvers has "
-            f"them, got {solver!r}."
-        )
-    return solver
-
-
-def check_lam(lam: float) -> None:
-    """Raise unless lam is positive, and coefficients can be divided by it."""
-    if check_positive("lam", lam) < SMALLEST:
-        raise ValueError(
-            f"'lam' must be at least {SMALLEST:g}, or coefficients overflow, got "
-            f"{lam!r}; multiply the similarities and lam by one constant."
-        )
 
 
 def check_faint(K: Dense | General | Blocked, lam: float) -> None:
@@ -63,25 +29,19 @@ def check_faint(K: Dense | General | Blocked, lam: float) -> None:
         )
 
 
-@contextmanager
-def refused_if_it_overflows(lam: float) -> Iterator[None]:
-    """Say in one sentence that scores have left the range of numbers."""
-    try:
-        yield
-    except LinAlgError as error:  # of a matrix that is no longer finite
-        raise ValueError(
-            f"Scores overflow with similarities of this range and lam={lam:.2g}; raise "
-            "lam, or divide the similarities and lam by one constant."
-        ) from error
+def overflow(lam: float) -> ValueError:
+    """Return what to raise if scores have left the range of numbers."""
+    return ValueError(
+        f"Scores overflow with similarities of this range and lam={lam:.2g}; raise "
+        "lam, or divide the similarities and lam by one constant."
+    )
 
 
 def warn_of_ending(fit: Fit, solver: Any, needs: str, tol: float) -> None:
-    """Say how a fit has ended, what was kept of it, and what to do; unless all is well.
+    """Say how a fit that did not converge has ended, what was kept, and what to do.
 
     ``solver`` is what was asked for, and ``needs`` what it solves.
     """
-    if fit.status == Status.CONVERGED:
-        return
     name = solver if isinstance(solver, str) else repr(solver)
     measure = "residual" if needs == "dual" else "max |gradient|"
     text = (
