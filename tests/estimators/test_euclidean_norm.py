@@ -238,3 +238,10 @@ def test_published_procedures_take_it_too(similar):
         "precomputed", norm="euclidean", solver="ccicp-gd", lam=1e-2
     )
     assert model.fit(K, y).score(K, y) > 0.7
+
+
+def test_a_stored_matrix_that_is_not_symmetric_is_dense():
+    K = np.random.default_rng(0).uniform(size=(20, 20))
+    y = np.arange(20) % 2
+    model = KreinLogisticRegression("precomputed", norm="euclidean").fit(K, y)
+    assert model.operator_ == "dense"

@@ -324,7 +324,7 @@ class KreinLogisticRegression(Probable):
         solver = self._solver()
         multinomial = self._is_multinomial(solver)
         self._link = link_of(len(self.classes_), multinomial)
-        self.operator_ = "dense" if isinstance(K, Dense) else "blocked"
+        self.operator_ = "blocked" if isinstance(K, Blocked) else "dense"
         watch = callback_for(self.verbose) if self.verbose else None
         if watch is not None:
             watch({"operator": self.operator_, "GiB if dense": dense_bytes(K) / 2**30})
