@@ -233,6 +233,27 @@ def test_an_error_more_than_were_seen():
     assert by_accuracy.judged(held, folds).criteria[0] == pytest.approx(hits.mean())
 
 
+def test_certificates_are_those_of_the_worst_averaged_model(rings):
+    X, y = rings
+    model = KreinLogisticRegressionCV(norms=("krein", "hilbert"), kernel="tl1", cv=3)
+    model.fit(X, y)
+    parts = model.estimators_
+    assert len(parts) > 1
+    assert model.residual_ == max(part.residual_ for part in parts) <= model.tol
+    assert model.n_iter_ == max(part.n_iter_ for part in parts)
+    assert model.status_ == "converged"
+    regimes = [part.regime_ for part in parts]
+    assert model.regime_ == ("nonconvex" if "nonconvex" in regimes else "unique")
+    for worst in ("unknown", "nonconvex"):
+        parts[0]._regime, parts[0]._open = worst, None
+        parts[1]._regime, parts[1]._open = "unknown", None
+        assert model.regime_ == worst
+    parts[-1].residual_ = 0.5
+    assert model.residual_ == 0.5
+    without = KreinLogisticRegressionCV(kernel="tl1", cv=3, refit=False).fit(X, y)
+    assert not hasattr(without, "residual_") and not hasattr(without, "regime_")
+
+
 def test_many_classes_and_grid_search():
     X, y = load_wine(return_X_y=True)
     X = scaled(X)

@@ -42,6 +42,9 @@ from kreinlearn.losses import link_of
 from kreinlearn.operators import few_threads
 from kreinlearn.spectrum.norms import NORMS
 
+REGIMES = ("nonconvex", "unknown", "unique")
+"""Values of ``regime_``, the least favorable first."""
+
 
 class KreinLogisticRegressionCV(Searching):
     """Logistic regression with any similarity, its settings by cross-validation.
@@ -140,6 +143,10 @@ class KreinLogisticRegressionCV(Searching):
         Their weights, which sum to one.
     n_iter_ : int
         Most iterations of any of them, at least one.
+    residual_ : float
+        Largest ``residual_`` of any of them, as in `KreinLogisticRegression`.
+    regime_ : {"unique", "nonconvex", "unknown"}
+        "nonconvex" if any of them is, else "unknown" if any of them is, else "unique".
     status_ : str
         "max_time" if settings were left out for lack of time; else the worst ending of
         any of them, as in `KreinLogisticRegression`.
@@ -293,6 +300,17 @@ class KreinLogisticRegressionCV(Searching):
                 with subtask(self, "final fits"):
                     self._refit(shared, index, counts, chosen, shares)
         return self
+
+    @property
+    def residual_(self) -> float:
+        """Largest ``residual_`` of the averaged models."""
+        return float(np.max([model.residual_ for model in self.estimators_]))
+
+    @property
+    def regime_(self) -> str:
+        """Least favorable ``regime_`` of the averaged models."""
+        found = {model.regime_ for model in self.estimators_}
+        return next(name for name in REGIMES if name in found)
 
     def get_metadata_routing(self) -> MetadataRouter:
         """Return who takes which metadata: this, the splitter, and the scorer.
