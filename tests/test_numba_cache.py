@@ -43,6 +43,20 @@ def nowhere(tmp_path):
     return kept | places | {"PYTHONPATH": str(tmp_path / "lib")}
 
 
+def test_import_creates_no_folder_and_sets_no_variable(nowhere, tmp_path):
+    program = (
+        "import os; before = dict(os.environ)\n"
+        "from kreinlearn import KreinLogisticRegression, kernels\n"
+        "assert dict(os.environ) == before"
+    )
+    call = [sys.executable, "-c", program]
+    done = subprocess.run(
+        call, env=nowhere, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert list((tmp_path / "tmp").iterdir()) == []
+
+
 def test_the_second_process_compiles_nothing(nowhere, tmp_path):
     for hits in "01":
         call = [sys.executable, "-c", PROGRAM]
@@ -92,11 +106,11 @@ def test_code_that_cannot_be_kept_is_run(tmp_path):
 
 def test_a_folder_of_others_is_not_used(tmp_path, monkeypatch):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    mine = Path(_numba_cache._own_folder())
+    mine = Path(_numba_cache._make_private_folder())
     assert mine.parent == tmp_path and stat.S_IMODE(mine.stat().st_mode) == 0o700
-    assert _numba_cache._own_folder() == str(mine)
+    assert _numba_cache._make_private_folder() == str(mine)
     mine.chmod(0o777)
-    assert _numba_cache._own_folder() != str(mine)
+    assert _numba_cache._make_private_folder() != str(mine)
     mine.rmdir()
     mine.symlink_to(tmp_path)
-    assert Path(_numba_cache._own_folder()).name != mine.name
+    assert Path(_numba_cache._make_private_folder()).name != mine.name

@@ -298,10 +298,10 @@ def test_the_folder_of_compiled_code_belongs_to_us(tmp_path, monkeypatch):
     user = os.getuid()
     mine = tmp_path / f"kreinlearn-numba-{user}"
     mine.mkdir(mode=0o700)
-    assert _numba_cache._own_folder() == str(mine)
+    assert _numba_cache._make_private_folder() == str(mine)
     monkeypatch.setattr(os, "getuid", lambda: user + 1)  # now it is another's
     mine.rename(tmp_path / f"kreinlearn-numba-{user + 1}")
-    other = Path(_numba_cache._own_folder())
+    other = Path(_numba_cache._make_private_folder())
     assert other.name != f"kreinlearn-numba-{user + 1}" and other.parent == tmp_path
     assert stat.S_IMODE(other.stat().st_mode) == 0o700
 
@@ -313,7 +313,7 @@ def test_processes_that_start_together_share_that_folder(tmp_path, monkeypatch):
 
     def ask():
         begin.wait()
-        found.append(_numba_cache._own_folder())
+        found.append(_numba_cache._make_private_folder())
 
     callers = [threading.Thread(target=ask) for _ in range(8)]
     for each in callers:

@@ -6,8 +6,6 @@ Indefinite kernel logistic regression in Krein spaces, as scikit-learn estimator
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from kreinlearn._numba_cache import use_writable_folder
-
 if TYPE_CHECKING:
     from kreinlearn.estimators import (
         DCASVC,
@@ -36,9 +34,6 @@ __all__ = [
     "load",
     "save",
 ]
-
-
-use_writable_folder()
 
 
 # Names are imported when they are first asked for: scikit-learn takes long to import,

@@ -1,46 +1,31 @@
-"""A folder for compiled code, where numba finds none that it can write to.
+"""Cache folder of compiled code, and errors when numba writes to it.
 
-Numba keeps compiled code beside ours, or else in the user's cache. Where neither can be
-written to, as in many containers, it raises an error. Then a folder of the user's own
-in the system's temporary one takes their place. Where the disk is full, code is
-compiled and not kept.
+Numba stores compiled code beside our modules, or else in the user's cache. If neither
+is writable, as in many containers, it raises an error. Then we use a private folder in
+the system's temporary folder. If the disk is full, compiled code runs without being
+stored.
 """
 
 import os
 import stat
-import sys
 from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
-VARIABLE = "NUMBA_CACHE_DIR"
-BESIDE = Path(__file__).parent / "kernels" / "_compiled" / "__pycache__"
+PACKAGE_CACHE = Path(__file__).parent / "kernels" / "_compiled" / "__pycache__"
 
 
-def use_writable_folder() -> None:
-    """Tell numba about a folder that can be written to, unless it finds one itself."""
-    if os.name != "posix" or os.environ.get(VARIABLE):
-        return
-    users = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
-    if _is_writable(BESIDE) or _is_writable(Path(users) / "numba"):
-        return
-    folder = _own_folder()
-    if folder is None:
-        return
-    os.environ[VARIABLE] = folder  # processes that we start need it, too
-    if "numba" in sys.modules:
-        sys.modules["numba"].config.CACHE_DIR = folder
+def prepare_cache() -> None:
+    """Choose a writable cache folder and ignore failed writes of our functions.
 
-
-def keep_if_possible() -> None:
-    """Let our compiled functions run where there is no room left to keep them.
-
-    Numba raises whatever the system says of its file, from the call of a function that
-    has just been compiled and could be run. Modules with compiled functions call this
-    when they are imported; functions of others are left alone.
+    Modules with compiled functions call this before they define one. Functions of other
+    packages are not affected, except by the folder if numba would find none.
     """
+    from numba import config
     from numba.core.caching import Cache
 
+    if not config.CACHE_DIR:
+        config.CACHE_DIR = _find_fallback_folder()
     save = Cache.save_overload
     if getattr(save, "__module__", None) == __name__:  # done before
         return
@@ -53,25 +38,35 @@ def keep_if_possible() -> None:
     Cache.save_overload = save_overload  # type: ignore[method-assign]
 
 
+def _find_fallback_folder() -> str:
+    """Return a temporary folder if numba's own choices are read-only, else ``""``."""
+    if os.name != "posix":
+        return ""
+    users = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    if _is_writable(PACKAGE_CACHE) or _is_writable(Path(users) / "numba"):
+        return ""
+    return _make_private_folder() or ""
+
+
 def _is_writable(folder: Path) -> bool:
-    """Tell whether a folder can be written to, or else made."""
+    """Return whether a folder is writable, or can be created."""
     while not os.path.lexists(folder) and folder != folder.parent:
         folder = folder.parent
     return folder.is_dir() and os.access(folder, os.W_OK | os.X_OK)
 
 
-def _own_folder() -> str | None:
-    """Return a temporary folder that nobody else can write to, or None.
+def _make_private_folder() -> str | None:
+    """Return a temporary folder that only this user can write to, or None.
 
-    Compiled code is run when it is read, so a folder that another user has made before
-    us, or could change, is not used.
+    Compiled code is executed when it is read. A folder that another user created, or
+    can change, is never used.
     """
     import tempfile
 
     user = os.getuid()
     try:
         folder = os.path.join(tempfile.gettempdir(), f"kreinlearn-numba-{user}")
-        with suppress(FileExistsError):  # perhaps by a process that starts with us
+        with suppress(FileExistsError):  # perhaps created by a parallel process
             os.mkdir(folder, 0o700)
         found = os.lstat(folder)
         is_ours = stat.S_ISDIR(found.st_mode) and found.st_uid == user

@@ -10,9 +10,9 @@ Imported when a search starts: importing numba takes long.
 import numpy as np
 from numba import njit
 
-from kreinlearn._numba_cache import keep_if_possible
+from kreinlearn._numba_cache import prepare_cache
 
-keep_if_possible()
+prepare_cache()
 
 TINY = 1e-30
 MOST_PRODUCTS = 200

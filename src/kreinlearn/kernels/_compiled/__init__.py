@@ -1,5 +1,5 @@
 """Compiled loops, imported when they are first needed: numba takes long to import."""
 
-from kreinlearn._numba_cache import keep_if_possible
+from kreinlearn._numba_cache import prepare_cache
 
-keep_if_possible()
+prepare_cache()
