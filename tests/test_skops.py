@@ -1,8 +1,9 @@
-"""The copy of skops with short lists: what it reads alone, and what it leaves alone."""
+"""The reader of saved models: equal to skops, and without its imports."""
 
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -12,7 +13,10 @@ from sklearn.preprocessing import FunctionTransformer
 
 import kreinlearn
 from kreinlearn import KreinLogisticRegression, _skops
+from kreinlearn.persistence.contents import trusted_names
 from kreinlearn.pipelines import prepare
+
+MODELS = Path(__file__).parent / "data" / "models"
 
 X = np.random.default_rng(0).uniform(size=(30, 3))
 Y = (X[:, 0] > 0.5).astype(int)
@@ -32,10 +36,12 @@ def model_of_a_table(folder):
 
 @pytest.fixture
 def no_skops(monkeypatch):
-    """Let skops not be imported yet."""
-    for name in [name for name in sys.modules if name.split(".")[0] == "skops"]:
-        monkeypatch.delitem(sys.modules, name)
-    _skops._own_copy.cache_clear()
+    """Raise if skops itself reads a file."""
+
+    def fail(*args, **kwargs):
+        raise AssertionError("skops read the file")
+
+    monkeypatch.setattr("skops.io.load", fail)
 
 
 def test_predictions_import_neither_torch_nor_all_of_scikit_learn(tmp_path):
@@ -60,27 +66,61 @@ def test_predictions_import_neither_torch_nor_all_of_scikit_learn(tmp_path):
     assert len(table) == 31
     unneeded = {"torch", "matplotlib", "sklearn.ensemble", "sklearn.gaussian_process"}
     assert unneeded.isdisjoint(modules.split())
-    assert "skops.io" not in modules.split()  # whose lists are long
+    assert "skops" not in modules.split()
 
 
-def test_whoever_imports_skops_later_gets_the_whole(tmp_path, no_skops):
-    model, _ = model_of_a_table(tmp_path)
-    kreinlearn.load(model)
-    assert "skops.io" not in sys.modules
-    import skops.io._trusted_types as lists
+def get_content(value):
+    """Return the nested state of an object, comparable by `==` after `repr`."""
+    if isinstance(value, np.ndarray | np.generic):
+        return (type(value).__name__, value.dtype.str, value.shape, value.tolist())
+    if isinstance(value, dict):
+        return {key: get_content(each) for key, each in value.items()}
+    if isinstance(value, list | tuple | set):
+        return (type(value).__name__, [get_content(each) for each in value])
+    if hasattr(value, "get_params") and not isinstance(value, type):
+        return (type(value).__qualname__, get_content(vars(value)))
+    return value
 
-    assert len(lists.SKLEARN_ESTIMATOR_TYPE_NAMES) > 100
-    assert _skops._short() is sys.modules["skops.io"]
+
+@pytest.mark.parametrize("path", sorted(MODELS.glob("*.krein")), ids=lambda p: p.stem)
+def test_a_model_is_read_as_skops_reads_it(path, monkeypatch, request):
+    import skops.io
+
+    names = [*trusted_names(), "tests.test_persistence.inner_product"]
+    expected = skops.io.load(path, trusted=names)
+    request.getfixturevalue("no_skops")
+    with path.open("rb") as file:
+        found = _skops.load(file, names)
+    assert repr(get_content(found)) == repr(get_content(expected))
 
 
-def test_what_the_short_lists_lack_is_read_by_skops_itself(tmp_path, no_skops):
-    change = FunctionTransformer(np.log1p)  # skops has a list of such functions
+def test_skops_reads_what_the_reader_does_not_know(tmp_path, monkeypatch):
+    change = FunctionTransformer(np.log1p)  # a function that skops trusts
     model = make_pipeline(change, KreinLogisticRegression(kernel="tl1")).fit(X, Y)
     kreinlearn.save(model, tmp_path / "model.krein")
-    assert "skops.io" not in sys.modules
     same = kreinlearn.load(tmp_path / "model.krein")
-    assert "skops.io" in sys.modules
     assert np.array_equal(same.decision_function(X), model.decision_function(X))
+    monkeypatch.setattr("skops.io.load", lambda *args, **kwargs: "by skops")
+    with (tmp_path / "model.krein").open("rb") as file:
+        assert _skops.load(file, trusted_names()) == "by skops"
+
+
+def test_other_threads_may_import_skops_meanwhile(tmp_path):
+    model, _ = model_of_a_table(tmp_path)
+    program = (
+        "import sys, threading, kreinlearn\n"
+        "found = []\n"
+        "def work():\n    import skops.io\n    found.append(skops.io)\n"
+        "thread = threading.Thread(target=work)\nthread.start()\n"
+        f"for _ in range(20): kreinlearn.load({str(model)!r})\n"
+        "thread.join()\n"
+        "assert found == [sys.modules['skops.io']], found\n"
+        "import skops.io._trusted_types as lists\n"
+        "assert len(lists.SKLEARN_ESTIMATOR_TYPE_NAMES) > 100"
+    )
+    call = [sys.executable, "-c", program]
+    done = subprocess.run(call, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
 
 
 def test_the_same_estimators_of_scikit_learn_are_trusted():
@@ -89,7 +129,7 @@ def test_the_same_estimators_of_scikit_learn_are_trusted():
     assert len(trusted) > 100
     for name in trusted:
         module, _, name = name.rpartition(".")
-        assert _skops._is_estimator(module, name), (module, name)
+        assert _skops.is_public_estimator(module, name), (module, name)
 
 
 @pytest.mark.parametrize(
@@ -111,4 +151,4 @@ def test_the_same_estimators_of_scikit_learn_are_trusted():
     ],
 )
 def test_nothing_else_is(module, name):
-    assert not _skops._is_estimator(module, name)
+    assert not _skops.is_public_estimator(module, name)

@@ -1,33 +1,34 @@
-"""skops, which writes and reads models, without what it need not import.
+"""Write and read models in the format of skops.
 
-By itself, skops imports every module of scikit-learn, to list the estimators that it
-trusts, and with them torch and others that happen to be installed: that takes longer
-than most predictions. Which types a file holds can be told from its schema, so a copy
-of skops with short lists reads nearly all files. What it does not trust is for skops as
-it is to decide.
+Skops imports every module of scikit-learn, and torch if it is installed, to list the
+types that it trusts. That takes longer than most predictions. `load` reads the common
+content of a model itself: numbers, text, containers, arrays, estimators and functions.
+Files with anything else are read by skops.
 """
 
 import inspect
+import io
 import json
-import re
-import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from importlib import import_module
-from threading import RLock
-from types import ModuleType
 from typing import Any, BinaryIO
 from zipfile import ZipFile
 
 import numpy as np
 
-SCHEMA = "schema.json"
-"""Member of the archive in which skops tells the types."""
-APART = frozenset({"tests", "externals", "setup", "conftest", "experimental"})
-"""Parts of scikit-learn that hold no estimators for users."""
-LISTS = "skops.io._trusted_types"
-"""Module with the types that skops trusts: it is this that takes long to import."""
-_lock = RLock()
+PROTOCOL = 2
+"""Version of the skops format that is read here."""
+PRIVATE_PARTS = frozenset({"tests", "externals", "setup", "conftest", "experimental"})
+"""Parts of scikit-learn without estimators for users."""
+SLICE_PARTS = ("start", "stop", "step")
+CONTAINERS = {"DictNode": dict, "ListNode": list, "TupleNode": tuple, "SetNode": set}
+"""Containers by kind of node; subclasses are left to skops."""
+PLAIN_TYPES = {t.__name__: t for t in (int, float, str, bool, list, set, tuple)}
+"""Types of the standard library that a file may name."""
+
+Node = dict[str, Any]
+"""An entry of the schema: kind, type and content."""
 
 
 class UntrustedTypes(ValueError):
@@ -50,7 +51,9 @@ def dump(model: Any, file: BinaryIO, compression: int) -> None:
     compression : int
         One of the constants of ``zipfile``.
     """
-    _short().dump(model, file, compression=compression)
+    import skops.io
+
+    skops.io.dump(model, file, compression=compression)
 
 
 def load(file: BinaryIO, trusted: Sequence[str]) -> Any:
@@ -71,27 +74,28 @@ def load(file: BinaryIO, trusted: Sequence[str]) -> Any:
     Raises
     ------
     UntrustedTypes
-        If the file holds other types; nothing is made of them.
+        If the file holds other types; none of them is created.
     Exception
         Whatever else ``skops.io.load`` raises.
     """
-    short = _short()
-    if short is not sys.modules.get("skops.io"):
-        try:
-            return short.load(file, trusted=_trusted_in(_schema(file), trusted))
-        except Exception:  # its lists are short: the last word is the other's
-            pass
+    try:
+        with ZipFile(file) as archive:
+            schema = json.loads(archive.read("schema.json"))
+            if schema["protocol"] == PROTOCOL:
+                return _Reader(archive, trusted).build(schema)
+    except Exception:  # skops decides, and raises if the file is damaged
+        pass
     import skops.io
     from skops.io.exceptions import UntrustedTypesFoundException
 
     try:
         return skops.io.load(file, trusted=list(trusted))
     except UntrustedTypesFoundException:
-        unknown = set(skops.io.get_untrusted_types(file=file)) - set(trusted)
-    raise UntrustedTypes(sorted(unknown))
+        pass
+    raise UntrustedTypes(find_untrusted_types(file, trusted))
 
 
-def unknown(file: BinaryIO, trusted: Sequence[str]) -> list[str]:
+def find_untrusted_types(file: BinaryIO, trusted: Sequence[str]) -> list[str]:
     """Return the types in a file that neither skops nor the caller trusts.
 
     Parameters
@@ -106,79 +110,99 @@ def unknown(file: BinaryIO, trusted: Sequence[str]) -> list[str]:
     list of str
         Their full names, sorted.
     """
-    found = set(_short().get_untrusted_types(file=file)) - set(trusted)
-    return sorted(found - {*_trusted_in(_schema(file), trusted)})
+    import skops.io
+
+    return sorted(set(skops.io.get_untrusted_types(file=file)) - set(trusted))
 
 
-def _short() -> ModuleType:
-    """Return ``skops.io`` if it was imported before, else a copy with short lists."""
-    with _lock:
-        return sys.modules.get("skops.io") or _own_copy()
+class _Reader:
+    """Builds objects from nodes; raises for any kind or type that it does not know.
+
+    A type is imported only if it is trusted.
+    """
+
+    def __init__(self, archive: ZipFile, trusted: Sequence[str]) -> None:
+        self.archive = archive
+        self.trusted = frozenset(trusted)
+        self.built: dict[int, Any] = {}
+        self.kinds: dict[str, Callable[[Node], Any]] = {
+            "JsonNode": lambda node: json.loads(node["content"]),
+            "SliceNode": lambda node: slice(*map(node["content"].get, SLICE_PARTS)),
+            "TypeNode": self._find_type,
+            "NdArrayNode": self._build_array,
+            "FunctionNode": self._import_trusted,
+            "ObjectNode": self._build_object,
+            **dict.fromkeys(CONTAINERS, self._build_container),
+        }
+
+    def build(self, node: Node) -> Any:
+        """Return the object of a node; nodes of one id are one object."""
+        key = node.get("__id__")
+        if key is None or key not in self.built:
+            self.built[key] = self.kinds[node["__loader__"]](node)
+        return self.built[key]
+
+    def _build_container(self, node: Node) -> Any:
+        kind, content = CONTAINERS[node["__loader__"]], node["content"]
+        if (node["__module__"], node["__class__"]) != ("builtins", kind.__name__):
+            raise TypeError(node["__class__"])
+        if kind is not dict:
+            return kind(self.build(each) for each in content)
+        types = self.build(node["key_types"])
+        pairs = zip(types, content.items(), strict=True)
+        return {convert(key): self.build(value) for convert, (key, value) in pairs}
+
+    def _build_array(self, node: Node) -> Any:
+        if node["type"] != "numpy":  # an array of objects
+            shape = self.build(node["shape"])
+            if node["__class__"] != "ndarray" or len(shape) != 1:
+                raise TypeError(node["__class__"])
+            array = np.empty(shape, dtype=object)
+            array[:] = [self.build(each) for each in node["content"]]
+            return array
+        content = io.BytesIO(self.archive.read(node["file"]))
+        array = np.load(content, allow_pickle=False)
+        is_array = (node["__module__"], node["__class__"]) == ("numpy", "ndarray")
+        return array if is_array else self._find_type(node)(array)
+
+    def _build_object(self, node: Node) -> Any:
+        found = self._import_trusted(node, or_estimator=True)
+        instance = found.__new__(found)
+        state = self.build(node["content"]) if "content" in node else None
+        if state is None:
+            return instance
+        if hasattr(instance, "__setstate__"):
+            instance.__setstate__(state)
+        else:
+            instance.__dict__.update(state)
+        return instance
+
+    def _find_type(self, node: Node) -> Any:
+        module, name = node["__module__"], node["__class__"]
+        if module == "builtins" and name in PLAIN_TYPES:
+            return PLAIN_TYPES[name]
+        found = getattr(np, name, None) if module == "numpy" else None
+        if inspect.isclass(found) and issubclass(found, np.generic):
+            return found
+        return self._import_trusted(node)
+
+    def _import_trusted(self, node: Node, or_estimator: bool = False) -> Any:
+        module, name = node["__module__"], node["__class__"]
+        is_trusted = f"{module}.{name}" in self.trusted
+        if not is_trusted and not (or_estimator and is_public_estimator(module, name)):
+            raise TypeError(f"{module}.{name}")
+        return getattr(import_module(module), name)
 
 
 @cache
-def _own_copy() -> ModuleType:
-    """Import skops with short lists; whoever imports it afterwards gets the whole."""
-    before = set(sys.modules)
-    sys.modules[LISTS] = _short_lists()
-    try:
-        return import_module("skops.io")
-    finally:
-        for name in set(sys.modules) - before:
-            if name.partition(".")[0] == "skops":
-                del sys.modules[name]
-
-
-def _short_lists() -> ModuleType:
-    """Return a module in place of LISTS: numbers, text and containers, no more."""
-    numbers = {f"{t.__module__}.{t.__name__}" for t in np.sctypeDict.values()}
-    lists = ModuleType(LISTS)
-    vars(lists).update(
-        PRIMITIVES_TYPES=[int, float, str, bool],
-        PRIMITIVE_TYPE_NAMES=[f"builtins.{t}" for t in ("int", "float", "str", "bool")],
-        CONTAINER_TYPE_NAMES=[f"builtins.{t}" for t in ("list", "set", "map", "tuple")],
-        NUMPY_DTYPE_TYPE_NAMES=sorted(numbers),
-        __getattr__=_empty_list,
-    )
-    return lists
-
-
-def _empty_list(name: str) -> list[str]:
-    """Return nothing for a list of types, whichever this version of skops has."""
-    if not name.isupper():
-        raise AttributeError(name)
-    return []
-
-
-def _schema(file: BinaryIO) -> str:
-    with ZipFile(file) as members:
-        return members.read(SCHEMA).decode()
-
-
-def _trusted_in(schema: str, trusted: Sequence[str]) -> list[str]:
-    """Return the trusted types that a schema may name, scikit-learn's among them.
-
-    skops looks through the whole list for every value in the file: a short one pays.
-    """
-    types = set()
-
-    def note(value: dict[str, object]) -> None:
-        types.add((str(value.get("__module__")), str(value.get("__class__"))))
-
-    json.loads(schema, object_hook=note)
-    words = set(re.findall(r'"(\w+)"', schema))
-    ours = [name for name in trusted if name.rpartition(".")[2] in words]
-    return ours + [f"{m}.{name}" for m, name in types if _is_estimator(m, name)]
-
-
-def _is_estimator(module: str, name: str) -> bool:
-    """Tell whether a type is an estimator that scikit-learn offers to its users."""
+def is_public_estimator(module: str, name: str) -> bool:
+    """Return whether a type is an estimator that scikit-learn offers to its users."""
     parts = module.split(".")
-    if parts[0] != "sklearn" or APART & {*parts} or name.startswith("_"):
+    if parts[0] != "sklearn" or PRIVATE_PARTS & {*parts} or name.startswith("_"):
         return False
     try:
         found = getattr(import_module(module.partition("._")[0]), name, None)
-    except (ImportError, ValueError):  # of another version, or nonsense
+    except (ImportError, ValueError):  # of another version, or not a module's name
         return False
     from sklearn.base import BaseEstimator
 

@@ -281,7 +281,9 @@ def _read_back(model: Any, path: os.PathLike[str], content: io.BytesIO) -> None:
     """Raise unless a file with this content would be loaded again."""
     try:
         _check_digest(path, content, _read_stamp(path, content))
-        _read_model(path, content, _skops.unknown(content, trusted_names()))
+        _read_model(
+            path, content, _skops.find_untrusted_types(content, trusted_names())
+        )
     except MemoryError:  # a model that is saved but not looked at is better than none
         return
     except Exception as error:
