@@ -1,12 +1,13 @@
 """Help that teaches: examples that can be typed, and options in groups."""
 
+import re
 import shlex
 
 import click
 import pytest
 
 from kreinlearn import cli
-from kreinlearn.cli.helping import GROUPS, LAST
+from kreinlearn.cli.helping import ARGUMENTS, GROUPS, LAST
 from tests.test_cli import run
 
 TAUGHT = ("inspect", "fit", "predict", "compare")
@@ -47,3 +48,18 @@ def test_every_option_of_a_group_exists():
 def test_the_first_sentence_says_what_it_is_for(capsys, name):
     first = command_of(name).help.split("\n\n")[0]
     assert first.endswith(".") and "\n" not in first and len(first) < 75
+
+
+@pytest.mark.parametrize("name", TAUGHT)
+def test_help_describes_arguments_before_options(capsys, name):
+    _, out, _ = run(capsys, name, "--help")
+    headings = re.findall(r"^(\S.*):$", out, re.MULTILINE)
+    assert headings[0] == ARGUMENTS
+    section = out.partition(f"\n{ARGUMENTS}:\n")[2].partition("\n\n")[0]
+    rows = [line.split(maxsplit=1) for line in section.splitlines()]
+    command = command_of(name)
+    expected = [p for p in command.params if isinstance(p, click.Argument)]
+    assert [row[0] for row in rows] == [p.make_metavar(None) for p in expected]
+    assert all(row[1].endswith(".") for row in rows)
+    for parameter in expected:
+        assert f"\n  {parameter.human_readable_name}\n" not in out

@@ -9,7 +9,7 @@ import click
 from click.core import ParameterSource
 
 from kreinlearn.cli import options, samples, tables
-from kreinlearn.cli.helping import Taught, examples
+from kreinlearn.cli.helping import GroupedHelpCommand, examples
 from kreinlearn.cli.options import KernelParams
 from kreinlearn.cli.output import Facts, bold_if, setting_text, text_table
 from kreinlearn.cli.tables import table_options
@@ -36,7 +36,14 @@ EXAMPLES = examples(
 )
 
 
-@click.command("compare", cls=Taught, epilog=EXAMPLES)
+@click.command(
+    "compare",
+    cls=GroupedHelpCommand,
+    arguments={
+        "data": "Training samples: a file or folder, see above.",
+    },
+    epilog=EXAMPLES,
+)
 @click.argument("data", type=click.Path())
 @table_options()
 @options.matrix_options

@@ -13,7 +13,7 @@ import click
 
 from kreinlearn.cli import landmarks as on_landmarks
 from kreinlearn.cli import options, report, samples, tables
-from kreinlearn.cli.helping import Taught, examples
+from kreinlearn.cli.helping import GroupedHelpCommand, examples
 from kreinlearn.cli.options import KernelParams, Notes
 from kreinlearn.cli.output import Facts, setting_text
 from kreinlearn.cli.tables import table_options
@@ -42,7 +42,14 @@ EXAMPLES = examples(
 )
 
 
-@click.command("fit", cls=Taught, epilog=EXAMPLES)
+@click.command(
+    "fit",
+    cls=GroupedHelpCommand,
+    arguments={
+        "train": "Training samples: a file or folder, see above.",
+    },
+    epilog=EXAMPLES,
+)
 @click.argument("train", metavar="TRAIN")
 @click.option("-o", "--out", required=True, metavar="MODEL", help="File to write.")
 @table_options()

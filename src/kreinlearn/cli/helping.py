@@ -1,5 +1,7 @@
 """Help that shows what a command is for, examples, and its options in groups."""
 
+from typing import Any
+
 import click
 
 GROUPS: dict[str, tuple[str, ...]] = {
@@ -21,24 +23,41 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "The tests": ("permutations",),
 }
 """Headings of the help, and the parameters below them; all others come last."""
+ARGUMENTS = "Arguments"
 LAST = "Output and the rest"
 
 
-class Taught(click.Command):
-    """A command whose help shows its options in groups."""
+class GroupedHelpCommand(click.Command):
+    """Command whose help describes its arguments and groups its options.
+
+    Parameters
+    ----------
+    *args, **attrs
+        As in ``click.Command``.
+    arguments : dict
+        Help of each argument, by name. Before version 8.5, click has no place for it.
+    """
+
+    def __init__(self, *args: Any, arguments: dict[str, str], **attrs: Any) -> None:
+        super().__init__(*args, **attrs)
+        self.arguments = arguments
 
     def format_options(
         self, ctx: click.Context, formatter: click.HelpFormatter
     ) -> None:
-        """Write the options, each below its heading."""
-        heading_of = {name: head for head, names in GROUPS.items() for name in names}
+        """Write arguments and options, each below its heading."""
+        headings = {name: head for head, names in GROUPS.items() for name in names}
         found: dict[str, list[tuple[str, str]]] = {}
         for parameter in self.get_params(ctx):
+            name = str(parameter.name)
+            if isinstance(parameter, click.Argument):
+                row = (parameter.make_metavar(ctx), self.arguments[name])
+                found.setdefault(ARGUMENTS, []).append(row)
+                continue
             record = parameter.get_help_record(ctx)
             if record is not None:
-                heading = heading_of.get(str(parameter.name), LAST)
-                found.setdefault(heading, []).append(record)
-        for heading in (*GROUPS, LAST):
+                found.setdefault(headings.get(name, LAST), []).append(record)
+        for heading in (ARGUMENTS, *GROUPS, LAST):
             if heading in found:
                 with formatter.section(heading):
                     formatter.write_dl(found[heading])

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from kreinlearn.cli import options, samples, tables
-from kreinlearn.cli.helping import Taught, examples
+from kreinlearn.cli.helping import GroupedHelpCommand, examples
 from kreinlearn.cli.options import KernelParams
 from kreinlearn.cli.output import Facts, setting_text, text_table
 from kreinlearn.cli.tables import PREPARING, table_options
@@ -32,7 +32,14 @@ EXAMPLES = examples(
 )
 
 
-@click.command("inspect", cls=Taught, epilog=EXAMPLES)
+@click.command(
+    "inspect",
+    cls=GroupedHelpCommand,
+    arguments={
+        "data": "Samples or a matrix: a file or folder, see above.",
+    },
+    epilog=EXAMPLES,
+)
 @click.argument("data", metavar="DATA-or-GRAM")
 @table_options(groups=False)
 @options.matrix_options

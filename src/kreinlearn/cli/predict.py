@@ -8,7 +8,7 @@ import click
 
 from kreinlearn.cli import landmarks as on_landmarks
 from kreinlearn.cli import options, samples, tables
-from kreinlearn.cli.helping import Taught, examples
+from kreinlearn.cli.helping import GroupedHelpCommand, examples
 from kreinlearn.cli.options import AS_JSON, DISTANCE, FORCE, Notes
 
 if TYPE_CHECKING:
@@ -31,7 +31,15 @@ EXAMPLES = examples(
 )
 
 
-@click.command("predict", cls=Taught, epilog=EXAMPLES)
+@click.command(
+    "predict",
+    cls=GroupedHelpCommand,
+    arguments={
+        "model": "Model file written by `krein fit`.",
+        "data": "New samples: a file or folder, see above.",
+    },
+    epilog=EXAMPLES,
+)
 @click.argument("model", metavar="MODEL")
 @click.argument("data", metavar="DATA")
 @click.option(
