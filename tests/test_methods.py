@@ -221,7 +221,11 @@ def test_a_search_solves_the_same_problems_more_loosely(task):
     two = method.loose(*task, [1.0, 0.1, 0.01], 0)
     for (scores, _), (others, _) in zip(one, two, strict=True):
         np.testing.assert_allclose(others, scores, atol=1e-2)
-        assert not np.array_equal(others, scores)
+    # The last step of a single fit may reach both tolerances.
+    pairs = [
+        (scores, others) for (scores, _), (others, _) in zip(one, two, strict=True)
+    ]
+    assert any(not np.array_equal(scores, others) for scores, others in pairs)
 
 
 def scripted(parameter, shares):

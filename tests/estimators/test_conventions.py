@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 from sklearn import config_context
 from sklearn.base import BaseEstimator, clone
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
@@ -97,6 +98,28 @@ OTHER_INPUT = (DistanceSimilarity, RegionCovariance)
 )
 def test_scikit_learn_contract_as_they_come(estimator, check):
     check(estimator)
+
+
+def test_docs_name_every_expected_failure():
+    page = (DOCS / "scikit-learn.md").read_text()
+    table = page[page.index("check_estimator") :].partition("\n## ")[0]
+    modules = [
+        import_module(f"tests.estimators.test_{name}")
+        for name in ("distance", "distance_similarity", "landmarks", "svm")
+    ]
+    expected = {check for one in ESTIMATORS for check in waived(one())}
+    expected |= {*modules[0].EXPECTED, *modules[0].PROBABLE, *modules[1].EXPECTED}
+    expected |= {*modules[2].WITHOUT_LAMS, *modules[3].EXPECTED}
+    listed = {*re.findall(r"check_\w+", table)} - {"check_estimator"}
+    assert sorted(listed) == sorted(expected)
+
+
+def test_calibration_of_a_matrix_needs_one_ensemble():
+    classifier = KreinLogisticRegression("precomputed", {"check": False})
+    with pytest.raises(ValueError, match="feature|column"):
+        CalibratedClassifierCV(classifier, cv=3).fit(K, y).predict_proba(K)
+    one = CalibratedClassifierCV(classifier, cv=3, ensemble=False).fit(K, y)
+    assert one.predict_proba(K).shape == (40, 2)
 
 
 # -- links -----------------------------------------------------------------------------
