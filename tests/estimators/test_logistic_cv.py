@@ -1,6 +1,7 @@
 from collections import Counter
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -25,6 +26,7 @@ from kreinlearn.operators import Dense, General
 from kreinlearn.spectrum.norms import scale_of
 from tests.conftest import scaled
 
+DOCS = Path(__file__).parents[2] / "docs"
 EXPECTED = {
     "precomputed": {
         "check_decision_proba_consistency": "passes vectors, not similarities",
@@ -231,6 +233,19 @@ def test_an_error_more_than_were_seen():
     by_accuracy = Judge(model, "accuracy", y, None)
     hits = np.concatenate(scores).argmax(axis=1) == y
     assert by_accuracy.judged(held, folds).criteria[0] == pytest.approx(hits.mean())
+
+
+def test_folds_without_a_seed_are_those_of_seed_zero(rings):
+    X, y = rings
+    settings = {"kernel": "tl1", "lams": [0.1, 0.01], "refit": False}
+    scores = [
+        KreinLogisticRegressionCV(**settings, random_state=seed).fit(X, y).scores_
+        for seed in (None, None, 0, 1)
+    ]
+    assert np.array_equal(scores[0], scores[1], equal_nan=True)
+    assert np.array_equal(scores[0], scores[2], equal_nan=True)
+    assert not np.array_equal(scores[0], scores[3], equal_nan=True)
+    assert "seed 0 unless you set `random_state`" in (DOCS / "faq.md").read_text()
 
 
 def test_certificates_are_those_of_the_worst_averaged_model(rings):
