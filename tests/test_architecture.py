@@ -60,7 +60,6 @@ MAY_IMPORT = {
     "solvers/newton": ({"solvers.base", "solvers.step"}, set()),
     "solvers/cccp": ({"solvers.base", "solvers.gradient"}, set()),
     "solvers/*": ({"solvers.base"}, set()),
-    "crossval/loops": (set(), {"numba"}),
     "crossval/ridge": ({"crossval", "kernels.threads", "operators"}, set()),
     "crossval/*": (
         {"crossval", "losses", "operators", "problem", "solvers"},

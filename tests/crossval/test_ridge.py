@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from kreinlearn.crossval import Cross, loops, ridge
-from kreinlearn.crossval.ridge import basis_of, ridge_scores, rough_scores
+from kreinlearn.crossval import Cross, ridge
+from kreinlearn.crossval.ridge import basis_of, rough_scores
 from kreinlearn.operators import Dense, General
 from kreinlearn.spectrum.norms import scale_of
 from tests.conftest import gram_of_signature
@@ -22,6 +22,12 @@ def matrix(kind):
     if kind == "wide":
         return General(np.random.default_rng(2).standard_normal((N, 20)))
     return Dense(K)
+
+
+def ridge_scores(basis, *args, **settings):
+    """Return scores and what converged of one fold."""
+    scores, converged = ridge.ridge_scores([basis], *args, **settings)
+    return scores[0], converged[0]
 
 
 def columns_of(n_classes, seed=0):
@@ -164,13 +170,13 @@ def test_rough_scores_are_those_of_all_samples():
 @pytest.fixture
 def precisions(monkeypatch):
     """Note the precision of every path of lam that is solved."""
-    seen, path = [], ridge._path
+    seen, path = [], ridge._solve_path
 
-    def spy(basis, *about):
-        seen.append(basis.E.dtype.name)
-        return path(basis, *about)
+    def spy(bases, kind, **settings):
+        seen.append(np.dtype(kind).name)
+        return path(bases, kind, **settings)
 
-    monkeypatch.setattr(ridge, "_path", spy)
+    monkeypatch.setattr(ridge, "_solve_path", spy)
     return seen
 
 
@@ -246,29 +252,76 @@ def test_a_race_by_single_precision_sees_nearly_the_same():
     np.testing.assert_allclose(*pair, atol=1e-2)
 
 
-@pytest.mark.parametrize("C", [1, 3])
-def test_the_preconditioner_is_symmetric_and_leaves_common_changes_alone(C):
-    # With several classes, changes that all of them share meet nothing but lam: where
-    # they are not taken out, ten classes need three times the products.
-    rng = np.random.default_rng(0)
-    r, m, k = 7, 6, 3
-    A = rng.standard_normal((m, k, k))
-    blocks = A @ A.swapaxes(1, 2) + np.eye(k)
-    diagonal = rng.uniform(1.0, 2.0, (r, m))
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_stacked_folds_give_the_scores_of_single_folds(n_classes, precisions):
+    K, (_, columns) = matrix("dense"), columns_of(n_classes)
+    held = [HELD, np.arange(1, N, 7), np.arange(2, N, 3)]  # folds of three sizes
+    bases = []
+    for rows in held:
+        w = np.ones(N)
+        w[rows] = 0
+        bases.append(basis_of(K, w, rows))
+    lams = np.array([10.0, 0.1, 1e-3]) * bases[0].scale / N
+    about = (["hilbert", "euclidean"], bases[0].scale, columns, lams)
+    settings = {"multinomial": n_classes > 2, "fit_intercept": True, "max_iter": 100}
+    stacked, converged = ridge.ridge_scores(bases, *about, tol=1e-8, **settings)
+    assert converged.shape == (3, 2, 3) and converged.all()
+    for basis, scores in zip(bases, stacked, strict=True):
+        single, _ = ridge_scores(basis, *about, tol=1e-8, **settings)
+        np.testing.assert_allclose(scores, single, atol=1e-5)
 
-    def applied(R):
-        Z = np.empty((r, m))
-        loops._precondition(np.ascontiguousarray(R), diagonal, blocks, C, Z)
-        return Z
 
-    def centered(R):
-        groups = R.reshape(r, m // C, C)
-        return (groups - groups.mean(axis=2, keepdims=True) * (C > 1)).reshape(r, m)
+def test_only_folds_that_fail_are_solved_again(precisions, monkeypatch):
+    K, (_, columns) = matrix("dense"), columns_of(2)
+    bases = []
+    for rows in (HELD, HELD + 1):
+        w = np.ones(N)
+        w[rows] = 0
+        bases.append(basis_of(K, w, rows))
+    path, sizes = ridge._solve_path, []
 
-    R, S = centered(rng.standard_normal((r, m))), centered(rng.standard_normal((r, m)))
-    naive = np.concatenate(
-        [np.einsum("mij,jm->im", blocks, R[:k]), R[k:] / diagonal[k:]]
+    def fail_once(some, kind, **settings):
+        sizes.append(len(some))
+        scores, converged = path(some, kind, **settings)
+        converged[1:] = False
+        return scores, converged
+
+    monkeypatch.setattr(ridge, "_solve_path", fail_once)
+    lams = LAMS * bases[0].scale
+    _, converged = ridge.ridge_scores(
+        bases,
+        ["hilbert"],
+        bases[0].scale,
+        columns,
+        lams,
+        multinomial=False,
+        fit_intercept=True,
+        max_iter=100,
+        tol=1e-4,
     )
-    np.testing.assert_allclose(applied(R), centered(naive), atol=1e-12)
-    assert (applied(R) * R).sum() > 0
-    np.testing.assert_allclose((applied(R) * S).sum(), (R * applied(S)).sum())
+    assert precisions == ["float32", "float64"] and sizes == [2, 1]
+    assert converged.all()
+
+
+@pytest.mark.parametrize("unit", [1e-150, 1e-20, 1e20, 1e150])
+def test_scores_do_not_depend_on_the_unit_of_the_matrix(unit):
+    _, columns = columns_of(2)
+    w = np.ones(N)
+    w[HELD] = 0
+    found = []
+    for factor in (1.0, unit):
+        basis = basis_of(Dense(matrix("dense").K * factor), w, HELD)
+        scores, converged = ridge_scores(
+            basis,
+            ["hilbert", "euclidean"],
+            basis.scale,
+            columns,
+            LAMS * basis.scale,
+            multinomial=False,
+            fit_intercept=True,
+            max_iter=100,
+            tol=1e-4,
+        )
+        assert converged.all()
+        found.append(scores)
+    np.testing.assert_allclose(*found, atol=1e-4)

@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 from kreinlearn import KreinLogisticRegressionCV
-from kreinlearn.crossval import loops
 from kreinlearn.kernels import KERNELS, gram
 from tests.kernels.test_measuring import samples_of
 
@@ -107,32 +106,12 @@ def searches(found):
             found[f"search {n_classes} {norm}"] = model.held_out_proba_
 
 
-def steps(found):
-    """Add minima of ridge problems as compiled loops find them, also from afar.
-
-    Two samples have no weight; in the last problem none has, and nothing is left to do.
-    """
-    E = np.random.default_rng(0).standard_normal((12, 3))
-    Y = (E[:, :2] > 0).astype(float)
-    weights = np.repeat([0.1, 0.0], [10, 2])
-    for start, lam, w, tol in (
-        (0.0, 1e-2, weights, 1e-10),
-        (4.0, 1e-2, weights, 1e-10),
-        (1.0, 1e-33, 0 * weights, 0.0),
-    ):
-        b, c = np.full((3, 2), start), np.full(2, start)
-        scale, lams = np.ones((3, 2)), np.full(2, lam)
-        loops.solve(E, scale, Y, w, lams, 1, 1.0, b, c, 2, tol, 40)
-        found[f"steps {start} {lam}"] = np.vstack([b, c])
-
-
 def results():
     found = {}
     measures(found)
     wide_rows(found)
     rich_graphs(found)
     searches(found)
-    steps(found)
     return found
 
 
@@ -148,7 +127,3 @@ def test_python_gives_the_same_numbers(tmp_path):
         np.testing.assert_allclose(
             interpreted[key], values, rtol=tol, atol=tol, err_msg=key
         )
-    # One minimum, from wherever the steps start; and no step where nothing is left.
-    near, far, nothing = (compiled[key] for key in compiled if key.startswith("steps"))
-    np.testing.assert_allclose(far, near, rtol=1e-8)
-    np.testing.assert_array_equal(nothing, np.ones((4, 2)))

@@ -22,6 +22,7 @@ from kreinlearn.crossval.held import (
 from kreinlearn.crossval.ridge import (
     Basis,
     bases_of,
+    group_folds,
     in_threads,
     ridge_scores,
     rough_scores,
@@ -141,10 +142,13 @@ class Cross:
     ) -> dict[str, Held]:
         """Return the same for norms whose problems are convex, all of them at once."""
         about = (norms, self.scale, columns, lams)
-        jobs = [partial(ridge_scores, each, *about, **settings) for each in self._bases]
+        stacks = group_folds(self._bases, columns.shape[1] * len(norms) * len(lams))
+        jobs = [partial(ridge_scores, each, *about, **settings) for each in stacks]
         with one_thread():
-            scores, converged = zip(*in_threads(jobs), strict=True)
+            found = in_threads(jobs)
+        scores = [fold for each, _ in found for fold in each]
+        converged = np.concatenate([each for _, each in found])
         return {
-            norm: Held([each[i] for each in scores], np.array(converged)[:, i])
+            norm: Held([each[i] for each in scores], converged[:, i])
             for i, norm in enumerate(norms)
         }

@@ -19,7 +19,7 @@ scores per problem; ``b`` (r, C) coefficients, ``c`` (C,) intercepts.
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
 
@@ -30,10 +30,13 @@ from scipy.linalg import eigh
 from kreinlearn._memory import check_fits
 from kreinlearn._typing import Array
 from kreinlearn.crossval.held import Fold
+from kreinlearn.crossval.newton import RidgeProblems, solve
 from kreinlearn.kernels.threads import available, helpers
 from kreinlearn.operators import Dense, General, gemm
 
 Result = TypeVar("Result")
+Model = tuple[str, float]
+"""A norm and a lam."""
 
 START_TOL = 1e-7
 """Error of what an exact fit starts from, so that most need no further step."""
@@ -43,11 +46,11 @@ which takes half the time; beyond, rounding would show. Those that do not conver
 are solved again."""
 NEGLIGIBLE = 1e-12
 """Features whose eigenvalue is below this share of the largest are left out."""
-TOGETHER = 24
-"""Columns that are solved together, from larger to smaller lam."""
-LEADING, MOST_LEADING = 6, 150
-"""One feature per six samples is solved for exactly in each step: those with the
-largest eigenvalues."""
+GROUP_COLUMNS = 24
+"""Columns of scores that are solved together, from larger to smaller lam."""
+STACKED_SIZE = 420
+"""Samples times the root of the columns up to which all folds are solved together:
+then calls of NumPy cost more than their work."""
 COPIES = 4
 """Matrices of the size of K that an eigendecomposition needs in memory."""
 
@@ -68,18 +71,6 @@ class Basis:
     train: Array
     largest_weight: float
     scale: float
-
-    def working(self, kind: DTypeLike, *, centered: bool) -> "Basis":
-        """Return a copy in some precision; of mean zero, if wanted.
-
-        Such features need fewer steps with an intercept.
-        """
-        shift = self.mean if centered else np.zeros(len(self.mean))
-        E, held = (
-            np.subtract(each, shift, dtype=kind, casting="same_kind")
-            for each in (self.E, self.held)
-        )
-        return replace(self, E=E, held=held, mean=self.mean - shift)
 
 
 def basis_of(
@@ -137,8 +128,105 @@ def _eigh(A: Array) -> tuple[Array, Array]:
     return np.asarray(values), np.asarray(vectors)
 
 
+@dataclass(frozen=True)
+class FoldStack:
+    """Features of S folds as padded arrays, in the precision of a solve.
+
+    Features are divided by a power of two, such that the largest is about one. With an
+    intercept, they have mean zero, which needs fewer steps, and the last one is
+    constant.
+
+    ``E`` (S, n, q) features of training samples, ``held`` of those held out; ``Y`` (S,
+    k, n) targets; ``weights`` (S, n), zero for padded samples; ``units`` (S,) what
+    features were divided by.
+    """
+
+    bases: Sequence[Basis]
+    E: Array
+    held: list[Array]
+    Y: Array
+    weights: Array
+    units: Array
+    fit_intercept: bool
+
+    def make_problems(
+        self, models: Sequence[Model], scale: float, n_classes: int
+    ) -> RidgeProblems:
+        """Return the problems of models, each with one per class if one-versus-rest."""
+        S, _, q = self.E.shape
+        penalty = np.ones((S, len(models), 1, q))  # one for padded features
+        for f, basis in enumerate(self.bases):
+            squares = {
+                "hilbert": basis.sizes,
+                "euclidean": scale / basis.largest_weight,
+            }
+            for m, (norm, lam) in enumerate(models):
+                part = penalty[f, m, 0, : len(basis.sizes)]
+                part[:] = lam * (squares[norm] / self.units[f]) / self.units[f]
+        if self.fit_intercept:
+            penalty[..., -1] = 0
+        Y = self.Y.reshape(S, -1, n_classes, self.Y.shape[2])
+        penalty = np.repeat(penalty, Y.shape[1], axis=1).astype(self.E.dtype)
+        repeated = np.tile(Y, (1, len(models), 1, 1))
+        return RidgeProblems(self.E, repeated, self.weights[:, None, None], penalty)
+
+    def make_start(self, n_classes: int) -> Array:
+        """Return first coefficients of one model: none but class frequencies."""
+        S, _, q = self.E.shape
+        start = np.zeros((S, self.Y.shape[1] // n_classes, n_classes, q), self.E.dtype)
+        if self.fit_intercept:
+            share = np.vecdot(self.Y, self.weights[:, None]).reshape(start.shape[:3])
+            share = np.clip(share, 1e-9, 1 - 1e-9)
+            rest = np.log1p(-share) if n_classes == 1 else 0.0
+            start[..., -1] = np.log(share) - rest
+        return start
+
+
+def stack_folds(
+    bases: Sequence[Basis], columns: Array, fit_intercept: bool, kind: DTypeLike
+) -> FoldStack:
+    """Return the features of folds as padded arrays.
+
+    Parameters
+    ----------
+    bases : sequence of Basis
+        Features of S folds.
+    columns : ndarray of shape (n, k)
+        Targets of all samples, 0 or 1.
+    fit_intercept : bool
+        Whether to center features and add a constant one.
+    kind : dtype
+        Precision.
+
+    Returns
+    -------
+    FoldStack
+        The arrays.
+    """
+    S, n = len(bases), max(len(basis.train) for basis in bases)
+    q = max(len(basis.sizes) for basis in bases) + int(fit_intercept)
+    largest = [basis.sizes[0] if len(basis.sizes) else 1.0 for basis in bases]
+    units = 2.0 ** np.frexp(largest)[1]
+    Y, weights = np.zeros((S, columns.shape[1], n), kind), np.zeros((S, n), kind)
+
+    def pad(E: Array, f: int, n_rows: int) -> Array:
+        out = np.zeros((n_rows, q), kind)
+        shift = bases[f].mean if fit_intercept else 0.0
+        out[: len(E), : E.shape[1]] = (E - shift) / units[f]
+        if fit_intercept:
+            out[:, -1] = 1
+        return out
+
+    for f, basis in enumerate(bases):
+        Y[f, :, : len(basis.train)] = columns[basis.train].T
+        weights[f, : len(basis.train)] = basis.weights
+    E = np.stack([pad(basis.E, f, n) for f, basis in enumerate(bases)])
+    held = [pad(basis.held, f, len(basis.held)) for f, basis in enumerate(bases)]
+    return FoldStack(bases, E, held, Y, weights, units, fit_intercept)
+
+
 def ridge_scores(
-    basis: Basis,
+    bases: Sequence[Basis],
     norms: Sequence[str],
     scale: float,
     columns: Array,
@@ -148,13 +236,13 @@ def ridge_scores(
     fit_intercept: bool,
     max_iter: int,
     tol: float,
-) -> tuple[Array, Array]:
+) -> tuple[list[Array], Array]:
     """Return the scores of held-out samples for every norm and lam, and what converged.
 
     Parameters
     ----------
-    basis : Basis
-        Features of a fold.
+    bases : sequence of Basis
+        Features of S folds, which are solved together.
     norms : sequence of {"hilbert", "euclidean"}
         N penalties.
     scale : float
@@ -172,65 +260,81 @@ def ridge_scores(
 
     Returns
     -------
-    scores : ndarray of shape (N, L, n_held, k)
+    scores : list of S ndarrays of shape (N, L, n_held, k)
         Scores.
-    converged : ndarray of shape (N, L)
+    converged : ndarray of shape (S, N, L)
         Whether the minimum was reached.
     """
-    n_used = len(basis.train)
-    about = (norms, scale, columns, lams, multinomial, fit_intercept, max_iter, tol)
-    if tol >= SINGLE_TOL and lams.min() * n_used >= SINGLE * basis.scale:
-        copy = basis.working(np.float32, centered=fit_intercept)
-        scores, converged = _path(copy, *about)
-        if converged.all():
-            return scores, converged
-    return _path(basis.working(np.float64, centered=fit_intercept), *about)
+    path = partial(
+        _solve_path,
+        norms=norms,
+        scale=scale,
+        columns=columns,
+        lams=lams,
+        n_classes=columns.shape[1] if multinomial else 1,
+        fit_intercept=fit_intercept,
+        max_iter=max_iter,
+        tol=tol,
+    )
+    is_single = tol >= SINGLE_TOL and all(
+        lams.min() * len(basis.train) >= SINGLE * basis.scale for basis in bases
+    )
+    if not is_single:
+        return path(bases, np.float64)
+    scores, converged = path(bases, np.float32)
+    failed = np.flatnonzero(~converged.all(axis=(1, 2)))
+    if len(failed):
+        again, converged[failed] = path([bases[f] for f in failed], np.float64)
+        for f, each in zip(failed, again, strict=True):
+            scores[f] = each
+    return scores, converged
 
 
-def _path(
-    basis: Basis,
+def _solve_path(
+    bases: Sequence[Basis],
+    kind: DTypeLike,
+    *,
     norms: Sequence[str],
     scale: float,
     columns: Array,
     lams: Array,
-    multinomial: bool,
+    n_classes: int,
     fit_intercept: bool,
     max_iter: int,
     tol: float,
-) -> tuple[Array, Array]:
-    """Return the same from features of mean zero, in the precision of these."""
-    factors = np.array([_factor(basis, norm, scale) for norm in norms])
-    Y = columns[basis.train]
-    k, N = Y.shape[1], len(norms)
-    C = k if multinomial else 1
-    b = np.zeros((len(basis.sizes), N * k))
-    c = np.tile(_log_odds(basis.weights @ Y, C) * fit_intercept, N)
-    scores, converged = [], []
-    group = max(1, TOGETHER // (k * N))
+) -> tuple[list[Array], Array]:
+    """Return what `ridge_scores` does, from larger to smaller lam in groups."""
+    stack = stack_folds(bases, columns, fit_intercept, kind)
+    S, k, N = len(bases), columns.shape[1], len(norms)
+    start = np.tile(stack.make_start(n_classes), (1, N, 1, 1))
+    group = max(1, GROUP_COLUMNS // (k * N))
+    scores, errors = [], []
     for first in range(0, len(lams), group):
-        some = lams[first : first + group]
-        P = len(some)
-        problem = Ridge(  # columns: lam, then norm, then class
-            basis.E,
-            np.tile(np.repeat(factors.T, k, axis=1), (1, P)),
-            np.tile(Y, (1, P * N)),
-            basis.weights,
-            np.repeat(some, k * N),
-            C,
-            float(fit_intercept),
-        )
-        start = np.tile(b[:, -k * N :], (1, P)), np.tile(c[-k * N :], P)
-        b, c, errors = problem.solve(*start, tol, max_iter)
-        found = problem.scores_of(basis.held, b, c)
-        scores.append(found.reshape(len(found), P, N, k).transpose(2, 1, 0, 3))
-        converged.append((errors <= tol).reshape(P, N, k).all(axis=2).T)
-    return np.concatenate(scores, axis=1), np.concatenate(converged, axis=1)
+        part = lams[first : first + group]
+        models = [(norm, lam) for lam in part for norm in norms]
+        problems = stack.make_problems(models, scale, n_classes)
+        x, error = solve(problems, np.tile(start, (1, len(part), 1, 1)), tol, max_iter)
+        start = x[:, -start.shape[1] :]
+        shape = (len(part), N, k)
+        each = [
+            _compute_scores(E, b, shape) for E, b in zip(stack.held, x, strict=True)
+        ]
+        scores.append(each)
+        errors.append(error.reshape(S, len(part), N, -1).max(axis=3))
+    found = [np.concatenate(fold).swapaxes(0, 1) for fold in zip(*scores, strict=True)]
+    return found, (np.concatenate(errors, axis=1) <= tol).swapaxes(1, 2)
+
+
+def _compute_scores(E: Array, x: Array, shape: tuple[int, ...]) -> Array:
+    """Return the scores (..., n, k) of samples with features E; shape is (..., k)."""
+    F = gemm(E, x.reshape(-1, x.shape[-1]).T, E.dtype).astype(float)
+    return np.moveaxis(F.reshape(len(E), *shape), 0, -2)
 
 
 def rough_scores(
     K: Dense | General,
     counts: Array,
-    models: Sequence[tuple[str, float]],
+    models: Sequence[Model],
     scale: float,
     columns: Array,
     *,
@@ -257,80 +361,18 @@ def rough_scores(
         Scores, with intercepts.
     """
     rest = np.flatnonzero(counts <= 0)
-    basis = basis_of(K, counts, rest).working(np.float64, centered=fit_intercept)
-    Y, k = columns[basis.train], columns.shape[1]
-    C = k if multinomial else 1
-    factors = np.array([_factor(basis, norm, scale) for norm, _ in models])
-    problem = Ridge(
-        basis.E,
-        np.repeat(factors.T, k, axis=1),
-        np.tile(Y, (1, len(models))),
-        basis.weights,
-        np.repeat([lam for _, lam in models], k),
-        C,
-        float(fit_intercept),
-    )
-    c = np.tile(_log_odds(basis.weights @ Y, C) * fit_intercept, len(models))
-    b, c, _ = problem.solve(
-        np.zeros((len(basis.sizes), len(c))), c, START_TOL, max_iter
-    )
-    F = np.empty((len(counts), len(c)))
-    F[basis.train] = problem.scores_of(basis.E, b, c)
-    F[rest] = problem.scores_of(basis.held, b, c)
-    return [F[:, i : i + k] for i in range(0, F.shape[1], k)]
-
-
-def _factor(basis: Basis, norm: str, scale: float) -> Array:
-    """Return what features are multiplied by in a norm."""
-    square = basis.sizes if norm == "hilbert" else scale / basis.largest_weight
-    return np.broadcast_to(1.0 / np.sqrt(square), basis.sizes.shape)
-
-
-def _log_odds(share: Array, C: int) -> Array:
-    """Return the intercepts that go with class frequencies."""
-    share = np.clip(share, 1e-9, 1.0 - 1e-9)
-    return np.asarray(np.log(share) - (np.log1p(-share) if C == 1 else 0.0))
-
-
-@dataclass(frozen=True)
-class Ridge:
-    """Problems on the same samples, m columns in all, C for each of them.
-
-    ``E`` (n, r) features, which column k has times ``scale[:, k]``; ``Y`` (n, m)
-    targets, ``weights`` (n,), ``lam`` (m,); ``free`` is 1.0 with an intercept, else
-    0.0.
-    """
-
-    E: Array
-    scale: Array
-    Y: Array
-    weights: Array
-    lam: Array
-    C: int
-    free: float
-
-    def solve(
-        self, b: Array, c: Array, tol: float, max_iter: int
-    ) -> tuple[Array, Array, Array]:
-        """Return coefficients (r, m), intercepts (m,) and errors (m,), from a start.
-
-        By Newton's method with conjugate gradients. The start is overwritten.
-        """
-        from kreinlearn.crossval.loops import solve  # numba takes long to import
-
-        n, r = self.E.shape
-        n_leading = min(r, MOST_LEADING, n // LEADING)
-        kind = self.E.dtype
-        given = (self.scale, self.Y, self.weights, self.lam)
-        cast = [np.ascontiguousarray(each, kind) for each in given]
-        b, c = np.ascontiguousarray(b, kind), c.astype(kind)
-        about = (self.C, self.free, b, c, n_leading, tol, max_iter)
-        errors = solve(self.E, *cast, *about)  # type: ignore[call-arg]
-        return b, c, errors
-
-    def scores_of(self, E: Array, b: Array, c: Array) -> Array:
-        """Return the scores of samples with features E, in double precision."""
-        return np.asarray(gemm(E, self.scale * b, E.dtype) + c.astype(float))
+    basis = basis_of(K, counts, rest)
+    k = columns.shape[1]
+    n_classes = k if multinomial else 1
+    stack = stack_folds([basis], columns, fit_intercept, np.float64)
+    problems = stack.make_problems(models, scale, n_classes)
+    start = np.tile(stack.make_start(n_classes), (1, len(models), 1, 1))
+    x, _ = solve(problems, start, START_TOL, max_iter)
+    F = np.empty((len(models), len(counts), k))
+    shape = (len(models), k)
+    F[:, basis.train] = _compute_scores(stack.E[0], x[0], shape)
+    F[:, rest] = _compute_scores(stack.held[0], x[0], shape)
+    return list(F)
 
 
 def bases_of(
@@ -343,6 +385,14 @@ def bases_of(
             for f, (_, held) in enumerate(folds)
         ]
     )
+
+
+def group_folds(bases: list[Basis], n_columns: int) -> list[list[Basis]]:
+    """Return the folds that are solved together: all of few samples, else one."""
+    n = max(len(basis.train) for basis in bases)
+    if n * np.sqrt(min(n_columns, GROUP_COLUMNS)) <= STACKED_SIZE:
+        return [bases]
+    return [[basis] for basis in bases]
 
 
 def in_threads(jobs: Sequence[Callable[[], Result]]) -> list[Result]:

@@ -1,0 +1,277 @@
+"""Batched Newton-CG for logistic regression with a diagonal ridge penalty.
+
+Shapes: S folds, P problems, C classes, n samples, q features. Problems of a fold share
+features and weights, and differ in targets and penalties. The intercept is a feature of
+ones with penalty zero. Folds of different size are padded: a padded sample has weight
+zero, a padded feature is zero and has penalty one.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from kreinlearn._typing import Array
+
+TINY = 1e-30
+MAX_PRODUCTS = 200
+"""Conjugate gradient iterations of one Newton step."""
+MAX_HALVINGS = 40
+ARMIJO_FRACTION = 1e-4
+"""Fraction of the predicted decrease that a step must reach."""
+FORCING = 0.1
+"""Largest fraction of the error that conjugate gradients may leave."""
+FINAL_FRACTION = 0.03
+"""Fraction of the tolerance below which conjugate gradients need not go."""
+PRECONDITIONER_STEPS = 2
+"""Newton steps that use the same inverse of the leading features."""
+SAMPLES_PER_LEADING, MAX_LEADING = 6, 150
+"""Per six samples, one feature is inverted exactly: those with the largest
+eigenvalues."""
+MIN_SAMPLES = 10
+"""With fewer samples no feature is inverted exactly."""
+
+
+@dataclass(frozen=True)
+class RidgeProblems:
+    """Problems that are solved together.
+
+    Parameters
+    ----------
+    E : ndarray of shape (S, n, q)
+        Features, in decreasing order of their size.
+    Y : ndarray of shape (S, P, C, n)
+        Targets, 0 or 1.
+    weights : ndarray of shape (S, 1, 1, n)
+        Weights of the samples; they sum to one in each fold.
+    penalty : ndarray of shape (S, P, 1, q)
+        Factors of the squared coefficients, divided by two in the objective.
+    """
+
+    E: Array
+    Y: Array
+    weights: Array
+    penalty: Array
+
+    def compress(self, keep: Array) -> "RidgeProblems":
+        """Return the problems for which the mask ``keep``, of shape (P,), is true."""
+        Y, penalty = (each.compress(keep, 1) for each in (self.Y, self.penalty))
+        return replace(self, Y=Y, penalty=penalty)
+
+    def compute_scores(self, x: Array) -> Array:
+        """Return the scores (S, P, C, n) of coefficients (S, P, C, q)."""
+        return _multiply(x, self.E.swapaxes(1, 2))
+
+    def compute_loss(self, F: Array) -> tuple[Array, Array]:
+        """Return the mean loss (S, P) and the probabilities at scores F."""
+        if F.shape[2] == 1:
+            loss = np.abs(F)
+            np.log1p(np.exp(np.negative(loss, out=loss), out=loss), out=loss)
+            loss += np.maximum(F, 0)
+            loss -= self.Y * F
+            prob = np.tanh(F / 2)
+            prob += 1
+            prob /= 2
+        else:
+            top = F.max(axis=2, keepdims=True)
+            prob = np.exp(F - top)
+            total = prob.sum(axis=2, keepdims=True)
+            prob /= total
+            loss = np.log(total) + top
+            loss -= (self.Y * F).sum(axis=2, keepdims=True)
+        return np.vecdot(loss[:, :, 0], self.weights[:, 0]), prob
+
+    def apply_curvature(self, V: Array, prob: Array, curvature: Array) -> Array:
+        """Return second derivatives of the loss at ``prob`` times changes of scores."""
+        if V.shape[2] == 1:
+            return curvature * V
+        B = prob * V
+        B -= prob * B.sum(axis=2, keepdims=True)
+        B *= self.weights
+        return B
+
+
+def solve(
+    problems: RidgeProblems, x: Array, tol: float, max_iter: int
+) -> tuple[Array, Array]:
+    """Minimize all problems from a common start.
+
+    Parameters
+    ----------
+    problems : RidgeProblems
+        The problems.
+    x : ndarray of shape (S, P, C, q)
+        First coefficients.
+    tol : float
+        Largest accepted error.
+    max_iter : int
+        Largest number of Newton steps.
+
+    Returns
+    -------
+    x : ndarray of shape (S, P, C, q)
+        Coefficients.
+    errors : ndarray of shape (S, P)
+        Lengths of the gradients in the metric of the preconditioner: about the root of
+        twice the distance from the minimum. A problem that no step improves keeps an
+        error above ``tol``.
+    """
+    E = problems.E
+    epsilon = np.finfo(E.dtype).eps
+    squares = np.matmul(problems.weights[:, 0], E * E)[:, None]  # (S, 1, 1, q)
+    solution, errors = x.copy(), np.full(x.shape[:2], np.inf)
+    left, blocks = np.arange(x.shape[1]), np.empty(0)
+    is_stalled = np.zeros(x.shape[:2], bool)
+    F = problems.compute_scores(x)
+    loss, prob = problems.compute_loss(F)
+    for step in range(max_iter + 1):
+        curvature = prob * (1 - prob)
+        curvature *= problems.weights
+        G = _multiply((prob - problems.Y) * problems.weights, E)
+        G += problems.penalty * x
+        spread = curvature.sum(axis=3, keepdims=True) + epsilon
+        inverse = 1 / (spread * squares + problems.penalty)
+        error = np.sqrt(_dot(G, G * inverse))
+        errors[:, left] = error
+        is_open = (error > tol) & ~is_stalled
+        keep = is_open.any(axis=0)
+        if step == max_iter or not keep.any():
+            break
+        if not keep.all():
+            problems, left = problems.compress(keep), left[keep]
+            F, prob, x, curvature = (
+                a.compress(keep, 1) for a in (F, prob, x, curvature)
+            )
+            G, inverse = G.compress(keep, 1), inverse.compress(keep, 1)
+            loss, error, is_open = (a.compress(keep, 1) for a in (loss, error, is_open))
+        if step % PRECONDITIONER_STEPS == 0:
+            blocks = _invert_leading(problems, curvature)
+        elif not keep.all():
+            blocks = blocks.compress(keep, 1)
+        fraction = np.minimum(FORCING, error)
+        fraction = np.maximum(fraction, FINAL_FRACTION * tol / np.maximum(error, tol))
+        goal = np.where(is_open, fraction**2, np.inf)
+        d, U = _find_directions(problems, prob, curvature, inverse, blocks, G, goal)
+        t, F, loss, prob = _search_lines(problems, x, F, loss, G, d, U)
+        is_stalled = t == 0
+        x += t[..., None, None] * d
+        solution[:, left] = x
+    return solution, errors
+
+
+def _invert_leading(problems: RidgeProblems, curvature: Array) -> Array:
+    """Return the inverse Newton matrices (S, P, C, k, k) of the k leading features."""
+    n, q = problems.E.shape[1:]
+    k = 0 if n < MIN_SAMPLES else min(q - 1, MAX_LEADING, n // SAMPLES_PER_LEADING)
+    leading = problems.E[:, None, :, :k]
+    blocks = np.empty((*curvature.shape[:3], k, k), leading.dtype)
+    columns = np.ascontiguousarray(leading.swapaxes(2, 3))
+    for p in range(curvature.shape[1]):
+        np.matmul(columns * curvature[:, p, :, None], leading, out=blocks[:, p])
+    diagonal = np.einsum("...ii->...i", blocks)
+    diagonal += problems.penalty[..., :k]
+    # With ones on the diagonal, the matrices are far from singular.
+    root = 1 / np.sqrt(diagonal)
+    blocks *= root[..., None]
+    blocks *= root[..., None, :]
+    inverse = np.linalg.inv(blocks)
+    inverse *= root[..., None]
+    inverse *= root[..., None, :]
+    return inverse
+
+
+def _find_directions(
+    problems: RidgeProblems,
+    prob: Array,
+    curvature: Array,
+    inverse: Array,
+    blocks: Array,
+    G: Array,
+    goal: Array,
+) -> tuple[Array, Array]:
+    """Solve the Newton systems by conjugate gradients.
+
+    ``goal`` is the fraction of the squared error at which a problem is done. Returns
+    changes of coefficients and of scores.
+    """
+    k = blocks.shape[-1]
+
+    def precondition(R: Array) -> Array:
+        Z = R * inverse
+        Z[..., :k] = np.matmul(blocks, R[..., :k, None])[..., 0]
+        if R.shape[2] > 1:
+            # Equal changes of all classes change no score. Left in, they meet nothing
+            # but the penalty and slow down convergence.
+            Z -= Z.mean(axis=2, keepdims=True)
+        return Z
+
+    E, Et = problems.E, problems.E.swapaxes(1, 2)
+    d, U = np.zeros_like(G), np.zeros_like(prob)
+    R = -G
+    Q = precondition(R)
+    rz = _dot(R, Q)
+    goal = goal * rz
+    for _ in range(MAX_PRODUCTS):
+        V = _multiply(Q, Et)
+        H = _multiply(problems.apply_curvature(V, prob, curvature), E)
+        H += problems.penalty * Q
+        bend = _dot(Q, H)
+        is_open = (rz > goal) & (bend > TINY)
+        alpha = np.divide(rz, bend, out=np.zeros_like(rz), where=is_open)
+        alpha = alpha[..., None, None]
+        d += alpha * Q
+        V *= alpha
+        U += V
+        H *= alpha
+        R -= H
+        Z = precondition(R)
+        new = _dot(R, Z)
+        if not (is_open & (new > goal)).any():
+            break
+        beta = np.divide(new, rz, out=np.zeros_like(rz), where=rz > TINY)
+        Q *= beta[..., None, None]
+        Q += Z
+        rz = new
+    return d, U
+
+
+def _search_lines(
+    problems: RidgeProblems,
+    x: Array,
+    F: Array,
+    loss: Array,
+    G: Array,
+    d: Array,
+    U: Array,
+) -> tuple[Array, Array, Array, Array]:
+    """Halve steps until each decreases its value enough.
+
+    Returns the lengths (S, P), zero where no step does, and scores, loss and
+    probabilities after the steps.
+    """
+    weighted = problems.penalty * d
+    slope, linear = _dot(G, d), _dot(weighted, x)
+    quadratic = _dot(weighted, d) / 2
+    value = loss + _dot(problems.penalty * x, x) / 2
+    slack = 50 * np.finfo(F.dtype).eps * np.abs(value)
+    t = np.ones_like(loss)
+    for halving in range(MAX_HALVINGS + 1):
+        moved = F + t[..., None, None] * U
+        new, prob = problems.compute_loss(moved)
+        change = new - loss + t * linear + t * t * quadratic
+        is_bad = ~(change <= ARMIJO_FRACTION * t * slope + slack)
+        if not is_bad.any():
+            break
+        t[is_bad] = t[is_bad] / 2 if halving + 1 < MAX_HALVINGS else 0.0
+    return t, moved, new, prob
+
+
+def _multiply(A: Array, B: Array) -> Array:
+    """Return the products of A (S, P, C, i) with the matrices B (S, i, j)."""
+    flat = A.reshape(len(A), -1, A.shape[3])
+    return np.matmul(flat, B).reshape(*A.shape[:3], B.shape[2])
+
+
+def _dot(A: Array, B: Array) -> Array:
+    """Return the inner products (S, P) over the last two axes."""
+    shape = (*A.shape[:2], -1)
+    return np.vecdot(A.reshape(shape), B.reshape(shape))

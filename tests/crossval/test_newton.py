@@ -1,0 +1,177 @@
+"""Batched Newton-CG against one dense Newton iteration per problem."""
+
+import numpy as np
+import pytest
+from scipy.special import softmax
+
+from kreinlearn.crossval import newton
+from kreinlearn.crossval.newton import RidgeProblems, solve
+
+S, P, N, Q = 3, 4, 40, 9
+
+
+def make_problems(n_classes, dtype=float, seed=0, n=N):
+    """Return problems with an intercept, one padded feature and padded samples."""
+    rng = np.random.default_rng(seed)
+    E = rng.standard_normal((S, n, Q)) * np.geomspace(3, 0.01, Q)
+    E[..., -1] = 1
+    E[1, :, -2] = 0
+    weights = rng.uniform(0.5, 2, (S, n))
+    weights[0, -4:] = 0
+    weights /= weights.sum(axis=1, keepdims=True)
+    labels = rng.integers(0, max(n_classes, 2), (S, P, n))
+    if n_classes == 1:
+        Y = labels[:, :, None]
+    else:
+        Y = np.moveaxis(labels[..., None] == np.arange(n_classes), 3, 2)
+    penalty = np.geomspace(1, 1e-4, P)[None, :, None, None] * rng.uniform(
+        0.5, 2, (S, P, 1, Q)
+    )
+    penalty[1, ..., -2] = 1
+    penalty[..., -1] = 0
+    return RidgeProblems(
+        *(a.astype(dtype) for a in (E, Y, weights[:, None, None], penalty))
+    )
+
+
+def solve_one(E, Y, w, D, x):
+    """Minimize one problem by Newton's method with the full Hessian; x is (C, q)."""
+    C, q = x.shape
+
+    def evaluate(x):
+        F = E @ x.T
+        if C == 1:
+            loss = np.logaddexp(0, F[:, 0]) - Y[0] * F[:, 0]
+        else:
+            loss = np.logaddexp.reduce(F, axis=1) - (Y.T * F).sum(axis=1)
+        return w @ loss + (D * x**2).sum() / 2
+
+    for _ in range(100):
+        F = E @ x.T
+        prob = 1 / (1 + np.exp(-F)) if C == 1 else softmax(F, axis=1)
+        G = ((prob - Y.T) * w[:, None]).T @ E + D * x
+        H = np.zeros((C, q, C, q))
+        for i in range(len(E)):
+            p = prob[i]
+            B = np.diag(p * (1 - p)) if C == 1 else np.diag(p) - np.outer(p, p)
+            H += w[i] * np.einsum("cd,j,k->cjdk", B, E[i], E[i])
+        H = H.reshape(C * q, C * q) + np.diag(np.tile(D, C))
+        step = np.linalg.lstsq(H, G.ravel(), rcond=1e-13)[0].reshape(C, q)
+        size = 1.0
+        while evaluate(x - size * step) > evaluate(x) and size > 1e-8:
+            size /= 2
+        x = x - size * step
+    return x
+
+
+@pytest.mark.parametrize("n_classes", [1, 3])
+def test_minima_are_those_of_dense_newton(n_classes):
+    problems = make_problems(n_classes)
+    x, errors = solve(problems, np.zeros((S, P, n_classes, Q)), 1e-9, 100)
+    assert (errors <= 1e-9).all()
+    for s in range(S):
+        for p in range(P):
+            expected = solve_one(
+                problems.E[s],
+                problems.Y[s, p],
+                problems.weights[s, 0, 0],
+                problems.penalty[s, p, 0],
+                np.zeros((n_classes, Q)),
+            )
+            np.testing.assert_allclose(x[s, p], expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("start", [0.5, 4.0])
+@pytest.mark.parametrize("n_classes", [1, 3])
+def test_minima_do_not_depend_on_the_start(start, n_classes):
+    problems = make_problems(n_classes)
+    x, errors = solve(problems, np.zeros((S, P, n_classes, Q)), 1e-9, 100)
+    rng = np.random.default_rng(1)
+    far = start * rng.standard_normal((S, P, n_classes, Q))
+    far -= far.mean(axis=2, keepdims=True) * (n_classes > 1)
+    y, errors = solve(problems, far, 1e-9, 200)
+    assert (errors <= 1e-9).all()
+    F, G = problems.compute_scores(x), problems.compute_scores(y)
+    np.testing.assert_allclose(F, G, atol=1e-6)
+
+
+@pytest.mark.parametrize("n_classes", [1, 3])
+def test_single_precision_is_near(n_classes):
+    start = np.zeros((S, P, n_classes, Q))
+    exact, _ = solve(make_problems(n_classes), start, 1e-9, 100)
+    problems = make_problems(n_classes, np.float32)
+    x, errors = solve(problems, start.astype(np.float32), 1e-4, 100)
+    assert x.dtype == np.float32 and (errors <= 1e-4).all()
+    np.testing.assert_allclose(
+        problems.compute_scores(x),
+        make_problems(n_classes).compute_scores(exact),
+        atol=0.02,
+    )
+
+
+def test_steps_end_early_and_errors_state_it():
+    problems = make_problems(1)
+    start = np.zeros((S, P, 1, Q))
+    x, errors = solve(problems, start, 1e-9, 0)
+    np.testing.assert_array_equal(x, start)
+    assert (errors > 1e-9).all()
+    _, errors = solve(problems, start, 1e-9, 1)
+    assert (errors > 1e-9).any()
+
+
+def test_a_tolerance_of_zero_ends():
+    problems = make_problems(3)
+    x, errors = solve(problems, np.zeros((S, P, 3, Q)), 0.0, 500)
+    assert np.isfinite(x).all() and errors.max() < 1e-6
+
+
+def test_samples_without_weight_do_not_count():
+    problems = make_problems(1)
+    x, _ = solve(problems, np.zeros((S, P, 1, Q)), 1e-9, 100)
+    problems.E[0, -4:] = 1e3
+    problems.E[..., -1] = 1
+    problems.Y[0, ..., -4:] = 1 - problems.Y[0, ..., -4:]
+    y, _ = solve(problems, np.zeros((S, P, 1, Q)), 1e-9, 100)
+    np.testing.assert_allclose(x, y, atol=1e-7)
+
+
+def test_few_samples_invert_no_leading_features():
+    problems = make_problems(1, n=9)
+    x, errors = solve(problems, np.zeros((S, P, 1, Q)), 1e-9, 100)
+    assert (errors <= 1e-9).all() and np.isfinite(x).all()
+
+
+@pytest.mark.parametrize("n_classes", [1, 3])
+def test_hessian_product_and_leading_inverse_are_those_of_differences(n_classes):
+    problems = make_problems(n_classes)
+    rng = np.random.default_rng(2)
+    x, v = rng.standard_normal((2, S, P, n_classes, Q)) / 3
+
+    def compute_gradient(x):
+        _, prob = problems.compute_loss(problems.compute_scores(x))
+        return newton._multiply((prob - problems.Y) * problems.weights, problems.E)
+
+    _, prob = problems.compute_loss(problems.compute_scores(x))
+    curvature = problems.weights * prob * (1 - prob)
+    V = problems.compute_scores(v)
+    product = newton._multiply(problems.apply_curvature(V, prob, curvature), problems.E)
+    h = 1e-6
+    difference = (compute_gradient(x + h * v) - compute_gradient(x - h * v)) / (2 * h)
+    np.testing.assert_allclose(product, difference, atol=1e-8)
+    inverse = newton._invert_leading(problems, curvature)
+    k = inverse.shape[-1]
+    assert k == N // newton.SAMPLES_PER_LEADING
+    for s, p, c in np.ndindex(S, P, n_classes):
+        E = problems.E[s][:, :k]
+        H = (E.T * curvature[s, p, c]) @ E + np.diag(problems.penalty[s, p, 0, :k])
+        np.testing.assert_allclose(inverse[s, p, c] @ H, np.eye(k), atol=1e-9)
+
+
+def test_loss_is_stable_for_large_scores():
+    problems = make_problems(1)
+    F = np.full((S, P, 1, N), 800.0)
+    F[:, ::2] *= -1
+    loss, prob = problems.compute_loss(F)
+    assert np.isfinite(loss).all() and np.isin(prob, [0.0, 1.0]).all()
+    naive = problems.weights * np.where(F > 0, F * (1 - problems.Y), -F * problems.Y)
+    np.testing.assert_allclose(loss, naive.sum(axis=(2, 3)))
