@@ -15,11 +15,11 @@ from kreinlearn import _numba_cache
 
 PROGRAM = """
 import sys
-from kreinlearn.crossval import loops
-function = loops._probabilities
+from kreinlearn.kernels._compiled import tiles
+function = tiles.mirror_upper
 import numpy as np
-function(np.zeros((2, 1)), 1, np.zeros((2, 1)))
-print(sum(function.stats.cache_hits.values()), loops.__file__)
+function(np.zeros((2, 2)), 0, 1)
+print(sum(function.stats.cache_hits.values()), tiles.__file__)
 """
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="permissions of POSIX")
@@ -34,8 +34,7 @@ def nowhere(tmp_path):
     package = tmp_path / "lib" / "kreinlearn"
     left_out = shutil.ignore_patterns("__pycache__")
     shutil.copytree(Path(kreinlearn.__file__).parent, package, ignore=left_out)
-    for place in ("kernels/_compiled", "crossval"):
-        (package / place / "__pycache__").write_text("")
+    (package / "kernels/_compiled/__pycache__").write_text("")
     (tmp_path / "tmp").mkdir()
     gone = ("NUMBA_CACHE_DIR", "XDG_CACHE_HOME")
     kept = {name: value for name, value in os.environ.items() if name not in gone}
@@ -70,7 +69,7 @@ def test_the_second_process_compiles_nothing(nowhere, tmp_path):
 
 FULL = """
 import resource, signal
-from kreinlearn.crossval import loops
+from kreinlearn.kernels._compiled import tiles
 import numba
 import numpy as np
 
@@ -80,8 +79,8 @@ def not_ours(x):
 
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
-loops._probabilities(np.zeros((2, 1)), 1, np.zeros((2, 1)))
-print("ran", sum(loops._probabilities.stats.cache_misses.values()))
+tiles.mirror_upper(np.zeros((2, 2)), 0, 1)
+print("ran", sum(tiles.mirror_upper.stats.cache_misses.values()))
 try:
     not_ours(1)
 except OSError as error:

@@ -54,7 +54,7 @@ def small_blocks(monkeypatch):
     monkeypatch.setattr(_blocks, "COLUMNS", 4)
     monkeypatch.setattr(_blocks, "VALUES_BYTES", 8 * 30**2)
     monkeypatch.setattr(_blocks, "THREAD_TERMS", 1000)
-    monkeypatch.setattr("kreinlearn.kernels._compiled.tiles.n_threads", lambda: 3)
+    monkeypatch.setattr("kreinlearn.kernels.threads.max_threads", lambda: 3)
 
 
 # -- values ----------------------------------------------------------------------------
@@ -177,7 +177,7 @@ def test_bits_do_not_depend_on_threads(monkeypatch, name, k):
     first, cross = multiply(X, None, B, name), multiply(Y, X, B, name)
     for n_threads in (1, 2, 2, 2, 5):
         monkeypatch.setattr(
-            "kreinlearn.kernels._compiled.tiles.n_threads", lambda n=n_threads: n
+            "kreinlearn.kernels.threads.max_threads", lambda n=n_threads: n
         )
         np.testing.assert_array_equal(multiply(X, None, B, name), first)
         np.testing.assert_array_equal(multiply(Y, X, B, name), cross)
@@ -391,7 +391,7 @@ def test_workspaces_share_a_budget(monkeypatch):
         return taken[-1]
 
     monkeypatch.setattr(_blocks, "_make_workspace", record)
-    monkeypatch.setattr("kreinlearn.kernels._compiled.tiles.n_threads", lambda: 64)
+    monkeypatch.setattr("kreinlearn.kernels.threads.max_threads", lambda: 64)
     for n, m, k in [(3000, 3, 1), (2000, 3, 256), (500, 10_000, 1), (80, 90_000, 1)]:
         taken.clear()
         multiply(np.zeros((n, m)), None, np.zeros((n, k)))

@@ -96,9 +96,7 @@ def test_threads_change_nothing(n_threads, monkeypatch):
     X = equal(n=70)
     D = kernels.dtw(X)
     monkeypatch.setattr("kreinlearn.kernels._series_pairs.SERIAL_CELLS", 0)
-    monkeypatch.setattr(
-        "kreinlearn.kernels._compiled.tiles.n_threads", lambda: n_threads
-    )
+    monkeypatch.setattr("kreinlearn.kernels.threads.max_threads", lambda: n_threads)
     np.testing.assert_array_equal(kernels.dtw(X), D)
     np.testing.assert_array_equal(kernels.dtw(X[:20], X), D[:20])
 

@@ -3,7 +3,6 @@
 Letters: X (n sequences) and Y (k sequences), S (n, k) their scores, s(x, z) one score.
 """
 
-from collections.abc import Callable
 from functools import cache, partial
 from importlib.resources import files
 from numbers import Integral
@@ -14,6 +13,7 @@ import numpy as np
 from kreinlearn._memory import check_bytes
 from kreinlearn._typing import Array
 from kreinlearn._validation import check_choice
+from kreinlearn.kernels import threads
 from kreinlearn.kernels._work import share_out
 
 MATRICES = (
@@ -232,38 +232,68 @@ def _raw_scores(
     xs: Encoded, ys: Encoded, matrix: str, gaps: tuple[int, int], is_local: bool
 ) -> Array:
     """Return the scores of all pairs, in the order in which sequences were given."""
-    from kreinlearn.kernels._compiled import alignments, tiles
+    from kreinlearn.kernels._compiled import alignments
 
     n, k = len(xs.starts), len(ys.starts)
     mirror = ys is xs
     if n > k:  # the larger set fills the lanes of more vectors
         return np.ascontiguousarray(_raw_scores(ys, xs, matrix, gaps, is_local).T)
     n_cells = float(xs.lengths.sum()) * float(ys.lengths.sum())
-    n_threads = 1 if n_cells < SERIAL_CELLS else tiles.n_threads()
+    n_threads = 1 if n_cells < SERIAL_CELLS else threads.max_threads()
     # A thread has scores of all letters with a panel, and two columns of its tables.
     rows = len(substitution(matrix).letters) * int(ys.lengths[-1]) + 2 * xs.lengths[-1]
     needed = n * k * 8 + n_threads * alignments.VECTOR_BYTES * int(rows)
     what = f"Scores of {n} by {k} sequences need"
     check_bytes(needed, what, "Use fewer or shorter sequences.")
     out = np.empty((n, k))
-    narrow, *wider = (np.int8, np.int16, np.int32)[0 if is_local else 1 :]
-
-    def fill(function: Callable[..., None], dtype: type, n_parts: int) -> None:
+    fill = alignments.make_fill(is_local)
+    panels = None
+    for dtype in (np.int8, np.int16, np.int32)[0 if is_local else 1 :]:
+        lanes = alignments.VECTOR_BYTES // np.dtype(dtype).itemsize
         table = _table(matrix, dtype)
-        given = (tuple(xs), tuple(ys), table, gaps, is_local, mirror)
-        share_out(partial(function, out, *given), n_parts, n_threads)
-
-    lanes = alignments.VECTOR_BYTES // np.dtype(narrow).itemsize
-    fill(alignments.fill_panels, narrow, -(-k // lanes))
-    for dtype in wider:
-        if np.isnan(out).any():
-            fill(alignments.fill_unknown, dtype, n)
+        limits = (int(np.iinfo(dtype).max), int(table.max()))
+        if panels is None:
+            panels = _all_panels(n, k, lanes, mirror)
+        elif np.isnan(out).any():
+            panels = _unknown_panels(out, xs, ys, lanes, mirror)
+        else:
+            break
+        about = (tuple(xs), tuple(ys), table, gaps, *limits, mirror, panels)
+        share_out(partial(fill, out, *about), len(panels[2]), n_threads)
     if np.isnan(out).any():
         raise ValueError(
             "Scores must be below 2 billion in size; use shorter sequences or gaps "
             "that cost less."
         )
     return out
+
+
+def _all_panels(n: int, k: int, lanes: int, mirror: bool) -> tuple[Array, ...]:
+    """Return panels of all sequences, see ``alignments.make_fill``.
+
+    The shorter of a pair is in the panel: few panels have sequences that are much
+    longer than others, and these have few queries.
+    """
+    starts = np.append(np.arange(0, k, lanes), k)
+    first = starts[:-1] if mirror else np.zeros_like(starts[:-1])
+    return np.arange(k), starts, first, np.full_like(first, n)
+
+
+def _unknown_panels(
+    out: Array, xs: Encoded, ys: Encoded, lanes: int, mirror: bool
+) -> tuple[Array, ...]:
+    """Return panels of the pairs whose score is NaN, each with one query."""
+    members, queries = [], []
+    for i in np.flatnonzero(np.isnan(out[xs.places]).any(axis=1)):
+        unknown = np.flatnonzero(np.isnan(out[xs.places[i]][ys.places]))
+        if mirror:
+            unknown = unknown[unknown <= i]
+        parts = [unknown[j : j + lanes] for j in range(0, len(unknown), lanes)]
+        members += parts
+        queries += [i] * len(parts)
+    starts = np.cumsum([0, *map(len, members)])
+    first = np.array(queries)
+    return np.concatenate(members), starts, first, first + 1
 
 
 def _table(matrix: str, dtype: type) -> Array:
@@ -303,12 +333,14 @@ def self_scores(
     end to end or, if local, over the part with the largest sum of d. Otherwise, which
     takes free gaps and letters such as X and N, the alignment is computed.
     """
-    from kreinlearn.kernels._compiled import alignments
-
     diagonal = substitution(matrix).scores.diagonal().astype(np.int64)
-    given = xs.letters, xs.starts, xs.lengths
     found = np.empty(len(xs.starts))
-    found[xs.places] = alignments.self_sums(*given, diagonal, is_local)
+    for start, length, place in zip(*xs[1:], strict=True):
+        sums = np.cumsum(diagonal[xs.letters[start : start + length]])
+        found[place] = sums[-1]
+        if is_local:  # the best part, or none
+            before = np.minimum.accumulate(np.append(0, sums))
+            found[place] = max(0, (sums - before[:-1]).max())
     if 2 * gaps[1] >= -diagonal.min():
         return found
     is_negative = (diagonal < 0)[xs.letters]

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from kreinlearn._typing import Array
+from kreinlearn.kernels import threads
 from kreinlearn.kernels._pairs import THREAD_TERMS, Compiled
 from kreinlearn.kernels._work import in_order
 
@@ -40,8 +41,8 @@ VALUES_BYTES = 2**24
 Values = Callable[[slice, slice], Array]
 """Gives rows and columns of a matrix."""
 
-Codes = tuple[int, int, float, float, float]
-"""Sums and a function of them, as compiled code takes them."""
+Rule = tuple[str, Compiled]
+"""What is summed over the features, and the function of the sum."""
 
 Block = tuple[int, int, int, int]
 """First and last row, first and last column, the last ones not included."""
@@ -83,10 +84,7 @@ def multiply_rows(
     ndarray of shape (n, p)
         The product, in double precision.
     """
-    from kreinlearn.kernels._compiled import tiles
-
     others = X if Y is None else Y
-    codes = tiles.codes(sums, *finish)
     is_linear = sums == "product" and finish.name == "identity"
     out = np.zeros((len(X), B.shape[1]))
     for first in range(0, B.shape[1], COLUMNS):
@@ -94,7 +92,8 @@ def multiply_rows(
         if is_linear:
             _add_linear(out[:, part], X, others, B[:, part])
         else:
-            _add_tiles(out[:, part], X, others, codes, B, first, Y is None)
+            rule = (sums, finish)
+            _add_tiles(out[:, part], X, others, rule, B, first, Y is None)
     return out
 
 
@@ -147,7 +146,7 @@ def _add_linear(out: Array, X: Array, Y: Array, B: Array) -> None:
 
 
 def _add_tiles(
-    out: Array, X: Array, Y: Array, codes: Codes, B: Array, first: int, symmetric: bool
+    out: Array, X: Array, Y: Array, rule: Rule, B: Array, first: int, symmetric: bool
 ) -> None:
     """Add the product with some columns of B, from the first on, to out (n, p)."""
     from kreinlearn.kernels._compiled import products, tiles
@@ -161,8 +160,14 @@ def _add_tiles(
         for j in range(i if symmetric else 0, k, width)
     )
 
+    sums, finish = rule
+    codes = tiles.make_codes(*finish)
+    multiply_block = products.make_multiply_block(
+        tiles.SUMS.index(sums), codes[0] in tiles.USUAL
+    )
+
     def work(block: Block, workspace: Workspace) -> None:
-        products.multiply_block(*workspace, X, Y, B, first, codes, block, symmetric)
+        multiply_block(*workspace, X, Y, B, first, codes, block, symmetric)
 
     def add(block: Block, workspace: Workspace) -> None:
         i0, i1, j0, j1 = block
@@ -175,7 +180,7 @@ def _add_tiles(
     most = max(1, TOTAL_BYTES // sum(part.nbytes for part in workspaces[0]))
     n_terms = n * k * (m + 10 + 2 * p) // (2 if symmetric else 1)
     n_blocks = -(-n // height) * -(-k // width)
-    n_threads = min(1 + n_terms // THREAD_TERMS, tiles.n_threads(), most, n_blocks)
+    n_threads = min(1 + n_terms // THREAD_TERMS, threads.max_threads(), most, n_blocks)
     # As many again for products that wait for their turn to be added.
     count = min(2 * n_threads, most) if n_threads > 1 else 1
     workspaces += [_make_workspace(*size) for _ in range(1, count)]

@@ -10,6 +10,7 @@ from scipy.linalg import blas
 
 from kreinlearn._typing import Array
 from kreinlearn._validation import check_finite
+from kreinlearn.kernels import threads
 from kreinlearn.kernels._work import share_out
 
 BLAS_FEATURES = 128
@@ -265,17 +266,16 @@ def _fill(
         panels = pack(samples[1], generator.VECTOR_BYTES // out.itemsize)
     xx, yy = norms or (np.empty(0, out.dtype),) * 2
     shape = SQUARE_TILE if mirror else LONG_TILE
-    codes = tiles.codes(sums, *finish)
-    fill = partial(tiles.fill, out, stored, rows, panels, xx, yy, codes, mirror, shape)
-    threads = n_threads(out.size * (rows.shape[1] + 10))
-    share_out(fill, -(-len(out) // shape[0]), threads)
+    codes = tiles.make_codes(*finish)
+    fill = tiles.make_fill(tiles.SUMS.index(sums), codes[0] in tiles.USUAL)
+    about = (out, stored, rows, panels, xx, yy, codes, mirror, shape)
+    count = n_threads(out.size * (rows.shape[1] + 10))
+    share_out(partial(fill, *about), -(-len(out) // shape[0]), count)
 
 
 def n_threads(n_terms: int) -> int:
     """Return how many threads a sum of so many terms is worth."""
-    from kreinlearn.kernels._compiled import tiles
-
-    return int(min(1 + n_terms // THREAD_TERMS, tiles.n_threads()))
+    return int(min(1 + n_terms // THREAD_TERMS, threads.max_threads()))
 
 
 def pack(rows: Array, lanes: int) -> Array:

@@ -5,6 +5,7 @@ from itertools import pairwise
 import numpy as np
 
 from kreinlearn._typing import Array
+from kreinlearn.kernels import threads
 from kreinlearn.kernels._records import SampleSet
 from kreinlearn.kernels._series_samples import Series, check_sets, flat
 from kreinlearn.kernels._work import share_out
@@ -63,7 +64,7 @@ def _fill(
     rule: tuple[str, tuple[float, float, float]],
 ) -> Array:
     """Return the distances between checked series."""
-    from kreinlearn.kernels._compiled import series, tiles
+    from kreinlearn.kernels._compiled import series
 
     measure, params = rule
     X, x_starts, x_order = flat(rows)
@@ -71,16 +72,16 @@ def _fill(
     # These measure by the lengths of both series: a panel must have one length.
     needs_equal = measure == "wdtw" or params[2] >= 0
     panels = _panels(np.diff(y_starts), series.LANES, needs_equal)
-    code = (series.MEASURES.index(measure), params)
+    fill = series.make_fill(series.MEASURES.index(measure), Y.shape[1] == 1)
     out = np.empty((len(x_order), len(y_order)))
 
     def work(first: int, last: int) -> None:
-        series.fill(
+        fill(
             *(out, X, x_starts, Y, y_starts, (x_order, y_order), panels),
-            *(code, columns is None, first, last),
+            *(params, columns is None, first, last),
         )
 
-    n_threads = 1 if len(X) * len(Y) < SERIAL_CELLS else tiles.n_threads()
+    n_threads = 1 if len(X) * len(Y) < SERIAL_CELLS else threads.max_threads()
     share_out(work, len(panels) - 1, n_threads)
     return out
 

@@ -7,6 +7,7 @@ from numpy.typing import DTypeLike
 
 from kreinlearn._typing import Array
 from kreinlearn.kernels import _spd_stacks as stacks
+from kreinlearn.kernels import threads
 from kreinlearn.kernels._pairs import pack
 from kreinlearn.kernels._work import share_out
 
@@ -124,11 +125,9 @@ def _in_bands(
     ``fill(band, i, first)`` sets band to the values for the rows i, a slice, against
     all panels from the first on.
     """
-    from kreinlearn.kernels._compiled import tiles
-
     out = np.empty((n, k), dtype)
     lanes = _lanes(k, d)
-    n_threads = 1 if n * k * d**3 < SERIAL_WORK else tiles.n_threads()
+    n_threads = 1 if n * k * d**3 < SERIAL_WORK else threads.max_threads()
     height = min(BAND, -(-n // n_threads))
 
     def work(first_band: int, last_band: int) -> None:

@@ -18,6 +18,7 @@ import numpy as np
 from kreinlearn._memory import check_fits
 from kreinlearn._typing import Array
 from kreinlearn._validation import check_positive
+from kreinlearn.kernels import threads
 from kreinlearn.kernels._graph_samples import (
     Graph,
     check_alike,
@@ -91,7 +92,6 @@ def wl_assignment(
            [2., 6.]])
     """
     from kreinlearn.kernels._compiled import graphs as compiled
-    from kreinlearn.kernels._compiled.tiles import n_threads
 
     rounds = _check_rounds(rounds)
     graphs, n, k, is_same = _both(X, Y)
@@ -105,7 +105,7 @@ def wl_assignment(
     K = np.zeros((n, k))
     fill = partial(compiled.intersect, K, begins, which, counts, *lists, is_same)
     wanted = 1 + int(begins[n]) * k // THREAD_COUNTS
-    share_out(fill, n, min(wanted, n_threads()))
+    share_out(fill, n, min(wanted, threads.max_threads()))
     if normalize:
         selves = (rounds + 1.0) * np.diff(packed.firsts)
         _divide(K, selves[:n], selves[first:])
@@ -183,7 +183,6 @@ def node_assignment(
            [2.5, 4.5]])
     """
     from kreinlearn.kernels._compiled import assignments as compiled
-    from kreinlearn.kernels._compiled.tiles import n_threads
 
     rounds = _check_rounds(rounds)
     decay, width = check_positive("decay", decay), check_positive("width", width)
@@ -193,14 +192,15 @@ def node_assignment(
     first = 0 if is_same else n
     K = np.empty((n, k))
     n_pairs = n * k * (packed[0][-1] // len(graphs)) ** 2
-    threads = min(1 + int(n_pairs) // THREAD_PAIRS, n_threads())
-    share_out(partial(compiled.assign, K, packed, settings, first, is_same), n, threads)
+    n_threads = min(1 + int(n_pairs) // THREAD_PAIRS, threads.max_threads())
+    assign = partial(compiled.assign, K, packed, settings, first, is_same)
+    share_out(assign, n, n_threads)
     if normalize:
         selves = K.diagonal().copy()
         if not is_same:
             selves = np.empty(len(graphs))
             fill = partial(compiled.assign_selves, selves, packed, settings)
-            share_out(fill, len(graphs), threads)
+            share_out(fill, len(graphs), n_threads)
         _divide(K, selves[:n], selves[first:])
     return K
 

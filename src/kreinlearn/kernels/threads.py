@@ -26,15 +26,22 @@ def one_thread() -> Iterator[None]:
 
 
 def available() -> int:
-    """Return how many threads may work at once: numba's number, or one if alone.
+    """Return how many threads may work at once: `max_threads`, or one if alone.
 
-    It is the number of processors that this process may use, unless
-    ``NUMBA_NUM_THREADS`` says another; pools of processes such as joblib's set that
-    variable for their workers.
+    Pools of processes such as joblib's set ``NUMBA_NUM_THREADS`` for their workers.
     """
-    from kreinlearn.kernels._compiled import tiles
+    return allowed(max_threads())
 
-    return allowed(tiles.n_threads())
+
+def max_threads() -> int:
+    """Return ``NUMBA_NUM_THREADS``, or the processors that this process may use."""
+    given = os.environ.get("NUMBA_NUM_THREADS", "")
+    if given.isdecimal() and int(given) > 0:
+        return int(given)
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # not on this system
+        return os.cpu_count() or 1
 
 
 def allowed(n_threads: int) -> int:

@@ -26,6 +26,7 @@ from scipy.spatial.distance import cdist
 from kreinlearn._memory import check_fits
 from kreinlearn._typing import Array
 from kreinlearn.kernels import _forms as forms
+from kreinlearn.kernels import threads
 from kreinlearn.kernels._distributions import (
     Cloud,
     check_clouds,
@@ -269,7 +270,6 @@ def _on_lines(
 ) -> Array:
     """Return W_p with the mean of W_p^p over projections to lines."""
     from kreinlearn.kernels._compiled import transport as compiled
-    from kreinlearn.kernels._compiled.tiles import n_threads
 
     firsts = np.cumsum([0, *(len(points) for points, _ in clouds)])
     points = np.concatenate([points for points, _ in clouds])
@@ -281,16 +281,16 @@ def _on_lines(
     # Each pair is as long as both clouds; sorting a point takes some twenty steps.
     n_steps = 20 * total + int(firsts[n]) * k + (total - int(firsts[first_other])) * n
     n_lines = max(1, min(len(directions), POINTS_AT_ONCE // total))
-    threads = min(1 + n_lines * n_steps // THREAD_STEPS, n_threads())
+    n_threads = min(1 + n_lines * n_steps // THREAD_STEPS, threads.max_threads())
     for start in range(0, len(directions), n_lines):
         lines = directions[start : start + n_lines]
         # Not a matrix product: its rounding depends on how many points there are.
         values = np.array([(points * line).sum(axis=1) for line in lines])
         heights = np.empty_like(values)
         sort = partial(compiled.sort_lines, values, heights, weights, firsts)
-        share_out(sort, len(clouds), threads)
+        share_out(sort, len(clouds), n_threads)
         about = values, heights, firsts, p, first_other, is_same
-        share_out(partial(compiled.add_lines, D, *about), n, threads)
+        share_out(partial(compiled.add_lines, D, *about), n, n_threads)
     D /= len(directions)
     if p != 1:
         np.power(D, 1 / p, out=D)
@@ -300,7 +300,6 @@ def _on_lines(
 def _with_pot(clouds: list[Cloud], n: int, is_same: bool, p: float) -> Array:
     """Return W_p as POT finds it."""
     emd2 = _solver()
-    from kreinlearn.kernels._compiled.tiles import n_threads
 
     first_other = 0 if is_same else n
     D = np.zeros((n, len(clouds) - first_other))
@@ -326,7 +325,7 @@ def _with_pot(clouds: list[Cloud], n: int, is_same: bool, p: float) -> Array:
                         f"{j} of {'X' if is_same else 'Y'!r}: {log['warning']}"
                     )
 
-    share_out(work, n, n_threads())
+    share_out(work, n, threads.max_threads())
     np.maximum(D, 0.0, out=D)  # what rounding may leave of nearly nothing
     if p != 1:
         np.power(D, 1 / p, out=D)

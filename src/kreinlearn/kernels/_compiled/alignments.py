@@ -14,7 +14,8 @@ the type of integers to compute with; its last row belongs to what is behind the
 a sequence. ``gaps`` are the costs of the first and of each further letter of a gap.
 """
 
-from collections import namedtuple
+from functools import cache
+from typing import Any
 
 import numpy as np
 from numba import njit
@@ -30,39 +31,16 @@ from kreinlearn.kernels._compiled.generator import PLAIN
 LANES = VECTOR_BYTES
 """Sequences in a panel of the narrowest integers."""
 
-Space = namedtuple("Space", "h e ends top profile scores highest")
-"""What `columns` works in, the scores of a panel, and the best score of two letters."""
-
 
 @njit
-def _space(m, width, table):
-    """Return a workspace for queries of up to m letters and panels of that width."""
-    n_lanes = VECTOR_BYTES // table.itemsize
-    return Space(
-        np.empty((m, n_lanes), table.dtype),
-        np.empty((m, n_lanes), table.dtype),
-        np.zeros((COLUMNS, n_lanes), table.dtype),
-        np.zeros(COLUMNS + 1, table.dtype),
-        np.empty((width, table.shape[1], n_lanes), table.dtype),
-        np.empty(n_lanes, np.float64),
-        np.int64(table.max()),
-    )
-
-
-@njit
-def _padded(length):
-    return (length + COLUMNS - 1) // COLUMNS * COLUMNS
-
-
-@njit
-def _load_panel(space, table, ys, members):
+def _load_panel(profile, table, ys, members):
     """Set the scores of all letters with each column of a panel; return its width.
 
     Lanes beyond the last member are copies of it.
     """
     letters, starts, lengths, _ = ys
-    size, n_lanes = space.profile.shape[1:]
-    width = _padded(lengths[members[-1]])
+    size, n_lanes = profile.shape[1:]
+    width = (lengths[members[-1]] + COLUMNS - 1) // COLUMNS * COLUMNS
     for lane in range(n_lanes):
         j = members[min(lane, len(members) - 1)]
         for column in range(width):
@@ -70,147 +48,125 @@ def _load_panel(space, table, ys, members):
             if column < lengths[j]:
                 letter = letters[starts[j] + column]
             for a in range(size):
-                space.profile[column, a, lane] = table[letter, a]
+                profile[column, a, lane] = table[letter, a]
     return width
 
 
 @njit
-def _local_scores(space, width, xs, i, gaps):
+def _local_scores(scores, space, width, xs, i, gaps, most):
     """Set the local scores of a query with a panel, NaN where they are too large."""
-    h, e, ends, top, profile, scores, _ = space
+    h, e, ends, top, profile = space
     letters, start, m = xs[0], xs[1][i], xs[2][i]
-    most = np.iinfo(h.dtype).max
     # A gap that costs more than any entry is one that is not made.
     costs = (min(gaps[0], most), min(gaps[1], most))
-    h[:m] = 0
-    e[:m] = 0
-    ends[0] = 0
+    n_lanes = len(scores)
+    for row in range(m):
+        for lane in range(n_lanes):
+            h[row, lane] = 0
+            e[row, lane] = 0
+    for lane in range(n_lanes):
+        ends[0, lane] = 0
     for column in range(0, width, COLUMNS):
         local_columns(h, e, ends, top, profile, column, letters, start, m, costs)
-    for lane in range(len(scores)):
+    for lane in range(n_lanes):
         scores[lane] = ends[0, lane] if ends[0, lane] < most else np.nan
 
 
 @njit
-def _global_scores(space, width, xs, i, gaps, lengths):
+def _global_scores(scores, space, width, xs, i, gaps, most, highest, ys, members):
     """Set the global scores of a query with a panel, NaN if they may be too large."""
-    h, e, ends, top, profile, scores, highest = space
+    h, e, ends, top, profile = space
     letters, start, m = xs[0], xs[1][i], xs[2][i]
+    n_lanes = len(scores)
     # No entry is below the cost of two gaps that leave out all letters. In passing, a
     # score, which has 8 bits, or the cost of another gap is added to it.
     lowest = 4 * gaps[0] + (m + width) * gaps[1] + 128
-    if max(lowest, m * highest) >= np.iinfo(h.dtype).max:
-        scores[:] = np.nan
+    if max(lowest, m * highest) >= most:
+        for lane in range(n_lanes):
+            scores[lane] = np.nan
         return
     for row in range(m):
-        h[row] = -gaps[0] - row * gaps[1]
-        e[row] = -2 * gaps[0] - row * gaps[1]
+        for lane in range(n_lanes):
+            h[row, lane] = -gaps[0] - row * gaps[1]
+            e[row, lane] = -2 * gaps[0] - row * gaps[1]
     for column in range(0, width, COLUMNS):
         for q in range(COLUMNS + 1):
             top[q] = -gaps[0] - (column + q - 1) * gaps[1] if column + q else 0
         global_columns(h, e, ends, top, profile, column, letters, start, m, gaps)
-        for lane in range(len(lengths)):
-            if column < lengths[lane] <= column + COLUMNS:
-                scores[lane] = ends[lengths[lane] - 1 - column, lane]
+        for lane in range(len(members)):
+            length = ys[2][members[lane]]
+            if column < length <= column + COLUMNS:
+                scores[lane] = ends[length - 1 - column, lane]
 
 
-@njit
-def _align(out, space, width, xs, ys, i, members, gaps, is_local, mirror):
-    """Write the scores of query i with a panel, and their mirror image if asked."""
-    if is_local:
-        _local_scores(space, width, xs, i, gaps)
-    else:
-        _global_scores(space, width, xs, i, gaps, ys[2][members])
-    a = xs[3][i]
-    for lane in range(len(members)):
-        if not mirror or i >= members[lane]:
-            b = ys[3][members[lane]]
-            out[a, b] = space.scores[lane]
-            if mirror:
-                out[b, a] = space.scores[lane]
+@cache
+def make_fill(is_local: bool) -> Any:
+    """Return the function that fills a matrix, for local or global alignments.
 
-
-# Several Python threads call this; `tiles` says why it is not parallel=True.
-@njit(cache=not PLAIN, nogil=True)
-def fill_panels(out, xs, ys, table, gaps, is_local, mirror, first, last):
-    """Fill columns of the output with scores, panel by panel.
+    Several Python threads call it; `tiles` says why it is not parallel=True.
 
     Parameters
     ----------
+    is_local : bool
+        Local or global alignments.
+
+    Returns
+    -------
+    callable
+        The function ``fill``.
+
+    Notes
+    -----
+    Parameters of ``fill``:
+
     out : ndarray of shape (n, k)
         The output, float64. NaN means that a score may not fit the integers.
     xs, ys, table, gaps : tuple or ndarray
         As the module explains them.
-    is_local : bool
-        Local or global alignments.
+    most, highest : int
+        Largest number of the type of integers, and of the table.
     mirror : bool
         Whether ys are xs; then each pair is aligned once.
+    panels : tuple of ndarray
+        Members of all panels, at most as many as there are lanes, one panel after
+        another; first member of each panel, and the end of the last one; first and
+        last query of each panel, the last excluded.
     first, last : int
         Which panels to do, from first to last - 1.
     """
-    n, k = out.shape
-    n_lanes = VECTOR_BYTES // table.itemsize
-    longest = ys[2][min(last * n_lanes, k) - 1]
-    space = _space(xs[2][n - 1], _padded(longest), table)
-    for p in range(first, last):
-        members = np.arange(p * n_lanes, min((p + 1) * n_lanes, k))
-        width = _load_panel(space, table, ys, members)
-        # The shorter of a pair is in the panel: few panels have sequences that are
-        # much longer than others, and these have few queries.
-        for i in range(members[0] if mirror else 0, n):
-            _align(out, space, width, xs, ys, i, members, gaps, is_local, mirror)
 
+    @njit(cache=not PLAIN, nogil=True)
+    def fill(out, xs, ys, table, gaps, most, highest, mirror, panels, first, last):
+        """Fill columns of the output with scores, panel by panel."""
+        everyone, starts, first_query, last_query = panels
+        size, n_lanes = table.shape[1], VECTOR_BYTES // table.itemsize
+        rows, columns = 0, 0
+        for p in range(first, last):
+            rows = max(rows, xs[2][last_query[p] - 1])
+            columns = max(columns, ys[2][everyone[starts[p + 1] - 1]])
+        space = (
+            np.empty((rows, n_lanes), table.dtype),
+            np.empty((rows, n_lanes), table.dtype),
+            np.zeros((COLUMNS, n_lanes), table.dtype),
+            np.zeros(COLUMNS + 1, table.dtype),
+            np.empty((columns + COLUMNS, size, n_lanes), table.dtype),
+        )
+        scores = np.empty(n_lanes, np.float64)
+        for p in range(first, last):
+            members = everyone[starts[p] : starts[p + 1]]
+            width = _load_panel(space[4], table, ys, members)
+            for i in range(first_query[p], last_query[p]):
+                if is_local:
+                    _local_scores(scores, space, width, xs, i, gaps, most)
+                else:
+                    about = (i, gaps, most, highest, ys, members)
+                    _global_scores(scores, space, width, xs, *about)
+                a = xs[3][i]
+                for lane in range(len(members)):
+                    if not mirror or i >= members[lane]:
+                        b = ys[3][members[lane]]
+                        out[a, b] = scores[lane]
+                        if mirror:
+                            out[b, a] = scores[lane]
 
-@njit(cache=not PLAIN, nogil=True)
-def fill_unknown(out, xs, ys, table, gaps, is_local, mirror, first, last):
-    """Fill what is NaN in the rows of some queries, with wider integers than before.
-
-    Parameters
-    ----------
-    out, xs, ys, table, gaps, is_local, mirror : object
-        As `fill_panels` takes them.
-    first, last : int
-        Which queries to do, from first to last - 1.
-    """
-    k = out.shape[1]
-    n_lanes = VECTOR_BYTES // table.itemsize
-    space = _space(xs[2][last - 1], _padded(ys[2][k - 1]), table)
-    for i in range(first, last):
-        scores = out[xs[3][i]][ys[3]]
-        unknown = np.nonzero(np.isnan(scores))[0]
-        if mirror:
-            unknown = unknown[unknown <= i]
-        for j in range(0, len(unknown), n_lanes):
-            members = unknown[j : j + n_lanes]
-            width = _load_panel(space, table, ys, members)
-            _align(out, space, width, xs, ys, i, members, gaps, is_local, mirror)
-
-
-@njit(cache=not PLAIN, nogil=True)
-def self_sums(letters, starts, lengths, diagonal, is_local):
-    """Return the scores of sequences with themselves, letter by letter.
-
-    Parameters
-    ----------
-    letters, starts, lengths : ndarray
-        The sequences.
-    diagonal : ndarray of shape (size,)
-        Score of each letter with itself.
-    is_local : bool
-        Whether the best part counts, or the whole sequence.
-
-    Returns
-    -------
-    ndarray
-        One score per sequence.
-    """
-    out = np.empty(len(starts))
-    for j in range(len(starts)):
-        best = total = 0
-        for place in range(starts[j], starts[j] + lengths[j]):
-            total += diagonal[letters[place]]
-            if is_local:
-                total = max(total, 0)
-                best = max(best, total)
-        out[j] = best if is_local else total
-    return out
+    return fill

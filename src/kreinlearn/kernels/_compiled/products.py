@@ -12,6 +12,9 @@ Only ``_blocks`` imports this module, when it is needed. Numba's cache on disk s
 change of this file only: after a change of ``tiles``, clear it.
 """
 
+from functools import cache
+from typing import Any
+
 from numba import njit
 
 from kreinlearn.kernels._compiled.generator import (
@@ -21,7 +24,15 @@ from kreinlearn.kernels._compiled.generator import (
     multiply_once,
     multiply_twice,
 )
-from kreinlearn.kernels._compiled.tiles import finish_row, sum_tile
+from kreinlearn.kernels._compiled.tiles import (
+    ABSOLUTE,
+    SQUARE,
+    finish_other_row,
+    finish_usual_row,
+    sum_absolutes,
+    sum_products,
+    sum_squares,
+)
 
 STEP = 2 * DOUBLES
 """Columns of a tile that are multiplied at once; tiles are filled up with zeros."""
@@ -34,11 +45,12 @@ WIDENED_FROM = 5
 
 
 @njit
-def _multiply_tile(tile, n_rows, n_cols, space, i, j, is_twice):
+def _multiply_tile(tile, shape, space, i, j, is_twice):
     """Multiply a tile, whose first entry is entry (i, j) of the block, by all columns.
 
     The tile ends with zeros, up to a multiple of HEIGHT and of STEP.
     """
+    n_rows, n_cols = shape
     for q in range(space.shape[1]):
         for r in range(0, n_rows, HEIGHT):
             if is_twice:
@@ -89,18 +101,30 @@ def _fetch(target, B, first, i0, i1):
     target[:, i1 - i0 :] = 0.0
 
 
-@njit(cache=not PLAIN, nogil=True)
-def multiply_block(
-    space, panels, tile, wide, X, Y, B, first, codes, block, is_symmetric
-):
-    """Multiply one block of a kernel matrix by columns.
-
-    Leaves block @ B[j0:j1] in ``space[2]`` and, if the matrix is symmetric,
-    block.T @ B[i0:i1] in ``space[3]``, both transposed. Of a block on the diagonal the
-    upper half is used for both, hence their sum is the product.
+@cache
+def make_multiply_block(sums: int, is_usual: bool) -> Any:
+    """Return the function that multiplies a block, for some sums and transforms.
 
     Parameters
     ----------
+    sums : int
+        Position in `tiles.SUMS`, none of the stored ones.
+    is_usual : bool
+        Whether the transform is one of `tiles.USUAL`.
+
+    Returns
+    -------
+    callable
+        The function ``multiply_block``.
+
+    Notes
+    -----
+    Leaves block @ B[j0:j1] in ``space[2]`` and, if the matrix is symmetric, block.T @
+    B[i0:i1] in ``space[3]``, both transposed. Of a block on the diagonal the upper half
+    is used for both, hence their sum is the product.
+
+    Parameters of ``multiply_block``:
+
     space : ndarray of shape (4, p, length)
         Workspace for numbers by column, at least as long as the block and HEIGHT more.
     panels : ndarray of shape (ceil((j1 - j0) / width), m, width) or larger
@@ -116,38 +140,55 @@ def multiply_block(
     first : int
         Which columns of B to multiply by: p of them from the first on.
     codes : tuple
-        Sums, none of the stored ones, and finish, as `tiles.codes` gives them.
+        Transform and its parameters, as `tiles.make_codes` gives them.
     block : tuple of int
         First and last row, first and last column of the block.
     is_symmetric : bool
         Use the block twice. Asks for i0 <= j0.
     """
-    i0, i1, j0, j1 = block
-    n_rows, n_cols = i1 - i0, j1 - j0
-    is_diagonal = is_symmetric and i0 == j0
-    is_widened = X.itemsize < 8 and space.shape[1] >= WIDENED_FROM
-    _pack_block(panels, Y, j0, j1)
-    if is_symmetric:
-        _fetch(space[0], B, first, i0, i1)
-    _fetch(space[1], B, first, j0, j1)
-    space[2:] = 0.0
 
-    for c_tile in range(0, n_cols, TILE_COLS):
-        c1 = min(c_tile + TILE_COLS, n_cols)
-        for r0 in range(0, min(n_rows, c1) if is_diagonal else n_rows, TILE_ROWS):
-            r1 = min(r0 + TILE_ROWS, n_rows)
-            # Left of the diagonal there is nothing to do, but panels start at steps.
-            c0 = max(c_tile, r0 // STEP * STEP) if is_diagonal else c_tile
-            sum_tile(tile, X, panels, codes[0], i0 + r0, i0 + r1, c0, c1)
-            for r in range(r1 - r0):
-                finish_row(tile[r, : c1 - c0], codes)
-            if is_diagonal and c0 < r1:
-                _halve(tile, r1 - r0, c1 - c0, r0 - c0)
-            full_rows, full_cols = _up(r1 - r0, HEIGHT), _up(c1 - c0, STEP)
-            tile[: r1 - r0, c1 - c0 : full_cols] = 0
-            tile[r1 - r0 : full_rows] = 0
-            if is_widened:
-                wide[:full_rows, :full_cols] = tile[:full_rows, :full_cols]
-                _multiply_tile(wide, full_rows, full_cols, space, r0, c0, is_symmetric)
-            else:
-                _multiply_tile(tile, full_rows, full_cols, space, r0, c0, is_symmetric)
+    @njit(cache=not PLAIN, nogil=True)
+    def multiply_block(
+        space, panels, tile, wide, X, Y, B, first, codes, block, is_symmetric
+    ):
+        """Multiply one block of a kernel matrix by columns."""
+        i0, i1, j0, j1 = block
+        n_rows, n_cols = i1 - i0, j1 - j0
+        is_diagonal = is_symmetric and i0 == j0
+        is_widened = X.itemsize < 8 and space.shape[1] >= WIDENED_FROM
+        _pack_block(panels, Y, j0, j1)
+        if is_symmetric:
+            _fetch(space[0], B, first, i0, i1)
+        _fetch(space[1], B, first, j0, j1)
+        space[2:] = 0.0
+
+        for c_tile in range(0, n_cols, TILE_COLS):
+            c1 = min(c_tile + TILE_COLS, n_cols)
+            for r0 in range(0, min(n_rows, c1) if is_diagonal else n_rows, TILE_ROWS):
+                r1 = min(r0 + TILE_ROWS, n_rows)
+                # Nothing is left of the diagonal, but panels start at steps.
+                c0 = max(c_tile, r0 // STEP * STEP) if is_diagonal else c_tile
+                if sums == ABSOLUTE:
+                    sum_absolutes(tile, X, panels, i0 + r0, i0 + r1, c0, c1)
+                elif sums == SQUARE:
+                    sum_squares(tile, X, panels, i0 + r0, i0 + r1, c0, c1)
+                else:
+                    sum_products(tile, X, panels, i0 + r0, i0 + r1, c0, c1)
+                for r in range(r1 - r0):
+                    if is_usual:
+                        finish_usual_row(tile[r, : c1 - c0], codes)
+                    else:
+                        finish_other_row(tile[r, : c1 - c0], codes)
+                if is_diagonal and c0 < r1:
+                    _halve(tile, r1 - r0, c1 - c0, r0 - c0)
+                full_rows, full_cols = _up(r1 - r0, HEIGHT), _up(c1 - c0, STEP)
+                tile[: r1 - r0, c1 - c0 : full_cols] = 0
+                tile[r1 - r0 : full_rows] = 0
+                shape = (full_rows, full_cols)
+                if is_widened:
+                    wide[:full_rows, :full_cols] = tile[:full_rows, :full_cols]
+                    _multiply_tile(wide, shape, space, r0, c0, is_symmetric)
+                else:
+                    _multiply_tile(tile, shape, space, r0, c0, is_symmetric)
+
+    return multiply_block

@@ -10,6 +10,7 @@ Imported when a distance is first asked for: importing numba takes long.
 """
 
 import math
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -150,20 +151,28 @@ def _start(row, corner, edge):
 
 
 @njit(**_LANES)
-def _warp_all(row, costs, x, panel, m, reach, weights):
-    """Leave the last row of (weighted) dynamic time warping in ``row``."""
-    n, channels = x.shape
+def _warp_numbers(row, x, panel, m, reach):
+    """Leave the last row of dynamic time warping in ``row``, for one channel."""
+    n = len(x)
     _start(row, 0.0, np.inf)
     for i in range(n):
         first, last = _band(i, n, m, reach)
-        if channels == 1 and len(weights) == 0:
-            y = panel[0]
-            warp_numbers(row, y, y, y, x[i, 0], first, last, np.inf)
-        else:
-            _squares(costs, x[i], panel, first, last)
-            if len(weights) > 0:
-                _scale(costs, weights, i, m)
-            warp(row, costs, costs, costs, 0.0, first, last, np.inf)
+        y = panel[0]
+        warp_numbers(row, y, y, y, x[i, 0], first, last, np.inf)
+        row[(first - 1) * LANES : first * LANES] = np.inf
+
+
+@njit(**_LANES)
+def _warp_all(row, costs, x, panel, m, reach, weights, is_weighted):
+    """Leave the last row of (weighted) dynamic time warping in ``row``."""
+    n = len(x)
+    _start(row, 0.0, np.inf)
+    for i in range(n):
+        first, last = _band(i, n, m, reach)
+        _squares(costs, x[i], panel, first, last)
+        if is_weighted:
+            _scale(costs, weights, i, m)
+        warp(row, costs, costs, costs, 0.0, first, last, np.inf)
         row[(first - 1) * LANES : first * LANES] = np.inf
 
 
@@ -279,39 +288,28 @@ def _weights(size, g):
     return weights
 
 
-@njit
-def _against_panel(space, x, panel, m, measure, params):
-    """Compute one series against a panel; the caller reads the rows."""
-    shorter = min(len(x), m)
-    p, q, window = params
-    reach = int(window * shorter) if window >= 0 else shorter
-    row, costs, right, down = space[0], space[1], space[2], space[3]
-    if measure == DTW:
-        _warp_all(row, costs, x, panel, m, reach, np.empty(0))
-    elif measure == WDTW:
-        _warp_all(row, costs, x, panel, m, reach, _weights(max(len(x), m), p))
-    elif measure == ERP:
-        _erp_all(row, costs, right, down, x, panel, m, reach, p)
-    elif measure == LCSS:
-        _lcss_all(row, costs, right, x, panel, m, reach, p)
-    else:
-        _twe_all(space, x, panel, m, p, q)
+@cache
+def make_fill(measure: int, is_univariate: bool) -> Any:
+    """Return the function that fills a matrix, compiled for one distance.
 
-
-@njit
-def _finished(total, n, m, measure):
-    """Return the distance, given the last cell of two series of length n and m."""
-    if measure == DTW or measure == WDTW:
-        return math.sqrt(total)
-    return 1.0 + total / min(n, m) if measure == LCSS else total
-
-
-@njit(cache=not PLAIN, nogil=True)
-def fill(out, X, x_starts, Y, y_starts, orders, panels, rule, mirror, first, last):
-    """Fill columns of the output with distances, panel by panel.
+    Numba removes branches on constants of a closure before it compiles them.
 
     Parameters
     ----------
+    measure : int
+        Position in `MEASURES`.
+    is_univariate : bool
+        Whether series have one channel; time warping then has a shorter loop.
+
+    Returns
+    -------
+    callable
+        The function ``fill``.
+
+    Notes
+    -----
+    Parameters of ``fill``:
+
     out : ndarray of shape (n, k)
         The output.
     X, Y : ndarray of shape (points, channels)
@@ -322,36 +320,64 @@ def fill(out, X, x_starts, Y, y_starts, orders, panels, rule, mirror, first, las
         Rows of the output that the series of X belong to, and columns for those of Y.
     panels : ndarray of shape (p + 1,)
         Where each panel of Y starts, and where the last one ends; at most LANES each.
-    rule : tuple
-        Code of the measure, and its parameters as `_against_panel` takes them.
+    params : tuple of float
+        Two parameters of the distance, and the window as a fraction of the shorter
+        series; negative for none.
     mirror : bool
         X and Y are the same: compute half, and copy it to the other.
     first, last : int
         Which panels, from first to last - 1, counted from the last one backwards:
         these take longest, and threads that are done soon take shorter ones.
     """
-    measure, params = rule
-    channels = Y.shape[1]
-    totals = np.empty(LANES)
-    for p in range(len(panels) - 1 - first, len(panels) - 1 - last, -1):
-        a, b = panels[p - 1], panels[p]
-        m = y_starts[b] - y_starts[b - 1]  # the longest
-        space = np.empty((6, (m + 1) * LANES))
-        panel = np.empty((channels, (m + 1) * LANES))
-        _pack(panel, Y, y_starts, a, b)
-        for r in range(b if mirror else len(x_starts) - 1):
-            x = X[x_starts[r] : x_starts[r + 1]]
-            totals[:] = 0.0
-            if measure == MSM:
-                for c in range(channels):
-                    _msm_all(space, x[:, c], panel[c], m, params[0])
-                    _read(totals, space[0], y_starts, a, b)
-            else:
-                _against_panel(space, x, panel, m, measure, params)
-                _read(totals, space[0], y_starts, a, b)
-            for j in range(max(a, r) if mirror else a, b):
-                length = y_starts[j + 1] - y_starts[j]
-                value = _finished(totals[j - a], len(x), length, measure)
-                out[orders[0][r], orders[1][j]] = value
-                if mirror:
-                    out[orders[1][j], orders[0][r]] = value
+    is_root = measure in (DTW, WDTW)
+    is_short = measure == DTW and is_univariate
+
+    @njit(cache=not PLAIN, nogil=True)
+    def fill(
+        out, X, x_starts, Y, y_starts, orders, panels, params, mirror, first, last
+    ):
+        """Fill columns of the output with distances, panel by panel."""
+        p, q, window = params
+        channels = Y.shape[1]
+        totals = np.empty(LANES)
+        for at in range(len(panels) - 1 - first, len(panels) - 1 - last, -1):
+            a, b = panels[at - 1], panels[at]
+            m = y_starts[b] - y_starts[b - 1]  # the longest
+            space = np.empty((6, (m + 1) * LANES))
+            panel = np.empty((channels, (m + 1) * LANES))
+            _pack(panel, Y, y_starts, a, b)
+            for r in range(b if mirror else len(x_starts) - 1):
+                x = X[x_starts[r] : x_starts[r + 1]]
+                totals[:] = 0.0
+                shorter = min(len(x), m)
+                reach = int(window * shorter) if window >= 0 else shorter
+                row, costs, right, down = space[0], space[1], space[2], space[3]
+                if measure == MSM:
+                    for c in range(channels):
+                        _msm_all(space, x[:, c], panel[c], m, p)
+                        _read(totals, row, y_starts, a, b)
+                elif is_short:
+                    _warp_numbers(row, x, panel, m, reach)
+                elif is_root:
+                    weights = _weights(max(len(x), m), p)
+                    _warp_all(row, costs, x, panel, m, reach, weights, measure == WDTW)
+                elif measure == ERP:
+                    _erp_all(row, costs, right, down, x, panel, m, reach, p)
+                elif measure == LCSS:
+                    _lcss_all(row, costs, right, x, panel, m, reach, p)
+                else:
+                    _twe_all(space, x, panel, m, p, q)
+                if measure != MSM:
+                    _read(totals, row, y_starts, a, b)
+                for j in range(max(a, r) if mirror else a, b):
+                    length = y_starts[j + 1] - y_starts[j]
+                    value = totals[j - a]
+                    if is_root:
+                        value = math.sqrt(value)
+                    elif measure == LCSS:
+                        value = 1.0 + value / min(len(x), length)
+                    out[orders[0][r], orders[1][j]] = value
+                    if mirror:
+                        out[orders[1][j], orders[0][r]] = value
+
+    return fill

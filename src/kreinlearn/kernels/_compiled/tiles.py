@@ -13,9 +13,11 @@ rest of the package.
 """
 
 import math
+from functools import cache
+from typing import Any
 
 import numpy as np
-from numba import config, njit
+from numba import njit
 
 from kreinlearn.kernels._compiled.generator import (
     HEIGHT,
@@ -37,27 +39,33 @@ SUMS = ("absolute", "square", "product", "stored", "stored square")
 
 IDENTITY, HINGE, EXPONENTIAL, DIFFERENCE, LOG, POWER, POLYNOMIAL, TANH = range(8)
 FINISHES = "identity hinge exponential difference log power polynomial tanh".split()
+USUAL = (IDENTITY, HINGE, EXPONENTIAL)
+"""Transforms that are compiled together; so are all others."""
 
 
 # -- sums ------------------------------------------------------------------------------
 
 
-@njit
-def sum_tile(tile, X, panels, sums, i0, i1, j0, j1):
-    """Sum over the features, for rows i0 to i1 against columns j0 to j1."""
-    m = X.shape[1]
-    width = panels.shape[2]
-    for start in range(0, m, FEATURES_AT_ONCE):
-        stop = min(start + FEATURES_AT_ONCE, m)
-        for c in range(0, j1 - j0, width):
-            p = (j0 + c) // width
-            for r in range(0, i1 - i0, HEIGHT):
-                if sums == ABSOLUTE:
-                    add_absolutes(X, i0 + r, panels, p, start, stop, tile, r, c)
-                elif sums == SQUARE:
-                    add_squares(X, i0 + r, panels, p, start, stop, tile, r, c)
-                else:
-                    add_products(X, i0 + r, panels, p, start, stop, tile, r, c)
+def _make_sum(add):
+    """Return a function that sums over the features by an intrinsic."""
+
+    @njit
+    def sum_tile(tile, X, panels, i0, i1, j0, j1):
+        m = X.shape[1]
+        width = panels.shape[2]
+        for start in range(0, m, FEATURES_AT_ONCE):
+            stop = min(start + FEATURES_AT_ONCE, m)
+            for c in range(0, j1 - j0, width):
+                p = (j0 + c) // width
+                for r in range(0, i1 - i0, HEIGHT):
+                    add(X, i0 + r, panels, p, start, stop, tile, r, c)
+
+    return sum_tile
+
+
+sum_absolutes = _make_sum(add_absolutes)
+sum_squares = _make_sum(add_squares)
+sum_products = _make_sum(add_products)
 
 
 @njit
@@ -187,14 +195,20 @@ def _squash(values, a, b):
 
 
 @njit
-def finish_row(values, codes):
-    """Turn a row of sums into a row of kernel values, in place."""
-    _, finish, a, b, c = codes
+def finish_usual_row(values, codes):
+    """Turn a row of sums into kernel values, in place: for `USUAL` transforms."""
+    finish, a, b, _ = codes
     if finish == HINGE:
         _hinge(values, a, b)
     elif finish == EXPONENTIAL:
         _exponential(values, a)
-    elif finish == DIFFERENCE:
+
+
+@njit
+def finish_other_row(values, codes):
+    """Turn a row of sums into kernel values, in place: for all other transforms."""
+    finish, a, b, c = codes
+    if finish == DIFFERENCE:
         _difference(values, a, b, c)
     elif finish == POWER or finish == LOG:
         _raise(values, a)
@@ -213,12 +227,28 @@ def finish_row(values, codes):
 # Not parallel=True: its thread pool keeps spinning after a loop, and so does that of
 # BLAS; on a machine with few cores a program that uses one after the other loses
 # milliseconds at each turn. Several Python threads call this for bands of rows instead.
-@njit(cache=not PLAIN, nogil=True)
-def fill(out, stored, X, panels, xx, yy, codes, mirror, tile_shape, first, last):
-    """Fill rows of the output with kernel values, tile by tile.
+@cache
+def make_fill(sums: int, is_usual: bool) -> Any:
+    """Return the function that fills a matrix, compiled for some sums and transforms.
+
+    Numba removes branches on constants of a closure before it compiles them.
 
     Parameters
     ----------
+    sums : int
+        Position in `SUMS`.
+    is_usual : bool
+        Whether the transform is one of `USUAL`.
+
+    Returns
+    -------
+    callable
+        The function ``fill``.
+
+    Notes
+    -----
+    Parameters of ``fill``:
+
     out : ndarray of shape (n, k)
         The output.
     stored : ndarray of shape (n, k)
@@ -231,7 +261,7 @@ def fill(out, stored, X, panels, xx, yy, codes, mirror, tile_shape, first, last)
     xx, yy : ndarray of shape (n,) and (k,)
         Squared norms, used for stored squares only.
     codes : tuple
-        Sums and finish, as `codes` gives them.
+        Transform and its parameters, as `make_codes` gives them.
     mirror : bool
         Compute the upper half only and copy it to the lower. Asks for square tiles.
     tile_shape : tuple of int
@@ -239,25 +269,38 @@ def fill(out, stored, X, panels, xx, yy, codes, mirror, tile_shape, first, last)
     first, last : int
         Which rows of tiles to fill, from first to last - 1.
     """
-    n, k = out.shape
-    sums, (tile_rows, tile_cols) = codes[0], tile_shape
-    tile = np.empty((tile_rows, tile_cols), out.dtype)
-    for i0 in range(first * tile_rows, min(last * tile_rows, n), tile_rows):
-        i1 = min(i0 + tile_rows, n)
-        for j0 in range(i0 if mirror else 0, k, tile_cols):
-            j1 = min(j0 + tile_cols, k)
-            if sums == STORED or sums == STORED_SQUARE:
-                _load_tile(tile, stored, xx, yy, sums, i0, i1, j0, j1, mirror)
-            else:
-                sum_tile(tile, X, panels, sums, i0, i1, j0, j1)
-            for i in range(i0, i1):
-                finish_row(tile[i - i0, : j1 - j0], codes)
-                for j in range(j0, j1):
-                    out[i, j] = tile[i - i0, j - j0]
-            if mirror:
-                for j in range(j0, j1):
-                    for i in range(i0, min(i1, j)):
-                        out[j, i] = tile[i - i0, j - j0]
+
+    @njit(cache=not PLAIN, nogil=True)
+    def fill(out, stored, X, panels, xx, yy, codes, mirror, tile_shape, first, last):
+        """Fill rows of the output with kernel values, tile by tile."""
+        n, k = out.shape
+        tile_rows, tile_cols = tile_shape
+        tile = np.empty((tile_rows, tile_cols), out.dtype)
+        for i0 in range(first * tile_rows, min(last * tile_rows, n), tile_rows):
+            i1 = min(i0 + tile_rows, n)
+            for j0 in range(i0 if mirror else 0, k, tile_cols):
+                j1 = min(j0 + tile_cols, k)
+                if sums == ABSOLUTE:
+                    sum_absolutes(tile, X, panels, i0, i1, j0, j1)
+                elif sums == SQUARE:
+                    sum_squares(tile, X, panels, i0, i1, j0, j1)
+                elif sums == PRODUCT:
+                    sum_products(tile, X, panels, i0, i1, j0, j1)
+                else:
+                    _load_tile(tile, stored, xx, yy, sums, i0, i1, j0, j1, mirror)
+                for i in range(i0, i1):
+                    if is_usual:
+                        finish_usual_row(tile[i - i0, : j1 - j0], codes)
+                    else:
+                        finish_other_row(tile[i - i0, : j1 - j0], codes)
+                    for j in range(j0, j1):
+                        out[i, j] = tile[i - i0, j - j0]
+                if mirror:
+                    for j in range(j0, j1):
+                        for i in range(i0, min(i1, j)):
+                            out[j, i] = tile[i - i0, j - j0]
+
+    return fill
 
 
 MIRROR_SIDE = 64
@@ -283,13 +326,8 @@ def mirror_upper(out, first, last):
                     out[j, i] = out[i, j]
 
 
-def codes(
-    sums: str, finish: str, a: float, b: float, c: float
-) -> tuple[int, int, float, float, float]:
-    """Return sums and a finish with its parameters as compiled code takes them."""
-    return SUMS.index(sums), FINISHES.index(finish), float(a), float(b), float(c)
-
-
-def n_threads():
-    """Return the number of threads that numba would use."""
-    return config.NUMBA_NUM_THREADS
+def make_codes(
+    finish: str, a: float, b: float, c: float
+) -> tuple[int, float, float, float]:
+    """Return a transform with its parameters as compiled code takes them."""
+    return FINISHES.index(finish), float(a), float(b), float(c)
