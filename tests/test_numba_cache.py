@@ -44,7 +44,8 @@ def nowhere(tmp_path):
 
 def test_import_creates_no_folder_and_sets_no_variable(nowhere, tmp_path):
     program = (
-        "import os; before = dict(os.environ)\n"
+        "import os, sklearn\n"  # which sets variables of its own
+        "before = dict(os.environ)\n"
         "from kreinlearn import KreinLogisticRegression, kernels\n"
         "assert dict(os.environ) == before"
     )
