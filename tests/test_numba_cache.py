@@ -114,3 +114,72 @@ def test_a_folder_of_others_is_not_used(tmp_path, monkeypatch):
     mine.rmdir()
     mine.symlink_to(tmp_path)
     assert Path(_numba_cache._make_private_folder()).name != mine.name
+
+
+NOTICED = """
+import logging, sys
+import numpy as np
+from kreinlearn import kernels
+messages = []
+class Handler(logging.Handler):
+    def emit(self, record):
+        messages.append(record.getMessage())
+logger = logging.getLogger("kreinlearn")
+logger.addHandler(Handler())
+logger.setLevel(logging.INFO)
+for name in ("tl1", "rbf"):
+    kernels.gram(np.eye(3), kernel=name)
+print(len(messages), *messages)
+"""
+
+
+def test_compilation_is_announced_once(tmp_path):
+    said = []
+    for _ in range(2):
+        done = subprocess.run(
+            [sys.executable, "-c", NOTICED],
+            env=os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        said.append(done.stdout.strip())
+    assert said == [f"1 {_numba_cache.NOTICE}", "0"]
+
+
+def test_all_kernels_are_compiled_ahead(monkeypatch, capsys):
+    from kreinlearn import cli
+    from kreinlearn.kernels import precompile
+
+    names = []
+    few = {name: precompile.KERNELS[name] for name in ("linear", "dtw", "wasserstein")}
+    monkeypatch.setattr(precompile, "KERNELS", few)
+    precompile.compile_kernels(lambda name, done, total: names.append((name, total)))
+    assert names == [(name, 3) for name in few]
+    with pytest.raises(SystemExit) as ended:
+        cli.main(["info", "--compile"])
+    assert ended.value.code == 0
+    assert "compiling dtw (2 of 3)" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_nothing_is_compiled_after_precompilation(tmp_path):
+    program = (
+        "import logging\n"
+        "from kreinlearn.kernels.precompile import compile_kernels\n"
+        "logging.basicConfig(level=logging.INFO)\n"
+        "compile_kernels()"
+    )
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
+    said = [
+        subprocess.run(
+            [sys.executable, "-c", program],
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stderr
+        for _ in range(2)
+    ]
+    assert _numba_cache.NOTICE in said[0]
+    assert said[1] == ""

@@ -1,4 +1,4 @@
-"""Cache folder of compiled code, and errors when numba writes to it.
+"""Cache folder of compiled code, errors when numba writes to it, and a notice.
 
 Numba stores compiled code beside our modules, or else in the user's cache. If neither
 is writable, as in many containers, it raises an error. Then we use a private folder in
@@ -6,22 +6,25 @@ the system's temporary folder. If the disk is full, compiled code runs without b
 stored.
 """
 
+import logging
 import os
 import stat
 from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
+NOTICE = "Compiling for this machine, once: this takes a few seconds."
 PACKAGE_CACHE = Path(__file__).parent / "kernels" / "_compiled" / "__pycache__"
 
 
 def prepare_cache() -> None:
-    """Choose a writable cache folder and ignore failed writes of our functions.
+    """Choose a writable cache folder, ignore failed writes, and announce compilation.
 
     Modules with compiled functions call this before they define one. Functions of other
     packages are not affected, except by the folder if numba would find none.
     """
     from numba import config
+    from numba.core import event
     from numba.core.caching import Cache
 
     if not config.CACHE_DIR:
@@ -29,6 +32,23 @@ def prepare_cache() -> None:
     save = Cache.save_overload
     if getattr(save, "__module__", None) == __name__:  # done before
         return
+
+    class Announcer(event.Listener):
+        """Logs a notice when the first of our functions is compiled."""
+
+        is_done = False
+
+        def on_start(self, event: Any) -> None:
+            function = getattr(event.data["dispatcher"], "py_func", None)
+            module = getattr(function, "__module__", None) or ""
+            if not self.is_done and module.startswith("kreinlearn."):
+                self.is_done = True
+                logging.getLogger("kreinlearn").info(NOTICE)
+
+        def on_end(self, event: Any) -> None:
+            """Do nothing."""
+
+    event.register("numba:compile", Announcer())
 
     def save_overload(self: Any, sig: Any, data: Any) -> None:
         module = getattr(getattr(self, "_py_func", None), "__module__", None) or ""

@@ -2,6 +2,7 @@
 
 import atexit
 import gc
+import logging
 import os
 import sys
 import warnings
@@ -69,6 +70,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     The exit code is 0 when done; 2 for bad input, with one line on stderr; 130 when
     interrupted.
     """
+    show_log()
     if argv is None:  # the process is ours
         gc.set_threshold(YOUNG_OBJECTS)
         atexit.register(gc.freeze)  # at the end, garbage is the system's to collect
@@ -93,6 +95,19 @@ def main(argv: Sequence[str] | None = None) -> None:
         click.echo("krein: interrupted.", err=True)
         code = 130
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def show_log() -> None:
+    """Print messages of the package's logger to stderr, one line each."""
+
+    class Handler(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            click.echo(f"krein: {record.getMessage()}", err=True)
+
+    logger = logging.getLogger("kreinlearn")
+    if not logger.handlers:
+        logger.addHandler(Handler(logging.INFO))
+    logger.setLevel(logging.INFO)
 
 
 def _one_line(message: Exception | Warning | str) -> str:
