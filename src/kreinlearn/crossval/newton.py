@@ -85,7 +85,7 @@ class RidgeProblems:
         if V.shape[2] == 1:
             return curvature * V
         B = prob * V
-        B -= prob * B.sum(axis=2, keepdims=True)
+        B -= prob * np.add.reduce(B, axis=2, keepdims=True)
         B *= self.weights
         return B
 
@@ -201,37 +201,34 @@ def _find_directions(
         if R.shape[2] > 1:
             # Equal changes of all classes change no score. Left in, they meet nothing
             # but the penalty and slow down convergence.
-            Z -= Z.mean(axis=2, keepdims=True)
+            Z -= np.add.reduce(Z, axis=2, keepdims=True) / Z.shape[2]
         return Z
 
-    E, Et = problems.E, problems.E.swapaxes(1, 2)
-    d, U = np.zeros_like(G), np.zeros_like(prob)
-    R = -G
-    Q = precondition(R)
+    # Pairs in one array: solution and residual, direction and its image.
+    dR, QH = np.zeros((2, *G.shape), G.dtype), np.empty((2, *G.shape), G.dtype)
+    (d, R), (Q, H) = dR, QH
+    R -= G
+    Q[:] = precondition(R)
     rz = _dot(R, Q)
     goal = goal * rz
     for _ in range(MAX_PRODUCTS):
-        V = _multiply(Q, Et)
-        H = _multiply(problems.apply_curvature(V, prob, curvature), E)
+        V = problems.compute_scores(Q)
+        H[:] = _multiply(problems.apply_curvature(V, prob, curvature), problems.E)
         H += problems.penalty * Q
         bend = _dot(Q, H)
         is_open = (rz > goal) & (bend > TINY)
-        alpha = np.divide(rz, bend, out=np.zeros_like(rz), where=is_open)
-        alpha = alpha[..., None, None]
-        d += alpha * Q
-        V *= alpha
-        U += V
-        H *= alpha
-        R -= H
+        alpha = np.where(is_open, rz / np.maximum(bend, TINY), 0)
+        QH_step = QH * np.stack([alpha, -alpha])[..., None, None]
+        dR += QH_step
         Z = precondition(R)
         new = _dot(R, Z)
         if not (is_open & (new > goal)).any():
             break
-        beta = np.divide(new, rz, out=np.zeros_like(rz), where=rz > TINY)
+        beta = np.where(rz > TINY, new / np.maximum(rz, TINY), 0)
         Q *= beta[..., None, None]
         Q += Z
         rz = new
-    return d, U
+    return d, problems.compute_scores(d)
 
 
 def _search_lines(
