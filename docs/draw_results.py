@@ -8,7 +8,7 @@ import gzip
 import tempfile
 from pathlib import Path
 
-from kreinlearn.paper.page import write
+from reproduction.page import write
 
 RESULTS = Path(__file__).parent / "results"
 

@@ -210,7 +210,7 @@ def test_every_permission_is_used(pattern):
         ("losses", ".problem.KreinRisk", True, "relatively"),
         ("pages/figures", "matplotlib.pyplot", False, ""),
         ("pages/page", "kreinlearn.comparison.fold", True, "may not import"),
-        ("comparison/fold", "kreinlearn.paper.published", True, "may not import"),
+        ("comparison/fold", "reproduction.published", True, "may not import"),
         ("inspection/verdict", "kreinlearn.estimators._search", True, "may not import"),
         (
             "comparison/fold",

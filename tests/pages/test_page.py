@@ -4,8 +4,8 @@ from html.parser import HTMLParser
 import pytest
 
 from kreinlearn.pages.page import html
-from kreinlearn.paper.page import write
-from kreinlearn.paper.tables import LAYOUTS
+from reproduction.page import write
+from reproduction.tables import LAYOUTS
 from kreinlearn.runs.cells import Cell
 from kreinlearn.runs.records import Store, record_of
 

@@ -4,7 +4,7 @@ import sys
 import numpy as np
 import pytest
 
-from kreinlearn.paper.splits import half_rows
+from reproduction.splits import half_rows
 from kreinlearn.runs.cells import Cell, grid, seed_of
 
 CELL = Cell("fig2", "monks1", "CCICP-GD", 3, (("eps", 0.1), ("init", "zeros")))
