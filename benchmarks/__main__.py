@@ -6,8 +6,8 @@ import sys
 def start() -> None:
     """Run the command line; an interrupt during the imports exits with 130 as well."""
     try:
-        from kreinlearn.cli import run_command
         from benchmarks.commands import app
+        from kreinlearn.cli import run_command
 
         run_command(app, "python -m benchmarks")
     except KeyboardInterrupt:

@@ -364,7 +364,7 @@ HOW = """\
 # from a checkout; first PyTorch for the CPU, or pip installs the build for GPUs
 pip install torch --index-url https://download.pytorch.org/whl/cpu
 pip install "kreinlearn[bench]"     # the libraries that we compare with
-python -m benchmarks --out records  # or some: python -m benchmarks product fit --out records
+python -m benchmarks --out records  # or some: python -m benchmarks fit --out records
 python benchmarks/page.py records   # writes this page
 ```
 
@@ -413,7 +413,7 @@ def write(folder, docs):
 
 def main(argv=None):
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("records", help="folder that `python -m benchmarks --out` wrote")
+    parser.add_argument("records", help="folder of `python -m benchmarks --out`")
     parser.add_argument("--docs", default=HERE.parent / "docs", help="where to write")
     options = parser.parse_args(argv)
     print(write(options.records, options.docs))

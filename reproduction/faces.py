@@ -14,13 +14,13 @@ import numpy as np
 from sklearn.datasets import load_digits
 
 from kreinlearn._typing import Array
-from reproduction.data.local import folder
 from kreinlearn.estimators import KreinLogisticRegressionCV
 from kreinlearn.features import RegionCovariance
 from kreinlearn.kernels import spd_distances, spd_widths
-from reproduction.methods import KernelSettings
 from kreinlearn.runs.cells import Cell
 from kreinlearn.runs.records import Record
+from reproduction.data.local import folder
+from reproduction.methods import KernelSettings
 
 FACES, STAND_IN = "yaleb", "digits"
 EXAMPLES = "examples"

@@ -11,10 +11,10 @@ from kreinlearn.pages import colors
 from kreinlearn.pages.dots import name_rows
 from kreinlearn.pages.figures import NARROW, Drawing, Figure, powers_of_ten
 from kreinlearn.pages.plots import scale_by_range
-from kreinlearn.pages.ranks import critical_difference_figure
 from reproduction import published
 from reproduction.evidence import Evidence, evidence_of
 from reproduction.methods import LETTER_SUFFIX
+from reproduction.ranks import critical_difference_figure
 from reproduction.summary import Summary, names_in, ordered
 from reproduction.table3 import PRINTED, our_ranking, published_ranking
 from reproduction.tables import IMAGE_SETS

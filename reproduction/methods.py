@@ -4,12 +4,24 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Literal, Required, TypedDict
 
+import numpy as np
+from sklearn.multiclass import OneVsRestClassifier
+
 from kreinlearn._typing import Array
-from kreinlearn.methods.records import Method, exact, one_vs_rest, published
+from kreinlearn.methods.judging import worst
+from kreinlearn.methods.records import (
+    Method,
+    Path,
+    Scores,
+    Tried,
+    exact,
+    path_of,
+    published,
+)
 from kreinlearn.methods.table import METHODS
+from kreinlearn.solvers import CCCP, PUBLISHED
 from reproduction.published import TABLE5, TABLE5_OURS
 from reproduction.splits import TL1_RATIO
-from kreinlearn.solvers import CCCP, PUBLISHED
 
 GRID = (0.0001, 0.001, 0.01, 0.1, 1.0, 5.0, 10.0)
 """The paper's values of lam, C and sigma."""
@@ -41,6 +53,45 @@ The reading that explains the paper's tables has its names, the letter a suffix.
 """
 KREIN_CV = "KreinCV"
 """The recommended estimator, which tunes itself."""
+
+
+def one_vs_rest(method: Method) -> Method:
+    """Return a method for any number of classes, one against the rest.
+
+    Parameters
+    ----------
+    method : Method
+        For two classes.
+
+    Returns
+    -------
+    Method
+        The largest score wins.
+    """
+    return replace(
+        method,
+        build=lambda value, seed: OneVsRestClassifier(method.build(value, seed)),
+        path=method.path if method.link == "ovr" else _each_class(path_of(method)),
+        link=method.link and "ovr",
+        binary_only=False,
+    )
+
+
+def _each_class(path: Path) -> Path:
+    """Return a path for labels -1 and 1 as one for any labels."""
+
+    def each(K: Array, y: Array, K_new: Array, values: Tried, seed: int) -> Scores:
+        labels = np.unique(y)
+        found = [
+            path(K, np.where(y == label, 1, -1), K_new, values, seed)
+            for label in (labels[1:] if len(labels) == 2 else labels)
+        ]
+        return [
+            (np.hstack([scores for scores, _ in fits]), worst(s for _, s in fits))
+            for fits in zip(*found, strict=True)
+        ]
+
+    return each
 
 
 def procedure(name: str, solver: CCCP) -> Method:

@@ -16,13 +16,13 @@ from kreinlearn.pages.tables import (
     csv_text,
     general_notes,
     make_table,
-    markdown,
 )
+from kreinlearn.runs.records import FAILED, Record, read_records
 from reproduction.figures import figures_for
+from reproduction.markdown import format_table
 from reproduction.notes import notes_for
 from reproduction.summary import NUMBER_FIELDS, numbers, summaries_of
 from reproduction.tables import LAYOUTS
-from kreinlearn.runs.records import FAILED, Record, read_records
 
 __all__ = ["write"]
 
@@ -130,7 +130,7 @@ class _Shown(NamedTuple):
             f"![{figure.caption}]({self.name}-{short}.svg)\n"
             for short, figure in self.figures.items()
         ]
-        tables = [markdown(table, self.notes) for table in self.tables]
+        tables = [format_table(table, self.notes) for table in self.tables]
         parts = [f"# {self.title}\n", f"{said}.\n", *([general] if general else [])]
         return "\n".join(parts + images + tables)
 

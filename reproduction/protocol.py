@@ -17,6 +17,8 @@ from kreinlearn.kernels import gram
 from kreinlearn.methods.judging import iterations_of, judged, status_of, timed
 from kreinlearn.methods.records import Classifier, Method
 from kreinlearn.methods.tuning import LOST, Choice, tune
+from kreinlearn.runs.cells import Cell
+from kreinlearn.runs.records import Record
 from reproduction import faces, splits
 from reproduction.methods import (
     GRID,
@@ -30,8 +32,6 @@ from reproduction.methods import (
     with_settings,
 )
 from reproduction.published import TABLE2
-from kreinlearn.runs.cells import Cell
-from kreinlearn.runs.records import Record
 
 STATISTICS = "TL1"
 """The only "method" of Table 2."""

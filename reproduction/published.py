@@ -12,7 +12,7 @@ from importlib.resources import files
 from itertools import product
 from typing import Any, NamedTuple, TypeVar
 
-from kreinlearn.pages.entries import Spread
+from reproduction.entries import Spread
 
 Number = TypeVar("Number")
 

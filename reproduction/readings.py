@@ -14,17 +14,17 @@ import numpy as np
 from kreinlearn.kernels import gram
 from kreinlearn.methods.records import Method
 from kreinlearn.operators import Dense
-from reproduction import splits
-from reproduction.evidence import EXACT, INEXACT, STEP_DATA
-from reproduction.methods import GRID, TL1, procedure
-from reproduction.protocol import learn
-from reproduction.published import INITS, TABLE3_DATA
 from kreinlearn.problem import KreinRisk
 from kreinlearn.runs.cells import Cell, grid
 from kreinlearn.runs.records import Record
 from kreinlearn.solvers import CCCP, SGD, GradientDescent, Result
 from kreinlearn.solvers.cccp import UNLIMITED
 from kreinlearn.spectrum import Split, split
+from reproduction import splits
+from reproduction.evidence import EXACT, INEXACT, STEP_DATA
+from reproduction.methods import GRID, TL1, procedure
+from reproduction.protocol import learn
+from reproduction.published import INITS, TABLE3_DATA
 
 UNEXPLAINED = ("parkinsons", "diabetic", "splice")
 """Data sets whose published rows no reading comes near."""

@@ -10,11 +10,11 @@ from typing import NamedTuple
 import numpy as np
 
 from kreinlearn._typing import Array
-from reproduction.data import load
 from kreinlearn.operators import Dense
 from kreinlearn.runs.cells import Cell
 from kreinlearn.runs.records import Record
 from kreinlearn.spectrum import describe, extreme
+from reproduction.data import load
 
 TL1_RATIO = 0.7
 """The paper's tau as a share of m."""

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from kreinlearn.pages.entries import Spread
-from reproduction import published
 from kreinlearn.runs.records import FAILED, Record
+from reproduction import published
+from reproduction.entries import Spread
 
 EXTREMES = {"mu_min": 0, "mu_max": 1}
 """Measures that share a field."""

@@ -7,10 +7,16 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from kreinlearn.pages import entries
-from kreinlearn.pages.entries import Note, Spread
-from kreinlearn.pages.ranks import Ranking, rank_methods
+from kreinlearn.pages.entries import Note
 from kreinlearn.pages.tables import PageTable, TableRow, make_table
 from reproduction import published
+from reproduction.entries import (
+    Spread,
+    compute_full_mean,
+    format_head,
+    format_with_published,
+)
+from reproduction.ranks import Ranking, rank_methods
 from reproduction.summary import Summary, best_accuracy, halves_text, names_in
 
 Found = Mapping[tuple[str, str], Spread | None]
@@ -81,11 +87,11 @@ def _accuracies(
     rows: list[TableRow] = []
     for name in datasets:
         best = best_accuracy(each for each in summaries if each.data == name)
-        row = [entries.head(notes, row=name)]
+        row = [format_head(notes, row=name)]
         for method in methods:
             own = index.get((name, method))
             is_best = own is not None and own.mean >= best
-            row.append(entries.beside(own, PRINTED.get((name, method)), is_best))
+            row.append(format_with_published(own, PRINTED.get((name, method)), is_best))
         rows.append(row)
     others = [name for name in datasets if name != DOUBTFUL]
     means = {f"mean of {len(datasets)}": datasets}
@@ -94,18 +100,20 @@ def _accuracies(
     totals: list[TableRow] = []
     for head, names in means.items():
         row = [
-            entries.beside(_full_mean(index, names, m), _full_mean(PRINTED, names, m))
+            format_with_published(
+                _full_mean(index, names, m), _full_mean(PRINTED, names, m)
+            )
             for m in methods
         ]
         totals.append((head, *row))
-    heads = [entries.head(notes, column=method) for method in methods]
+    heads = [format_head(notes, column=method) for method in methods]
     return ("data", *heads), rows, totals
 
 
 def _full_mean(found: Found, names: Sequence[str], method: str) -> Spread | None:
     """Return the mean over data sets, only if the method was run on all of them."""
     own = [found.get((name, method)) for name in names]
-    mean = entries.full_mean(None if each is None else each.mean for each in own)
+    mean = compute_full_mean(None if each is None else each.mean for each in own)
     return None if mean is None else Spread(mean)
 
 
@@ -127,13 +135,13 @@ def _methods_table(summaries: Sequence[Summary], notes: Sequence[Note]) -> PageT
         scores = []
         for measure in ("acc", "bacc", "ll"):
             means = [each.mean(measure) for each in own if each.values(measure)]
-            scores.append(entries.numeral(entries.full_mean(means), ".3f"))
+            scores.append(entries.numeral(compute_full_mean(means), ".3f"))
         times = [1000 * value for each in own for value in each.values("fit_s")]
         took = entries.numeral(statistics.median(times) if times else None, ".3g")
         rank = entries.numeral(ranks.get(method), ".2f")
         statuses = sum((each.statuses for each in own), Counter[str]())
         cv = sum((each.cv for each in own), Counter[str]())
-        head = entries.head(notes, column=method)
+        head = format_head(notes, column=method)
         rows.append((head, *scores, rank, took, statuses, cv))
     heads = (
         "method, accuracy, balanced accuracy, log-loss, mean rank, fit (ms), "

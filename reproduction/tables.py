@@ -6,9 +6,16 @@ from functools import partial
 from itertools import product
 
 from kreinlearn.pages import entries
-from kreinlearn.pages.entries import DASH, Entry, Note, marks_for
+from kreinlearn.pages.entries import DASH, Entry, Note
 from kreinlearn.pages.tables import PageTable, TableRow, make_table
 from reproduction import published
+from reproduction.entries import (
+    find_marks,
+    format_difference,
+    format_head,
+    format_spread,
+    format_with_published,
+)
 from reproduction.evidence import is_monotone, readings_tables, settled_after
 from reproduction.summary import (
     Summary,
@@ -46,7 +53,7 @@ def _table1(summaries: Sequence[Summary], notes: Sequence[Note]) -> list[PageTab
         if name in published.TABLE1:
             theory = ["yes" if each else "no" for each in published.TABLE1[name]]
         found = [_search_entry(index.get((size, name))) for size in sizes]
-        head = entries.head(notes, row=name)
+        head = format_head(notes, row=name)
         rows.append((head, FORMULAS.get(name, ""), *theory, *found))
     caption = (
         "Whether the distance is geodesic, and whether exp(−d²/σ²) is positive "
@@ -78,7 +85,7 @@ def _table2(summaries: Sequence[Summary], notes: Sequence[Note]) -> list[PageTab
         low, high = (each.values(end) for end in ("mu_min", "mu_max"))
         change = 100 * (statistics.fmean(high) / theirs.mu_max - 1)
         m = f"{theirs.m}" if theirs.m == last["m"] else f"{theirs.m} / {last['m']}"
-        head = (entries.head(notes, row=each.data), theirs.n, Entry(m, last["m"]))
+        head = (format_head(notes, row=each.data), theirs.n, Entry(m, last["m"]))
         tau, mu_min, mu_max = (
             entries.numeral(x, "g") for x in (last["tau"], theirs.mu_min, theirs.mu_max)
         )
@@ -106,14 +113,14 @@ def _costs(
     rows: list[TableRow] = []
     for each in ordered(summaries, published.TABLE4_DATA, order):
         ours, theirs = each.spread("acc"), printed(name, each)
-        marks = marks_for(notes, each.data, each.method)
+        marks = find_marks(notes, each.data, each.method)
         times = []
         for measure in ("fit_s", "pred_s"):
             stated = printed(name, each, measure)
             times += [None if stated is None else stated.mean, each.mean(measure)]
         head = _data_and_method(each, notes)
-        scores = (entries.spread(theirs, marks=marks), ours)
-        change = entries.change(ours, theirs)
+        scores = (format_spread(theirs, marks=marks), format_spread(ours))
+        change = format_difference(ours, theirs)
         balanced = entries.numeral(each.mean("bacc"), ".3f")
         took = map(entries.seconds, times)
         rows.append((*head, *scores, change, balanced, *took, each.statuses))
@@ -132,8 +139,8 @@ def _costs(
 
 def _data_and_method(summary: Summary, notes: Sequence[Note]) -> tuple[Entry, Entry]:
     """Return data set and method, with their notes."""
-    data = entries.head(notes, row=summary.data)
-    return data, entries.head(notes, column=summary.method)
+    data = format_head(notes, row=summary.data)
+    return data, format_head(notes, column=summary.method)
 
 
 def _table5(summaries: Sequence[Summary], notes: Sequence[Note]) -> list[PageTable]:
@@ -147,13 +154,13 @@ def _table5(summaries: Sequence[Summary], notes: Sequence[Note]) -> list[PageTab
         for each in ordered(own, (), (*published.TABLE5, *published.TABLE5_OURS)):
             ours, theirs = each.spread("acc"), printed("table5", each)
             is_best = ours is not None and ours.mean >= best
-            scores = (theirs, entries.spread(ours, is_best=is_best))
-            change = entries.change(ours, theirs)
+            scores = (format_spread(theirs), format_spread(ours, is_best=is_best))
+            change = format_difference(ours, theirs)
             loss = entries.numeral(each.mean("ll"), ".3f")
             took = entries.seconds(each.mean("fit_s"))
             low = entries.numeral(each.mean("mu_min"), ".3g")
             high = entries.numeral(each.mean("mu_max"), ".4g")
-            head = entries.head(notes, row=each.method)
+            head = format_head(notes, row=each.method)
             found = (loss, took, low, high, each.statuses, each.cv)
             rows.append((head, *scores, change, *found))
         caption = (
@@ -184,7 +191,7 @@ def _table6(summaries: Sequence[Summary], notes: Sequence[Note]) -> list[PageTab
         if any(place == (each.method, each.data) for each in summaries)
     ]
     heads = [
-        Entry(f"{method}, {name}", marks=marks_for(notes, column=method))
+        Entry(f"{method}, {name}", marks=find_marks(notes, column=method))
         for method, name in places
     ]
     rows: list[TableRow] = []
@@ -193,7 +200,7 @@ def _table6(summaries: Sequence[Summary], notes: Sequence[Note]) -> list[PageTab
         for place in places:
             summary = index.get((*place, init))
             ours = None if summary is None else summary.spread("acc")
-            row.append(entries.beside(ours, published.TABLE6[init].get(place)))
+            row.append(format_with_published(ours, published.TABLE6[init].get(place)))
         rows.append(row)
     caption = (
         "Accuracy on one fixed set of test samples, mean ± standard deviation over "
@@ -222,7 +229,8 @@ def _fig2(summaries: Sequence[Summary], _: Sequence[Note]) -> list[PageTable]:
         eps = entries.numeral(each.settings["eps"], "g")
         took = entries.seconds(each.mean("fit_s"))
         place = (each.data, each.method, eps)
-        rows.append((*place, each.spread("acc"), took, each.statuses))
+        accuracy = format_spread(each.spread("acc"))
+        rows.append((*place, accuracy, took, each.statuses))
     caption = "CCICP-GD: accuracy and seconds of one fit by the inexact parameter eps."
     heads = "data, method, eps, accuracy, training (s), fits"
     return [make_table("Figure 2: influence of eps", caption, heads, rows)]

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from kreinlearn.datasets import load, make_gram, make_monks
+from kreinlearn.datasets import make_gram, make_monks
+from reproduction.data import load
 
 
 def naive_monks(problem, row):

@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from kreinlearn.runs.records import record_of
 from reproduction.catalog import EXPERIMENTS
 from reproduction.methods import GRID
 from reproduction.page import write
 from reproduction.published import INITS, TABLE2
-from kreinlearn.runs.records import record_of
 from tests.pages import made
 
 RESULTS = Path(__file__).parents[2] / "docs" / "results"

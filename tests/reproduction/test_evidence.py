@@ -5,6 +5,8 @@ from math import log2, sqrt
 import numpy as np
 import pytest
 
+from kreinlearn.runs.cells import Cell
+from kreinlearn.runs.records import read_records, record_of
 from reproduction import published
 from reproduction.evidence import (
     Evidence,
@@ -17,8 +19,6 @@ from reproduction.evidence import (
 from reproduction.methods import GRID
 from reproduction.readings import READINGS
 from reproduction.summary import numbers, printed, summaries_of
-from kreinlearn.runs.cells import Cell
-from kreinlearn.runs.records import read_records, record_of
 
 READING, LETTER = "GD: outer, sum, mean, 100", "GD: step, mean, mean"
 STOCHASTIC = "SGD: outer, mean, mean, 100"

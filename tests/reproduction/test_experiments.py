@@ -2,13 +2,12 @@ from collections import Counter
 
 import pytest
 
-from reproduction.catalog import EXPERIMENTS
+from kreinlearn.runs.records import read_records as read
 from reproduction import run as module
-from reproduction.run import announce_runs, run_experiment
+from reproduction.catalog import EXPERIMENTS
 from reproduction.published import INITS, TABLE3_DATA
 from reproduction.readings import READINGS
-from reproduction.run import cost
-from kreinlearn.runs.records import read_records as read
+from reproduction.run import announce_runs, cost, run_experiment
 
 
 def test_sizes_of_the_grids():
@@ -92,9 +91,9 @@ def test_without_data_one_sentence_before_any_cell(tmp_path):
     with pytest.raises(FileNotFoundError) as told:
         run_experiment("table6", data_home=tmp_path, out=tmp_path / "out")
     assert str(told.value) == (
-        f"table6 needs data that are not in {tmp_path}: monks1, guide1-t; run `krein "
-        "data fetch monks1` and so on, or set KREINLEARN_DATA to the folder that has "
-        "them."
+        f"table6 needs data that are not in {tmp_path}: monks1, guide1-t; run "
+        "`python -m reproduction data fetch monks1` and so on, or set KREINLEARN_DATA "
+        "to the folder that has them."
     )
     assert not (tmp_path / "out").exists()
 
@@ -173,7 +172,8 @@ def test_what_is_left_is_announced(tmp_path, monkeypatch):
     said = announce_runs(["table1", "table3", "table4"], out=tmp_path)
     whole = 160 + 2720 + 26 * 7
     assert said.startswith(f"{whole} cells to run: about 59 minutes on two cores.")
-    assert "about 34 minutes" in announce_runs(["table4", "table7"], dataset="ijcnn1-tr")
+    said = announce_runs(["table4", "table7"], dataset="ijcnn1-tr")
+    assert "about 34 minutes" in said
     monkeypatch.setattr(
         module, "read_records", lambda path: [{"key": c.key} for c in cells]
     )

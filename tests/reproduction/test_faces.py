@@ -7,6 +7,8 @@ import pytest
 from kreinlearn import KreinLogisticRegressionCV
 from kreinlearn.features import RegionCovariance
 from kreinlearn.kernels import Similarities, spd_distances
+from kreinlearn.runs.cells import Cell
+from kreinlearn.runs.records import record_of
 from reproduction import faces
 from reproduction.catalog import EXPERIMENTS
 from reproduction.faces import Stored, distances, images
@@ -14,8 +16,6 @@ from reproduction.methods import ON_FACES
 from reproduction.published import TABLE5, TABLE5_OURS
 from reproduction.run import cost, evaluate
 from reproduction.splits import half_rows
-from kreinlearn.runs.cells import Cell
-from kreinlearn.runs.records import record_of
 
 QUICK = ("SVM(Log-E)", "SVM(Log-E) regions", "KSVM", "IKLR krein")
 """One of each kind; tests/paper/test_protocol.py runs every method on small data."""

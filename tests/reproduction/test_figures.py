@@ -4,10 +4,10 @@ from xml.etree import ElementTree
 import pytest
 
 from kreinlearn.pages.figures import NARROW, files
+from kreinlearn.runs.records import read_records as read
 from reproduction.evidence import evidence_of
 from reproduction.figures import READ, figures_for
 from reproduction.summary import summaries_of
-from kreinlearn.runs.records import read_records as read
 
 
 @pytest.mark.parametrize(

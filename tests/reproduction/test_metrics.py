@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
 
-from reproduction.metrics import SEARCHED_METRICS, SIZES, random_stack, search
-from reproduction.published import TABLE1
 from kreinlearn.runs.cells import Cell
 from kreinlearn.runs.records import record_of
+from reproduction.metrics import SEARCHED_METRICS, SIZES, random_stack, search
+from reproduction.published import TABLE1
 
 
 def test_random_stacks_are_positive_definite():

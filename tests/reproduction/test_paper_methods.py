@@ -6,16 +6,17 @@ from sklearn.datasets import make_blobs
 
 from kreinlearn.kernels import gram
 from kreinlearn.methods.judging import status_of
-from kreinlearn.methods.records import one_vs_rest, published
+from kreinlearn.methods.records import published
+from kreinlearn.solvers import AS_PRINTED, PUBLISHED
 from reproduction.methods import (
     ON_FACES,
     ON_TABLES,
     ON_TL1,
     PROCEDURES,
+    one_vs_rest,
     with_settings,
 )
 from reproduction.published import OURS, TABLE3_METHODS
-from kreinlearn.solvers import AS_PRINTED, PUBLISHED
 
 VALUES = [0.01, 0.1, 1.0]
 

@@ -7,6 +7,8 @@ from kreinlearn import KreinLogisticRegression
 from kreinlearn.kernels import gram
 from kreinlearn.methods.records import Method
 from kreinlearn.methods.tuning import Choice, tune
+from kreinlearn.runs.cells import Cell
+from kreinlearn.runs.records import record_of
 from reproduction import protocol, splits
 from reproduction.catalog import EXPERIMENTS
 from reproduction.methods import GAUSSIANS, ON_TABLES, ON_TL1, TL1
@@ -20,8 +22,6 @@ from reproduction.published import OURS, TABLE3_METHODS
 from reproduction.readings import READINGS
 from reproduction.run import evaluate
 from reproduction.splits import half_rows, halves
-from kreinlearn.runs.cells import Cell
-from kreinlearn.runs.records import record_of
 from tests.conftest import tl1_naive
 
 

@@ -8,6 +8,11 @@ import pytest
 
 from kreinlearn import KreinLogisticRegression
 from kreinlearn.kernels import gram
+from kreinlearn.runs.cells import Cell
+from kreinlearn.runs.records import record_of
+from kreinlearn.solvers import AS_PRINTED, PUBLISHED, SGD, GradientDescent
+from kreinlearn.solvers.cccp import UNLIMITED
+from kreinlearn.spectrum import split
 from reproduction import readings, splits
 from reproduction.evidence import Evidence, is_monotone
 from reproduction.figures import READ
@@ -15,11 +20,6 @@ from reproduction.methods import GRID, TL1
 from reproduction.published import INITS
 from reproduction.readings import READINGS, Reading
 from reproduction.run import evaluate
-from kreinlearn.runs.cells import Cell
-from kreinlearn.runs.records import record_of
-from kreinlearn.solvers import AS_PRINTED, PUBLISHED, SGD, GradientDescent
-from kreinlearn.solvers.cccp import UNLIMITED
-from kreinlearn.spectrum import split
 
 N = 30
 """Training samples of the small data."""

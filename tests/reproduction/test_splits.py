@@ -2,10 +2,10 @@ import numpy as np
 import pytest
 from sklearn.utils import Bunch
 
-from reproduction.data import load
-from reproduction import splits as module
-from reproduction.splits import halves, parts_of, scale, spectrum_fields, table
 from kreinlearn.runs.cells import Cell
+from reproduction import splits as module
+from reproduction.data import load
+from reproduction.splits import halves, parts_of, scale, spectrum_fields, table
 from tests.conftest import gram_of_signature
 
 
@@ -101,3 +101,12 @@ def test_spectrum_fields_small_and_large(monkeypatch):
     assert "sig" not in large
     assert large["mu"][0] >= values[0] - 1e-9
     assert large["mu"][1] == pytest.approx(values[-1], rel=1e-3)
+
+
+@pytest.mark.parametrize("n", [2, 7, 124])
+def test_half_rows_are_a_partition(n):
+    train, test = module.half_rows(n, 5)
+    assert len(train) == -(-n // 2)
+    assert np.array_equal(np.sort(np.concatenate([train, test])), np.arange(n))
+    again, _ = module.half_rows(n, 5)
+    assert np.array_equal(train, again)

@@ -8,14 +8,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kreinlearn.pages.entries import Entry, Spread, marks_for, statuses
-from kreinlearn.pages.tables import csv_text, make_table, markdown
+from kreinlearn.pages.entries import Entry, statuses
+from kreinlearn.pages.tables import csv_text, make_table
+from kreinlearn.runs.records import read_records as read
 from reproduction import published
+from reproduction.entries import Spread, find_marks
+from reproduction.markdown import format_table
 from reproduction.notes import notes_for
 from reproduction.page import write
 from reproduction.summary import NUMBER_FIELDS, numbers, summaries_of
 from reproduction.tables import LAYOUTS
-from kreinlearn.runs.records import read_records as read
 
 RESULTS = Path(__file__).parents[2] / "docs" / "results"
 
@@ -200,7 +202,7 @@ def test_csv_survives_a_round_trip(stored, name):
 def test_markdown_survives_a_round_trip(stored, name):
     _, tables = tables_of(stored, name)
     for table in tables:
-        lines = markdown(table, notes_for(name)).splitlines()
+        lines = format_table(table, notes_for(name)).splitlines()
         start = next(i for i, line in enumerate(lines) if line.startswith("| "))
         pipes = [line for line in lines[start:] if line.startswith("|")]
         assert set(pipes[1]) <= set("|-: ")
@@ -215,30 +217,30 @@ def test_markdown_survives_a_round_trip(stored, name):
 
 def test_markdown_marks_best_and_notes():
     notes = notes_for("table3")
-    mark = marks_for(notes, row="parkinsons")
+    mark = find_marks(notes, row="parkinsons")
     assert len(mark) == 1
     rows = [[Entry("parkinsons", marks=mark), Entry("0.9", 0.9, "1.0, −0.1", True)]]
-    text = markdown(make_table("T", "C.", "data, m", rows), notes)
+    text = format_table(make_table("T", "C.", "data, m", rows), notes)
     assert f"| parkinsons<sup>{mark[0]}</sup> | **0.9**<br>1.0, −0.1 |" in text
     assert f"<sup>{mark[0]}</sup> No method here reaches the printed 1.000" in text
 
 
 def test_marks_belong_to_exactly_one_place():
     notes = notes_for("table3")
-    assert len(marks_for(notes, column="Flip")) == 1
-    assert marks_for(notes, column="Flip") == marks_for(notes, column="Shift")
-    assert marks_for(notes, column="Flip exact") == ()
-    assert marks_for(notes, row="heart") == ()
-    assert marks_for(notes) == ()
+    assert len(find_marks(notes, column="Flip")) == 1
+    assert find_marks(notes, column="Flip") == find_marks(notes, column="Shift")
+    assert find_marks(notes, column="Flip exact") == ()
+    assert find_marks(notes, row="heart") == ()
+    assert find_marks(notes) == ()
     # The letter is not the reading.
     read, letter = (
-        set(marks_for(notes, column=name))
+        set(find_marks(notes, column=name))
         for name in ("CCICP-GD", "CCICP-GD as printed")
     )
     assert read and letter and not read & letter
     notes = notes_for("table7")
-    assert len(marks_for(notes, "EEG", "CCICP-SGD")) == 1
-    assert marks_for(notes, "EEG", "CCICP-SGD-I") == ()
+    assert len(find_marks(notes, "EEG", "CCICP-SGD")) == 1
+    assert find_marks(notes, "EEG", "CCICP-SGD-I") == ()
 
 
 def test_statuses():
@@ -322,4 +324,4 @@ def test_committed_tables_are_those_of_the_records(name, tmp_path):
     notes = notes_for(name)
     text = (RESULTS / f"{name}.md").read_text(encoding="utf-8")
     for table in LAYOUTS[name](summaries_of(read(path)), notes):
-        assert markdown(table, notes) in text
+        assert format_table(table, notes) in text

@@ -1,10 +1,8 @@
 import subprocess
 import sys
 
-import numpy as np
 import pytest
 
-from reproduction.splits import half_rows
 from kreinlearn.runs.cells import Cell, grid, seed_of
 
 CELL = Cell("fig2", "monks1", "CCICP-GD", 3, (("eps", 0.1), ("init", "zeros")))
@@ -16,20 +14,12 @@ def test_key_is_readable_and_tells_cells_apart():
     assert len({cell.key for cell in cells}) == len(set(cells)) == 2 * 2 * 3 * 4
 
 
-def test_cell_survives_json():
-    import json
-
-    assert Cell.from_dict(json.loads(json.dumps(CELL.as_dict()))) == CELL
-    plain = Cell("table3", "heart", "Flip", 0)
-    assert Cell.from_dict(plain.as_dict()) == plain
-
-
 @pytest.mark.slow  # Python draws a hash seed anew for each run of the next test
 @pytest.mark.parametrize("hash_seed", ["0", "1"])
 def test_seeds_are_the_same_in_every_process(hash_seed):
     code = (
         "from kreinlearn.runs.cells import Cell;"
-        f"cell = Cell.from_dict({CELL.as_dict()!r}); print(cell.seed, cell.half_seed)"
+        f"cell = {CELL!r}; print(cell.seed, cell.half_seed)"
     )
     answer = subprocess.run(
         [sys.executable, "-c", code],
@@ -61,12 +51,3 @@ def test_setting_half_fixes_the_half_but_not_the_seed():
     a, b = grid("table6", ["monks1"], ["CCICP-SGD"], 2, half=[0])
     assert a.half_seed == b.half_seed == Cell("x", "monks1", "y", 0).half_seed
     assert a.seed != b.seed
-
-
-@pytest.mark.parametrize("n", [2, 7, 124])
-def test_half_rows_are_a_partition(n):
-    train, test = half_rows(n, 5)
-    assert len(train) == -(-n // 2)
-    assert np.array_equal(np.sort(np.concatenate([train, test])), np.arange(n))
-    again, _ = half_rows(n, 5)
-    assert np.array_equal(train, again)

@@ -65,7 +65,7 @@ def test_missing_file_says_where_and_what_to_do(tmp_path, monkeypatch):
     said = str(caught.value)
     assert "guide1.train.csv.gz" in said
     assert str(tmp_path / "none") in said
-    assert "krein data fetch guide1-t" in said
+    assert "python -m reproduction data fetch guide1-t" in said
     assert "KREINLEARN_DATA" in said
     assert not (tmp_path / "none").exists()
 

@@ -58,7 +58,7 @@ def mean_ranks(scores: Array) -> Array:
     Examples
     --------
     >>> import numpy as np
-    >>> from kreinlearn.pages.ranks import mean_ranks
+    >>> from reproduction.ranks import mean_ranks
     >>> mean_ranks(np.array([[0.9, 0.8, 0.8], [0.7, 0.6, 0.5]]))
     array([1.  , 2.25, 2.75])
     """
@@ -75,7 +75,7 @@ def critical_difference(k: int, n_datasets: int, alpha: float = ALPHA) -> float:
 
     Examples
     --------
-    >>> from kreinlearn.pages.ranks import critical_difference
+    >>> from reproduction.ranks import critical_difference
     >>> round(critical_difference(4, 14), 2)
     1.25
     """
@@ -97,7 +97,7 @@ def cliques(ranks: Sequence[float], distance: float) -> list[tuple[int, int]]:
 
     Examples
     --------
-    >>> from kreinlearn.pages.ranks import cliques
+    >>> from reproduction.ranks import cliques
     >>> cliques([1.0, 1.5, 2.2, 4.0], 1.0)
     [(0, 1), (1, 2)]
     """

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from kreinlearn.pages.ranks import (
+from reproduction.ranks import (
     cliques,
     critical_difference,
     mean_ranks,
