@@ -5,9 +5,11 @@ of the documentation draws the pages alone.
 """
 
 import gzip
+import sys
 import tempfile
 from pathlib import Path
 
+sys.path.append(str(Path(__file__).parents[1]))
 from reproduction.page import write
 
 RESULTS = Path(__file__).parent / "results"

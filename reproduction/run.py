@@ -1,17 +1,15 @@
 """Run an experiment of the paper, or what is missing of it."""
 
-import json
 import os
 import warnings
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
-from kreinlearn._files import replace
 from kreinlearn._validation import check_choice, check_count
 from kreinlearn.exceptions import ConvergenceWarning, IndefiniteKernelWarning
 from kreinlearn.runs.cells import Cell
-from kreinlearn.runs.records import FAILED, Record, read_records
+from kreinlearn.runs.records import FAILED, Record, forget, read_records
 from kreinlearn.runs.runner import LIMIT, Progress, run
 from reproduction import faces, metrics, protocol, readings
 from reproduction.catalog import EXPERIMENTS
@@ -74,7 +72,8 @@ def run_experiment(
     path = Path(out) / f"{name}.jsonl"
     found = read_records(path)
     if retry:
-        found = drop_failed(path)
+        forget(path, [each["key"] for each in found if each["status"] in FAILED])
+        found = read_records(path)
     done = {record["key"] for record in found}
     home = None if data_home is None else os.fspath(data_home)
     _check_data([cell for cell in cells if cell.key not in done], name, home)
@@ -83,18 +82,6 @@ def run_experiment(
     work = partial(evaluate, data_home=home)
     run(cells, path, work, jobs=jobs, limit=limit, cost=cost, progress=progress)
     return path
-
-
-def drop_failed(path: Path) -> list[Record]:
-    """Remove the records of failed cells from a file, and return the others."""
-    found = read_records(path)
-    kept = [each for each in found if each["status"] not in FAILED]
-    if len(kept) < len(found):
-        lines = (
-            json.dumps(each, ensure_ascii=False, separators=(",", ":")) for each in kept
-        )
-        replace(path, "".join(f"{line}\n" for line in lines).encode())
-    return kept
 
 
 def announce_runs(

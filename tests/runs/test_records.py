@@ -1,4 +1,5 @@
 import json
+import os
 
 import numpy as np
 import pytest
@@ -7,6 +8,7 @@ from kreinlearn.runs.cells import Cell
 from kreinlearn.runs.records import (
     FIELDS,
     Store,
+    forget,
     read_records,
     record_of,
     rounded,
@@ -28,7 +30,7 @@ def test_record_is_complete_ordered_and_compact():
     made = record(3, acc=0.5, ll=None)
     assert list(made) == [name for name in FIELDS if name in made]
     assert "ll" not in made
-    assert made["key"] == "toy/a/m/3"
+    assert Cell.from_dict(made).key == made["key"] == "toy/a/m/3"
     assert made["seed"] == Cell("toy", "a", "m", 3).seed
 
 
@@ -95,6 +97,17 @@ def test_two_writers_are_refused(tmp_path):
     with Store(path), pytest.raises(BlockingIOError, match="by another run"):
         Store(path)
     Store(path).close()
+
+
+def test_forget(tmp_path):
+    path = tmp_path / "toy.jsonl"
+    with Store(path) as store:
+        for run in range(3):
+            store.append(record(run))
+    forget(path, ["toy/a/m/1", "not there"])
+    assert [each["run"] for each in read_records(path)] == [0, 2]
+    forget(path, [])
+    assert os.listdir(tmp_path) == ["toy.jsonl"]
 
 
 def test_a_disk_that_takes_half_a_record_holds_what_it_held(tmp_path):

@@ -104,7 +104,7 @@ class Cell:
         Returns
         -------
         dict
-            Settings only if there are any.
+            The inverse of `from_dict`.
         """
         fields: Record = {
             "exp": self.experiment,
@@ -115,6 +115,24 @@ class Cell:
         if self.settings:
             fields["set"] = dict(self.settings)
         return fields
+
+    @classmethod
+    def from_dict(cls, fields: Record) -> "Cell":
+        """Return the cell of a record.
+
+        Parameters
+        ----------
+        fields : mapping
+            A record, or what `as_dict` gave.
+
+        Returns
+        -------
+        Cell
+            Equal to the one that was run.
+        """
+        settings = tuple(fields.get("set", {}).items())
+        names = fields["exp"], fields["data"], fields["method"]
+        return cls(*names, int(fields["run"]), settings)
 
 
 def grid(

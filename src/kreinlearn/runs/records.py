@@ -3,12 +3,12 @@
 import json
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Self
 
-from kreinlearn._files import check_regular
+from kreinlearn._files import check_regular, replace
 from kreinlearn.runs.cells import Cell, Record
 
 DIGITS = 6
@@ -166,6 +166,23 @@ def read_records(path: str | os.PathLike[str]) -> list[Record]:
         return []
     check_regular(path)
     return _parse(path.read_bytes(), str(path))[0]
+
+
+def forget(path: str | os.PathLike[str], keys: Iterable[str]) -> None:
+    """Remove records, so that their cells are run again.
+
+    Parameters
+    ----------
+    path : path-like
+        A file that `Store` wrote.
+    keys : iterable of str
+        Keys of the records.
+    """
+    dropped = set(keys)
+    if not dropped:
+        return
+    kept = [record for record in read_records(path) if record["key"] not in dropped]
+    replace(path, b"".join(map(_encoded, kept)))
 
 
 def _encoded(record: Record) -> bytes:
