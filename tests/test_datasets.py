@@ -37,9 +37,9 @@ def test_monks_knows_three_problems(problem):
 
 
 @pytest.mark.parametrize("problem", [1, 2, 3])
-def test_monks_is_the_official_test_file(problem, real_data):
+def test_monks_is_the_official_test_file(problem, data_home):
     X, y = make_monks(problem)
-    official = load(f"monks{problem}", part="test")
+    official = load(f"monks{problem}", data_home, part="test")
     ours = {(*row, label) for row, label in zip(X.tolist(), y.tolist(), strict=True)}
     theirs = zip(official.data.tolist(), official.target.tolist(), strict=True)
     assert ours == {(*row, label) for row, label in theirs}

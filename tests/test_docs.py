@@ -40,7 +40,7 @@ PAGES = {
     path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8")
     for path in [
         *(ROOT / name for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md")),
-        ROOT / "SECURITY.md",
+        *(ROOT / name for name in ("SECURITY.md", "reproduction/README.md")),
         *sorted(DOCS.glob("*.md")),
     ]
 }
@@ -72,6 +72,10 @@ INSTEAD = {
         "takes up to hours, and needs data",
         "python -m reproduction table1 --runs 1 --dataset '2 x 2' --jobs 1 "
         "--out results",
+    ),
+    "python -m reproduction all": (
+        "takes hours, and needs data",
+        "python -m reproduction all --help",
     ),
     "python -m reproduction data fetch": (
         "needs a network",

@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 
 from kreinlearn._validation import check_count, check_positive
 
+__all__ = ["make_gram", "make_monks"]
+
 MONKS_VALUES = (3, 3, 2, 3, 4, 2)
 """How many values each of the attributes a1 to a6 takes."""
 

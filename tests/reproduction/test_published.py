@@ -3,14 +3,13 @@
 import numpy as np
 import pytest
 
-from kreinlearn import datasets
-from reproduction import published
+from reproduction import data, published
 from reproduction.notes import NOTES, notes_for
 from reproduction.splits import stored_name
 
 
 def test_shapes():
-    assert tuple(published.TABLE2) == datasets.names()
+    assert tuple(published.TABLE2) == data.names()
     assert len(published.TABLE3) == 16
     assert all(
         tuple(row) == published.TABLE3_METHODS for row in published.TABLE3.values()
