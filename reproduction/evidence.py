@@ -25,13 +25,13 @@ EXACT, INEXACT = "0.0001", "1"
 """The values of eps, as the fields of records name them."""
 STEP_DATA = ("guide1-t", "madelon")
 """Data sets on which steps are counted."""
-UNITS = (0.05, 4.0, 2.0, 1.0)
+EVIDENCE_UNITS = (0.05, 4.0, 2.0, 1.0)
 """What counts as one unit of distance in each kind of evidence.
 
 A root mean square difference of 0.05, as large as most published deviations; 4 test
 rows, a hundredth of all; a factor of 4 in the ratio of times; one statement.
 """
-WORDS = {
+SHRINK_WORDS = {
     "step": "each step",
     "outer": "each loop",
     "increase": "each increase",
@@ -39,7 +39,7 @@ WORDS = {
 """When the rate shrinks, in a table."""
 
 
-def settled_after(curve: Sequence[float]) -> int:
+def find_settling_iteration(curve: Sequence[float]) -> int:
     """Return the outer iteration after which a curve stays near its last value.
 
     The first value, from before the first iteration, does not count here and below:
@@ -91,7 +91,7 @@ class Evidence:
         """The procedure of the paper that it reads."""
         return "CCICP-SGD" if self.name.startswith("SGD") else "CCICP-GD"
 
-    def printed(self) -> dict[str, float]:
+    def published_accuracies(self) -> dict[str, float]:
         """Return the published accuracies on the data sets that were run."""
         table = published.TABLE3
         return {name: table[name][self.column].mean for name in self.accuracies}
@@ -99,13 +99,16 @@ class Evidence:
     @property
     def distance(self) -> float:
         """Root mean square difference from the published accuracies."""
-        gaps = [self.accuracies[k] - theirs for k, theirs in self.printed().items()]
+        gaps = [
+            self.accuracies[k] - theirs
+            for k, theirs in self.published_accuracies().items()
+        ]
         return sqrt(statistics.fmean(gap**2 for gap in gaps)) if gaps else np.nan
 
     @property
     def correlation(self) -> float | None:
         """Correlation with the published accuracies over the data sets."""
-        theirs = self.printed()
+        theirs = self.published_accuracies()
         pairs = np.array([(self.accuracies[k], theirs[k]) for k in theirs])
         if len(pairs) < 3 or not np.ptp(pairs, axis=0).all():
             return None
@@ -134,7 +137,7 @@ class Evidence:
         diverges has none.
         """
         return {
-            name: (exact / inexact, printed_ratio(self.column, name))
+            name: (exact / inexact, compute_printed_ratio(self.column, name))
             for name, (exact, inexact) in self.steps.items()
         }
 
@@ -157,7 +160,7 @@ class Evidence:
         if pair is None:
             return np.nan
         exact, inexact = pair
-        first = settled_after(inexact) < settled_after(exact)
+        first = find_settling_iteration(inexact) < find_settling_iteration(exact)
         return float(sum(not each for each in (*map(is_monotone, pair), first)))
 
     def pair_of_curves(self) -> tuple[list[float], list[float]] | None:
@@ -167,7 +170,7 @@ class Evidence:
         return self.curves[EXACT][self.best_lam], self.curves[INEXACT][self.best_lam]
 
 
-def printed_ratio(column: str, name: str) -> float:
+def compute_printed_ratio(column: str, name: str) -> float:
     """Return how many times the seconds of eps = 1 are printed for eps = 1e-4."""
     if column == "CCICP-GD":
         costs = published.TABLE4[name]
@@ -176,7 +179,7 @@ def printed_ratio(column: str, name: str) -> float:
     return costs["CCICP-SGD"].training / costs["CCICP-SGD-I"].training
 
 
-def evidence_of(summaries: Sequence[Summary]) -> list[Evidence]:
+def gather_evidence(summaries: Sequence[Summary]) -> list[Evidence]:
     """Return what was found about each reading, in the order of the records."""
     names = dict.fromkeys(each.method for each in summaries)
     return [_gather(name, [s for s in summaries if s.method == name]) for name in names]
@@ -210,30 +213,30 @@ def _gather(name: str, own: Sequence[Summary]) -> Evidence:
     return Evidence(name, accuracies, starts, curves, steps)
 
 
-def ranked(found: Sequence[Evidence]) -> list[tuple[float, Evidence]]:
+def rank_readings(found: Sequence[Evidence]) -> list[tuple[float, Evidence]]:
     """Return readings of one procedure, the nearest to print first.
 
     Each has the sum of its distances in all kinds of evidence, in the units of
-    `UNITS`; it is infinite if a kind is missing.
+    `EVIDENCE_UNITS`; it is infinite if a kind is missing.
     """
     totals = []
     for each in found:
         distances = each.distances()
-        units = UNITS[: len(distances)]
+        units = EVIDENCE_UNITS[: len(distances)]
         total = sum(d / unit for d, unit in zip(distances, units, strict=True))
         totals.append(np.inf if np.isnan(total) else float(total))
     order = np.argsort(totals, kind="stable")
     return [(totals[j], found[j]) for j in order]
 
 
-def readings_tables(
+def make_readings_tables(
     summaries: Sequence[Summary], notes: Sequence[Note]
 ) -> list[PageTable]:
     """Return the readings of both procedures, ranked by their distance to print."""
-    found = evidence_of(summaries)
+    found = gather_evidence(summaries)
     tables = []
     for column, kind in (("CCICP-GD", "gradient descent"), ("CCICP-SGD", "SGD")):
-        own = ranked([each for each in found if each.column == column])
+        own = rank_readings([each for each in found if each.column == column])
         if own:
             tables.append(_ranking(column, kind, own))
     return tables
@@ -246,22 +249,24 @@ def _ranking(
     rows: list[TableRow] = []
     for total, each in own:
         shrink, loss, stop, *cap = each.name.partition(": ")[2].split(", ")
-        head = (WORDS[shrink], loss, stop, cap[0] if cap else "none")
+        head = (SHRINK_WORDS[shrink], loss, stop, cap[0] if cap else "none")
         fit = (
             entries.numeral(_mean(each.accuracies.values()), ".3f"),
             entries.numeral(each.correlation, ".2f"),
             _number(each.distance, ".3f"),
         )
-        curves = _curve_entries(each) if is_gd else ()
-        found = (*_starts(each), *_ratios(each), *curves)
+        curves = _format_curves(each) if is_gd else ()
+        found = (*_format_starts(each), *_ratios(each), *curves)
         rows.append((*head, *fit, *found, _number(total, ".1f")))
     fullest = max((each for _, each in own), key=lambda each: len(each.accuracies))
-    printed = _number(_mean(fullest.printed().values()), ".3f").text
+    printed = _number(_mean(fullest.published_accuracies().values()), ".3f").text
     rows_right = [
         published.TABLE6[s][column, "monks1"].mean * TEST_ROWS for s in FIXED_STARTS
     ]
     hits = ", ".join(f"{x:.0f}" for x in rows_right)
-    times = ", ".join(f"{name} {printed_ratio(column, name):.0f}" for name in STEP_DATA)
+    times = ", ".join(
+        f"{name} {compute_printed_ratio(column, name):.0f}" for name in STEP_DATA
+    )
     caption = (
         f"Readings of {column}, the nearest to print first. Mean accuracy on small "
         f"data sets (published {printed}), correlation and root mean square "
@@ -297,7 +302,7 @@ def _mean(values: Iterable[float]) -> float | None:
     return statistics.fmean(found) if found else None
 
 
-def _starts(each: Evidence) -> tuple[Entry, Entry]:
+def _format_starts(each: Evidence) -> tuple[Entry, Entry]:
     if not each.starts:
         return Entry(DASH), Entry(DASH)
     hits = [each.starts[start][each.best_lam] for start in FIXED_STARTS]
@@ -314,10 +319,12 @@ def _ratios(each: Evidence) -> list[Entry]:
     ]
 
 
-def _curve_entries(each: Evidence) -> tuple[Entry, Entry]:
+def _format_curves(each: Evidence) -> tuple[Entry, Entry]:
     pair = each.pair_of_curves()
     if pair is None:
         return Entry(DASH), Entry(DASH)
     exact, inexact = pair
     falling = "yes" if is_monotone(exact) and is_monotone(inexact) else "no"
-    return Entry(f"{settled_after(inexact)}, {settled_after(exact)}"), Entry(falling)
+    return Entry(
+        f"{find_settling_iteration(inexact)}, {find_settling_iteration(exact)}"
+    ), Entry(falling)

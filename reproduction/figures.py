@@ -12,11 +12,15 @@ from kreinlearn.pages.dots import name_rows
 from kreinlearn.pages.figures import NARROW, Drawing, Figure, powers_of_ten
 from kreinlearn.pages.plots import scale_by_range
 from reproduction import published
-from reproduction.evidence import Evidence, evidence_of
+from reproduction.evidence import Evidence, gather_evidence
 from reproduction.methods import LETTER_SUFFIX
-from reproduction.ranks import critical_difference_figure
-from reproduction.summary import Summary, names_in, ordered
-from reproduction.table3 import PRINTED, our_ranking, published_ranking
+from reproduction.ranks import make_ranking_figure
+from reproduction.summary import Summary, list_names, sort_summaries
+from reproduction.table3 import (
+    PRINTED_ACCURACIES,
+    rank_our_methods,
+    rank_published_methods,
+)
 from reproduction.tables import IMAGE_SETS
 
 if TYPE_CHECKING:
@@ -32,14 +36,14 @@ METHOD_LOOKS = {
     "CCICP-SGD": (colors.GREEN, "^"),
 }
 """Color and marker."""
-READ = (
+COMPARED_READINGS = (
     ("CCICP-GD", "GD: step, mean, mean", "GD: outer, sum, mean, 100"),
     ("CCICP-SGD", "SGD: step, mean, mean", "SGD: outer, mean, mean, 100"),
 )
 """The letter and the chosen reading of each procedure."""
 
 
-def figures_for(name: str, summaries: Sequence[Summary]) -> dict[str, Figure]:
+def make_figures(name: str, summaries: Sequence[Summary]) -> dict[str, Figure]:
     """Return the figures of an experiment, by a short name.
 
     Parameters
@@ -50,16 +54,16 @@ def figures_for(name: str, summaries: Sequence[Summary]) -> dict[str, Figure]:
         Of that experiment.
     """
     makers = {
-        "table3": _accuracy_figures,
-        "fig1": _face_figures,
-        "fig2": _eps_figures,
-        "fig3": _objective_figures,
-        "readings": reading_figures,
+        "table3": _make_accuracy_figures,
+        "fig1": _make_face_figures,
+        "fig2": _make_eps_figures,
+        "fig3": _make_objective_figures,
+        "readings": make_reading_figures,
     }
     return makers[name](summaries) if summaries and name in makers else {}
 
 
-def _accuracy_figures(summaries: Sequence[Summary]) -> dict[str, Figure]:
+def _make_accuracy_figures(summaries: Sequence[Summary]) -> dict[str, Figure]:
     said = []
     for method in published.TABLE3_METHODS:
         pairs = [
@@ -76,26 +80,28 @@ def _accuracy_figures(summaries: Sequence[Summary]) -> dict[str, Figure]:
             "Accuracy, published and ours",
             "Accuracy on the test half, published and ours, by method.",
             f"Mean accuracy over data sets, published and ours: {'; '.join(said)}.",
-            _accuracy_dots(summaries),
-            _accuracy_dots(summaries, is_narrow=True),
+            _draw_accuracy_dots(summaries),
+            _draw_accuracy_dots(summaries, is_narrow=True),
         )
     }
     for short, ranking, whose in (
-        ("cd", our_ranking(summaries), "our runs"),
-        ("cd-published", published_ranking(), "the published accuracies"),
+        ("cd", rank_our_methods(summaries), "our runs"),
+        ("cd-published", rank_published_methods(), "the published accuracies"),
     ):
         if ranking is not None:
-            found[short] = critical_difference_figure(ranking, whose, "data sets")
+            found[short] = make_ranking_figure(ranking, whose, "data sets")
     return found
 
 
-def _accuracy_dots(summaries: Sequence[Summary], is_narrow: bool = False) -> Drawing:
+def _draw_accuracy_dots(
+    summaries: Sequence[Summary], is_narrow: bool = False
+) -> Drawing:
     """Return published and our accuracies, one panel per method of the paper."""
     present = {each.method for each in summaries}
     methods = [name for name in published.TABLE3_METHODS if name in present]
-    datasets = names_in(summaries, "data", published.TABLE3_DATA)
+    datasets = list_names(summaries, "data", published.TABLE3_DATA)
     ours = {(each.data, each.method): each.mean("acc") for each in summaries}
-    theirs = {cell: spread.mean for cell, spread in PRINTED.items()}
+    theirs = {cell: spread.mean for cell, spread in PRINTED_ACCURACIES.items()}
     n_columns = min(2 if is_narrow else 4, max(1, len(methods)))
     n_rows = max(1, -(-len(methods) // n_columns))
 
@@ -119,14 +125,14 @@ def _accuracy_dots(summaries: Sequence[Summary], is_narrow: bool = False) -> Dra
             axes.tick_params(axis="y", length=0)
         name_rows(grid[0, 0], datasets)
         grid[0, 0].set_xlim(right=1.02)
-        _legend_above(figure, grid[0, 0])
+        _draw_legend(figure, grid[0, 0])
         figure.supxlabel("accuracy on the test half", size=9)
 
     width = NARROW if is_narrow else 2.0 * n_columns + 1.2
     return draw, (width, n_rows * (0.5 + 0.19 * len(datasets)) + 0.6)
 
 
-def _face_figures(summaries: Sequence[Summary]) -> dict[str, Figure]:
+def _make_face_figures(summaries: Sequence[Summary]) -> dict[str, Figure]:
     found = {}
     for each in summaries:
         if each.records:
@@ -136,13 +142,13 @@ def _face_figures(summaries: Sequence[Summary]) -> dict[str, Figure]:
                 name,
                 f"{name}: one row per subject.",
                 f"{rows} rows of {columns} gray images; each row is one subject.",
-                _example_images(each, 6.0),
-                _example_images(each, NARROW),
+                _draw_example_images(each, 6.0),
+                _draw_example_images(each, NARROW),
             )
     return found
 
 
-def _example_images(summary: Summary, width: float) -> Drawing:
+def _draw_example_images(summary: Summary, width: float) -> Drawing:
     """Return Figure 1, a grid of images, in so many inches."""
     record = summary.records[0]
     rows, columns, h, w = record["shape"]
@@ -162,18 +168,18 @@ def _example_images(summary: Summary, width: float) -> Drawing:
     return draw, (width, width * sheet.shape[0] / sheet.shape[1])
 
 
-def _eps_figures(summaries: Sequence[Summary]) -> dict[str, Figure]:
+def _make_eps_figures(summaries: Sequence[Summary]) -> dict[str, Figure]:
     found = {}
-    for method in names_in(summaries, "method", published.FIG2_METHODS):
+    for method in list_names(summaries, "method", published.FIG2_METHODS):
         own = [each for each in summaries if each.method == method]
         short = "eps-as-printed" if method.endswith(LETTER_SUFFIX) else "eps"
-        found[short] = _eps_figure(method, own)
+        found[short] = _make_eps_figure(method, own)
     return found
 
 
-def _eps_figure(method: str, summaries: Sequence[Summary]) -> Figure:
+def _make_eps_figure(method: str, summaries: Sequence[Summary]) -> Figure:
     said = []
-    for name in names_in(summaries, "data", published.FIG2_DATA):
+    for name in list_names(summaries, "data", published.FIG2_DATA):
         own = [each for each in summaries if each.data == name and each.records]
         accuracy = [float(np.mean(each.values("acc"))) for each in own]
         seconds = [float(np.median(each.values("fit_s"))) for each in own]
@@ -188,17 +194,17 @@ def _eps_figure(method: str, summaries: Sequence[Summary]) -> Figure:
         f"{method} by eps: mean accuracy ± one standard deviation, median and range "
         "of the seconds of one fit. The table has the numbers.",
         f"Curves over eps. {'; '.join(said)}.",
-        _eps_curves(summaries),
-        _eps_curves(summaries, is_narrow=True),
+        _draw_eps_curves(summaries),
+        _draw_eps_curves(summaries, is_narrow=True),
     )
 
 
-def _eps_curves(summaries: Sequence[Summary], is_narrow: bool = False) -> Drawing:
+def _draw_eps_curves(summaries: Sequence[Summary], is_narrow: bool = False) -> Drawing:
     """Return Figure 2: accuracy and time against eps."""
 
     def draw(figure: "Canvas") -> None:
         panels = figure.subplots(*((2, 1) if is_narrow else (1, 2)))
-        for name in names_in(summaries, "data", published.FIG2_DATA):
+        for name in list_names(summaries, "data", published.FIG2_DATA):
             color, marker = DATA_LOOKS.get(name, (colors.GREEN, "^"))
             own = [each for each in summaries if each.data == name and each.records]
             own.sort(key=lambda each: each.settings["eps"])
@@ -224,16 +230,16 @@ def _eps_curves(summaries: Sequence[Summary], is_narrow: bool = False) -> Drawin
             powers_of_ten(axes.xaxis)
             axes.set_xlabel("inexact parameter eps")
             axes.grid()
-        _legend_above(figure, panels[0])
+        _draw_legend(figure, panels[0])
 
     return draw, ((NARROW, 5.0) if is_narrow else (7.5, 3.0))
 
 
-def _objective_figures(summaries: Sequence[Summary]) -> dict[str, Figure]:
+def _make_objective_figures(summaries: Sequence[Summary]) -> dict[str, Figure]:
     letter = [each for each in summaries if each.method.endswith(LETTER_SUFFIX)]
     reading = [each for each in summaries if each not in letter]
     return {
-        short: _objective_figure(title, own)
+        short: _make_objective_figure(title, own)
         for short, title, own in (
             ("objective", "The objective over the iterations", reading),
             ("objective-as-printed", "The same, as printed", letter),
@@ -242,7 +248,7 @@ def _objective_figures(summaries: Sequence[Summary]) -> dict[str, Figure]:
     }
 
 
-def _objective_figure(title: str, summaries: Sequence[Summary]) -> Figure:
+def _make_objective_figure(title: str, summaries: Sequence[Summary]) -> Figure:
     said = []
     for each in summaries:
         if each.records:
@@ -255,14 +261,16 @@ def _objective_figure(title: str, summaries: Sequence[Summary]) -> Figure:
         title,
         "The objective after each outer iteration, in the first run.",
         f"Curves of the objective: {'; '.join(said)}.",
-        _objective_curves(summaries),
-        _objective_curves(summaries, is_narrow=True),
+        _draw_objective_curves(summaries),
+        _draw_objective_curves(summaries, is_narrow=True),
     )
 
 
-def _objective_curves(summaries: Sequence[Summary], is_narrow: bool = False) -> Drawing:
+def _draw_objective_curves(
+    summaries: Sequence[Summary], is_narrow: bool = False
+) -> Drawing:
     """Return Figure 3: the objective after each outer iteration."""
-    datasets = names_in(summaries, "data", published.FIG3_DATA)
+    datasets = list_names(summaries, "data", published.FIG3_DATA)
     n_panels = max(1, len(datasets))
 
     def draw(figure: "Canvas") -> None:
@@ -271,7 +279,9 @@ def _objective_curves(summaries: Sequence[Summary], is_narrow: bool = False) -> 
         for axes, name in zip(panels, datasets, strict=False):
             own = [each for each in summaries if each.data == name and each.records]
             curves = []
-            for each in ordered(own, (), published.FIG3_METHODS + published.FIG3_OURS):
+            for each in sort_summaries(
+                own, (), published.FIG3_METHODS + published.FIG3_OURS
+            ):
                 short = each.method.removesuffix(LETTER_SUFFIX)
                 color, marker = METHOD_LOOKS.get(short, (colors.GREY, "."))
                 look = {"color": color, "marker": marker, "ms": 3.5, "lw": 1.4}
@@ -283,13 +293,13 @@ def _objective_curves(summaries: Sequence[Summary], is_narrow: bool = False) -> 
             axes.xaxis.get_major_locator().set_params(integer=True)
             axes.grid()
         panels[0].set_ylabel("objective F")
-        _legend_above(figure, panels[0])
+        _draw_legend(figure, panels[0])
 
     size = (NARROW, 0.4 + 2.5 * n_panels) if is_narrow else (3.75 * n_panels, 3.0)
     return draw, size
 
 
-def reading_figures(summaries: Sequence[Summary]) -> dict[str, Figure]:
+def make_reading_figures(summaries: Sequence[Summary]) -> dict[str, Figure]:
     """Return published and our accuracies, for the letter and for the chosen reading.
 
     Parameters
@@ -297,10 +307,10 @@ def reading_figures(summaries: Sequence[Summary]) -> dict[str, Figure]:
     summaries : sequence of Summary
         Of the readings.
     """
-    found = {each.name: each for each in evidence_of(summaries)}
+    found = {each.name: each for each in gather_evidence(summaries)}
     pairs = {
         kind: [found[name] for name in (letter, reading) if name in found]
-        for kind, letter, reading in READ
+        for kind, letter, reading in COMPARED_READINGS
     }
     if not all(len(own) == 2 for own in pairs.values()):
         return {}
@@ -314,13 +324,15 @@ def reading_figures(summaries: Sequence[Summary]) -> dict[str, Figure]:
         "Each point is a small data set: published accuracy and ours, with Algorithm 1 "
         "to the letter and in the reading that we chose. On the line they agree.",
         f"Scatter plots. {'; '.join(said)}.",
-        _agreement(pairs),
-        _agreement(pairs, is_narrow=True),
+        _draw_agreement(pairs),
+        _draw_agreement(pairs, is_narrow=True),
     )
     return {"agreement": drawn}
 
 
-def _agreement(pairs: dict[str, list[Evidence]], is_narrow: bool = False) -> Drawing:
+def _draw_agreement(
+    pairs: dict[str, list[Evidence]], is_narrow: bool = False
+) -> Drawing:
     def draw(figure: "Canvas") -> None:
         shape = (2, 1) if is_narrow else (1, 2)
         panels = figure.subplots(*shape, sharex=True, sharey=True)
@@ -331,7 +343,7 @@ def _agreement(pairs: dict[str, list[Evidence]], is_narrow: bool = False) -> Dra
             for each, label, look in zip(
                 own, ("as printed", "as read"), (hollow, filled), strict=True
             ):
-                theirs = each.printed()
+                theirs = each.published_accuracies()
                 ours = [each.accuracies[name] for name in theirs]
                 axes.plot(list(theirs.values()), ours, label=label, ms=5, **look)
             axes.set_title(kind)
@@ -339,11 +351,11 @@ def _agreement(pairs: dict[str, list[Evidence]], is_narrow: bool = False) -> Dra
             axes.set_aspect("equal")
             axes.grid()
         panels[0].set_ylabel("ours")
-        _legend_above(figure, panels[0])
+        _draw_legend(figure, panels[0])
 
     return draw, ((NARROW, 6.4) if is_narrow else (7.0, 3.7))
 
 
-def _legend_above(figure: "Canvas", axes: "Axes") -> None:
+def _draw_legend(figure: "Canvas", axes: "Axes") -> None:
     handles, labels = axes.get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside upper right", ncols=len(labels) or 1)

@@ -18,7 +18,7 @@ NOTES = tuple(
 """Every known slip and departure, next to what it touches."""
 
 
-def notes_for(table: str) -> list[Note]:
+def find_notes(table: str) -> list[Note]:
     """Return the notes on one table or figure, general ones first."""
     found = [note for note in NOTES if table in note.tables.split()]
     return sorted(found, key=lambda note: (bool(note.row), bool(note.column)))

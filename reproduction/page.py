@@ -18,15 +18,15 @@ from kreinlearn.pages.tables import (
     make_table,
 )
 from kreinlearn.runs.records import FAILED, Record, read_records
-from reproduction.figures import figures_for
+from reproduction.figures import make_figures
 from reproduction.markdown import format_table
-from reproduction.notes import notes_for
-from reproduction.summary import NUMBER_FIELDS, numbers, summaries_of
+from reproduction.notes import find_notes
+from reproduction.summary import NUMBER_FIELDS, numbers, summarize_records
 from reproduction.tables import LAYOUTS
 
 __all__ = ["write"]
 
-NEAR = 0.03
+NEAR_DIFFERENCE = 0.03
 """Difference of accuracies that readers of a table would call the same: about the
 standard deviation over random halves that the paper prints for small data sets."""
 
@@ -65,10 +65,10 @@ def write(
     found = [record for record in read_records(records) if record["exp"] == name]
     if not found:
         raise ValueError(f"{os.fspath(records)} holds no records of {name!r}.")
-    summaries = summaries_of(found)
-    notes = notes_for(name)
+    summaries = summarize_records(found)
+    notes = find_notes(name)
     tables = LAYOUTS[name](summaries, notes) + _failures(found)
-    figures = figures_for(name, summaries)
+    figures = make_figures(name, summaries)
     listed = numbers(name, summaries)
     command = command or f"python -m reproduction {name}"
     facts, verdict = _about_runs(found), _verdict(name, listed)
@@ -154,9 +154,10 @@ def _verdict(name: str, rows: Numbers) -> list[str]:
             for each in largest
         ]
         return [
-            f"{sum(share <= NEAR for share in shares)} of {len(shares)} published "
-            f"largest eigenvalues are met within {100 * NEAR:.0f} %; the median "
-            f"difference is {100 * statistics.median(shares):.1f} %."
+            f"{sum(share <= NEAR_DIFFERENCE for share in shares)} of {len(shares)} "
+            "published largest eigenvalues are met within "
+            f"{100 * NEAR_DIFFERENCE:.0f} %; the median difference is "
+            f"{100 * statistics.median(shares):.1f} %."
         ]
     return _ranges(rows) if name == "fig2" else []
 
@@ -169,8 +170,8 @@ def _accuracies_met(pairs: Numbers) -> list[str]:
         str(far[key]) for key in ("data", "method", "settings") if far[key]
     )
     return [
-        f"{sum(gap <= NEAR for gap in gaps)} of {len(gaps)} published accuracies are "
-        f"met within {NEAR:g}; the median difference is "
+        f"{sum(gap <= NEAR_DIFFERENCE for gap in gaps)} of {len(gaps)} published "
+        f"accuracies are met within {NEAR_DIFFERENCE:g}; the median difference is "
         f"{statistics.median(gaps):.3f}.",
         f"Farthest apart: {what}; published {float(far['published']):.3f}, ours "
         f"{float(far['ours']):.3f}.",

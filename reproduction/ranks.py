@@ -18,7 +18,7 @@ from kreinlearn.pages.tables import TableRow
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
 
-ALPHA = 0.05
+TEST_LEVEL = 0.05
 """Level of the tests."""
 NAME_LENGTH = 24
 """Letters of a name in the wide diagram."""
@@ -52,20 +52,22 @@ class Ranking(NamedTuple):
     cliques: tuple[tuple[int, int], ...]
 
 
-def mean_ranks(scores: Array) -> Array:
+def compute_mean_ranks(scores: Array) -> Array:
     """Return the mean rank of each method, between 1, best, and k; ties share ranks.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from reproduction.ranks import mean_ranks
-    >>> mean_ranks(np.array([[0.9, 0.8, 0.8], [0.7, 0.6, 0.5]]))
+    >>> from reproduction.ranks import compute_mean_ranks
+    >>> compute_mean_ranks(np.array([[0.9, 0.8, 0.8], [0.7, 0.6, 0.5]]))
     array([1.  , 2.25, 2.75])
     """
     return np.asarray(rankdata(-scores, axis=1).mean(axis=0))
 
 
-def critical_difference(k: int, n_datasets: int, alpha: float = ALPHA) -> float:
+def compute_critical_difference(
+    k: int, n_datasets: int, alpha: float = TEST_LEVEL
+) -> float:
     """Return Nemenyi's critical difference: mean ranks farther apart differ.
 
     References
@@ -75,8 +77,8 @@ def critical_difference(k: int, n_datasets: int, alpha: float = ALPHA) -> float:
 
     Examples
     --------
-    >>> from reproduction.ranks import critical_difference
-    >>> round(critical_difference(4, 14), 2)
+    >>> from reproduction.ranks import compute_critical_difference
+    >>> round(compute_critical_difference(4, 14), 2)
     1.25
     """
     q = float(studentized_range.ppf(1 - alpha, k, np.inf)) / np.sqrt(2)
@@ -128,9 +130,9 @@ def rank_methods(scores: Array, methods: Sequence[str]) -> Ranking | None:
     if k < 3 or n_datasets < 2 or np.all(np.ptp(scores, axis=1) == 0):
         return None
     statistic, pvalue = friedmanchisquare(*scores.T)
-    ranks = mean_ranks(scores)
+    ranks = compute_mean_ranks(scores)
     order = np.argsort(ranks, kind="stable")
-    distance = critical_difference(k, n_datasets)
+    distance = compute_critical_difference(k, n_datasets)
     return Ranking(
         tuple(methods[j] for j in order),
         tuple(float(ranks[j]) for j in order),
@@ -142,7 +144,7 @@ def rank_methods(scores: Array, methods: Sequence[str]) -> Ranking | None:
     )
 
 
-def critical_difference_figure(
+def make_ranking_figure(
     ranking: Ranking, whose: str, blocks: str, caution: str = ""
 ) -> Figure:
     """Return the diagram of Demšar, and for a phone a list of ranks.
@@ -220,8 +222,8 @@ def _diagram(ranking: Ranking) -> Drawing:
             y = -(first_bar + bar_step * bar)
             ends = [ranking.ranks[first] - 0.06, ranking.ranks[last] + 0.06]
             axes.plot(ends, [y, y], color=colors.BLUE, lw=3, solid_capstyle="round")
-        ranked = zip(ranking.methods, ranking.ranks, strict=True)
-        for place, (name, rank) in enumerate(ranked):
+        rank_readings = zip(ranking.methods, ranking.ranks, strict=True)
+        for place, (name, rank) in enumerate(rank_readings):
             is_left = place < half
             row = place if is_left else high - 1 - place
             y = -(first_label + label_step * row)

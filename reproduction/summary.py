@@ -10,11 +10,11 @@ from kreinlearn.runs.records import FAILED, Record
 from reproduction import published
 from reproduction.entries import Spread
 
-EXTREMES = {"mu_min": 0, "mu_max": 1}
+EXTREME_PLACES = {"mu_min": 0, "mu_max": 1}
 """Measures that share a field."""
-HIDDEN = ("half", "tuned")
+HIDDEN_SETTINGS = ("half", "tuned")
 """Settings that all cells of an experiment share."""
-TIE = 1e-9
+TIE_TOL = 1e-9
 """Accuracies that differ by less count as equal."""
 MEASURES = ("acc", "bacc", "ll", "fit_s", "pred_s")
 OTHER_MEASURES = {
@@ -58,8 +58,8 @@ class Summary:
 
     def values(self, measure: str) -> list[float]:
         """Return a field, or "mu_min" or "mu_max", of all runs that have it."""
-        if measure in EXTREMES:
-            end = EXTREMES[measure]
+        if measure in EXTREME_PLACES:
+            end = EXTREME_PLACES[measure]
             return [each["mu"][end] for each in self.records if "mu" in each]
         return [each[measure] for each in self.records if measure in each]
 
@@ -77,20 +77,20 @@ class Summary:
         return None if spread is None else spread.mean
 
 
-def summaries_of(records: Iterable[Record]) -> list[Summary]:
+def summarize_records(records: Iterable[Record]) -> list[Summary]:
     """Return one summary per data set, method and setting of an experiment.
 
     They come in the order in which they first appear.
     """
     groups: dict[tuple[str, str, str], list[Record]] = {}
     for record in sorted(records, key=lambda each: each["run"]):
-        key = (record["data"], record["method"], str(_shown_settings(record)))
+        key = (record["data"], record["method"], str(_select_settings(record)))
         groups.setdefault(key, []).append(record)
     return [
         Summary(
             data,
             method,
-            _shown_settings(group[0]),
+            _select_settings(group[0]),
             tuple(each for each in group if each["status"] not in FAILED),
             Counter(each["status"] for each in group),
             sum((Counter(each.get("cv", {})) for each in group), Counter()),
@@ -99,12 +99,12 @@ def summaries_of(records: Iterable[Record]) -> list[Summary]:
     ]
 
 
-def _shown_settings(record: Record) -> Record:
+def _select_settings(record: Record) -> Record:
     settings = record.get("set", {}).items()
-    return {name: value for name, value in settings if name not in HIDDEN}
+    return {name: value for name, value in settings if name not in HIDDEN_SETTINGS}
 
 
-def names_in(
+def list_names(
     summaries: Iterable[Summary], what: str, order: Sequence[str]
 ) -> list[str]:
     """Return the data sets or methods that occur.
@@ -123,24 +123,24 @@ def names_in(
     return known + [name for name in present if name not in known]
 
 
-def ordered(
+def sort_summaries(
     summaries: Sequence[Summary], data: Sequence[str], methods: Sequence[str]
 ) -> Iterator[Summary]:
     """Yield summaries in the order of the paper, by data set and then by method."""
-    for name in names_in(summaries, "data", data):
-        for method in names_in(summaries, "method", methods):
+    for name in list_names(summaries, "data", data):
+        for method in list_names(summaries, "method", methods):
             for each in summaries:
                 if (each.data, each.method) == (name, method):
                     yield each
 
 
-def best_accuracy(summaries: Iterable[Summary]) -> float:
+def find_best_accuracy(summaries: Iterable[Summary]) -> float:
     """Return the mean accuracy from which on a method counts as best."""
     means = (each.mean("acc") for each in summaries)
-    return max((mean for mean in means if mean is not None), default=0.0) - TIE
+    return max((mean for mean in means if mean is not None), default=0.0) - TIE_TOL
 
 
-def halves_text(summaries: Iterable[Summary]) -> str:
+def describe_halves(summaries: Iterable[Summary]) -> str:
     """Return over how many random halves accuracies were averaged."""
     runs = max((len(each.values("acc")) for each in summaries), default=0)
     return "one random half" if runs == 1 else f"{runs} random halves"
@@ -161,13 +161,13 @@ def numbers(name: str, summaries: Iterable[Summary]) -> list[dict[str, str | int
     rows = []
     for summary in sorted(summaries, key=lambda each: ranks.get(each.data, len(ranks))):
         for measure in OTHER_MEASURES.get(name, MEASURES):
-            theirs = printed(name, summary, measure)
+            theirs = find_published(name, summary, measure)
             if summary.values(measure) or theirs is not None:
-                rows.append(_numbers_row(summary, measure, theirs))
+                rows.append(_make_numbers_row(summary, measure, theirs))
     return rows
 
 
-def _numbers_row(
+def _make_numbers_row(
     summary: Summary, measure: str, theirs: Spread | None
 ) -> dict[str, str | int]:
     """Return one row, numbers with six significant digits."""
@@ -189,7 +189,7 @@ def _numbers_row(
     return row
 
 
-def printed(name: str, summary: Summary, measure: str = "acc") -> Spread | None:
+def find_published(name: str, summary: Summary, measure: str = "acc") -> Spread | None:
     """Return what the paper prints in a table for one measure, if anything."""
     data, method = summary.data, summary.method
     if name == "table2":

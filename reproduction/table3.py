@@ -17,31 +17,36 @@ from reproduction.entries import (
     format_with_published,
 )
 from reproduction.ranks import Ranking, rank_methods
-from reproduction.summary import Summary, best_accuracy, halves_text, names_in
+from reproduction.summary import (
+    Summary,
+    describe_halves,
+    find_best_accuracy,
+    list_names,
+)
 
 Found = Mapping[tuple[str, str], Spread | None]
 """Data set and method to accuracy."""
-PRINTED = {
+PRINTED_ACCURACIES = {
     (name, method): spread
     for name, row in published.TABLE3.items()
     for method, spread in row.items()
 }
 """The published accuracies."""
-DOUBTFUL = "parkinsons"
+DOUBTFUL_DATASET = "parkinsons"
 """A published row that nothing reproduces; means are given without it as well."""
 
 
-def _methods_in(summaries: Sequence[Summary]) -> list[str]:
+def _list_methods(summaries: Sequence[Summary]) -> list[str]:
     """Return the methods that were run, the paper's first."""
-    return names_in(summaries, "method", published.TABLE3_METHODS + published.OURS)
+    return list_names(summaries, "method", published.TABLE3_METHODS + published.OURS)
 
 
-def our_ranking(summaries: Sequence[Summary]) -> Ranking | None:
+def rank_our_methods(summaries: Sequence[Summary]) -> Ranking | None:
     """Return the ranks of all methods on the data sets that all of them were run on.
 
     None if there is too little to compare.
     """
-    methods = _methods_in(summaries)
+    methods = _list_methods(summaries)
     index = {(each.data, each.method): each.mean("acc") for each in summaries}
     datasets = dict.fromkeys(each.data for each in summaries)
     rows = [[index.get((name, method)) for method in methods] for name in datasets]
@@ -49,7 +54,7 @@ def our_ranking(summaries: Sequence[Summary]) -> Ranking | None:
     return rank_methods(np.array(full, dtype=float), methods) if full else None
 
 
-def published_ranking() -> Ranking | None:
+def rank_published_methods() -> Ranking | None:
     """Return the ranks of the paper's own numbers, the eight columns of Table 3."""
     methods = published.TABLE3_METHODS
     rows = [[row[name].mean for name in methods] for row in published.TABLE3.values()]
@@ -58,12 +63,12 @@ def published_ranking() -> Ranking | None:
 
 def table3(summaries: Sequence[Summary], notes: Sequence[Note]) -> list[PageTable]:
     """Return the paper's methods, ours, and an overview with ranks and statuses."""
-    methods = _methods_in(summaries)
+    methods = _list_methods(summaries)
     theirs = [name for name in methods if name in published.TABLE3_METHODS]
     ours = [name for name in methods if name not in published.TABLE3_METHODS]
     caption = (
         "Accuracy on the test half, mean ± standard deviation over "
-        f"{halves_text(summaries)}; the best of each row over both tables is bold."
+        f"{describe_halves(summaries)}; the best of each row over both tables is bold."
     )
     below = f"{caption} The second line: the published mean, and the difference."
     parts = (
@@ -75,7 +80,7 @@ def table3(summaries: Sequence[Summary], notes: Sequence[Note]) -> list[PageTabl
         for title, text, columns in parts
         if columns
     ]
-    return [*tables, _methods_table(summaries, notes)]
+    return [*tables, _make_methods_table(summaries, notes)]
 
 
 def _accuracies(
@@ -83,25 +88,29 @@ def _accuracies(
 ) -> tuple[TableRow, list[TableRow], list[TableRow]]:
     """Return heads, rows and means of a table of accuracies."""
     index = {(each.data, each.method): each.spread("acc") for each in summaries}
-    datasets = names_in(summaries, "data", published.TABLE3_DATA)
+    datasets = list_names(summaries, "data", published.TABLE3_DATA)
     rows: list[TableRow] = []
     for name in datasets:
-        best = best_accuracy(each for each in summaries if each.data == name)
+        best = find_best_accuracy(each for each in summaries if each.data == name)
         row = [format_head(notes, row=name)]
         for method in methods:
             own = index.get((name, method))
             is_best = own is not None and own.mean >= best
-            row.append(format_with_published(own, PRINTED.get((name, method)), is_best))
+            row.append(
+                format_with_published(
+                    own, PRINTED_ACCURACIES.get((name, method)), is_best
+                )
+            )
         rows.append(row)
-    others = [name for name in datasets if name != DOUBTFUL]
+    others = [name for name in datasets if name != DOUBTFUL_DATASET]
     means = {f"mean of {len(datasets)}": datasets}
     if 0 < len(others) < len(datasets):
-        means[f"mean without {DOUBTFUL}"] = others
+        means[f"mean without {DOUBTFUL_DATASET}"] = others
     totals: list[TableRow] = []
     for head, names in means.items():
         row = [
             format_with_published(
-                _full_mean(index, names, m), _full_mean(PRINTED, names, m)
+                _full_mean(index, names, m), _full_mean(PRINTED_ACCURACIES, names, m)
             )
             for m in methods
         ]
@@ -117,9 +126,11 @@ def _full_mean(found: Found, names: Sequence[str], method: str) -> Spread | None
     return None if mean is None else Spread(mean)
 
 
-def _methods_table(summaries: Sequence[Summary], notes: Sequence[Note]) -> PageTable:
+def _make_methods_table(
+    summaries: Sequence[Summary], notes: Sequence[Note]
+) -> PageTable:
     """Return one row per method: mean scores, rank, time, statuses."""
-    ranking = our_ranking(summaries)
+    ranking = rank_our_methods(summaries)
     ranks: dict[str, float] = {}
     caption = "Means over data sets; the time is the median of all fits."
     if ranking is not None:
@@ -130,7 +141,7 @@ def _methods_table(summaries: Sequence[Summary], notes: Sequence[Note]) -> PageT
             f"{ranking.distance:.2f} apart do not differ (Nemenyi, 5 %)."
         )
     rows: list[TableRow] = []
-    for method in _methods_in(summaries):
+    for method in _list_methods(summaries):
         own = [each for each in summaries if each.method == method]
         scores = []
         for measure in ("acc", "bacc", "ll"):

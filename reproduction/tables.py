@@ -16,18 +16,22 @@ from reproduction.entries import (
     format_spread,
     format_with_published,
 )
-from reproduction.evidence import is_monotone, readings_tables, settled_after
+from reproduction.evidence import (
+    find_settling_iteration,
+    is_monotone,
+    make_readings_tables,
+)
 from reproduction.summary import (
     Summary,
-    best_accuracy,
-    halves_text,
-    names_in,
-    ordered,
-    printed,
+    describe_halves,
+    find_best_accuracy,
+    find_published,
+    list_names,
+    sort_summaries,
 )
 from reproduction.table3 import table3
 
-FORMULAS = {
+DISTANCE_FORMULAS = {
     "Euclidean": "‖S − T‖",
     "Log-Euclidean": "‖log S − log T‖",
     "Affine-invariant": "‖log(S^−½ T S^−½)‖",
@@ -39,22 +43,22 @@ IMAGE_SETS = {
     "digits": "NOT FACES: the digits of scikit-learn, in place of the faces",
 }
 """Data sets in words."""
-STARTS = {"zeros": "0", "ones": "1", "minus-ones": "−1", "uniform": "in (0, 1)"}
+START_LABELS = {"zeros": "0", "ones": "1", "minus-ones": "−1", "uniform": "in (0, 1)"}
 """First coefficients as the paper writes them."""
 
 
 def _table1(summaries: Sequence[Summary], notes: Sequence[Note]) -> list[PageTable]:
     """Return metrics on covariance matrices, theory and search."""
     index = {(each.data, each.method): each for each in summaries}
-    sizes = sorted(names_in(summaries, "data", ()), key=lambda s: int(s.split()[0]))
+    sizes = sorted(list_names(summaries, "data", ()), key=lambda s: int(s.split()[0]))
     rows: list[TableRow] = []
-    for name in names_in(summaries, "method", (*published.TABLE1, "Stein")):
+    for name in list_names(summaries, "method", (*published.TABLE1, "Stein")):
         theory = ["no", "for some σ"]
         if name in published.TABLE1:
             theory = ["yes" if each else "no" for each in published.TABLE1[name]]
         found = [_search_entry(index.get((size, name))) for size in sizes]
         head = format_head(notes, row=name)
-        rows.append((head, FORMULAS.get(name, ""), *theory, *found))
+        rows.append((head, DISTANCE_FORMULAS.get(name, ""), *theory, *found))
     caption = (
         "Whether the distance is geodesic, and whether exp(−d²/σ²) is positive "
         "definite for every σ: as printed (Stein: theory). By size of the matrices: "
@@ -78,7 +82,7 @@ def _search_entry(summary: Summary | None) -> Entry:
 def _table2(summaries: Sequence[Summary], notes: Sequence[Note]) -> list[PageTable]:
     """Return extreme eigenvalues, published and ours."""
     rows: list[TableRow] = []
-    for each in ordered(summaries, tuple(published.TABLE2), ()):
+    for each in sort_summaries(summaries, tuple(published.TABLE2), ()):
         if not each.records:
             continue
         theirs, last = published.TABLE2[each.data], each.records[-1]
@@ -111,12 +115,12 @@ def _costs(
 ) -> list[PageTable]:
     """Return Table 4 or 7: accuracy and seconds."""
     rows: list[TableRow] = []
-    for each in ordered(summaries, published.TABLE4_DATA, order):
-        ours, theirs = each.spread("acc"), printed(name, each)
+    for each in sort_summaries(summaries, published.TABLE4_DATA, order):
+        ours, theirs = each.spread("acc"), find_published(name, each)
         marks = find_marks(notes, each.data, each.method)
         times = []
         for measure in ("fit_s", "pred_s"):
-            stated = printed(name, each, measure)
+            stated = find_published(name, each, measure)
             times += [None if stated is None else stated.mean, each.mean(measure)]
         head = _data_and_method(each, notes)
         scores = (format_spread(theirs, marks=marks), format_spread(ours))
@@ -126,7 +130,7 @@ def _costs(
         rows.append((*head, *scores, change, balanced, *took, each.statuses))
     caption = (
         "Accuracy on the test half, mean ± standard deviation over "
-        f"{halves_text(summaries)} at most; balanced accuracy; and mean seconds of "
+        f"{describe_halves(summaries)} at most; balanced accuracy; and mean seconds of "
         "one fit and of the prediction, kernel matrices given."
     )
     heads = (
@@ -146,13 +150,15 @@ def _data_and_method(summary: Summary, notes: Sequence[Note]) -> tuple[Entry, En
 def _table5(summaries: Sequence[Summary], notes: Sequence[Note]) -> list[PageTable]:
     """Return one table per data set: accuracy on faces, published and ours."""
     tables = []
-    for data in names_in(summaries, "data", tuple(IMAGE_SETS)):
+    for data in list_names(summaries, "data", tuple(IMAGE_SETS)):
         is_face = data in published.TABLE5_DATA
         own = [each for each in summaries if each.data == data]
-        best = best_accuracy(own)
+        best = find_best_accuracy(own)
         rows: list[TableRow] = []
-        for each in ordered(own, (), (*published.TABLE5, *published.TABLE5_OURS)):
-            ours, theirs = each.spread("acc"), printed("table5", each)
+        for each in sort_summaries(
+            own, (), (*published.TABLE5, *published.TABLE5_OURS)
+        ):
+            ours, theirs = each.spread("acc"), find_published("table5", each)
             is_best = ours is not None and ours.mean >= best
             scores = (format_spread(theirs), format_spread(ours, is_best=is_best))
             change = format_difference(ours, theirs)
@@ -165,8 +171,8 @@ def _table5(summaries: Sequence[Summary], notes: Sequence[Note]) -> list[PageTab
             rows.append((head, *scores, change, *found))
         caption = (
             f"{IMAGE_SETS.get(data, data)}. Accuracy on the test half, mean ± standard "
-            f"deviation over {halves_text(own)}; seconds of one fit (KreinCV: of its "
-            "whole cross-validation), given distances; smallest and largest eigenvalue "
+            f"deviation over {describe_halves(own)}; seconds of one fit (KreinCV: of "
+            "its whole cross-validation), given distances; smallest and largest eigenvalue "
             "of the chosen kernel matrix, mean."
         )
         if is_face:
@@ -196,7 +202,7 @@ def _table6(summaries: Sequence[Summary], notes: Sequence[Note]) -> list[PageTab
     ]
     rows: list[TableRow] = []
     for init in published.INITS:
-        row = [Entry(STARTS[init])]
+        row = [Entry(START_LABELS[init])]
         for place in places:
             summary = index.get((*place, init))
             ours = None if summary is None else summary.spread("acc")
@@ -240,7 +246,7 @@ def _fig3(summaries: Sequence[Summary], notes: Sequence[Note]) -> list[PageTable
     """Return the numbers behind Figure 3."""
     rows: list[TableRow] = []
     methods = published.FIG3_METHODS + published.FIG3_OURS
-    for each in ordered(summaries, published.FIG3_DATA, methods):
+    for each in sort_summaries(summaries, published.FIG3_DATA, methods):
         if not each.records:
             continue
         record = each.records[0]
@@ -248,7 +254,7 @@ def _fig3(summaries: Sequence[Summary], notes: Sequence[Note]) -> list[PageTable
         lam = entries.numeral(record["chosen"]["lam"], "g")
         ends = [entries.numeral(x, ".4g") for x in (curve[0], min(curve), curve[-1])]
         place = _data_and_method(each, notes)
-        found = (settled_after(curve), "yes" if is_monotone(curve) else "no")
+        found = (find_settling_iteration(curve), "yes" if is_monotone(curve) else "no")
         rows.append((*place, lam, *ends, *found, record["n_iter"], each.statuses))
     caption = (
         "First run: the objective before, at its lowest, and after the last step; "
@@ -279,6 +285,6 @@ LAYOUTS: dict[str, Callable[[Sequence[Summary], Sequence[Note]], list[PageTable]
     "fig1": _fig1,
     "fig2": _fig2,
     "fig3": _fig3,
-    "readings": readings_tables,
+    "readings": make_readings_tables,
 }
 """Experiment to the function that lays out its tables."""

@@ -19,15 +19,22 @@ from reproduction.data.local import ENVIRONMENT, folder, inspect_file
 from reproduction.data.originals import parse
 from reproduction.data.registry import info
 
-TIMEOUT = 60
+TIMEOUT_SECONDS = 60
 """Seconds without an answer after which a server counts as out of reach."""
 
-LARGEST = 2**28
+MAX_UNPACKED_BYTES = 2**28
 """Bytes of an original once it is unpacked; the largest takes a few percent of them."""
-BROKEN = (zipfile.BadZipFile, zlib.error, KeyError, EOFError, OSError, ValueError)
+UNPACKING_ERRORS = (
+    zipfile.BadZipFile,
+    zlib.error,
+    KeyError,
+    EOFError,
+    OSError,
+    ValueError,
+)
 """What unpacking a damaged file may raise."""
 
-COMPRESSION = 6
+GZIP_LEVEL = 6
 """Level of the gzip command; level 9 saves four percent in five times the time."""
 
 
@@ -105,7 +112,7 @@ def fetch(
             for part in wanted:
                 os.replace(source.scratch / paths[part].name, paths[part])
     except OSError as error:
-        raise OSError(_sentence(entry, address, home, error)) from error
+        raise OSError(_explain_failure(entry, address, home, error)) from error
     finally:
         if is_new:  # succeeds only if nothing was stored
             with suppress(OSError):
@@ -138,13 +145,13 @@ class _Source:
         content = self._download(archive or file, "" if archive else md5)
         try:
             if archive:
-                content = _unzipped(content, file)
+                content = _unzip_file(content, file)
             elif file.endswith(".bz2"):
                 unpack = bz2.BZ2Decompressor()
-                content = unpack.decompress(content, LARGEST)
+                content = unpack.decompress(content, MAX_UNPACKED_BYTES)
                 if not unpack.eof:
                     raise EOFError
-        except BROKEN as error:
+        except UNPACKING_ERRORS as error:
             raise self.damaged(f"{archive or file} cannot be unpacked") from error
         return content.decode("utf-8", errors="replace")
 
@@ -170,7 +177,7 @@ class _Source:
                 ) from None
 
             path = self.scratch / "original"
-            get = pooch.HTTPDownloader(timeout=TIMEOUT, stream=False)
+            get = pooch.HTTPDownloader(timeout=TIMEOUT_SECONDS, stream=False)
             get(self.address + file, str(path), None)
             found = pooch.file_hash(str(path), alg="md5")
             if md5 and found != md5:
@@ -179,13 +186,13 @@ class _Source:
         return self.contents[file]
 
 
-def _unzipped(archive: bytes, file: str) -> bytes:
+def _unzip_file(archive: bytes, file: str) -> bytes:
     """Return a file of a zip archive, in whichever of its folders it is."""
     with zipfile.ZipFile(io.BytesIO(archive)) as opened:
         for inside in opened.namelist():
             if PurePosixPath(inside).name.lower() == file.lower():
-                if opened.getinfo(inside).file_size > LARGEST:
-                    raise ValueError(f"more than {LARGEST:,} bytes")
+                if opened.getinfo(inside).file_size > MAX_UNPACKED_BYTES:
+                    raise ValueError(f"more than {MAX_UNPACKED_BYTES:,} bytes")
                 return opened.read(inside)
     raise KeyError(file)
 
@@ -208,10 +215,10 @@ def _convert(entry: Dataset, table: Part, source: _Source) -> bytes:
             "data check` will report 'wrong checksum'.",
             stacklevel=3,
         )
-    return gzip.compress(text, COMPRESSION, mtime=0)
+    return gzip.compress(text, GZIP_LEVEL, mtime=0)
 
 
-def _sentence(entry: Dataset, address: str, home: Path, error: OSError) -> str:
+def _explain_failure(entry: Dataset, address: str, home: Path, error: OSError) -> str:
     """Return what went wrong and what to do, in one sentence."""
     # Errors of the network, from the requests library, carry no errno.
     if error.errno is None:
@@ -220,7 +227,7 @@ def _sentence(entry: Dataset, address: str, home: Path, error: OSError) -> str:
         if status is not None:
             reason = f"the server answered with HTTP status {status}"
         elif "Timeout" in kind:
-            reason = f"no answer within {TIMEOUT} seconds"
+            reason = f"no answer within {TIMEOUT_SECONDS} seconds"
         elif kind == "ChunkedEncodingError":
             reason = "the transfer broke off before its end"
         else:

@@ -10,15 +10,15 @@ from kreinlearn.runs.records import read_records, record_of
 from reproduction import published
 from reproduction.evidence import (
     Evidence,
-    evidence_of,
+    find_settling_iteration,
+    gather_evidence,
     is_monotone,
-    ranked,
-    readings_tables,
-    settled_after,
+    make_readings_tables,
+    rank_readings,
 )
 from reproduction.methods import GRID
 from reproduction.readings import READINGS
-from reproduction.summary import numbers, printed, summaries_of
+from reproduction.summary import numbers, find_published, summarize_records
 
 READING, LETTER = "GD: outer, sum, mean, 100", "GD: step, mean, mean"
 STOCHASTIC = "SGD: outer, mean, mean, 100"
@@ -42,7 +42,7 @@ FALLING, RISING = [0.7, 0.6, 0.5, 0.45], [0.7, 0.5, 0.6, 0.4]
     ],
 )
 def test_settled_after(curve, expected):
-    assert settled_after(curve) == expected
+    assert find_settling_iteration(curve) == expected
 
 
 @pytest.mark.parametrize(
@@ -82,11 +82,19 @@ def near(column, *gaps):
 def test_distance_from_the_published_accuracies():
     found = evidence(accuracies=near("CCICP-GD", 0.03, -0.04, 0.0))
     assert found.column == "CCICP-GD"
-    assert found.printed() == {"monks1": 0.765, "heart": 0.803, "sonar": 0.794}
+    assert found.published_accuracies() == {
+        "monks1": 0.765,
+        "heart": 0.803,
+        "sonar": 0.794,
+    }
     assert found.distance == pytest.approx(sqrt((0.03**2 + 0.04**2) / 3))
     other = evidence(STOCHASTIC, found.accuracies)
     assert other.column == "CCICP-SGD"
-    assert other.printed() == {"monks1": 0.752, "heart": 0.809, "sonar": 0.690}
+    assert other.published_accuracies() == {
+        "monks1": 0.752,
+        "heart": 0.809,
+        "sonar": 0.690,
+    }
     gaps = (0.795 - 0.752, 0.763 - 0.809, 0.794 - 0.690)
     assert other.distance == pytest.approx(sqrt(sum(gap**2 for gap in gaps) / 3))
     assert np.isnan(evidence().distance)
@@ -192,10 +200,10 @@ def test_ranked_by_the_sum_of_distances_with_what_is_missing_last():
     # However near in the others, one kind that is missing is enough to come last.
     gap = stochastic("d", 0.0, hits[8])
     nothing = evidence("SGD: e")
-    order = ranked([gap, nothing, third, second, first])
+    order = rank_readings([gap, nothing, third, second, first])
     assert [each.name[-1] for _, each in order] == ["a", "b", "c", "d", "e"]
     assert [total for total, _ in order] == pytest.approx([3.7, 5, 5.5, np.inf, np.inf])
-    assert ranked([]) == []
+    assert rank_readings([]) == []
 
 
 def test_ranked_counts_failed_statements_about_gradient_descent():
@@ -203,7 +211,7 @@ def test_ranked_counts_failed_statements_about_gradient_descent():
     steps = {"guide1-t": (4 * 1314.3 / 47.23, 1)}
     curves = ([9.0, 4, 2, 2], [9.0, 4, 3, 2])  # settle in the wrong order
     found = evidence(READING, accuracies, hits, curves, steps)
-    ((total, _),) = ranked([found])
+    ((total, _),) = rank_readings([found])
     assert total == pytest.approx(1 + 1 + 1 + 1)
 
 
@@ -213,7 +221,7 @@ def test_ranked_keeps_the_order_of_ties():
         evidence(name, near("CCICP-SGD", 0.1), np.full((3, 7), 290.0), None, factor(2))
         for name in names
     ]
-    assert [each.name for _, each in ranked(same)] == list(names)
+    assert [each.name for _, each in rank_readings(same)] == list(names)
 
 
 def fields(acc=None, **others):
@@ -264,7 +272,7 @@ def records():
 
 
 def test_evidence_is_gathered_from_records():
-    found = {each.name: each for each in evidence_of(summaries_of(records()))}
+    found = {each.name: each for each in gather_evidence(summarize_records(records()))}
     assert set(found) == {LETTER, READING, "GD: increase, mean, sum, 100", STOCHASTIC}
     read = found[READING]
     # Means over runs.
@@ -283,13 +291,13 @@ def test_values_that_were_not_finite_are_infinite():
     own = [dict(record) for record in records()]
     (record,) = (each for each in own if "curves" in each)
     record["curves"] = {"0.0001": [[43.0, 50, None]] * 7, "1": [[43.0, 50, 40]] * 7}
-    (found,) = (e for e in evidence_of(summaries_of(own)) if e.name == READING)
+    (found,) = (e for e in gather_evidence(summarize_records(own)) if e.name == READING)
     assert found.curves["0.0001"][0] == [43.0, 50, np.inf]
     assert not is_monotone(found.curves["0.0001"][0])
 
 
 def test_tables_of_readings():
-    gd, sgd = readings_tables(summaries_of(records()), [])
+    gd, sgd = make_readings_tables(summarize_records(records()), [])
     assert gd.title == "Readings of Algorithm 1: gradient descent"
     assert sgd.title == "Readings of Algorithm 1: SGD"
     rows = [[entry.text for entry in row[:-1]] for row in gd.rows]
@@ -331,14 +339,16 @@ def test_tables_of_readings():
 
 
 def test_tables_of_one_procedure_alone():
-    own = [each for each in summaries_of(records()) if each.method == STOCHASTIC]
-    (table,) = readings_tables(own, [])
+    own = [each for each in summarize_records(records()) if each.method == STOCHASTIC]
+    (table,) = make_readings_tables(own, [])
     assert table.title == "Readings of Algorithm 1: SGD"
-    assert readings_tables([], []) == []
+    assert make_readings_tables([], []) == []
 
 
 def test_every_reading_has_a_row(stored):
-    gd, sgd = readings_tables(summaries_of(read_records(stored("readings"))), [])
+    gd, sgd = make_readings_tables(
+        summarize_records(read_records(stored("readings"))), []
+    )
     assert len(gd.rows) + len(sgd.rows) == len(READINGS)
     for table in (gd, sgd):
         totals = [row[-1].value for row in table.rows]
@@ -347,7 +357,7 @@ def test_every_reading_has_a_row(stored):
 
 
 def test_published_accuracies_stand_beside_those_of_readings():
-    summaries = summaries_of(records())
+    summaries = summarize_records(records())
     rows = numbers("readings", summaries)
     assert {row["measure"] for row in rows} == {"acc"}
     published_of = {(row["data"], row["method"]): row["published"] for row in rows}
@@ -355,12 +365,12 @@ def test_published_accuracies_stand_beside_those_of_readings():
     assert published_of["monks1", STOCHASTIC] == "0.752"
     # The other kinds of cells have no accuracy.
     starts = next(s for s in summaries if s.settings == {"evidence": "starts"})
-    assert printed("readings", starts) is None
+    assert find_published("readings", starts) is None
 
 
 def test_curves_that_ended_at_once_or_ran_away_show_nothing():
     assert not is_monotone([0.7, 0.6])
-    assert settled_after([0.7, 5.0, np.inf]) == 3
+    assert find_settling_iteration([0.7, 5.0, np.inf]) == 3
     assert (
         evidence(READING, dict.fromkeys(near("CCICP-GD", 0.0), 0.7)).correlation is None
     )

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from reproduction import data, published
-from reproduction.notes import NOTES, notes_for
+from reproduction.notes import NOTES, find_notes
 from reproduction.splits import stored_name
 
 
@@ -84,6 +84,6 @@ def test_notes_point_at_something():
         assert not note.row or note.row in rows
         assert not note.column or set(note.column.split(", ")) <= columns
         assert note.text.endswith(".")
-    ordered = notes_for("table3")
-    assert not ordered[0].row
-    assert {note.row for note in ordered} >= {"parkinsons", "splice", ""}
+    sort_summaries = find_notes("table3")
+    assert not sort_summaries[0].row
+    assert {note.row for note in sort_summaries} >= {"parkinsons", "splice", ""}

@@ -5,8 +5,8 @@ import pytest
 
 from reproduction.ranks import (
     cliques,
-    critical_difference,
-    mean_ranks,
+    compute_critical_difference,
+    compute_mean_ranks,
     rank_methods,
 )
 
@@ -33,11 +33,13 @@ AUC = np.array(
 
 
 def test_mean_ranks_of_the_example():
-    assert mean_ranks(AUC) == pytest.approx([3.143, 2.000, 2.893, 1.964], abs=5e-4)
+    assert compute_mean_ranks(AUC) == pytest.approx(
+        [3.143, 2.000, 2.893, 1.964], abs=5e-4
+    )
 
 
 def test_friedman_of_the_example():
-    ranks, (N, k) = mean_ranks(AUC), AUC.shape
+    ranks, (N, k) = compute_mean_ranks(AUC), AUC.shape
     # The article gives 9.28, by the formula without a correction for ties.
     plain = 12 * N / (k * (k + 1)) * ((ranks**2).sum() - k * (k + 1) ** 2 / 4)
     assert plain == pytest.approx(9.28, abs=0.01)
@@ -49,9 +51,9 @@ def test_friedman_of_the_example():
 
 def test_nemenyi_of_the_example():
     # Table 5 of the article: q at 0.05 is 2.569 for four, 2.343 for three methods.
-    assert critical_difference(4, 14) == pytest.approx(1.25, abs=0.005)
-    assert critical_difference(4, 14, 0.1) == pytest.approx(1.12, abs=0.005)
-    q3 = critical_difference(3, 10) / np.sqrt(3 * 4 / 60)
+    assert compute_critical_difference(4, 14) == pytest.approx(1.25, abs=0.005)
+    assert compute_critical_difference(4, 14, 0.1) == pytest.approx(1.12, abs=0.005)
+    q3 = compute_critical_difference(3, 10) / np.sqrt(3 * 4 / 60)
     assert q3 == pytest.approx(2.343, abs=1e-3)
     ranking = rank_methods(AUC, METHODS)
     # The article finds no difference between any two methods at 0.05.

@@ -15,7 +15,7 @@ from kreinlearn.solvers.cccp import UNLIMITED
 from kreinlearn.spectrum import split
 from reproduction import readings, splits
 from reproduction.evidence import Evidence, is_monotone
-from reproduction.figures import READ
+from reproduction.figures import COMPARED_READINGS
 from reproduction.methods import GRID, TL1
 from reproduction.published import INITS
 from reproduction.readings import READINGS, Reading
@@ -90,8 +90,10 @@ def test_the_letter_and_the_chosen_reading_are_those_of_the_solvers(kind, eps, n
 
 
 def test_the_figure_shows_the_letter_and_the_chosen_reading():
-    assert READ == tuple((f"CCICP-{k}", LETTERS[k], CHOSEN[k]) for k in KINDS)
-    assert all(name in READINGS for _, *names in READ for name in names)
+    assert COMPARED_READINGS == tuple(
+        (f"CCICP-{k}", LETTERS[k], CHOSEN[k]) for k in KINDS
+    )
+    assert all(name in READINGS for _, *names in COMPARED_READINGS for name in names)
 
 
 @pytest.fixture

@@ -14,9 +14,9 @@ from kreinlearn.runs.records import read_records as read
 from reproduction import published
 from reproduction.entries import Spread, find_marks
 from reproduction.markdown import format_table
-from reproduction.notes import notes_for
+from reproduction.notes import find_notes
 from reproduction.page import write
-from reproduction.summary import NUMBER_FIELDS, numbers, summaries_of
+from reproduction.summary import NUMBER_FIELDS, numbers, summarize_records
 from reproduction.tables import LAYOUTS
 
 RESULTS = Path(__file__).parents[2] / "docs" / "results"
@@ -24,14 +24,14 @@ RESULTS = Path(__file__).parents[2] / "docs" / "results"
 
 def tables_of(stored, name, runs=3):
     records = read(stored(name, runs))
-    return records, LAYOUTS[name](summaries_of(records), notes_for(name))
+    return records, LAYOUTS[name](summarize_records(records), find_notes(name))
 
 
 def test_summary_by_hand(stored):
     records = read(stored("table3"))
     own = [r for r in records if (r["data"], r["method"]) == ("heart", "Flip")]
     summary = next(
-        s for s in summaries_of(records) if (s.data, s.method) == ("heart", "Flip")
+        s for s in summarize_records(records) if (s.data, s.method) == ("heart", "Flip")
     )
     values = [r["acc"] for r in own]
     assert summary.spread("acc").mean == pytest.approx(np.mean(values))
@@ -47,7 +47,7 @@ def test_failures_are_counted_and_left_out(stored):
     own[0] = {k: own[0][k] for k in ("key", "exp", "data", "method", "run")} | {
         "status": "timeout"
     }
-    (summary,) = summaries_of(own)
+    (summary,) = summarize_records(own)
     assert summary.statuses == Counter(converged=2, timeout=1)
     assert summary.spread("acc").mean == pytest.approx(
         (own[1]["acc"] + own[2]["acc"]) / 2
@@ -171,7 +171,7 @@ def test_figure3_tells_where_a_curve_settles_and_whether_it_falls(stored):
     records[0]["curve"] = [10.0, 50.0, 2.0, 1.0, 0.4, 0.0]
     records[1]["curve"] = [0.7, 0.3, 0.5, 0.2, None]
     records[1]["chosen"] = {"lam": 10.0, "lam_of_mean": 0.2}
-    (table,) = LAYOUTS["fig3"](summaries_of(records), notes_for("fig3"))
+    (table,) = LAYOUTS["fig3"](summarize_records(records), find_notes("fig3"))
     rows = {(row[0].text, row[1].text): row for row in table.rows}
     falling, rising = rows["monks1", "CCCP-GD"], rows["monks1", "CCICP-GD"]
     assert [e.text for e in falling[3:8]] == ["10", "0", "0", "4", "yes"]
@@ -180,7 +180,7 @@ def test_figure3_tells_where_a_curve_settles_and_whether_it_falls(stored):
 
 @pytest.mark.parametrize("name", LAYOUTS)
 def test_csv_survives_a_round_trip(stored, name):
-    summaries = summaries_of(read(stored(name, 3)))
+    summaries = summarize_records(read(stored(name, 3)))
     text = csv_text(NUMBER_FIELDS, numbers(name, summaries))
     rows = list(csv.DictReader(io.StringIO(text)))
     index = {
@@ -202,7 +202,7 @@ def test_csv_survives_a_round_trip(stored, name):
 def test_markdown_survives_a_round_trip(stored, name):
     _, tables = tables_of(stored, name)
     for table in tables:
-        lines = format_table(table, notes_for(name)).splitlines()
+        lines = format_table(table, find_notes(name)).splitlines()
         start = next(i for i, line in enumerate(lines) if line.startswith("| "))
         pipes = [line for line in lines[start:] if line.startswith("|")]
         assert set(pipes[1]) <= set("|-: ")
@@ -216,7 +216,7 @@ def test_markdown_survives_a_round_trip(stored, name):
 
 
 def test_markdown_marks_best_and_notes():
-    notes = notes_for("table3")
+    notes = find_notes("table3")
     mark = find_marks(notes, row="parkinsons")
     assert len(mark) == 1
     rows = [[Entry("parkinsons", marks=mark), Entry("0.9", 0.9, "1.0, −0.1", True)]]
@@ -226,7 +226,7 @@ def test_markdown_marks_best_and_notes():
 
 
 def test_marks_belong_to_exactly_one_place():
-    notes = notes_for("table3")
+    notes = find_notes("table3")
     assert len(find_marks(notes, column="Flip")) == 1
     assert find_marks(notes, column="Flip") == find_marks(notes, column="Shift")
     assert find_marks(notes, column="Flip exact") == ()
@@ -238,7 +238,7 @@ def test_marks_belong_to_exactly_one_place():
         for name in ("CCICP-GD", "CCICP-GD as printed")
     )
     assert read and letter and not read & letter
-    notes = notes_for("table7")
+    notes = find_notes("table7")
     assert len(find_marks(notes, "EEG", "CCICP-SGD")) == 1
     assert find_marks(notes, "EEG", "CCICP-SGD-I") == ()
 
@@ -253,7 +253,7 @@ def test_statuses():
 def test_a_table_with_gaps_is_still_a_table(stored):
     records = [r for r in read(stored("table3")) if r["run"] == 0]
     records = [r for r in records if (r["data"], r["method"]) != ("heart", "Flip")]
-    theirs, *_ = LAYOUTS["table3"](summaries_of(records), notes_for("table3"))
+    theirs, *_ = LAYOUTS["table3"](summarize_records(records), find_notes("table3"))
     column = [c.text for c in theirs.columns].index("Flip")
     row = next(row for row in theirs.rows if row[0].text == "heart")
     assert row[column] == Entry("–", None, "0.758")
@@ -266,8 +266,8 @@ def rows_of(table):
 
 
 def test_table1(stored):
-    summaries = summaries_of(read(stored("table1")))
-    (table,) = LAYOUTS["table1"](summaries, notes_for("table1"))
+    summaries = summarize_records(read(stored("table1")))
+    (table,) = LAYOUTS["table1"](summaries, find_notes("table1"))
     assert [head.text for head in table.columns[-4:]] == [
         "2 x 2",
         "3 x 3",
@@ -284,8 +284,8 @@ def test_table1(stored):
 
 
 def test_table5_has_published_numbers_beside_faces(stored):
-    summaries = summaries_of(read(stored("table5")))
-    (table,) = LAYOUTS["table5"](summaries, notes_for("table5"))
+    summaries = summarize_records(read(stored("table5")))
+    (table,) = LAYOUTS["table5"](summaries, find_notes("table5"))
     rows = rows_of(table)
     assert len(rows) == 15
     assert rows["CCICP-GD"][0] == "0.983 ± 0.008"
@@ -299,11 +299,13 @@ def test_table5_has_published_numbers_beside_faces(stored):
 
 def test_a_stand_in_is_called_one(stored, tmp_path):
     records = [record | {"data": "digits"} for record in read(stored("table5"))]
-    (table,) = LAYOUTS["table5"](summaries_of(records), notes_for("table5"))
+    (table,) = LAYOUTS["table5"](summarize_records(records), find_notes("table5"))
     assert table.title == "Table 5: digits"
     assert table.caption.startswith("NOT FACES")
     assert rows_of(table)["CCICP-GD"][0] == "–"
-    assert all("published" not in r for r in numbers("table5", summaries_of(records)))
+    assert all(
+        "published" not in r for r in numbers("table5", summarize_records(records))
+    )
 
 
 def test_fig1_is_written(stored, tmp_path):
@@ -321,7 +323,7 @@ def test_committed_tables_are_those_of_the_records(name, tmp_path):
         pytest.skip(f"there are no records of {name}")
     path = tmp_path / f"{name}.jsonl"
     path.write_bytes(gzip.decompress(packed.read_bytes()))
-    notes = notes_for(name)
+    notes = find_notes(name)
     text = (RESULTS / f"{name}.md").read_text(encoding="utf-8")
-    for table in LAYOUTS[name](summaries_of(read(path)), notes):
+    for table in LAYOUTS[name](summarize_records(read(path)), notes):
         assert format_table(table, notes) in text

@@ -197,7 +197,7 @@ def test_refusal(status, server, tiny, tmp_path):
 
 
 def test_no_answer(server, tiny, tmp_path, monkeypatch):
-    monkeypatch.setattr(download, "TIMEOUT", 0.05)
+    monkeypatch.setattr(download, "TIMEOUT_SECONDS", 0.05)
     publish(server, tiny.archive, b"", status=None)
     failure(OSError, server, tiny, tmp_path, r"no answer within 0\.05 seconds")
 
