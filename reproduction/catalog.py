@@ -34,7 +34,7 @@ class Experiment:
     listed : callable, optional
         Lists the cells where they are not a grid, from ``runs`` and ``dataset``.
     is_repeated : callable, optional
-        Tells whether a cell would only repeat that of the first run.
+        Returns whether a cell would only repeat that of the first run.
     """
 
     name: str
@@ -75,7 +75,7 @@ class Experiment:
 
 
 def _involves_no_chance(cell: Cell) -> bool:
-    """Tell whether all runs on the same samples end at the same point."""
+    """Return whether all runs on the same samples end at the same point."""
     return "SGD" not in cell.method and cell.setting("init") != "uniform"
 
 

@@ -1,4 +1,4 @@
-"""What speaks for each reading of Algorithm 1: tables and a figure from records."""
+"""Evidence for each reading of Algorithm 1: tables and a figure from records."""
 
 import itertools
 import statistics
@@ -26,7 +26,7 @@ EXACT, INEXACT = "0.0001", "1"
 STEP_DATA = ("guide1-t", "madelon")
 """Data sets on which steps are counted."""
 EVIDENCE_UNITS = (0.05, 4.0, 2.0, 1.0)
-"""What counts as one unit of distance in each kind of evidence.
+"""One unit of distance in each kind of evidence.
 
 A root mean square difference of 0.05, as large as most published deviations; 4 test
 rows, a hundredth of all; a factor of 4 in the ratio of times; one statement.
@@ -54,7 +54,7 @@ def find_settling_iteration(curve: Sequence[float]) -> int:
 
 
 def is_monotone(curve: Sequence[float]) -> bool:
-    """Tell whether a curve never increases from its first iteration on.
+    """Return whether a curve never increases from its first iteration on.
 
     A run that diverged at once shows nothing of the kind.
     """
@@ -325,6 +325,5 @@ def _format_curves(each: Evidence) -> tuple[Entry, Entry]:
         return Entry(DASH), Entry(DASH)
     exact, inexact = pair
     falling = "yes" if is_monotone(exact) and is_monotone(inexact) else "no"
-    return Entry(
-        f"{find_settling_iteration(inexact)}, {find_settling_iteration(exact)}"
-    ), Entry(falling)
+    settled = [find_settling_iteration(curve) for curve in (inexact, exact)]
+    return Entry(f"{settled[0]}, {settled[1]}"), Entry(falling)

@@ -41,7 +41,7 @@ GAUSSIANS: KernelSettings = tuple({"kernel": "rbf", "sigma": s} for s in reverse
 """The widest first: ties go to the smoothest."""
 
 LETTER_SUFFIX = " as printed"
-"""What is added to the name of a procedure that is run to the letter."""
+"""Suffix of the name of a procedure that is run to the letter."""
 PROCEDURES = {
     name + suffix: PUBLISHED[name.lower() + suffix.replace(" ", "-")]
     for suffix in ("", LETTER_SUFFIX)
@@ -102,7 +102,7 @@ def procedure(name: str, solver: CCCP) -> Method:
 def _repair(mode: str, out_of_sample: Literal["exact", "none"] = "none") -> Method:
     """Return logistic regression on a repaired training matrix.
 
-    The paper leaves the test rows as they are.
+    The paper does not repair the test rows.
     """
     return exact(mode, repair=mode, out_of_sample=out_of_sample)
 

@@ -47,7 +47,7 @@ def random_stack(n: int, d: int, spread: float, rng: np.random.Generator) -> Arr
 def search(cell: Cell) -> Record:
     """Look for negative eigenvalues of the Gaussian of one metric.
 
-    The record says how many kernel matrices were tried, how many of them are
+    The record holds how many kernel matrices were tried, how many of them are
     indefinite, and the smallest of all ratios of the smallest to the largest
     eigenvalue. All metrics of a run see the same matrices.
     """

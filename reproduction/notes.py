@@ -1,4 +1,4 @@
-"""What is known to be wrong with the published numbers, and where ours depart.
+"""Known errors of the published numbers, and departures of ours.
 
 The notes themselves are data: ``notes.toml`` in this folder.
 """

@@ -90,7 +90,7 @@ def write(
 
 
 class _Shown(NamedTuple):
-    """What is shown of an experiment."""
+    """Contents of the page of an experiment."""
 
     name: str
     command: str
@@ -190,7 +190,7 @@ def _ranges(rows: Numbers) -> list[str]:
 
 
 def _about_runs(records: Sequence[Record]) -> dict[str, str]:
-    """Return what there is to say about the runs."""
+    """Return facts about the runs: counts, failures, versions, revisions."""
     runs = {record["run"] for record in records}
     facts = {"Cells": str(len(records)), "runs": str(len(runs))}
     failed = sum(record["status"] in FAILED for record in records)

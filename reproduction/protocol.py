@@ -41,7 +41,7 @@ MOST_ROWS = 1000
 SPLIT_LIMIT = 5000
 """Most training rows for which K is split by its eigenvectors, as in the paper."""
 JUDGMENTS = ("acc", "bacc", "ll", "pred_s")
-"""What is recorded of a judgment: single answers would be most of a file."""
+"""Recorded fields of a judgment: single answers would be most of a file."""
 
 
 def table_cell(cell: Cell, data_home: str | None) -> Record:
@@ -217,7 +217,7 @@ def choice_fields(
     n: int,
     kernels: Sequence[KernelSetting],
 ) -> Record:
-    """Return what a record of n training rows says about a choice."""
+    """Return the fields of a record of n training rows about a choice."""
     name = str(method.parameter)
     chosen, grid = {name: value}, {name: choice.values}
     if method.summed:
@@ -240,7 +240,7 @@ def _fit(
 
     The rate of the published procedures is too long for a large K, and the more so the
     larger it is. Where lam was chosen on a part of the rows, the best value whose fit
-    does not diverge on all of them is taken: what folds of all rows would have told.
+    does not diverge on all of them is taken, as folds of all rows would choose it.
     """
     values = [value for i, value in choice.ranking if i == choice.setting]
     if choice.rows == len(y):

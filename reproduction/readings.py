@@ -59,7 +59,7 @@ class Reading:
 
     @property
     def name(self) -> str:
-        """What tables and records call it."""
+        """Name in tables and records."""
         kind, cap = "SGD" if self.stochastic else "GD", f", {self.cap}"
         cap = "" if self.cap == UNLIMITED else cap
         return f"{kind}: {self.shrink}, {self.loss}, {self.stop}{cap}"

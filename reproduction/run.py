@@ -51,7 +51,7 @@ def run_experiment(
     limit : float
         Seconds that one cell may take.
     retry : bool
-        Whether to run cells again whose record says error or timeout.
+        Whether to run cells again whose status is error or timeout.
     progress : callable, optional
         Called after each cell; see `kreinlearn.runs.progress.progress_bar`.
 
@@ -175,5 +175,5 @@ def cost(cell: Cell) -> float:
 
 
 def _is_table(dataset: str) -> bool:
-    """Tell whether samples are in a table, and not images or random matrices."""
+    """Return whether samples are in a table, and not images or random matrices."""
     return dataset not in metrics.SIZES and dataset not in faces.REGIONS

@@ -57,7 +57,7 @@ def table(name: str, data_home: str | None = None) -> tuple[Array, Array]:
 def parts_of(cell: Cell, data_home: str | None = None) -> Halves:
     """Return the training and test samples of a cell.
 
-    They are random halves. Where a cell says that its samples are fixed, they are the
+    They are random halves. Where the samples of a cell are fixed, they are the
     same in all runs: the predefined ones if there are any.
     """
     if cell.setting("half") == FIXED and cell.dataset in PREDEFINED:

@@ -40,7 +40,7 @@ class Summary:
     data, method : str
         Names.
     settings : mapping
-        Those that tell rows apart.
+        Those that differ between rows.
     records : tuple of dict
         Successful runs.
     statuses : Counter

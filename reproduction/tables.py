@@ -172,8 +172,8 @@ def _table5(summaries: Sequence[Summary], notes: Sequence[Note]) -> list[PageTab
         caption = (
             f"{IMAGE_SETS.get(data, data)}. Accuracy on the test half, mean ± standard "
             f"deviation over {describe_halves(own)}; seconds of one fit (KreinCV: of "
-            "its whole cross-validation), given distances; smallest and largest eigenvalue "
-            "of the chosen kernel matrix, mean."
+            "its whole cross-validation), given distances; smallest and largest "
+            "eigenvalue of the chosen kernel matrix, mean."
         )
         if is_face:
             ends = " and ".join(map(str, published.TABLE5_MU))

@@ -19,7 +19,7 @@ class Format:
     label : int or None, default=-1
         Position of the label among the fields; None if labels have their own file.
     drop : tuple of int, default=()
-        Positions of further fields that are no features.
+        Positions of further fields that are not features.
     positive, negative : str, default="1" and "0"
         How the labels +1 and -1 are written; numbers without sign or decimals.
     missing : str or None, default=None

@@ -80,7 +80,7 @@ def _lines(text: str, layout: Format) -> Iterator[tuple[int, str]]:
 
 
 def _is_head(line: str, layout: Format) -> bool:
-    """Tell whether a line names columns: most of its fields are no numbers."""
+    """Return whether a line names columns: most of its fields are not numbers."""
     if layout.kind != "delimited":
         return False
     fields = line.split(layout.delimiter)

@@ -1,4 +1,4 @@
-"""What is known of each data set: counts, checksum, quirks, public home.
+"""Registry of the data sets: counts, checksum, quirks, public home.
 
 The table is typed once, here, in the order of the paper's own table of data sets
 [1]_. In the notes ``m`` is the number of features, as in the paper.
@@ -141,7 +141,7 @@ _ENTRIES = (
         Format(label=17, drop=(0,)),
         UCI,
         "174/parkinsons.zip",
-        "The paper prints m = 23, which counts a column that is no feature; its "
+        "The paper prints m = 23, which counts a column that is not a feature; its "
         "eigenvalues fit 22 features with tau = 0.7 * 23.",
     ),
     Dataset(

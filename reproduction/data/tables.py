@@ -66,7 +66,7 @@ def from_text(text: bytes) -> Labeled:
     Raises
     ------
     ValueError
-        If the text is no such table; the message says why.
+        If the text is not such a table; the message has the reason.
     """
     first, *lines = text.decode("ascii").splitlines() or [""]
     columns = first.split(",")

@@ -18,7 +18,7 @@ from reproduction.evidence import (
 )
 from reproduction.methods import GRID
 from reproduction.readings import READINGS
-from reproduction.summary import numbers, find_published, summarize_records
+from reproduction.summary import find_published, numbers, summarize_records
 
 READING, LETTER = "GD: outer, sum, mean, 100", "GD: step, mean, mean"
 STOCHASTIC = "SGD: outer, mean, mean, 100"
