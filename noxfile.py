@@ -46,7 +46,7 @@ def lint(session: nox.Session) -> None:
     session.install("-e", ".[dev]")
     session.run("ruff", "check", ".")
     session.run("ruff", "format", "--check", ".")
-    session.run("codespell", "src", "tests", "docs", "README.md")
+    session.run("codespell", "src", "reproduction", "tests", "docs", "README.md")
 
 
 @nox.session

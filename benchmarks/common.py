@@ -22,6 +22,10 @@ from typing import Any
 
 import numpy as np
 
+CHECKOUT = str(Path(__file__).parents[1])
+if CHECKOUT not in sys.path:  # a script of this folder also imports `reproduction`
+    sys.path.append(CHECKOUT)
+
 OURS = "kreinlearn"
 PACKAGES = (OURS, "numpy", "scipy", "scikit-learn", "numba")
 

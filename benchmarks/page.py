@@ -1,6 +1,6 @@
 """Write ``docs/speed.md`` and its plots from records.
 
-    krein bench --out records
+    python -m benchmarks --out records
     python benchmarks/page.py records [--docs docs]
 
 Every number on the page comes from a record; if a measurement was repeated, the last
@@ -364,7 +364,7 @@ HOW = """\
 # from a checkout; first PyTorch for the CPU, or pip installs the build for GPUs
 pip install torch --index-url https://download.pytorch.org/whl/cpu
 pip install "kreinlearn[bench]"     # the libraries that we compare with
-krein bench --out records           # or some: krein bench product fit --out records
+python -m benchmarks --out records  # or some: python -m benchmarks fit --out records
 python benchmarks/page.py records   # writes this page
 ```
 
@@ -413,7 +413,7 @@ def write(folder, docs):
 
 def main(argv=None):
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("records", help="folder that `krein bench --out` wrote")
+    parser.add_argument("records", help="folder of `python -m benchmarks --out`")
     parser.add_argument("--docs", default=HERE.parent / "docs", help="where to write")
     options = parser.parse_args(argv)
     print(write(options.records, options.docs))

@@ -1,6 +1,6 @@
 """The samples of the benchmarks: halves of real data sets, or synthetic ones.
 
-Real data come from the folder of ``kreinlearn.datasets``. Where a set is missing,
+Real data come from the folder of ``reproduction.data``. Where a set is missing,
 synthetic samples of the same shape take its place, and the rows say so.
 """
 
@@ -49,7 +49,7 @@ def synthetic(n: int, m: int) -> tuple[np.ndarray, np.ndarray]:
 
 def table(name: str, part: str | None, quick: bool) -> tuple[Any, Any, str]:
     """Return samples, labels, and whether they are ``real`` or ``synthetic``."""
-    from kreinlearn.datasets import info, load
+    from reproduction.data import info, load
 
     entry = info(name)
     n = entry.table(part).n_samples
@@ -58,8 +58,8 @@ def table(name: str, part: str | None, quick: bool) -> tuple[Any, Any, str]:
             found = load(name, part=part)
         except FileNotFoundError:
             say(
-                f"{name} is not in the data folder (krein data fetch {name}): "
-                "synthetic data of its shape instead"
+                f"{name} is not in the data folder (python -m reproduction data fetch "
+                f"{name}): synthetic data of its shape instead"
             )
         else:
             return found.data, found.target, "real"
@@ -72,7 +72,7 @@ def halves(name: str, quick: bool = False) -> Halves:
     Parameters
     ----------
     name : str
-        A data set of ``kreinlearn.datasets``.
+        A data set of ``reproduction.data``.
     quick : bool
         Whether to take a few synthetic rows.
 

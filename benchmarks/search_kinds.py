@@ -21,8 +21,8 @@ from sklearn.preprocessing import MinMaxScaler
 from threadpoolctl import threadpool_limits
 
 from kreinlearn import KreinLogisticRegressionCV
-from kreinlearn.datasets import load
 from kreinlearn.kernels.threads import one_thread
+from reproduction.data import load
 
 TABLES = (
     *("monks1", "monks2", "monks3", "parkinsons", "sonar", "SPECT", "transfusion"),

@@ -12,6 +12,7 @@ from docutils.utils.math import MathError, latex2mathml
 from sphinx.util import logging
 
 sys.path.insert(0, str(Path(__file__).parent))
+sys.path.append(str(Path(__file__).parents[1]))  # the package reproduction
 import accessible
 import kernels_table
 import messages_table

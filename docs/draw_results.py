@@ -5,10 +5,12 @@ of the documentation draws the pages alone.
 """
 
 import gzip
+import sys
 import tempfile
 from pathlib import Path
 
-from kreinlearn.paper.page import write
+sys.path.append(str(Path(__file__).parents[1]))
+from reproduction.page import write
 
 RESULTS = Path(__file__).parent / "results"
 

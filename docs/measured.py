@@ -2,7 +2,8 @@
 
 ``docs/measure`` is its command line; ``conf.py`` shows the date on the pages. A page is
 *stale* if code that its numbers depend on has changed since they were measured.
-Comments and docstrings do not count.
+Comments and docstrings do not count. Neither does the place of the code: a page stays
+fresh while definitions only move from file to file, up to imports.
 
 Tables and figures of the paper have a record per cell, and all of them take hours.
 ``docs/measure --check PAGE`` runs some cells again, drawn at random. If a method gives
@@ -24,6 +25,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 ROOT = Path(__file__).parents[1]
+if str(ROOT) not in sys.path:
+    sys.path.append(str(ROOT))  # the package reproduction
 RECORD = Path("docs", "results", "measured.json")
 SOURCE = Path("src", "kreinlearn")
 MODEL = ("losses.py", "operators.py", "kernels", "spectrum", "problem", "solvers")
@@ -42,10 +45,10 @@ SEARCH = tuple(
 EXACT = (*MODEL, "crossval", *SEARCH)
 LANDMARKS = (*MODEL, "landmarks", "estimators/_landmarks.py")
 READERS = ("files", "persistence", "runs", "_files.py", "_memory.py")
-PROGRAMS = {
-    "python": [sys.executable],
-    "krein": [sys.executable, "-m", "kreinlearn"],
-}
+REPRODUCTION = "reproduction"
+PROGRAMS = {"python": [sys.executable]}
+MEASURED_CODE = ("src", REPRODUCTION, "benchmarks", "tests/stress")
+"""Folders whose changes must be committed before a measurement."""
 EARLIER = "measured with an earlier version of the solver"
 CHECK = "--check"
 CHECKED = 30
@@ -65,18 +68,24 @@ class Page(NamedTuple):
 
     name: str  # as Sphinx has it, but README
     commands: tuple[str, ...]  # {out} is a folder for records
-    sources: tuple[str, ...]  # files and folders of the package
+    sources: tuple[str, ...]  # files and folders, see `source_path`
 
 
 def _of_paper(name: str, sources: tuple[str, ...]) -> Page:
-    return Page(f"results/{name}", (f"krein reproduce {name} --out {{out}}",), sources)
+    command = f"python -m {REPRODUCTION} {name} --out {{out}}"
+    return Page(f"results/{name}", (command,), sources)
+
+
+def _reproduction_files(*names: str) -> tuple[str, ...]:
+    return tuple(f"{REPRODUCTION}/{name}.py" for name in names)
 
 
 def _bench(names: str) -> str:
-    return f"krein bench {names} --out {{out}}"
+    return f"python -m benchmarks {names} --out {{out}}"
 
 
-FITTED = (*EXACT, "methods", "features.py")
+PROTOCOL = _reproduction_files("methods", "protocol", "splits", "faces", "readings")
+FITTED = (*EXACT, "methods", "features.py", *PROTOCOL)
 PAGES = {
     "readme": Page("README", ("python docs/draw_readme.py",), EXACT),
     "speed": Page(
@@ -124,45 +133,57 @@ PAGES = {
         ("python -m tests.stress --minutes 90 --seed 4101",),
         (*EXACT, *LANDMARKS, *READERS),
     ),
-    "table1": _of_paper("table1", ("kernels", "spectrum")),
-    "table2": _of_paper("table2", ("kernels", "spectrum")),
+    "table1": _of_paper(
+        "table1", ("kernels", "spectrum", *_reproduction_files("metrics"))
+    ),
+    "table2": _of_paper(
+        "table2", ("kernels", "spectrum", *_reproduction_files("protocol", "splits"))
+    ),
     **{f"table{i}": _of_paper(f"table{i}", FITTED) for i in range(3, 8)},
     **{name: _of_paper(name, FITTED) for name in ("fig2", "fig3", "readings")},
 }
 
 
+def source_path(source: str, root: Path = ROOT) -> Path:
+    """Return the path of a source: of the reproduction, or else of the package."""
+    is_ours = source.startswith(f"{REPRODUCTION}/")
+    return root / source if is_ours else root / SOURCE / source
+
+
 def digest(sources: tuple[str, ...], root: Path = ROOT) -> str:
-    """Return a digest of the code of some files and folders of the package."""
-    found = hashlib.sha256()
+    """Return a digest of the definitions in some files and folders.
+
+    It does not depend on their order or on the files that hold them.
+    """
+    found: list[str] = []
     for source in sorted(set(sources)):
-        path = root / SOURCE / source
-        for file in sorted(path.rglob("*.py")) if path.is_dir() else [path]:
-            name = file.relative_to(root).as_posix()
-            found.update(f"{name} {_code(file, file.stat().st_mtime_ns)}\n".encode())
-    return found.hexdigest()[:16]
+        path = source_path(source, root)
+        for file in path.rglob("*.py") if path.is_dir() else [path]:
+            found += _definitions(file, file.stat().st_mtime_ns)
+    return hashlib.sha256("\n".join(sorted(found)).encode()).hexdigest()[:16]
 
 
 @cache
-def _code(file: Path, changed: int) -> str:
-    """Return what a file says to Python, as it was at a time."""
-    return ast.dump(_bare(ast.parse(file.read_text(encoding="utf-8"))))
-
-
-def _bare(tree: ast.Module) -> ast.Module:
-    """Take the strings that stand alone out of a module: docstrings."""
+def _definitions(file: Path, changed: int) -> list[str]:
+    """Return the statements of a file, as it was at a time, without imports."""
+    tree = ast.parse(file.read_text(encoding="utf-8"))
     for node in ast.walk(tree):
         body = getattr(node, "body", None)
         if isinstance(body, list):
-            node.body = [  # type: ignore[attr-defined]
-                each
-                for each in body
-                if not (
-                    isinstance(each, ast.Expr)
-                    and isinstance(each.value, ast.Constant)
-                    and isinstance(each.value.value, str)
-                )
-            ]
-    return tree
+            kept = [each for each in body if not _is_ignored(each)]
+            node.body = kept  # type: ignore[attr-defined]
+    return [ast.dump(each) for each in tree.body]
+
+
+def _is_ignored(node: ast.stmt) -> bool:
+    """Return whether a statement is a docstring, an import or a list of names."""
+    if isinstance(node, ast.Import | ast.ImportFrom):
+        return True
+    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+        return isinstance(node.value.value, str)
+    if isinstance(node, ast.Assign):
+        return ast.unparse(node.targets[0]) == "__all__"
+    return isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
 
 
 def records(root: Path = ROOT) -> dict[str, dict[str, Any]]:
@@ -223,7 +244,7 @@ def main(arguments: list[str]) -> int:
         known = ", ".join(PAGES)
         print(f"PAGE must be one of {known}; got {unknown[0]!r}.", file=sys.stderr)
         return 2
-    changed = _git("status", "--porcelain", "--", "src", "benchmarks", "tests/stress")
+    changed = _git("status", "--porcelain", "--", *MEASURED_CODE)
     if arguments and changed:
         print("Commit the code first: numbers need a revision.", file=sys.stderr)
         return 1
@@ -300,9 +321,9 @@ def _run_again(
     key: str, cells: list[dict[str, Any]], drawn: set[str]
 ) -> list[dict[str, Any]]:
     """Return the records of an experiment with some cells run again."""
-    from kreinlearn.paper.catalog import EXPERIMENTS
-    from kreinlearn.paper.run import cost, evaluate
     from kreinlearn.runs.runner import run
+    from reproduction.catalog import EXPERIMENTS
+    from reproduction.run import cost, evaluate
 
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, f"{key}.jsonl")

@@ -20,7 +20,7 @@ SITUATIONS = {
     "Parameters and matrices": [
         "_validation",
         "solvers",
-        "datasets/generate",
+        "datasets",
         "losses",
         "kernels",
         "spectrum",
@@ -51,7 +51,6 @@ SITUATIONS = {
     ],
     "Saving and loading": ["persistence", "_skops", "estimators/loaded"],
     "The command line": ["cli", "comparison", "runs", "kernels/_kept"],
-    "Data sets of the paper": ["datasets", "paper"],
 }
 """Situations, and the beginnings of the modules that belong to each. The longest
 beginning wins."""

@@ -57,7 +57,8 @@ def one_thread():
 def same_code_in_other_processes():
     """Let processes that tests start run what is tested, compiled only once."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("PYTHONPATH", str(ROOT / "src"), prepend=os.pathsep)
+        folders = os.pathsep.join(map(str, (ROOT / "src", ROOT)))
+        patch.setenv("PYTHONPATH", folders, prepend=os.pathsep)
         yield
 
 
@@ -70,7 +71,7 @@ def rng():
 def script(monkeypatch):
     """Return a function that imports a file of the benchmarks by name."""
     monkeypatch.syspath_prepend(str(BENCHMARKS))
-    names = {path.stem for path in BENCHMARKS.glob("*.py")}
+    names = {path.stem for path in BENCHMARKS.glob("[!_]*.py")}
     yield lambda name: __import__(name)
     for name in names:
         sys.modules.pop(name, None)

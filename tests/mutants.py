@@ -42,6 +42,7 @@ only_mutate=
 {rooms}
 also_copy=
     benchmarks
+    reproduction
 pytest_add_cli_args=
     -n0
 pytest_add_cli_args_test_selection=
@@ -53,7 +54,7 @@ timeout_constant=5
 
 def prepare(folder: Path) -> None:
     """Copy what mutmut needs to a folder of its own, which it fills with mutants."""
-    for name in ("src", "tests", "benchmarks"):
+    for name in ("src", "tests", "benchmarks", "reproduction"):
         ignored = shutil.ignore_patterns("__pycache__", ".hypothesis")
         shutil.copytree(ROOT / name, folder / name, ignore=ignored)
     shutil.copy(ROOT / "pyproject.toml", folder)

@@ -16,7 +16,6 @@ LAZY = {
     "matplotlib",
     "jinja2",
     "markupsafe",
-    "pooch",
     "psutil",
     "skops",
     "pandas",
@@ -29,6 +28,8 @@ LAZY = {
 MODEL = {"kernels", "operators", "spectrum", "losses", "problem", "solvers", "crossval"}
 LANDMARKS = {"landmarks", "kernels", "operators", "spectrum", "losses"}
 ANY = {"*"}
+# They import the package, never the reverse.
+CHECKOUT_PACKAGES = {"reproduction", "benchmarks"}
 
 # File: (rooms it may import, libraries besides NumPy, SciPy and the standard one).
 # The first pattern that fits holds.
@@ -75,7 +76,7 @@ MAY_IMPORT = {
     "estimators/*": (MODEL | {"estimators", "landmarks"}, {"sklearn"}),
     # What goes in and out of it.
     "features": (set(), {"sklearn"}),
-    "datasets/*": ({"datasets"}, {"sklearn", "pooch"}),
+    "datasets": (set(), set()),
     "files/*": ({"files"}, {"pandas", "pyarrow"}),
     "pipelines": ({"files"}, {"sklearn", "pandas", "pyarrow"}),
     # Every type that a saved model may hold.
@@ -98,11 +99,6 @@ MAY_IMPORT = {
         {"operators", "spectrum", "losses", "crossval"}
         | {"inspection", "problem", "methods", "runs", "pages"},
         set(),
-    ),
-    "paper/*": (
-        MODEL
-        | {"paper", "methods", "runs", "pages", "estimators", "datasets", "features"},
-        {"sklearn", "matplotlib"},
     ),
     "cli/*": (ANY, ANY),
 }
@@ -152,6 +148,8 @@ def fault(file, name, is_top):
         if not is_own and any(part.startswith("_") for part in inside):
             return f"{file}.py imports {name!r}, which is private to its room."
         return ""
+    if library in CHECKOUT_PACKAGES:
+        return f"{file}.py imports {name!r}, which only a checkout has."
     if library in sys.stdlib_module_names or library in ("numpy", "scipy"):
         return ""
     if not within(library, libraries):
@@ -187,7 +185,7 @@ def test_every_permission_is_used(pattern):
     rooms, libraries = MAY_IMPORT[pattern]
     files = [file for file in FILES if rule(file) is MAY_IMPORT[pattern]]
     names = {name for file in files for name, _ in imports(file)}
-    if pattern in ("methods/*", "paper/*"):
+    if pattern == "methods/*":
         rooms = rooms - SPARE
     given = {f"kreinlearn.{room}" for room in rooms - ANY} | libraries - ANY
     assert [each for each in given if not any(within(n, {each}) for n in names)] == []
@@ -204,12 +202,14 @@ def test_every_permission_is_used(pattern):
         ("operators", "kreinlearn.kernels._pairs.f", True, "private to its room"),
         ("estimators/svm", "sklearn.utils._bunch.Bunch", True, "private to scikit"),
         ("estimators/svm", "kreinlearn.runs.runner", False, "may not import"),
-        ("datasets/download", "pooch", True, "inside the function"),
+        ("pages/figures", "matplotlib.pyplot", True, "inside the function"),
         ("pages/tables", "kreinlearn.runs.runner", True, "may not import"),
         ("losses", ".problem.KreinRisk", True, "relatively"),
         ("pages/figures", "matplotlib.pyplot", False, ""),
         ("pages/page", "kreinlearn.comparison.fold", True, "may not import"),
-        ("comparison/fold", "kreinlearn.paper.published", True, "may not import"),
+        ("comparison/fold", "reproduction.published", True, "only a checkout has"),
+        ("cli/compare", "reproduction.run", False, "only a checkout has"),
+        ("cli/info", "benchmarks.common", False, "only a checkout has"),
         ("inspection/verdict", "kreinlearn.estimators._search", True, "may not import"),
         (
             "comparison/fold",

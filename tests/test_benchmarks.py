@@ -9,6 +9,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
+from benchmarks import commands
 from kreinlearn import cli
 
 FOLDER = Path(__file__).parents[1] / "benchmarks"
@@ -164,9 +165,9 @@ def test_labels_do_not_overlap(script):
 
 
 def test_the_command_prints_and_keeps_rows(capfd, tmp_path):
-    args = ("bench", "machine", "--quick", "--json", "--out", str(tmp_path))
+    args = ("machine", "--quick", "--json", "--out", str(tmp_path))
     with pytest.raises(SystemExit) as stop:
-        cli.main(args)
+        cli.run_command(commands.app, commands.PROGRAM, args)
     out, _ = capfd.readouterr()
     rows = [json.loads(line) for line in out.splitlines()]
     assert stop.value.code == 0 and len(rows) == 6
@@ -176,7 +177,7 @@ def test_the_command_prints_and_keeps_rows(capfd, tmp_path):
 
 
 def test_nobody_reading_on_is_no_error():
-    command = f"{sys.executable} -m kreinlearn bench machine --quick --json"
+    command = f"{sys.executable} -m benchmarks machine --quick --json"
     done = subprocess.run(
         f"{command} | head -n 1", shell=True, capture_output=True, text=True
     )

@@ -2,16 +2,12 @@ import json
 import re
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from kreinlearn import cli
-from kreinlearn.cli import bench
 from kreinlearn.comparison import demo
-from kreinlearn.datasets import names
-from kreinlearn.paper import EXPERIMENTS
 
 ROOT = Path(__file__).parents[1]
 SLOW = pytest.mark.slow
@@ -107,99 +103,22 @@ def test_bad_calls_end_with_two_and_one_sentence(capsys, monkeypatch, tmp_path):
     assert code == 130 and err.strip() == "krein: interrupted."
 
 
-def test_data_are_listed_and_checked(capsys, tmp_path):
-    code, out, _ = run(capsys, "data", "list", "--data", str(tmp_path))
-    assert code == 0 and "monks1" in out and out.count("missing") == len(names())
-    code, out, _ = run(capsys, "data", "list", "--data", str(tmp_path), "--json")
-    rows = [json.loads(line) for line in out.splitlines()]
-    assert code == 0 and [row["name"] for row in rows] == list(names())
-    assert not any(row["here"] for row in rows)
-    code, out, _ = run(capsys, "data", "check", "--data", str(tmp_path))
-    assert code == 0 and out.count("missing") == len(names())
-    code, out, _ = run(capsys, "data", "check", "--data", str(tmp_path), "--json")
-    rows = [json.loads(line) for line in out.splitlines()]
-    assert code == 0 and {row["status"] for row in rows} == {"missing"}
-    (tmp_path / "sonar.csv.gz").write_bytes(b"not a table")
-    code, out, err = run(capsys, "data", "check", "--data", str(tmp_path))
-    assert code == 2 and "1 data sets are not what they should be: sonar" in err
-    code, _, err = run(capsys, "data", "fetch", "moons", "--data", str(tmp_path))
-    assert code == 2 and "'moons'" in err and len(err.splitlines()) == 1
-
-
-def test_reproduce_without_data_says_where_to_get_it(capsys, tmp_path):
-    args = ("--data", str(tmp_path), "--out", str(tmp_path / "out"))
-    code, out, err = run(capsys, "reproduce", "table3", *args)
-    assert code == 2 and out == "" and len(err.splitlines()) == 1
-    assert "krein data fetch" in err and "KREINLEARN_DATA" in err
-    assert not (tmp_path / "out").exists()
-    code, _, err = run(capsys, "reproduce", "table9", *args)
-    assert code == 2 and "'table3'" in err and "'table9'" in err
-
-
-@pytest.mark.parametrize("name", ["table2", pytest.param("fig2", marks=SLOW)])
-def test_reproduce_runs_writes_and_continues(
-    capsys, tmp_path, data_home, monkeypatch, name
-):
-    small = replace(EXPERIMENTS[name], datasets=("monks1",))
-    monkeypatch.setitem(EXPERIMENTS, name, small)
-    args = ("--data", data_home, "--out", str(tmp_path), "--runs", "1", "--jobs", "1")
-    code, out, err = run(capsys, "reproduce", name, *args)
-    assert code == 0 and name in err
-    for kind in ("html", "md", "csv", "jsonl"):
-        assert (tmp_path / f"{name}.{kind}").stat().st_size > 0
-    records = (tmp_path / f"{name}.jsonl").read_text()
-    code, out, err = run(capsys, "reproduce", name, *args)
-    assert code == 0 and (tmp_path / f"{name}.jsonl").read_text() == records
-    code, out, err = run(capsys, "reproduce", name, *args, "--json")
-    rows = [json.loads(line) for line in out.splitlines()]
-    assert code == 0 and {row["experiment"] for row in rows} == {name}
-    assert all(row["data"] == "monks1" for row in rows)
-
-
-def test_bench_runs_from_a_checkout_only(capsys, monkeypatch, tmp_path):
-    assert set(bench._benchmarks()) >= {"machine", "fit"}
-    installed = tmp_path / "lib" / "python3" / "site-packages" / "kreinlearn" / "cli"
-    monkeypatch.setattr(bench, "__file__", str(installed / "bench.py"))
-    monkeypatch.chdir(tmp_path)
-    code, out, err = run(capsys, "bench", "machine")
-    assert code == 2 and out == "" and len(err.splitlines()) == 1
-    assert "not part of an installed package" in err and "checkout" in err
-    (tmp_path / "benchmarks").mkdir()  # of another project
-    (tmp_path / "benchmarks" / "bench_machine.py").write_text("raise SystemExit(3)")
-    assert run(capsys, "bench", "machine") == (code, out, err)
-    monkeypatch.chdir(ROOT)
-    assert bench._benchmarks()["machine"] == ROOT / "benchmarks" / "bench_machine.py"
-
-
-def test_bench_knows_its_names_and_passes_failures_on(capsys, monkeypatch, tmp_path):
-    code, out, err = run(
-        capsys, "bench", "machine", "moons", "--out", str(tmp_path / "x")
-    )
-    assert code == 2 and out == "" and len(err.splitlines()) == 1
-    assert "'machine'" in err and err.endswith("got 'moons'.\n")
-    assert not (tmp_path / "x").exists()
-    _, text, _ = run(capsys, "bench", "--help")
-    assert all(name in text for name in bench._benchmarks())
-    (tmp_path / "bench_good.py").write_text(
-        "import json, os\n"
-        "row = {'bench': 'good', 'work': 'sums', 'library': 'peer', 'n': 7}\n"
-        "row |= {'dtype': None, 'median_s': 0.25, 'ours_faster': 1.5}\n"
-        "print(json.dumps(row | {'data': os.environ['KREINLEARN_DATA']}))\n"
-    )
-    (tmp_path / "bench_bad.py").write_text("raise SystemExit(1)")
-    found = {path.stem[6:]: path for path in sorted(tmp_path.glob("bench_*.py"))}
-    monkeypatch.setattr(bench, "_benchmarks", lambda: found)
-    code, out, err = run(
-        capsys, "bench", "--out", str(tmp_path), "--data", "some/folder"
-    )
-    assert code == 1 and err == "krein: bad failed, see above.\n"
-    assert out.splitlines()[1].split() == ["sums", "peer", "7", "0.25", "1.5"]
-    assert '"data": "some/folder"' in (tmp_path / "good.jsonl").read_text()
+@pytest.mark.parametrize("name", cli.MOVED_COMMANDS)
+def test_former_commands_name_their_replacement(capsys, name):
+    for words in ([name], [name, "--help"], [name, "fetch", "--data", "here"]):
+        code, out, err = run(capsys, *words)
+        assert (code, out) == (2, "")
+        assert err == (
+            f"krein: `krein {name}` is now `{cli.MOVED_COMMANDS[name]}`, run from a "
+            "checkout of the source.\n"
+        )
+    _, out, _ = run(capsys, "--help")
+    assert not re.search(rf"^  {name}\b", out, re.M)
 
 
 @pytest.mark.parametrize(
     "command",
-    [[], ["data", "fetch"], *([name] for name in cli.COMMANDS)],
+    [[], *([name] for name in cli.COMMANDS)],
 )
 def test_help_has_an_example(capsys, command):
     code, out, _ = run(capsys, *command, "--help")

@@ -28,7 +28,9 @@ import click
 import numpy as np
 import pytest
 
+import benchmarks.commands
 import kreinlearn
+import reproduction.commands
 from kreinlearn import cli, datasets, kernels
 from kreinlearn.estimators import _trial
 
@@ -38,7 +40,7 @@ PAGES = {
     path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8")
     for path in [
         *(ROOT / name for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md")),
-        ROOT / "SECURITY.md",
+        *(ROOT / name for name in ("SECURITY.md", "reproduction/README.md")),
         *sorted(DOCS.glob("*.md")),
     ]
 }
@@ -48,6 +50,11 @@ RESULTS = {
     for path in sorted(DOCS.glob("results/*.md"))
 }
 
+PROGRAMS = {
+    "krein": cli.app,
+    "python -m reproduction": reproduction.commands.app,
+    "python -m benchmarks": benchmarks.commands.app,
+}
 # Commands that are not run as they stand: the reason, and what is run in their place.
 # All of them are parsed, so an unknown option in any of them is noticed.
 INSTEAD = {
@@ -61,24 +68,36 @@ INSTEAD = {
         "takes seconds; test_cli.py runs a shorter one",
         "krein demo --help",
     ),
-    "krein reproduce": (
-        "takes up to hours, or needs data",
-        "krein reproduce table1 --runs 1 --dataset '2 x 2' --jobs 1 --out results",
+    "python -m reproduction table3": (
+        "takes up to hours, and needs data",
+        "python -m reproduction table1 --runs 1 --dataset '2 x 2' --jobs 1 "
+        "--out results",
+    ),
+    "python -m reproduction all": (
+        "takes hours, and needs data",
+        "python -m reproduction all --help",
+    ),
+    "python -m reproduction data fetch": (
+        "needs a network",
+        "python -m reproduction data fetch --help",
+    ),
+    "python -m reproduction data check": (
+        "needs data",
+        "python -m reproduction data check --data none",
     ),
     "krein compare train.csv --target species": (
         "takes minutes with every method",
         "krein compare train.csv --target species --kernels tl1 --methods 'SVC raw' "
         "--folds 2 --jobs 1",
     ),
-    "krein data fetch": ("needs a network", "krein data fetch --help"),
-    "krein bench": (
+    "python -m benchmarks": (
         "takes an hour; test_benchmarks.py runs small ones",
-        "krein bench --help",
+        "python -m benchmarks --help",
     ),
 }
 # Commands that only the slow tests run; test_cli_compare.py and test_cli_inspect.py
 # have short ones.
-LONG = ("krein compare", "krein inspect", "krein reproduce")
+LONG = ("krein compare", "krein inspect", "python -m reproduction table1")
 # A call in Python that only the slow tests run; others compile it.
 LONG_CALL = "run_experiment("
 # Rooms that serve the command line. The reference may leave them out.
@@ -144,18 +163,24 @@ def commands_of(page):
     return [" ".join(command) for block in found for command in commands(block.text)]
 
 
+def find_program(command):
+    """Return the program that a command starts with, or None for other programs."""
+    return next((each for each in PROGRAMS if fits(" ".join(command), [each])), None)
+
+
 def parse(command):
-    """Parse a krein command as Click does, without running it."""
+    """Parse a command as Click does, without running it."""
+    program = find_program(command)
     context = None
-    group, words = cli.app, command[1:]
+    group, words = PROGRAMS[program], command[len(program.split()) :]
     while isinstance(group, click.Group):
-        context = group.make_context("krein", words[:0] or ["--"], parent=context)
+        context = group.make_context(program, words[:0] or ["--"], parent=context)
         group, words = group.get_command(context, words[0]), words[1:]
         assert group is not None, f"There is no command {' '.join(command)!r}."
     group.make_context(group.name, list(words), parent=context)
 
 
-def krein(words):
+def krein(words, program="krein"):
     """Run a command in this process; return its exit code and all it wrote."""
     out, err = (io.TextIOWrapper(io.BytesIO(), write_through=True) for _ in "oe")
     with (
@@ -163,7 +188,7 @@ def krein(words):
         contextlib.redirect_stderr(err),
         pytest.raises(SystemExit) as stop,
     ):
-        cli.main(words)
+        cli.run_command(PROGRAMS[program], program, words)
     written = (stream.buffer.getvalue().decode() for stream in (out, err))
     return stop.value.code, *written
 
@@ -242,16 +267,16 @@ def run(command, where, long):
 
     Those of INSTEAD are only parsed, and so are those of LONG, unless `long` is true.
     """
-    is_krein = command[0] == "krein"
-    if not is_krein and command[:2] != ["python", "-m"]:
+    program = find_program(command)
+    if program is None and command[:2] != ["python", "-m"]:
         return ""
     said = " ".join(command)
-    if is_krein:
+    if program is not None:
         parse(command)
     if fits(said, INSTEAD) or (fits(said, LONG) and not long):
         return ""
-    assert is_krein, f"{where}: `{said}` is not run; give it an entry in INSTEAD."
-    code, out, err = krein(command[1:])
+    assert program, f"{where}: `{said}` is not run; give it an entry in INSTEAD."
+    code, out, err = krein(command[len(program.split()) :], program)
     assert code == 0, f"{where}: `{said}` ended with {code}: {err}"
     return out
 
@@ -276,7 +301,9 @@ def test_each_entry_is_needed(entry, folder):
 )
 def test_what_is_run_instead(twin, folder):
     write_files()
-    code, _, err = krein(shlex.split(twin)[1:])
+    words = shlex.split(twin)
+    program = find_program(words)
+    code, _, err = krein(words[len(program.split()) :], program)
     assert code == 0, err
 
 
@@ -442,14 +469,16 @@ FOREIGN = {
 @pytest.mark.parametrize("page", PAGES)
 def test_names_on_pages_exist(page):
     known = known_words() | FOREIGN
-    options = {*options_of(cli.app), "--help", "--quick", "--minutes", "--seed"}
+    options = {each for app in PROGRAMS.values() for each in options_of(app)}
+    options |= {"--help", "--minutes", "--seed"}
     options |= {"--strict", "--check"}  # of pip-audit and docs/measure
     spans = re.findall(r"(?<!`)`([^`\n]+)`(?!`)", prose(PAGES[page]))
     for span in spans:
         for name in re.findall(r"\bkreinlearn(?:\.\w+)+(?![\w*])", span):
             resolve(name)
         if span.startswith("krein ") and span.split()[1].islower():
-            assert span.split()[1] in cli.COMMANDS, span
+            former = cli.MOVED_COMMANDS if page == "CHANGELOG.md" else ()
+            assert span.split()[1] in (*cli.COMMANDS, *former), span
         for option in re.findall(r"(?<!\S)--[a-z-]+", span):
             assert option in options, f"{page}: {span}"
         # Learned attributes, classes, and calls of functions.

@@ -14,7 +14,7 @@ for room in sys.argv[1:]:
     print(json.dumps([room, sorted({name.split(".")[0] for name in sys.modules})]))
 """
 MEASURES = ("kernels.graphs", "kernels.transport")
-ROOMS = ("", "kernels", *MEASURES, "kernels.spd", "paper", "comparison", "inspection")
+ROOMS = ("", "kernels", *MEASURES, "kernels.spd", "comparison", "inspection")
 
 
 @pytest.fixture(scope="module")

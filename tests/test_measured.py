@@ -8,8 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from kreinlearn import cli
-
 ROOT = Path(__file__).parents[1]
 
 
@@ -25,6 +23,7 @@ def copy(measured, tmp_path):
     """Return a copy of the code whose pages were all measured with it."""
     source = tmp_path / measured.SOURCE
     shutil.copytree(ROOT / measured.SOURCE, source)
+    shutil.copytree(ROOT / measured.REPRODUCTION, tmp_path / measured.REPRODUCTION)
     code = {key: measured.digest(page.sources) for key, page in measured.PAGES.items()}
     record = {"date": "2026-01-02", "revision": "0123456789ab"}
     (tmp_path / measured.RECORD).parent.mkdir(parents=True)
@@ -40,7 +39,7 @@ def test_every_page_exists_and_has_a_record(measured):
         folder = ROOT if page.name == "README" else ROOT / "docs"
         assert (folder / f"{page.name}.md").is_file(), key
         for source in page.sources:
-            assert (ROOT / measured.SOURCE / source).exists(), source
+            assert measured.source_path(source).exists(), source
         record = measured.records()[key]
         assert set(record) - {"checked"} == {"date", "revision", "code"}
 
@@ -55,9 +54,10 @@ def test_commands_exist(measured):
     for page in measured.PAGES.values():
         for command in page.commands:
             words = shlex.split(command)
-            if words[0] == "krein":
-                assert words[1] in cli.COMMANDS
-            elif words[0] == "python" and words[1] != "-m":
+            if words[:2] == ["python", "-m"]:
+                folder = ROOT.joinpath(*words[2].split("."))
+                assert (folder / "__main__.py").is_file(), command
+            elif words[0] == "python":
                 assert (ROOT / words[1]).is_file(), command
 
 
@@ -82,6 +82,25 @@ def test_a_page_has_the_note_exactly_when_it_is_stale(measured, copy):
     assert "an earlier version of the solver (2026-01-02, revision" in stale
     assert "earlier" not in measured.with_note("results/table1", text, copy)
     assert measured.with_note("quickstart", text, copy) == text
+
+
+def test_code_that_only_moves_leaves_a_page_fresh(measured, copy):
+    source = copy / measured.SOURCE / "solvers"
+    code = (source / "monitor.py").read_text(encoding="utf-8")
+    (source / "monitor.py").write_text('"""Empty."""\n', encoding="utf-8")
+    assert measured.is_stale("theory", copy)
+    (source / "moved.py").write_text(f"import os\n{code}", encoding="utf-8")
+    assert not measured.is_stale("theory", copy)
+    (source / "moved.py").write_text(f"{code}\nSTEPS = 7\n", encoding="utf-8")
+    assert measured.is_stale("theory", copy)
+
+
+def test_tables_depend_on_the_protocol_of_the_reproduction(measured, copy):
+    file = copy / measured.REPRODUCTION / "protocol.py"
+    code = file.read_text(encoding="utf-8")
+    file.write_text(code.replace("N_FOLDS = 5", "N_FOLDS = 4"), encoding="utf-8")
+    assert measured.is_stale("table3", copy) and measured.is_stale("table2", copy)
+    assert not measured.is_stale("table1", copy)
 
 
 def test_built_pages_ask_for_the_note():

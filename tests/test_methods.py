@@ -22,12 +22,12 @@ from kreinlearn.methods.records import (
     COSTS,
     STRENGTHS,
     Method,
-    one_vs_rest,
     published,
 )
 from kreinlearn.methods.table import METHODS, fit_method, inner_folds
 from kreinlearn.methods.tuning import WORST_LOG_LOSS, held_out_scores, tune
 from kreinlearn.solvers import PUBLISHED
+from reproduction.methods import one_vs_rest
 from tests.conftest import gram_of_signature
 
 MATRIX = [name for name, each in METHODS.items() if not each.on_samples]
@@ -187,8 +187,7 @@ def test_path_and_estimators_end_at_the_same_solution(task, name):
     [
         METHODS["IKLR krein"],
         METHODS["clip + KLR"],
-        one_vs_rest(METHODS["IKLR krein"]),
-        one_vs_rest(METHODS["flip + KLR"]),
+        *(one_vs_rest(METHODS[name]) for name in ("IKLR krein", "flip + KLR")),
         one_vs_rest(METHODS["SVC raw"]),
     ],
     ids=lambda method: method.name,

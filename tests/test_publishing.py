@@ -137,8 +137,25 @@ def test_the_wheel_has_what_it_needs_and_no_more(wheel):
     }
     assert {"kreinlearn/py.typed", "kreinlearn/pages/page.html.j2"} <= files
     assert {name for name in names if ".dist-info/" not in name} == files
-    # `krein bench` looks for them in a checkout.
-    assert [name for name in names if "bench" in name] == ["kreinlearn/cli/bench.py"]
+    # A checkout has these.
+    for word in ("bench", "reproduc", "paper", "toml"):
+        assert [name for name in names if word in name] == []
+    metadata = zipfile.ZipFile(wheel).read(f"kreinlearn-{VERSION}.dist-info/METADATA")
+    needed = re.findall(r"^Requires-Dist: (pooch\b.*)$", metadata.decode(), re.M)
+    assert needed and all("extra ==" in each for each in needed)
+
+
+def test_the_sdist_includes_the_reproduction():
+    included = PROJECT["tool"]["hatch"]["build"]["targets"]["sdist"]["include"]
+    assert {"src", "reproduction", "benchmarks", "tests"} <= set(included)
+
+
+def test_the_tests_install_what_the_reproduction_needs():
+    extras = PROJECT["project"]["optional-dependencies"]
+    assert all(
+        any(each == named.partition(" #")[0] for named in extras["test"])
+        for each in extras["reproduction"]
+    )
 
 
 @pytest.mark.slow

@@ -9,7 +9,7 @@ from kreinlearn.comparison import plan_comparison, run_comparison
 from kreinlearn.comparison import run as module
 from kreinlearn.kernels import gram
 from kreinlearn.methods import METHODS
-from kreinlearn.paper.methods import KLR, ON_FACES, ON_TL1, SVM
+from reproduction.methods import KLR, ON_FACES, ON_TL1, SVM
 from tests.comparison.test_compare import inline
 
 ASSUMES = "assumes a positive semidefinite matrix"

@@ -150,7 +150,7 @@ def test_regime_of_large_matrices_agrees_with_all_eigenvalues(rng):
 
 def test_regime_where_lanczos_misses_an_isolated_eigenvalue(data_home):
     # guide1-t: one eigenvalue at -0.19 that Ritz values find after 35 steps only
-    from kreinlearn.datasets import load
+    from reproduction.data import load
 
     bunch = load("guide1-t", data_home)
     rows = np.random.default_rng(0).permutation(4000)[:2000]
@@ -406,7 +406,7 @@ def test_run_to_accuracy_the_published_procedure_diverges():
 
 @pytest.mark.slow
 def test_run_to_accuracy_the_published_procedure_diverges_on_monks(data_home):
-    from kreinlearn.datasets import load
+    from reproduction.data import load
 
     bunch = load("monks1", data_home)
     check_divergence(scaled(bunch.data), bunch.target, 100_000)

@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kreinlearn.paper.catalog import EXPERIMENTS
-from kreinlearn.paper.methods import GRID
-from kreinlearn.paper.page import write
-from kreinlearn.paper.published import INITS, TABLE2
 from kreinlearn.runs.records import record_of
+from reproduction.catalog import EXPERIMENTS
+from reproduction.methods import GRID
+from reproduction.page import write
+from reproduction.published import INITS, TABLE2
 from tests.pages import made
 
 RESULTS = Path(__file__).parents[2] / "docs" / "results"

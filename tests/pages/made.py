@@ -217,7 +217,6 @@ def inspection(*, labels=True, nasty=False):
 
 PAGES = {
     "comparison": lambda: comparison_text("moons"),
-    "comparison of two": lambda: comparison_text("moons", "iris"),
     "comparison of four": lambda: comparison_text(*DATA),
     "comparison, three classes": lambda: comparison_text("iris"),
     "comparison, odd names": lambda: comparison_text("moons", nasty=True),

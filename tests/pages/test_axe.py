@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from kreinlearn.paper.catalog import EXPERIMENTS
+from reproduction.catalog import EXPERIMENTS
 from tests.pages import made
 
 PAGES = list(dict.fromkeys([*made.PAGES, *EXPERIMENTS]))

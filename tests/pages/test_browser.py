@@ -176,7 +176,7 @@ def test_negative_numbers_sort_as_numbers_within_details(opened):
 
 
 def test_means_stay_below(opened):
-    page = opened("comparison of two")
+    page = opened("table3")
     table = page.locator(FIRST).first
     before = table.locator("tfoot").inner_text()
     table.locator("thead button").nth(1).click()
@@ -230,7 +230,7 @@ def test_names_of_users_are_only_text(opened):
 
 
 def test_a_page_prints_on_one_width(opened):
-    page = opened("comparison of two")
+    page = opened("table3")
     page.emulate_media(media="print", color_scheme="light")
     assert page.locator("nav").is_hidden()
     assert page.locator(".scroll").first.evaluate(

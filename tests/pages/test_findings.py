@@ -7,7 +7,6 @@ import re
 from html import unescape
 from xml.etree import ElementTree
 
-import numpy as np
 import pytest
 
 from kreinlearn.comparison import panels
@@ -135,21 +134,6 @@ def test_a_positive_matrix_has_nothing_to_mark():
     assert "none is negative" in text
     assert "-0 %" not in text
     assert "negative, down" not in drawings(text)[0]
-
-
-def test_several_data_sets_have_an_overview_with_means():
-    found = made.comparison("moons", "iris")
-    text = made.comparison_text("moons", "iris")
-    parsed(text)
-    foot = text[text.index("<tfoot>") : text.index("</tfoot>")]
-    own = [r["accuracy"] for r in found["rows"] if r["method"] == "logistic"]
-    assert f">{np.mean(own):.3f}<" in foot
-    assert "mean of 2" in foot
-    assert '<nav aria-label="Contents">' in text
-    assert "krein demo" in text
-    assert "Mean ranks over data sets" in text
-    labels = re.findall(r'aria-label="(Table: [^"]*)"', text)
-    assert len(set(labels)) == len(labels)
 
 
 def test_nothing_of_a_user_becomes_markup():

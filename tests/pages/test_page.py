@@ -4,10 +4,10 @@ from html.parser import HTMLParser
 import pytest
 
 from kreinlearn.pages.page import html
-from kreinlearn.paper.page import write
-from kreinlearn.paper.tables import LAYOUTS
 from kreinlearn.runs.cells import Cell
 from kreinlearn.runs.records import Store, record_of
+from reproduction.page import write
+from reproduction.tables import LAYOUTS
 
 VOID = {"meta", "img", "br", "source"}
 
@@ -86,7 +86,7 @@ def test_page_parses_and_needs_no_network(written):
     assert set(page.scopes) == {"col", "row"}
     assert page.counts["caption"] == page.counts["table"]
     assert page.counts["h1"] == page.counts["main"] == 1
-    assert f"krein reproduce {name}" in text
+    assert f"python -m reproduction {name}" in text
     for forbidden in ("http:", "https:", "@import", "url(", "<link", 'src="//'):
         assert forbidden not in text
     assert "prefers-color-scheme: dark" in text
@@ -99,7 +99,7 @@ def test_notes_stand_under_their_table(stored, tmp_path):
 
 
 def test_a_page_has_the_whole_command_and_no_revision(stored, tmp_path):
-    typed = "krein reproduce table7 --runs 3 --out here"
+    typed = "python -m reproduction table7 --runs 3 --out here"
     files = write("table7", stored("table7"), tmp_path, typed)
     text = files[0].read_text(encoding="utf-8")
     assert f"<code>{typed}</code>" in text

@@ -1,10 +1,8 @@
 import subprocess
 import sys
 
-import numpy as np
 import pytest
 
-from kreinlearn.paper.splits import half_rows
 from kreinlearn.runs.cells import Cell, grid, seed_of
 
 CELL = Cell("fig2", "monks1", "CCICP-GD", 3, (("eps", 0.1), ("init", "zeros")))
@@ -61,12 +59,3 @@ def test_setting_half_fixes_the_half_but_not_the_seed():
     a, b = grid("table6", ["monks1"], ["CCICP-SGD"], 2, half=[0])
     assert a.half_seed == b.half_seed == Cell("x", "monks1", "y", 0).half_seed
     assert a.seed != b.seed
-
-
-@pytest.mark.parametrize("n", [2, 7, 124])
-def test_half_rows_are_a_partition(n):
-    train, test = half_rows(n, 5)
-    assert len(train) == -(-n // 2)
-    assert np.array_equal(np.sort(np.concatenate([train, test])), np.arange(n))
-    again, _ = half_rows(n, 5)
-    assert np.array_equal(train, again)

@@ -31,7 +31,7 @@ def binary(K, y, lam, *, intercept=True, weights=None):
 
 def half(name, data_home, seed=0):
     """A random half of a real data set and its TL1 matrix, as in the paper."""
-    from kreinlearn.datasets import load
+    from reproduction.data import load
 
     bunch = load(name, data_home)
     X, y = scaled(bunch.data), bunch.target

@@ -33,7 +33,8 @@ GONE = 10.0
 LIFE = "20 minutes"
 """After which a cluster ends, whatever happens."""
 IMPORTED = [
-    *("kreinlearn.cli.compare", "kreinlearn.cli.reproduce", "kreinlearn.paper"),
+    *("kreinlearn.cli.compare", "reproduction.commands", "reproduction.run"),
+    "reproduction.page",
     *("kreinlearn.comparison.page", "kreinlearn.estimators", "kreinlearn.files"),
     *("kreinlearn.pipelines", "kreinlearn.landmarks.fit", "dask.array", "distributed"),
 ]

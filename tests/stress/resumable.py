@@ -85,13 +85,16 @@ def _essence(name: str) -> Callable[[Path], Any]:
 
 
 def _command(name: str, prepare: Callable[[Path], None], words: str) -> Resumable:
-    """Return a run of ``krein`` that appends records to a file."""
+    """Return a command that appends records to a file."""
 
     def run(folder: Path) -> None:
-        from kreinlearn.cli import main
+        from kreinlearn import cli
+        from reproduction import commands
 
         os.chdir(folder)
-        main([*shlex.split(words), "--jobs", "1", "--out", "out"])
+        app = {"krein": cli.app, "reproduction": commands.app}
+        program, *argv = shlex.split(words)
+        cli.run_command(app[program], program, [*argv, "--jobs", "1", "--out", "out"])
 
     def held(folder: Path) -> list[str]:
         from kreinlearn.runs.records import read_records
@@ -216,12 +219,12 @@ RESUMABLE = {
     "reproduce": _command(
         "table2.jsonl",
         _prepare_reproduce,
-        "reproduce table2 --runs 12 --dataset monks1 --data data",
+        "reproduction table2 --runs 12 --dataset monks1 --data data",
     ),
     "compare": _command(
         "compare.jsonl",
         lambda folder: _table(folder / "t.csv", 60, 4),
-        "compare t.csv --kernels tl1 --methods 'IKLR,SVC clip,k-NN' --folds 4",
+        "krein compare t.csv --kernels tl1 --methods 'IKLR,SVC clip,k-NN' --folds 4",
     ),
     "landmarks": Resumable(
         _nothing, _fit_landmarks, _told_steps, _held_steps, _coef, "step "

@@ -27,13 +27,15 @@ COMMANDS = (
     "fit",
     "predict",
     "compare",
-    "reproduce",
-    "data",
-    "bench",
     "info",
 )
 """Modules of this folder, each with a NAME_command, in the order of the help."""
-
+MOVED_COMMANDS = {
+    "reproduce": "python -m reproduction",
+    "data": "python -m reproduction data",
+    "bench": "python -m benchmarks",
+}
+"""Former commands and their replacements, which a checkout of the source has."""
 
 YOUNG_OBJECTS = 50_000
 """New objects after which Python looks for garbage: by default 700, and then a tenth of
@@ -47,6 +49,11 @@ class _Commands(click.Group):
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name in MOVED_COMMANDS:
+            raise click.UsageError(
+                f"`krein {cmd_name}` is now `{MOVED_COMMANDS[cmd_name]}`, run from a "
+                "checkout of the source."
+            )
         if cmd_name not in COMMANDS:
             return None
         module = import_module(f"kreinlearn.cli.{cmd_name}")
@@ -65,34 +72,55 @@ def app() -> None:
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Run a command, with the arguments of the process by default, and exit.
+    """Run `krein` with the arguments of the process by default, and exit."""
+    run_command(app, "krein", argv)
+
+
+def run_command(
+    command: click.Command, program: str, argv: Sequence[str] | None = None
+) -> None:
+    """Run a command line and exit.
 
     The exit code is 0 when done; 2 for bad input, with one line on stderr; 130 when
     interrupted.
+
+    Parameters
+    ----------
+    command : click.Command
+        The command line.
+    program : str
+        What a user types to run it; messages start with its last word.
+    argv : sequence of str, optional
+        The arguments; by default those of the process.
     """
     show_log()
     if argv is None:  # the process is ours
         gc.set_threshold(YOUNG_OBJECTS)
         atexit.register(gc.freeze)  # at the end, garbage is the system's to collect
+    name = program.split()[-1]
+
+    def print_warning(message: Warning | str, *place: object, **rest: object) -> None:
+        click.echo(f"{name}: warning: {_one_line(message)}", err=True)
+
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("default", UserWarning)
-            warnings.showwarning = _print_warning
-            code = app.main(args=argv, prog_name="krein", standalone_mode=False)
+            warnings.showwarning = print_warning
+            code = command.main(args=argv, prog_name=program, standalone_mode=False)
     except click.exceptions.NoArgsIsHelpError as error:
         error.show()
         code = 2
     except click.ClickException as error:
-        click.echo(f"krein: {_one_line(error.format_message())}", err=True)
+        click.echo(f"{name}: {_one_line(error.format_message())}", err=True)
         code = 2
-    except BrokenPipeError:  # whoever read our output, such as head, has enough
+    except BrokenPipeError:  # the reader of our output, such as head, has closed it
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 0
     except (ValueError, TypeError, OSError, MemoryError, ImportError) as error:
-        click.echo(f"krein: {_one_line(error)}", err=True)
+        click.echo(f"{name}: {_one_line(error)}", err=True)
         code = 2
     except (click.Abort, KeyboardInterrupt):  # click has ended the line by then
-        click.echo("krein: interrupted.", err=True)
+        click.echo(f"{name}: interrupted.", err=True)
         code = 130
     sys.exit(code if isinstance(code, int) else 0)
 
@@ -115,8 +143,3 @@ def _one_line(message: Exception | Warning | str) -> str:
     if isinstance(message, OSError) and message.filename and message.strerror:
         message = f"{message.filename}: {message.strerror}."
     return " ".join(str(message).split())
-
-
-def _print_warning(message: Warning | str, *place: object, **rest: object) -> None:
-    """Print a warning as one plain line, without the place in the code."""
-    click.echo(f"krein: warning: {_one_line(message)}", err=True)

@@ -133,12 +133,6 @@ def _parsed(
     return params
 
 
-FOLDER = click.option(
-    "--data",
-    "data_home",
-    metavar="DIR",
-    help="Folder of the data; $KREINLEARN_DATA or a cache folder by default.",
-)
 AS_JSON = click.option(
     "--json", "as_json", is_flag=True, help="Print JSON, one object per line."
 )
@@ -331,7 +325,7 @@ def whole_command() -> str:
         if isinstance(each, click.Option) and each.name != "as_json"
     }
     given = repeated_options(options_given)
-    return shlex.join(["krein", str(context.info_name), *words, *given])
+    return shlex.join([*context.command_path.split(), *words, *given])
 
 
 def cache_folder() -> str:

@@ -4,8 +4,6 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 
-import numpy as np
-
 from kreinlearn.comparison.fold import PRECOMPUTED
 from kreinlearn.comparison.panels import (
     accuracy_figure,
@@ -19,7 +17,6 @@ from kreinlearn.pages import entries
 from kreinlearn.pages.entries import DASH, Entry, Findings
 from kreinlearn.pages.figures import Figure
 from kreinlearn.pages.page import Section, html
-from kreinlearn.pages.ranks import critical_difference_figure, rank_methods
 from kreinlearn.pages.spectra import spectrum_figure, spectrum_numbers
 from kreinlearn.pages.tables import PageTable, TableRow, make_table, versions_text
 
@@ -27,9 +24,6 @@ SCORES = ("accuracy", "balanced_accuracy", "log_loss", "auc")
 """Measures, in the order of columns."""
 SAME = 5e-4
 """Difference of two scores that read alike."""
-
-RowsOf = Mapping[str, Mapping[str, Findings]]
-"""Data set to label to row."""
 
 
 def comparison_page(found: Findings) -> str:
@@ -45,10 +39,6 @@ def comparison_page(found: Findings) -> str:
     is_one = len(names) == 1
     drawn = accuracy_figure(rows_of, str(found.get("interval", "Wilson")))
     sections = []
-    if not is_one:
-        at_a_glance = _at_a_glance(rows_of)
-        over = [*drawn, *_ranks(rows_of)]
-        sections.append(Section(at_a_glance.title, [at_a_glance, *over]))
     evidence: list[Section] = []
     for name, own in rows_of.items():
         panels = curve_figures(found, name, own)
@@ -98,47 +88,6 @@ def _about_data(found: Findings) -> dict[str, str]:
     if folds > 1:
         facts["Held-out folds"] = str(folds)
     return facts
-
-
-def _at_a_glance(rows_of: RowsOf) -> PageTable:
-    """Return one row per data set, one column per method."""
-    labels = list(dict.fromkeys(label for own in rows_of.values() for label in own))
-    rows: list[TableRow] = []
-    columns = []
-    for name, own in rows_of.items():
-        means = [own.get(label, {}).get("accuracy") for label in labels]
-        columns.append(means)
-        cells = [
-            replace(entries.best(mean, means), detail=_interval(own.get(label, {})))
-            for label, mean in zip(labels, means, strict=True)
-        ]
-        rows.append((name, *cells))
-    # No mean over fewer sets.
-    full = (entries.full_mean(column) for column in zip(*columns, strict=True))
-    total: TableRow = (
-        f"mean of {len(rows)}",
-        *(entries.numeral(mean, ".3f") for mean in full),
-    )
-    text = (
-        "Mean accuracy on held-out samples, the best of each row in bold, and its "
-        "95 % interval."
-    )
-    return make_table("Accuracy at a glance", text, ("data", *labels), rows, [total])
-
-
-def _ranks(rows_of: RowsOf) -> list[Figure]:
-    """Return the diagram of ranks over data sets."""
-    everyone = list(rows_of.values())
-    labels = [
-        label
-        for label in everyone[0]
-        if all(own.get(label, {}).get("scores") for own in everyone)
-    ]
-    means = [[own[label]["accuracy"] for own in everyone] for label in labels]
-    ranking = rank_methods(np.array(means).T, labels) if labels else None
-    if ranking is None:
-        return []
-    return [critical_difference_figure(ranking, "accuracy", "data sets")]
 
 
 def _score_table(

@@ -9,12 +9,11 @@ samples with them; scores (k, c), with c = 1 column for two classes, else one pe
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Literal, Protocol, Self
 
 import numpy as np
-from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import Pipeline, make_pipeline
 
 from kreinlearn._typing import Array
@@ -304,45 +303,6 @@ def machine(
         return [(scores_of(m, rows), status_of(m)) for m, rows in fits]
 
     return Method(name, build, "C", path=path, weight=weight)
-
-
-def one_vs_rest(method: Method) -> Method:
-    """Return a method for any number of classes, one against the rest.
-
-    Parameters
-    ----------
-    method : Method
-        For two classes.
-
-    Returns
-    -------
-    Method
-        The largest score wins.
-    """
-    return replace(
-        method,
-        build=lambda value, seed: OneVsRestClassifier(method.build(value, seed)),
-        path=method.path if method.link == "ovr" else _each_class(path_of(method)),
-        link=method.link and "ovr",
-        binary_only=False,
-    )
-
-
-def _each_class(path: Path) -> Path:
-    """Return a path for labels -1 and 1 as one for any labels."""
-
-    def each(K: Array, y: Array, K_new: Array, values: Tried, seed: int) -> Scores:
-        labels = np.unique(y)
-        found = [
-            path(K, np.where(y == label, 1, -1), K_new, values, seed)
-            for label in (labels[1:] if len(labels) == 2 else labels)
-        ]
-        return [
-            (np.hstack([scores for scores, _ in fits]), worst(s for _, s in fits))
-            for fits in zip(*found, strict=True)
-        ]
-
-    return each
 
 
 def path_of(method: Method) -> Path:

@@ -1,8 +1,7 @@
-"""Entries of tables: numbers, scores, means with spreads, statuses, notes."""
+"""Entries of tables: numbers, scores, statuses, notes."""
 
-import statistics
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -39,13 +38,6 @@ class Note(NamedTuple):
     text: str
 
 
-class Spread(NamedTuple):
-    """A mean over runs and its standard deviation, if there is one."""
-
-    mean: float
-    std: float | None = None
-
-
 @dataclass(frozen=True)
 class Entry:
     """One cell of a table.
@@ -71,7 +63,7 @@ class Entry:
     marks: tuple[int, ...] = ()
 
 
-Content = Entry | Spread | Counter[str] | str | int | None
+Content = Entry | Counter[str] | str | int | None
 """What can stand in a table: also words, counts, statuses, or None for a dash."""
 
 
@@ -83,8 +75,6 @@ def entry(content: Content) -> Entry:
         return Entry(content)
     if isinstance(content, Counter):
         return Entry(statuses(content))
-    if isinstance(content, Spread):
-        return spread(content)
     return numeral(content, "d")
 
 
@@ -115,46 +105,6 @@ def signed(value: float, form: str = "+.3f") -> str:
     ('+0.012', '−0.100', '−2.5')
     """
     return f"{value:{form}}".replace("-", "−")
-
-
-def spread(
-    found: Spread | None,
-    detail: str = "",
-    is_best: bool = False,
-    marks: tuple[int, ...] = (),
-) -> Entry:
-    """Return mean and deviation, sorted by the mean, or a dash.
-
-    Examples
-    --------
-    >>> from kreinlearn.pages.entries import Spread, spread
-    >>> spread(Spread(0.7931, 0.021)).text, spread(Spread(0.5)).text
-    ('0.793 ± 0.021', '0.500')
-    """
-    if found is None:
-        return Entry(DASH, None, detail, is_best, marks)
-    text = f"{found.mean:.3f}"
-    if found.std is not None:
-        text += f" ± {found.std:.3f}"
-    return Entry(text, found.mean, detail, is_best, marks)
-
-
-def change(ours: Spread | None, published: Spread | None) -> Entry:
-    """Return our mean minus the published one, or a dash if one is missing."""
-    if ours is None or published is None:
-        return Entry(DASH)
-    gain = ours.mean - published.mean
-    return Entry(signed(gain), gain)
-
-
-def beside(
-    ours: Spread | None, published: Spread | None, is_best: bool = False
-) -> Entry:
-    """Return our mean; below it the published one and the difference."""
-    known = [] if published is None else [f"{published.mean:.3f}"]
-    if known and ours is not None:
-        known.append(change(ours, published).text)
-    return spread(ours, ", ".join(known), is_best)
 
 
 def best(
@@ -202,14 +152,6 @@ def scores(
     }
 
 
-def full_mean(values: Iterable[float | None]) -> float | None:
-    """Return the mean of values, None if one of them is missing."""
-    known = list(values)
-    if not known or None in known:
-        return None
-    return statistics.fmean(value for value in known if value is not None)
-
-
 def statuses(found: Counter[str]) -> str:
     """Return how fits ended, as a sentence fragment.
 
@@ -230,29 +172,3 @@ def statuses(found: Counter[str]) -> str:
         return f"all {total} fits converged"
     first = f"{others[0][0]} in {others[0][1]} of {total} fits"
     return ", ".join([first, *(f"{word} in {n}" for word, n in others[1:])])
-
-
-def head(notes: Sequence[Note], row: str = "", column: str = "") -> Entry:
-    """Return the head of a row or of a column, with its notes."""
-    return Entry(row or column, marks=marks_for(notes, row, column))
-
-
-def marks_for(
-    notes: Sequence[Note], row: str = "", column: str = ""
-) -> tuple[int, ...]:
-    """Return the numbers, from 1, of the notes that belong to exactly this place.
-
-    Parameters
-    ----------
-    notes : sequence of Note
-        All notes of a table.
-    row, column : str
-        A row head, a column head, or both for an entry.
-    """
-    return tuple(
-        mark
-        for mark, note in enumerate(notes, start=1)
-        if (note.row or note.column)
-        and note.row == row
-        and (column in note.column.split(", ") if column else not note.column)
-    )

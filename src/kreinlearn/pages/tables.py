@@ -1,4 +1,4 @@
-"""Tables as data, as Markdown and as CSV."""
+"""Tables as data and as CSV."""
 
 import csv
 import io
@@ -83,34 +83,3 @@ def marks_in(table: PageTable) -> list[int]:
 def general_notes(notes: Sequence[Note]) -> list[str]:
     """Return the texts of the notes that belong to no row or column."""
     return [note.text for note in notes if not (note.row or note.column)]
-
-
-def markdown(table: PageTable, notes: Sequence[Note] = ()) -> str:
-    """Return a table as Markdown: heading, caption, pipe table and notes.
-
-    Parameters
-    ----------
-    table : PageTable
-        What to write; the best entries are bold.
-    notes : sequence of Note
-        What its marks refer to.
-    """
-    rule = "|" + "|".join([" --- ", *[" ---: "] * (len(table.columns) - 1)]) + "|"
-    lines = [f"## {table.title}", "", table.caption, "", _pipe(table.columns), rule]
-    lines += [_pipe(row) for row in table.rows + table.totals]
-    used = [mark for mark in marks_in(table) if mark <= len(notes)]
-    lines += ["", *(f"<sup>{mark}</sup> {notes[mark - 1].text}  " for mark in used)]
-    return "\n".join(lines).rstrip() + "\n"
-
-
-def _pipe(entries: Sequence[Entry]) -> str:
-    return "| " + " | ".join(_markdown_entry(each) for each in entries) + " |"
-
-
-def _markdown_entry(entry: Entry) -> str:
-    text = entry.text.replace("|", "\\|")
-    if entry.is_best:
-        text = f"**{text}**"
-    if entry.marks:
-        text += f"<sup>{','.join(map(str, entry.marks))}</sup>"
-    return f"{text}<br>{entry.detail}" if entry.detail else text

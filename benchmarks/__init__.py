@@ -1,0 +1,1 @@
+"""Speed and accuracy against other libraries: ``python -m benchmarks --help``."""

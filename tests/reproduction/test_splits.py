@@ -1,0 +1,112 @@
+import numpy as np
+import pytest
+from sklearn.utils import Bunch
+
+from kreinlearn.runs.cells import Cell
+from reproduction import splits as module
+from reproduction.data import load
+from reproduction.splits import halves, parts_of, scale, spectrum_fields, table
+from tests.conftest import gram_of_signature
+
+
+def test_scaled_by_the_training_half_alone(rng):
+    X, y = rng.normal(size=(31, 4)), np.where(rng.uniform(size=31) > 0.5, 1, -1)
+    parts = halves(X, y, 3)
+    assert parts.X_train.shape == (16, 4)
+    assert parts.X_test.shape == (15, 4)
+    assert np.allclose(parts.X_train.min(axis=0), 0)
+    assert np.allclose(parts.X_train.max(axis=0), 1)
+    X[module.half_rows(31, 3)[1]] *= 100  # test rows change nothing in training
+    assert np.array_equal(halves(X, y, 3).X_train, parts.X_train)
+
+
+def test_constant_features_become_zero_in_both_halves():
+    reference, other = scale(np.array([[1.0, 5], [3, 5]]), np.array([[2.0, 9]]))
+    assert reference.tolist() == [[0, 0], [1, 0]]
+    assert other.tolist() == [[0.5, 0]]
+
+
+FIXED = (("half", "fixed"),)
+
+
+def same(parts, others):
+    return all(np.array_equal(a, b) for a, b in zip(parts, others, strict=True))
+
+
+def test_samples_of_a_cell_are_random_halves(monkeypatch, rng):
+    samples = rng.normal(size=(31, 4)), np.where(rng.uniform(size=31) > 0.5, 1, -1)
+    asked = []
+    monkeypatch.setattr(module, "table", lambda *names: asked.append(names) or samples)
+    cells = [Cell("table3", "monks1", "Flip", run) for run in (0, 1)]
+    parts = [parts_of(cell, "somewhere") for cell in cells]
+    for cell, found in zip(cells, parts, strict=True):
+        assert same(found, halves(*samples, cell.half_seed))
+    assert not np.array_equal(parts[0].X_train, parts[1].X_train)
+    assert asked == [("monks1", "somewhere")] * 2
+    # Fixed: one random half for all runs, where no samples are predefined.
+    runs = [Cell("table6", "guide1-t", "Flip", run, FIXED) for run in (0, 1)]
+    first, other = (parts_of(cell) for cell in runs)
+    assert same(first, other)
+    assert same(first, halves(*samples, runs[0].half_seed))
+
+
+def test_predefined_samples_are_scaled_by_those_for_training(monkeypatch):
+    stored = {
+        "train": Bunch(data=np.array([[2.0, 0], [4, 1]]), target=np.array([1, -1])),
+        "test": Bunch(data=np.array([[3.0, 2]]), target=np.array([-1])),
+    }
+    monkeypatch.setattr(module, "load", lambda name, home, part: stored[part])
+    parts = parts_of(Cell("table6", "monks1", "CCICP-GD", 4, FIXED))
+    assert parts.X_train.tolist() == [[0, 0], [1, 1]]
+    assert parts.X_test.tolist() == [[0.5, 2]]
+    assert (parts.y_train.tolist(), parts.y_test.tolist()) == ([1, -1], [-1])
+
+
+def test_fixed_samples_of_monks1_are_the_predefined_ones(data_home):
+    train, test = (load("monks1", data_home, part=part) for part in ("train", "test"))
+    assert (len(train.target), len(test.target)) == (124, 432)
+    parts = parts_of(Cell("table6", "monks1", "CCICP-GD", 0, FIXED), data_home)
+    X_train, X_test = scale(train.data, test.data)
+    assert same(parts, (X_train, train.target, X_test, test.target))
+    again = parts_of(Cell("readings", "monks1", "CCICP-SGD", 3, FIXED), data_home)
+    assert same(parts, again)
+    random = parts_of(Cell("table3", "monks1", "CCICP-GD", 0), data_home)
+    assert (len(random.y_train), len(random.y_test)) == (62, 62)
+
+
+def test_breast_cancer_without_identifier_and_gaps(monkeypatch):
+    X = np.arange(30.0).reshape(3, 10)
+    X[1, 6] = 0
+    stored = Bunch(data=X, target=np.array([1, -1, 1]))
+    monkeypatch.setattr(module, "load", lambda name, home: stored)
+    table.cache_clear()
+    try:
+        found, y = table("breast-cancer-683x9", "somewhere")
+    finally:
+        table.cache_clear()
+    assert found.tolist() == [X[0, 1:].tolist(), X[2, 1:].tolist()]
+    assert y.tolist() == [1, 1]
+    assert module.stored_name("breast-cancer-683x9") == "breast-cancer"
+
+
+def test_spectrum_fields_small_and_large(monkeypatch):
+    K = gram_of_signature(20, 10)
+    values = np.linalg.eigvalsh(K)
+    small = spectrum_fields(K)
+    assert small["sig"] == (20, 10, 0)
+    assert small["mu"] == pytest.approx([values[0], values[-1]])
+    monkeypatch.setattr(module, "ALL_EIGENVALUES", 10)
+    large = spectrum_fields(K)
+    assert large["mu_bound"] is True
+    assert "sig" not in large
+    assert large["mu"][0] >= values[0] - 1e-9
+    assert large["mu"][1] == pytest.approx(values[-1], rel=1e-3)
+
+
+@pytest.mark.parametrize("n", [2, 7, 124])
+def test_half_rows_are_a_partition(n):
+    train, test = module.half_rows(n, 5)
+    assert len(train) == -(-n // 2)
+    assert np.array_equal(np.sort(np.concatenate([train, test])), np.arange(n))
+    again, _ = module.half_rows(n, 5)
+    assert np.array_equal(train, again)
