@@ -191,7 +191,7 @@ SCENARIOS: dict[str, list[str]] = {
     "reproduce": [
         "reproduce table9 --data .",
         "reproduce table3 --data . --out out",
-        "reproduce fig1 --data . --out out --runs 1 --jobs 1 --json",
+        "reproduce fig1 --data . --out out",
     ],
     "bench": ["bench moons", "bench machine --quick"],
     "help": [
@@ -240,8 +240,9 @@ SCENARIOS: dict[str, list[str]] = {
         )
     ],
 }
-VOLATILE = ("seconds", "bytes", "sentences", "command", "verdict", "time", "stamp")
-"""Keys of JSON and columns of csv whose values are wording, times or sizes."""
+VOLATILE = ("seconds", "fit_s", "bytes", "ver", "versions")
+VOLATILE += ("sentences", "command", "title")
+"""Keys of JSON and columns of csv whose values are times, sizes, versions or wording."""
 
 
 def list_commands() -> list[str]:
@@ -326,7 +327,7 @@ def run_command(words: list[str]) -> dict[str, Any]:
     written = sorted(name for name in after if after[name] != before.get(name))
     found: dict[str, Any] = {"exit code": code, "files": written}
     if code == 2:
-        found["lines on stderr"] = len(err.getvalue().splitlines())
+        found["one line on stderr"] = len(err.getvalue().splitlines()) == 1
     if "--json" in words and code == 0:
         lines = out.getvalue().splitlines()
         found["json:"] = [drop_volatile(json.loads(line)) for line in lines]
@@ -374,12 +375,8 @@ def parse_cells(row: dict[str, str]) -> dict[str, Any]:
 def drop_volatile(value: Any) -> Any:
     """Return parsed JSON without keys whose values vary from run to run."""
     if isinstance(value, dict):
-        kept = {key: each for key, each in value.items() if not is_volatile(key)}
+        kept = {key: each for key, each in value.items() if key not in VOLATILE}
         return {key: drop_volatile(each) for key, each in kept.items()}
     if isinstance(value, list):
         return [drop_volatile(each) for each in value]
     return value
-
-
-def is_volatile(key: str) -> bool:
-    return any(word in key for word in VOLATILE)

@@ -41,7 +41,7 @@ KERNEL_SAMPLES = {"rows": "rows", "matrices": "spd", "sets": "clouds"}
 """Names of samples for what a kernel takes, where the names differ."""
 
 
-WARNINGS = ("ConvergenceWarning", "IndefiniteKernelWarning", "UserWarning")
+WARNINGS = ("ConvergenceWarning", "DivergenceWarning", "IndefiniteKernelWarning")
 """Categories that are part of a result."""
 
 
@@ -493,8 +493,7 @@ def dict_fields(results):
 
 
 def describe_matrix(samples):
-    found = describe(get_samples(samples).X)
-    return simplify(found if isinstance(found, dict) else vars(found))
+    return simplify(describe(get_samples(samples).X, lam=0.01))
 
 
 def compute_grams(kernel):

@@ -19,10 +19,13 @@ COMPILED = (b"numba", b"llvmlite")
 def install_revision(revision: str) -> Path:
     """Install a revision of this repository; return the folder to import from."""
     name = f"{revision}^{{commit}}"
-    commit = run_git("rev-parse", "--verify", name).decode().strip()[:12]
-    folder = CACHE / commit
+    commit = run_git("rev-parse", "--verify", name).decode().strip()
+    # Commits with the same source share an install and its compiled code.
+    names = [f"{commit}:{each}" for each in ("src", "pyproject.toml")]
+    content = hashlib.sha256(run_git("rev-parse", *names)).hexdigest()[:12]
+    folder = CACHE / content
     if not (folder / "complete").exists():
-        print(f"Installing {revision} ({commit}) ...", file=sys.stderr)
+        print(f"Installing {revision} ({commit[:12]}) ...", file=sys.stderr)
         with tempfile.TemporaryDirectory() as source:
             archive = tarfile.open(fileobj=BytesIO(run_git("archive", commit)))
             archive.extractall(source, filter="data")
