@@ -1,8 +1,8 @@
 """Compare results of the working tree with those of another revision.
 
-    python -m tests.golden --against REV [--only PATTERN] [--fits] [--commands]
-    python -m tests.golden --store        write the values that CI compares with
-    python -m tests.golden --inventory    write the list of what users can see
+python -m tests.golden --against REV [--only PATTERN] [--fits] [--commands]
+python -m tests.golden --store        write the values that CI compares with
+python -m tests.golden --inventory    write the list of what users can see
 """
 
 import argparse
@@ -33,6 +33,7 @@ def main() -> int:
     parser.add_argument("--store", action="store_true", help="write values for CI")
     parser.add_argument("--inventory", action="store_true", help="write the inventory")
     given = parser.parse_args()
+    sys.path.insert(0, str(install.ROOT / "src"))  # whatever is installed
     if given.store:
         from tests.golden import stored
 

@@ -30,7 +30,9 @@ def run_cases(
     found: dict[str, dict[str, object]] = {}
     # Commands are forked, so they run before any thread has started.
     if "commands" in kinds:
-        wanted = [case.split("/")[1] for case in commands.list_commands() if is_wanted(case)]
+        wanted = [
+            case.split("/")[1] for case in commands.list_commands() if is_wanted(case)
+        ]
         found |= commands.run_scenarios(list(dict.fromkeys(wanted)), report)
     if "fits" in kinds:
         for case in filter(is_wanted, fits.list_cases()):

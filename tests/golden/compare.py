@@ -52,7 +52,9 @@ def read_changes(path: Path = CHANGES) -> list[Change]:
     found = []
     for level, entries in tables.items():
         if level not in ("merged", "intended"):
-            raise ValueError(f"{path.name}: expected 'merged' or 'intended', got {level!r}.")
+            raise ValueError(
+                f"{path.name}: expected 'merged' or 'intended', got {level!r}."
+            )
         for entry in entries:
             if not entry.get("reason") or not entry.get("cases"):
                 raise ValueError(f"{path.name}: {entry} needs 'cases' and 'reason'.")
@@ -175,5 +177,7 @@ def list_unused(changes: list[Change], ran_everything: bool) -> list[str]:
         if not each.matches_case and ran_everything:
             lines.append(f"changes.toml: {each.cases!r} matches no case.")
         elif each.matches_case and not each.is_used:
-            lines.append(f"changes.toml: {each.cases!r} allows no difference; remove it.")
+            lines.append(
+                f"changes.toml: {each.cases!r} allows no difference; remove it."
+            )
     return lines

@@ -44,7 +44,9 @@ def write_tables(folder):
     ]
     for ending in ("svm", "libsvm", "svmlight"):
         (folder / f"t.{ending}").write_text("".join(lines[:N]))
-    (folder / "t.svm.gz").write_bytes(gzip.compress("".join(lines[:N]).encode(), mtime=0))
+    (folder / "t.svm.gz").write_bytes(
+        gzip.compress("".join(lines[:N]).encode(), mtime=0)
+    )
     (folder / "new.svm").write_text("".join(lines[N:]))
     three = make_rows(N, 3)
     table = pd.DataFrame(three.X.round(4), columns=list("abcd")).assign(kind=three.y)
@@ -96,7 +98,9 @@ def write_matrices(folder):
     for name, samples in (("", old), ("new-", new)):
         pairs = [(a, b) for a in samples for b in old if samples is new or a > b]
         lines = [f"{a},{b},{frame.loc[a, b]:.4f}\n" for a, b in pairs]
-        (folder / f"{name}pairs.csv").write_text("one,other,distance\n" + "".join(lines))
+        (folder / f"{name}pairs.csv").write_text(
+            "one,other,distance\n" + "".join(lines)
+        )
         hits = [(a, b, 100 - 40 * frame.loc[a, b]) for a in samples for b in old]
         lines = [
             f"{a}\t{b}\t98.5\t60\t1\t0\t1\t60\t3\t62\t2e-30\t{bits:.1f}\n"
@@ -113,7 +117,9 @@ def write_samples(folder):
     words = make_sequences(N).X
     for name, part in (("old", slice(0, 24)), ("new", slice(24, 24 + NEW))):
         places = range(N)[part]
-        head = "@problemName waves\n@timeStamps false\n@classLabel true calm wild\n@data\n"
+        head = (
+            "@problemName waves\n@timeStamps false\n@classLabel true calm wild\n@data\n"
+        )
         for file, items in ((name, series), (f"{name}-wide", wide)):
             lines = []
             for i in places:

@@ -149,7 +149,14 @@ def add_logistic(add):
         params = {"norm": norm, "class_weight": "balanced"}
         add(f"logistic/balanced-{norm}", model, "rows3", **params)
         for lam in (1e-4, 1.0):
-            add(f"logistic/lam-{lam:g}-{norm}", model, "matrix", **given, norm=norm, lam=lam)
+            add(
+                f"logistic/lam-{lam:g}-{norm}",
+                model,
+                "matrix",
+                **given,
+                norm=norm,
+                lam=lam,
+            )
     for how in ("mean", "max", "min"):
         for samples, kernel in (("matrix", "precomputed"), ("distances", "distance")):
             params = {"kernel": kernel, "symmetrize": how, "norm": "hilbert"}
@@ -158,7 +165,11 @@ def add_logistic(add):
     add("logistic/rectangle", model, "rectangle", **given, norm="euclidean")
     for form in FORMS:
         for norm in ("krein", "hilbert"):
-            params = {"kernel": "distance", "norm": norm, "kernel_params": {"form": form}}
+            params = {
+                "kernel": "distance",
+                "norm": norm,
+                "kernel_params": {"form": form},
+            }
             add(f"logistic/distance-{form}-{norm}", model, "distances", **params)
     params = {"kernel": "distance", "kernel_params": {"width": 0.4}}
     add("logistic/distance-float32", model, "distances32", **params)
@@ -225,7 +236,9 @@ def add_searches(add):
     add("search/all-norms", model, "rows3", norms=NORMS, **tl1_only)
     grid = {"sigma": [0.3, 1.0]}
     add("search/grid", model, "rows", kernel="rbf", kernel_grid=grid, **few)
-    add("search/empty-grid", model, "rows", kernel=("tl1", "rbf"), kernel_grid={}, **few)
+    add(
+        "search/empty-grid", model, "rows", kernel=("tl1", "rbf"), kernel_grid={}, **few
+    )
     add("search/fixed", model, "rows", kernel_params={"ratio": 0.4}, **tl1_only)
     for scoring in ("accuracy", "roc_auc"):
         add(f"search/{scoring}", model, "rows", scoring=scoring, **tl1_only)
@@ -304,7 +317,11 @@ def add_transformers(add):
         (
             "distance-svc",
             "distances",
-            [DistanceSimilarity("gaussian"), SpectrumRepair(), SVC(kernel="precomputed")],
+            [
+                DistanceSimilarity("gaussian"),
+                SpectrumRepair(),
+                SVC(kernel="precomputed"),
+            ],
         ),
     ):
         add(f"pipeline/{name}", lambda steps=steps: make_pipeline(*steps), samples)
@@ -325,7 +342,9 @@ def add_landmarks(add):
         add(f"landmarks/{norm}", model, "rows", norm=norm, **few)
         add(f"landmarks/three-{norm}", model, "more rows3", norm=norm, **few)
     for how in ("kmeans++", "leverage"):
-        add(f"landmarks/{how}", model, "more rows", landmarks=how, random_state=2, **few)
+        add(
+            f"landmarks/{how}", model, "more rows", landmarks=how, random_state=2, **few
+        )
     given = get_samples("rows").new
     add("landmarks/given", model, "rows", landmarks=given, kernel="rbf", lam=1e-3)
     add("landmarks/all", model, "rows", lam=1e-2)
@@ -354,7 +373,7 @@ def add_landmarks(add):
 
 
 def make_source(name: str, folder: Path) -> Data:
-    """Return rows as a file, an iterable or a Dask collection; the same as in memory."""
+    """Return rows as a file, an iterable or a Dask collection."""
     frame = get_samples("frame")
     table = frame.X.assign(kind=frame.y)
     X, y = frame.X.to_numpy(), frame.y
@@ -383,11 +402,16 @@ def make_source(name: str, folder: Path) -> Data:
         whole = dask.dataframe.from_pandas(table, npartitions=3)
         return Data(whole[list("abcd")], whole["kind"], frame.new)
     if name == "delayed":
-        lazy = [[dask.delayed(each) for each in part] for part in zip(*parts, strict=True)]
+        lazy = [
+            [dask.delayed(each) for each in part] for part in zip(*parts, strict=True)
+        ]
         return Data(*lazy, frame.new.to_numpy())
     if name == "dask array3":
         X, y, _ = get_samples("rows3")
-    found = dask.array.from_array(X, chunks=(20, -1)), dask.array.from_array(y, chunks=20)
+    found = (
+        dask.array.from_array(X, chunks=(20, -1)),
+        dask.array.from_array(y, chunks=20),
+    )
     return Data(*found, frame.new.to_numpy())
 
 

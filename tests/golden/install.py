@@ -88,13 +88,17 @@ def make_environment(folder: Path) -> dict[str, str]:
     dropped = ("PYTHONDONTWRITEBYTECODE", "KREINLEARN_DATA", "COLUMNS")
     kept = {name: each for name, each in os.environ.items() if name not in dropped}
     threads = ("OPENBLAS", "OMP", "MKL")
-    return kept | {f"{name}_NUM_THREADS": "1" for name in threads} | {
-        "PYTHONPATH": os.pathsep.join([str(folder), str(ROOT)]),
-        "PYTHONHASHSEED": "0",
-        "NUMBA_CACHE_DIR": str(CACHE / "numba"),
-        "KREINLEARN_CACHE": "off",
-        "MPLBACKEND": "Agg",
-    }
+    return (
+        kept
+        | {f"{name}_NUM_THREADS": "1" for name in threads}
+        | {
+            "PYTHONPATH": os.pathsep.join([str(folder), str(ROOT)]),
+            "PYTHONHASHSEED": "0",
+            "NUMBA_CACHE_DIR": str(CACHE / "numba"),
+            "KREINLEARN_CACHE": "off",
+            "MPLBACKEND": "Agg",
+        }
+    )
 
 
 def run_git(*words: str) -> bytes:

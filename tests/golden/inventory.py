@@ -68,7 +68,9 @@ def is_own(name, value) -> bool:
     """Return whether a public name is the package's, not that of another library."""
     is_module = inspect.ismodule(value)
     module = getattr(value, "__module__", None) or "kreinlearn"
-    return not name.startswith("_") and not is_module and module.startswith("kreinlearn")
+    return (
+        not name.startswith("_") and not is_module and module.startswith("kreinlearn")
+    )
 
 
 def list_estimators() -> Iterator[str]:

@@ -18,7 +18,7 @@ class Data(NamedTuple):
 
 
 def make_rows(n, n_classes=2, dtype=float, n_features=4):
-    """Return rows in the unit cube whose class depends on the distance to its center."""
+    """Return rows in the unit cube; the class depends on the distance to its center."""
     rng = np.random.default_rng(n + n_features)
     X = rng.uniform(size=(n + 12, n_features))
     score = np.abs(X - 0.5).sum(axis=1) + 0.1 * rng.standard_normal(n + 12)
@@ -85,7 +85,9 @@ def make_clouds(n):
 
 def make_histograms(n):
     rng = np.random.default_rng(n)
-    H = np.array([rng.dirichlet([3, 1, 2] if i % 2 else [1, 2, 2]) for i in range(n + 6)])
+    H = np.array(
+        [rng.dirichlet([3, 1, 2] if i % 2 else [1, 2, 2]) for i in range(n + 6)]
+    )
     return Data(H[:n], np.arange(n) % 2, H[n:])
 
 

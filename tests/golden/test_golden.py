@@ -10,11 +10,13 @@ EXPECTED = stored.read()
 
 def check_case(case):
     found = stored.summarize(fits.run_case(case))
+    if found.get("error") in ("ImportError", "ModuleNotFoundError"):
+        pytest.skip("needs a package that is not installed")
     lines = stored.list_differences(case, EXPECTED[case], found)
     assert not lines, "\n".join(lines)
 
 
-@pytest.mark.parametrize("case", filter(stored.is_quick, EXPECTED))
+@pytest.mark.parametrize("case", [c for c in EXPECTED if stored.is_quick(c)])
 def test_quick_fits_give_stored_results(case):
     check_case(case)
 
@@ -48,10 +50,14 @@ def test_inventory_names_what_disappeared_and_appeared(monkeypatch):
 def test_stored_results_notice_changes():
     case = "search/fixed"
     expected = EXPECTED[case]
-    changed = expected | {"predict_proba": [p + 0.01 for p in expected["predict_proba"]]}
+    changed = expected | {
+        "predict_proba": [p + 0.01 for p in expected["predict_proba"]]
+    }
     assert stored.list_differences(case, expected, expected) == []
     assert "predict_proba" in stored.list_differences(case, expected, changed)[0]
-    assert "norm_" in stored.list_differences(case, expected, expected | {"norm_": "x"})[0]
+    assert (
+        "norm_" in stored.list_differences(case, expected, expected | {"norm_": "x"})[0]
+    )
     assert stored.list_differences(case, expected, {})[0].endswith("disappeared")
 
 
@@ -152,5 +158,6 @@ def test_changes_need_a_reason(tmp_path):
 
 def test_patterns_of_changes_match_cases():
     names = {*fits.list_cases(), *commands.list_commands()}
-    compare.compare_cases(dict.fromkeys(names, {}), {}, changes := compare.read_changes())
+    changes = compare.read_changes()
+    compare.compare_cases({name: {} for name in names}, {}, changes)
     assert [each.cases for each in changes if not each.matches_case] == []
