@@ -5,7 +5,7 @@ Only public names of the package are used, since the rest may move.
 
 import tempfile
 import warnings
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -37,10 +37,22 @@ from tests.golden.samples import Data, get_samples
 
 NORMS = ("krein", "hilbert", "euclidean")
 FORMS = ("exponential", "gaussian", "negative", "centered", "truncated")
-KERNEL_SAMPLES = {"rows": "rows", "matrices": "spd", "sets": "clouds"}
-"""Names of samples for what a kernel takes, where the names differ."""
-
-
+KERNEL_SAMPLES = {
+    "rows": "epanechnikov gaussian_difference laplacian linear log polynomial power "
+    "rbf tanh tl1",
+    "spd": "spd_affine_invariant spd_euclid spd_log_euclid spd_stein",
+    "series": "dtw erp lcss msm twe wdtw",
+    "sequences": "jaro_winkler levenshtein needleman_wunsch smith_waterman",
+    "graphs": "node_assignment weisfeiler_lehman_assignment",
+    "clouds": "sliced_wasserstein wasserstein",
+    "histograms": "histogram_wasserstein",
+}
+"""Names of samples, and the kernels that take them."""
+SAMPLES_OF_KERNEL = {
+    kernel: samples
+    for samples, kernels in KERNEL_SAMPLES.items()
+    for kernel in kernels.split()
+}
 WARNINGS = ("ConvergenceWarning", "DivergenceWarning", "IndefiniteKernelWarning")
 """Categories that are part of a result."""
 
@@ -58,14 +70,6 @@ def compare_rows(X, Y):
     """Return a similarity of the user's own: the cosine of the l1 distance."""
     X, Y = np.asarray(X, dtype=float), np.asarray(Y, dtype=float)
     return np.cos(2 * np.abs(X[:, None] - Y[None]).sum(axis=2))
-
-
-def name_samples(kernel):
-    """Return the name of samples that a kernel takes."""
-    if kernel == "histogram_wasserstein":
-        return "histograms"
-    kind = KERNELS[kernel].samples
-    return KERNEL_SAMPLES.get(kind, kind)
 
 
 @cache
@@ -96,11 +100,10 @@ def list_fits() -> dict[str, Fit]:
 def add_kernels(add):
     """Add every kernel: with norms, in single precision, and blocked."""
     model = KreinLogisticRegression
-    for kernel, record in KERNELS.items():
-        samples = name_samples(kernel)
-        for norm in NORMS if record.samples == "rows" else NORMS[1:]:
+    for kernel, samples in SAMPLES_OF_KERNEL.items():
+        for norm in NORMS if samples == "rows" else NORMS[1:]:
             add(f"kernel/{kernel}-{norm}", model, samples, kernel=kernel, norm=norm)
-        if record.samples == "rows":
+        if samples == "rows":
             single = {"kernel": kernel, "norm": "hilbert"}
             add(f"kernel/{kernel}-float32", model, "rows3_32", **single)
             blocked = {"kernel": kernel, "operator": "blocked", "norm": "krein"}
@@ -122,7 +125,7 @@ def add_kernels(add):
         add(
             f"kernel/{name}-params",
             model,
-            name_samples(name),
+            SAMPLES_OF_KERNEL[name],
             kernel=name,
             kernel_params=params,
             norm="hilbert",
@@ -266,7 +269,7 @@ def add_searches(add):
     params = {"kernel": "precomputed", "norms": ("euclidean",)}
     add("search/rectangle", model, "rectangle", **params, **few)
     for kernel in ("dtw", "smith_waterman", "spd_stein", "wasserstein", "levenshtein"):
-        add(f"search/{kernel}", model, name_samples(kernel), kernel=kernel, cv=3)
+        add(f"search/{kernel}", model, SAMPLES_OF_KERNEL[kernel], kernel=kernel, cv=3)
     kernel = "weisfeiler_lehman_assignment"
     add("search/graphs", model, "graphs", kernel=kernel, **few)
     add("search/callable", model, "rows", kernel=compare_rows, **few)
@@ -311,14 +314,18 @@ def add_transformers(add):
     logistic = KreinLogisticRegression
     for name, samples, steps in (
         ("scaled", "rows3", [MinMaxScaler(), logistic(norm="hilbert")]),
-        ("clip-svc", "matrix", [SpectrumRepair("clip"), SVC(kernel="precomputed")]),
+        (
+            "clip-svc",
+            "matrix",
+            [SpectrumRepair(mode="clip"), SVC(kernel="precomputed")],
+        ),
         ("images", "images", [RegionCovariance(), logistic("spd_log_euclid")]),
         ("ridge", "rows", [LandmarkFeatures(n_landmarks=20), RidgeClassifier()]),
         (
             "distance-svc",
             "distances",
             [
-                DistanceSimilarity("gaussian"),
+                DistanceSimilarity(form="gaussian"),
                 SpectrumRepair(),
                 SVC(kernel="precomputed"),
             ],
@@ -358,7 +365,7 @@ def add_landmarks(add):
     add("landmarks/search-lam", model, "rows3", n_landmarks=15, cv=3)
     for kernel in ("dtw", "smith_waterman", "spd_stein"):
         params = {"kernel": kernel, "n_landmarks": 9, "lam": 1e-2}
-        add(f"landmarks/{kernel}", model, name_samples(kernel), **params)
+        add(f"landmarks/{kernel}", model, SAMPLES_OF_KERNEL[kernel], **params)
     add("landmarks/distance", model, "distances", kernel="distance", **few)
     add("landmarks/matrix", model, "matrix", kernel="precomputed", **few)
     params = {"kernel": "precomputed", "landmarks": np.arange(30), "lam": 1e-3}
@@ -507,7 +514,7 @@ def list_functions() -> dict[str, Any]:
         cases[name] = lambda s=signature: dict_fields(make_gram(s, random_state=0))
     for samples in ("matrix", "matrix32"):
         cases[f"describe-{samples}"] = lambda s=samples: describe_matrix(s)
-    for kernel in KERNELS:
+    for kernel in SAMPLES_OF_KERNEL:
         cases[f"gram-{kernel}"] = lambda k=kernel: compute_grams(k)
     return {f"function/{name}": call for name, call in cases.items()}
 
@@ -522,9 +529,10 @@ def describe_matrix(samples):
 
 def compute_grams(kernel):
     """Return the matrices of a kernel, or of the measure of one that has none."""
-    X, _, new = get_samples(name_samples(kernel))
-    record = KERNELS[kernel]
-    compute = record if record.check else lambda *a: gram(*a, kernel=kernel)
+    X, _, new = get_samples(SAMPLES_OF_KERNEL[kernel])
+    compute = KERNELS[kernel]
+    if SAMPLES_OF_KERNEL[kernel] in ("rows", "spd"):
+        compute = partial(gram, kernel=kernel)
     return {"square": compute(X), "cross": compute(new, X)}
 
 

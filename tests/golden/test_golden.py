@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from kreinlearn.kernels import KERNELS
 from tests.golden import commands, compare, fits, inventory, stored
 
 EXPECTED = stored.read()
@@ -30,6 +31,10 @@ def test_other_fits_give_stored_results(case):
 def test_every_case_is_stored():
     assert set(EXPECTED) == set(fits.list_cases())
     assert all("error" not in each for each in EXPECTED.values())
+
+
+def test_every_kernel_is_fitted():
+    assert set(fits.SAMPLES_OF_KERNEL) == set(KERNELS)
 
 
 def test_inventory_is_unchanged():
