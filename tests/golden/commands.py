@@ -200,6 +200,7 @@ SCENARIOS: dict[str, list[str]] = {
         "reproduce table9 --data .",
         "reproduce table3 --data . --out out",
         "reproduce fig1 --data . --out out",
+        "reproduce table1 --runs 1 --dataset '2 x 2' --jobs 1 --out out --json",
     ],
     "bench": ["bench moons", "bench machine --quick"],
     "help": [
