@@ -131,6 +131,21 @@ def test_merged_code_keeps_choices_outputs_and_residuals():
         assert get_levels(A | {name: value}, MERGED) == ("different", [name])
 
 
+def test_models_and_tables_of_merged_commands_are_compared():
+    old = {f"m.krein: {name}": each for name, each in A.items()}
+    old |= {"exit code": 0, "p.csv:": [{"proba": 0.5, "kind": "a"}]}
+    for name, value, level in (
+        ("m.krein: dual_coef_", A["dual_coef_"] + 1, "tolerance"),
+        ("m.krein: residual_", 9e-7, "tolerance"),
+        ("m.krein: residual_", 2e-6, "different"),
+        ("m.krein: lam_", 0.11, "different"),
+        ("p.csv:", [{"proba": 0.5000001, "kind": "a"}], "tolerance"),
+        ("p.csv:", [{"proba": 0.5, "kind": "b"}], "different"),
+        ("exit code", 2, "different"),
+    ):
+        assert get_levels(old | {name: value}, MERGED, old)[0] == level, name
+
+
 def test_intended_changes_are_limited_to_their_fields():
     changes = [compare.Change("intended", "fit/*", "new grid", ["lam_", "pred*"])]
     new = A | {"lam_": 7.0, "predict_proba": np.ones(3)}
