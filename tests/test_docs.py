@@ -63,6 +63,7 @@ INSTEAD = {
     "python -m pip freeze": ("is for pip-audit, which needs a network", None),
     "python -m pytest": ("is what runs this", None),
     "python -m sphinx": ("takes minutes, and is a stage of .ci/run", None),
+    "python -m tests.golden": ("takes minutes, and needs the history", None),
     "python -m tests.mutants": ("takes minutes, and needs mutmut", None),
     "krein demo": (
         "takes seconds; test_cli.py runs a shorter one",

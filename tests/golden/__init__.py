@@ -1,0 +1,1 @@
+"""Golden results: fits, commands and names of two revisions, compared."""
