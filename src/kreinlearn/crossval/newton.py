@@ -26,8 +26,8 @@ FINAL_FRACTION = 0.03
 """Fraction of the tolerance below which conjugate gradients need not go."""
 PRECONDITIONER_STEPS = 2
 """Newton steps that use the same inverse of the leading features."""
-SAMPLES_PER_LEADING, MAX_LEADING = 6, 150
-"""Per six samples, one feature is inverted exactly: those with the largest
+SAMPLES_PER_LEADING, MAX_LEADING = 10, 150
+"""Per ten samples, one feature is inverted exactly: those with the largest
 eigenvalues."""
 MIN_SAMPLES = 10
 """With fewer samples no feature is inverted exactly."""

@@ -48,7 +48,7 @@ NEGLIGIBLE = 1e-12
 """Features whose eigenvalue is below this share of the largest are left out."""
 GROUP_COLUMNS = 24
 """Columns of scores that are solved together, from larger to smaller lam."""
-STACKED_SIZE = 420
+STACKED_SIZE = 1200
 """Samples times the root of the columns up to which all folds are solved together:
 then calls of NumPy cost more than their work."""
 COPIES = 4
