@@ -12,6 +12,8 @@ import pytest
 from benchmarks import commands
 from kreinlearn import cli
 
+pytestmark = pytest.mark.slow
+
 FOLDER = Path(__file__).parents[1] / "benchmarks"
 REQUIRED = {
     *("bench", "work", "library", "n", "m", "dtype", "median_s", "min_s", "repeats"),

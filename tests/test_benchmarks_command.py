@@ -11,6 +11,8 @@ import pytest
 from benchmarks import commands
 from kreinlearn.cli import run_command
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[1]
 
 ROW = {"bench": "made", "work": "tl1", "library": "ours", "n": 10, "dtype": "float64"}

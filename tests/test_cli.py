@@ -51,6 +51,7 @@ def test_demo_tells_its_story_and_writes_a_page(capsys, quick, tmp_path):
     assert "IKLR 0." in err and "no better than a coin" in page
 
 
+@pytest.mark.slow
 def test_demo_speaks_json(capsys, quick, tmp_path):
     code, out, _ = run(capsys, "demo", "--json", "--out", "new/folder")
     rows = [json.loads(line) for line in out.splitlines()]

@@ -215,6 +215,7 @@ def test_landmarks_keep_groups_together(capsys, here):
     assert code == 0 and "3-fold" in out, err
 
 
+@pytest.mark.slow
 def test_compare_keeps_groups_together(capsys, here, compares_here, monkeypatch):
     from kreinlearn.comparison import run as module
 

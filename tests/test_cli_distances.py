@@ -86,6 +86,7 @@ def test_the_default_form_is_named(krein, data):
     assert "distance form=exponential width=1, norm" in out
 
 
+@pytest.mark.slow
 def test_look_alikes_are_learned_from_if_insisted(krein, data, compares_here):
     for command in ("fit", "inspect", "compare"):
         end = {"fit": ["-o", "a.krein"], "inspect": [], "compare": ["--jobs", 1]}
@@ -119,6 +120,7 @@ def test_a_matrix_that_is_not_symmetric(krein, data):
         assert found == pytest.approx(np.median(upper))
 
 
+@pytest.mark.slow
 def test_compare_takes_the_form_of_the_training_rows(krein, data, compares_here):
     argv = ["D.npz", "--distance", "--methods", "IKLR krein,SVC clip", "--folds", 2]
     code, out, err = krein("compare", *argv, "--jobs", 1, "--out", "a", "--json")
@@ -281,9 +283,13 @@ def files(data):
     return D, y
 
 
-VERDICTS = [(name, "own") for name in INSPECTED]
+QUICK = ("distances", "table, default")
+VERDICTS = [
+    pytest.param(name, "own", marks=[] if name in QUICK else pytest.mark.slow)
+    for name in INSPECTED
+]
 VERDICTS += [
-    (name, verdict)
+    pytest.param(name, verdict, marks=pytest.mark.slow)
     for name in ("distances", "counts", "table")
     for verdict in ("keep", "either", "repair")
 ]

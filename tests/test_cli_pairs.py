@@ -127,6 +127,7 @@ def test_from_a_file_to_predictions(krein, data, kind):
     assert json.loads(out.splitlines()[0]).keys() == {"id", "prediction"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_inspect_and_compare(krein, data, compares_here, kind):
     argv, _ = KINDS[kind]

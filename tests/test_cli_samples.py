@@ -157,6 +157,7 @@ def test_from_a_file_to_predictions(krein, folder, kind):
         assert (code, out) == (0, Path("found.csv").read_text()), err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["fasta", "ts", "ucr", "tu"])
 def test_inspect_and_compare(krein, folder, compares_here, kind):
     train, _, kernel = KINDS[kind]
@@ -181,6 +182,7 @@ def test_inspect_and_compare(krein, folder, compares_here, kind):
     assert Path("comparison/report.html").exists()
 
 
+@pytest.mark.slow
 def test_a_measure_is_computed_once_and_only_for_the_support(
     krein, folder, monkeypatch
 ):

@@ -229,18 +229,18 @@ def write_files():
 
 
 def sessions():
-    """Yield pages with code or commands; those with long ones twice."""
+    """Yield pages with code or commands, and whether some of them take long."""
     for page, text in PAGES.items():
         if not any(
             each.language in ("bash", "python", "text") for each in blocks(text)
         ):
             continue
-        yield pytest.param(page, False, id=page)
         waiting = [each for each in commands_of(page) if not fits(each, INSTEAD)]
-        if LONG_CALL in text or any(fits(each, LONG) for each in waiting):
-            yield pytest.param(page, True, id=f"{page}, all", marks=pytest.mark.slow)
+        long = LONG_CALL in text or any(fits(each, LONG) for each in waiting)
+        yield pytest.param(page, long, id=page)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("page", "long"), list(sessions()))
 def test_pages_run(page, long, folder):
     if page in GIVEN_FILES:

@@ -4,6 +4,10 @@ import runpy
 import shutil
 from pathlib import Path
 
+import pytest
+
+pytestmark = pytest.mark.slow
+
 DOCS = Path(__file__).parents[1] / "docs"
 
 

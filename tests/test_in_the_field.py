@@ -11,6 +11,8 @@ import pytest
 
 from kreinlearn.runs import Cell
 
+pytestmark = pytest.mark.slow
+
 DOCS = Path(__file__).parents[1] / "docs"
 TABLE = DOCS / "results" / "in-the-field.csv"
 

@@ -11,6 +11,8 @@ from sklearn.kernel_approximation import Nystroem
 
 from kreinlearn.kernels import gram
 
+pytestmark = pytest.mark.slow
+
 DOCS = Path(__file__).parents[1] / "docs"
 
 

@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 
+pytestmark = pytest.mark.slow
+
 
 def test_seconds_of_each_unit_are_found_again(script):
     costs, plan = script("landmark_costs"), script("landmark_plan")

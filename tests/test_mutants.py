@@ -3,7 +3,11 @@
 from configparser import ConfigParser
 from pathlib import Path
 
+import pytest
+
 from tests import mutants
+
+pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[1]
 

@@ -178,6 +178,7 @@ pytestmark = pytest.mark.filterwarnings(
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", unfitted())
 def test_the_same_bits_in_another_process(name, fitted, folder):
     expected = answers(fitted[name], new_samples(name))

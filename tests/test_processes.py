@@ -21,7 +21,6 @@ from kreinlearn import (
 )
 from kreinlearn._blas import one_thread
 from kreinlearn.kernels import _pairs, _work, gram, threads
-from kreinlearn.kernels._compiled import tiles
 from kreinlearn.operators import ONE_THREAD
 
 LIMIT = 120
@@ -90,7 +89,7 @@ def alone():
 def many_threads(monkeypatch):
     """Let kernels start threads for little work, as on a machine of 8 processors."""
     monkeypatch.setattr(_pairs, "THREAD_TERMS", 1)
-    monkeypatch.setattr(tiles, "n_threads", lambda: 8)
+    monkeypatch.setattr(threads, "max_threads", lambda: 8)
 
 
 def blas_threads():

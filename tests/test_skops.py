@@ -105,6 +105,7 @@ def test_skops_reads_what_the_reader_does_not_know(tmp_path, monkeypatch):
         assert _skops.load(file, trusted_names()) == "by skops"
 
 
+@pytest.mark.slow
 def test_other_threads_may_import_skops_meanwhile(tmp_path):
     model, _ = model_of_a_table(tmp_path)
     program = (

@@ -15,6 +15,8 @@ from tests import stress
 from tests.stress import __main__ as program
 from tests.stress import disks, edits, fits, kills, readers, resumable
 
+pytestmark = pytest.mark.slow
+
 FOUND = sorted((Path(__file__).parent / "files" / "damaged").iterdir())
 """Each was a traceback, or a sentence without the file, once."""
 

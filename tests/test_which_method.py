@@ -16,6 +16,8 @@ from sklearn.svm import SVC
 
 from kreinlearn.runs import Cell, read_records
 
+pytestmark = pytest.mark.slow
+
 FOLDER = Path(__file__).parents[1] / "benchmarks"
 LIMIT = 300
 

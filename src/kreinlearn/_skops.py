@@ -128,6 +128,7 @@ class _Reader:
         self.kinds: dict[str, Callable[[Node], Any]] = {
             "JsonNode": lambda node: json.loads(node["content"]),
             "SliceNode": lambda node: slice(*map(node["content"].get, SLICE_PARTS)),
+            "DTypeNode": lambda node: self.build(node["content"]).dtype,
             "TypeNode": self._find_type,
             "NdArrayNode": self._build_array,
             "FunctionNode": self._import_trusted,

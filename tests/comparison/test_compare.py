@@ -58,6 +58,7 @@ def picky(X):
     return X
 
 
+@pytest.mark.slow
 def test_a_process_changes_nothing(rings, tmp_path, monkeypatch):
     X, y = rings
     one = {"kernels": ["tl1"], "methods": ["SVC clip"], "folds": 2}
@@ -424,6 +425,7 @@ def test_the_same_predictions_are_found(rings, tmp_path, here):
         assert np.trace(counts) == pytest.approx(row["accuracy"] * len(y), abs=0.6)
 
 
+@pytest.mark.slow
 def test_the_page_says_what_controls_are_for(rings, tmp_path, here):
     X, y = rings
 

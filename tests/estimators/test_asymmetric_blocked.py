@@ -62,6 +62,7 @@ def test_one_entry_that_is_not_finite_is_found_whatever_the_operator(value, both
     assert said == message(kernel, "dense")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rows", [[0], [33], [20, 59]])
 def test_an_overflow_of_a_kernel_with_a_name_is_found_whatever_the_operator(rows):
     Z = X.copy()

@@ -144,5 +144,6 @@ for model in (KreinLogisticRegression(), search):
 """
 
 
+@pytest.mark.slow
 def test_without_callbacks_nothing_changes():
     subprocess.run([sys.executable, "-c", WITHOUT], check=True)

@@ -43,9 +43,16 @@ def samples_of(kind, rng):
 
 
 DOMAINS = [name for name, kernel in KERNELS.items() if kernel.check is not None]
+QUICK = ("dtw", "smith_waterman", "jaro_winkler", "sliced_wasserstein")
 
 
-@pytest.mark.parametrize("name", DOMAINS)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[] if name in QUICK else pytest.mark.slow)
+        for name in DOMAINS
+    ],
+)
 def test_every_kernel_learns_and_is_saved(name, rng, tmp_path):
     kernel = KERNELS[name]
     if name in ("levenshtein", "jaro_winkler"):

@@ -330,6 +330,7 @@ def test_sequences_are_samples(landmarks, tmp_path):
     np.testing.assert_array_equal(found, expected)
 
 
+@pytest.mark.slow
 def test_covariance_matrices_are_samples():
     rng = np.random.default_rng(0)
     A = rng.standard_normal((40, 4, 8)) * (1 + (np.arange(40) % 2))[:, None, None]

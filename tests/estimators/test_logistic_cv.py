@@ -48,6 +48,7 @@ EXPECTED_WARNINGS = pytest.mark.filterwarnings(
 SEARCH = {"cv": 2, "kernel_grid": {"tl1": {}}, "tol": 1e-8}
 
 
+@pytest.mark.slow
 @parametrize_with_checks(
     [KreinLogisticRegressionCV(lams=[0.1], norms=["krein"], average=False, **SEARCH)]
 )
@@ -269,6 +270,7 @@ def test_certificates_are_those_of_the_worst_averaged_model(rings):
     assert not hasattr(without, "residual_") and not hasattr(without, "regime_")
 
 
+@pytest.mark.slow
 def test_many_classes_and_grid_search():
     X, y = load_wine(return_X_y=True)
     X = scaled(X)

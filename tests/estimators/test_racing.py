@@ -110,6 +110,7 @@ def test_another_judge_sees_everything():
     assert model.fit(X, y).dropped_ == []
 
 
+@pytest.mark.slow
 def test_many_samples_are_chosen_by_some(monkeypatch):
     X, y = make_classification(400, 5, random_state=0)
     monkeypatch.setattr("kreinlearn.estimators._searching.SEARCH_ROWS", 200)

@@ -96,6 +96,7 @@ def test_three_classes(rng, monkeypatch):
     assert found["recommendation"] == "keep"
 
 
+@pytest.mark.slow
 def test_noise_is_rarely_called_information(monkeypatch):
     """At a level of 5 %, at most 2 of 20 problems without information say keep."""
     monkeypatch.setattr(worth, "UNITS", FEW_LAMS)

@@ -17,6 +17,8 @@ from kreinlearn.kernels._measuring import measured, measured_rows
 
 N = 150
 DOMAINS = [kernel for kernel in KERNELS.values() if kernel.check is not None]
+SLOW = pytest.mark.slow
+OT = ("wasserstein", "histogram_wasserstein")
 
 
 def samples_of(kernel, n=N, seed=0):
@@ -61,7 +63,13 @@ def worth_it(monkeypatch):
     object.__setattr__(measure, "function", function)
 
 
-@pytest.mark.parametrize("kernel", DOMAINS, ids=lambda kernel: kernel.name)
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        pytest.param(kernel, id=kernel.name, marks=SLOW if kernel.name in OT else [])
+        for kernel in DOMAINS
+    ],
+)
 def test_blocks_give_the_bits_of_the_whole(kernel):
     X = available(kernel).check(samples_of(kernel))
     whole = kernel.function(X, None)
@@ -259,6 +267,7 @@ SLOW = """
 """
 
 
+@pytest.mark.slow
 def test_a_killed_run_is_continued(tmp_path):
     script = tmp_path / "slow.py"
     script.write_text(textwrap.dedent(SLOW))

@@ -238,6 +238,7 @@ print(peak() - before)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(peak() is None, reason="the system does not tell the peak")
 def test_no_table_of_a_pair_is_stored():
     """Of two series of length 6,000 it would have 288 MB."""

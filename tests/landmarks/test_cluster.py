@@ -29,6 +29,8 @@ dd = pytest.importorskip("dask.dataframe", reason="needs the extra dask")
 from kreinlearn.landmarks import cluster as engines  # noqa: E402
 from tests.memory import peak  # noqa: E402
 
+SLOW = pytest.mark.slow
+
 N, M = 3000, 60
 LOCAL = {"threads_per_worker": 1, "dashboard_address": ":0"}
 
@@ -87,11 +89,20 @@ def cut(array, n_parts):
 @pytest.mark.parametrize(
     "given",
     [
-        {},
-        {"norm": "krein", "lam": 1e-2, "multi_class": "ovr"},
-        {"cv": 2, "lams": [1e-2, 1e-3], "class_weight": "balanced"},
-        {"kernel_grid": {"tau": [2.0, 3.0]}, "lams": [1e-3], "landmarks": "leverage"},
         {"dtype": "float32"},
+        pytest.param({}, marks=SLOW),
+        pytest.param({"norm": "krein", "lam": 1e-2, "multi_class": "ovr"}, marks=SLOW),
+        pytest.param(
+            {"cv": 2, "lams": [1e-2, 1e-3], "class_weight": "balanced"}, marks=SLOW
+        ),
+        pytest.param(
+            {
+                "kernel_grid": {"tau": [2.0, 3.0]},
+                "lams": [1e-3],
+                "landmarks": "leverage",
+            },
+            marks=SLOW,
+        ),
     ],
 )
 def test_coefficients_are_those_of_a_fit_in_memory(client, data, given):
@@ -101,6 +112,7 @@ def test_coefficients_are_those_of_a_fit_in_memory(client, data, given):
     assert_same(found, model_of(**given).fit(X, y, w))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("chunks", "memory"),
     [(170, 300_000), ((5, 2995), 0), ((0, 1500, 0, 1500), 300_000)],
@@ -128,6 +140,7 @@ def test_frames_are_fitted_and_predicted(client, data):
     np.testing.assert_allclose(few, expected.decision_function(frame[:1200]))
 
 
+@pytest.mark.slow
 def test_lists_of_delayed_chunks_and_of_futures(client, data):
     X, y, w = data
     expected = model_of().fit(X, y, w)
@@ -141,6 +154,7 @@ def common_letters(words, others):
     return np.array([[len(set(a) & set(b)) for b in others] for a in words], float)
 
 
+@pytest.mark.slow
 def test_samples_that_are_no_rows(client):
     rng = np.random.default_rng(0)
     words = ["".join(rng.choice(list("abcdefgh"), 5)) for _ in range(80)]
@@ -247,6 +261,7 @@ def test_second_derivatives_of_a_share_are_the_same_to_the_bit(
     np.testing.assert_allclose(found[0], found[2], rtol=1e-14)
 
 
+@pytest.mark.slow
 def test_large_hessians_are_made_one_by_one(client, data, monkeypatch):
     X, y, _ = data
     monkeypatch.setattr(engines, "LARGE", 1000)
@@ -355,6 +370,7 @@ def assert_it_goes_on(tmp_path, client, start, stop):
     assert model.n_passes_ < expected.n_passes_
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")  # what a lost cluster leaves behind
 def test_a_scheduler_that_goes_away_is_one_sentence(tmp_path, processes):
     made = distributed.LocalCluster(processes=False, n_workers=1, **LOCAL)

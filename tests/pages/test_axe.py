@@ -11,6 +11,8 @@ import pytest
 from reproduction.catalog import EXPERIMENTS
 from tests.pages import made
 
+pytestmark = pytest.mark.slow
+
 PAGES = list(dict.fromkeys([*made.PAGES, *EXPERIMENTS]))
 """Every kind of page, and all those of the paper."""
 GRAVE = ("serious", "critical")

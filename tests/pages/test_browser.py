@@ -7,6 +7,8 @@ import pytest
 
 from tests.pages import made
 
+pytestmark = pytest.mark.slow
+
 MODES = [
     (360, 740, "light"),
     (360, 740, "dark"),

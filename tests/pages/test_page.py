@@ -56,6 +56,7 @@ def written(request, stored, tmp_path_factory):
     return request.param, write(request.param, stored(request.param), folder)
 
 
+@pytest.mark.slow
 def test_everything_is_written(written):
     name, files = written
     folder = files[0].parent
@@ -142,6 +143,7 @@ def test_code_in_sentences_is_set_as_code_and_escaped():
     assert "<li><code>a</code> b</li>" in text
 
 
+@pytest.mark.slow
 def test_same_records_same_bytes(stored, tmp_path):
     first = write("fig2", stored("fig2"), tmp_path / "a")
     again = write("fig2", stored("fig2"), tmp_path / "b")

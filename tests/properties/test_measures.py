@@ -108,6 +108,7 @@ def test_alignment_scores(measure, X):
     np.testing.assert_array_equal(normalized, normalized.T)
 
 
+@pytest.mark.slow
 @examples(30)
 @hypothesis.given(
     seed=st.integers(0, 2**32),

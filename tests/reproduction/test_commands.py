@@ -1,5 +1,6 @@
 """``python -m reproduction``: experiments are run and resumed, data are checked."""
 
+import contextlib
 import json
 import re
 import signal
@@ -56,6 +57,7 @@ def test_reproduce_without_data_says_where_to_get_it(capsys, tmp_path):
     assert code == 2 and "'table3'" in err and "'table9'" in err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["table2", pytest.param("fig2", marks=SLOW)])
 def test_reproduce_runs_writes_and_continues(
     capsys, tmp_path, data_home, monkeypatch, name
@@ -76,6 +78,7 @@ def test_reproduce_runs_writes_and_continues(
     assert all(row["data"] == "monks1" for row in rows)
 
 
+@pytest.mark.slow
 def test_pages_name_the_command(capsys, tmp_path):
     out = str(tmp_path)
     args = ("--dataset", "2 x 2", "--runs", "1", "--jobs", "1", "--out", out)
@@ -136,7 +139,10 @@ def test_an_interrupt_exits_with_130(tmp_path):
         [*call, "--jobs", "1"], cwd=ROOT, stderr=subprocess.PIPE, text=True
     ) as process:
         process.stderr.readline()  # the announcement
-        process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=60)
+        for _ in range(20):  # one signal may meet code that ignores exceptions
+            process.send_signal(signal.SIGINT)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                _, err = process.communicate(timeout=2)
+                break
     assert process.returncode == 130
     assert err.splitlines()[-1] == "reproduction: interrupted."

@@ -20,6 +20,8 @@ from reproduction.methods import GRID
 from reproduction.readings import READINGS
 from reproduction.summary import find_published, numbers, summarize_records
 
+pytestmark = pytest.mark.slow
+
 READING, LETTER = "GD: outer, sum, mean, 100", "GD: step, mean, mean"
 STOCHASTIC = "SGD: outer, mean, mean, 100"
 FALLING, RISING = [0.7, 0.6, 0.5, 0.45], [0.7, 0.5, 0.6, 0.4]

@@ -9,6 +9,8 @@ from reproduction.published import INITS, TABLE3_DATA
 from reproduction.readings import READINGS
 from reproduction.run import announce_runs, cost, run_experiment
 
+pytestmark = pytest.mark.slow
+
 
 def test_sizes_of_the_grids():
     sizes = {name: len(each.cells()) for name, each in EXPERIMENTS.items()}

@@ -17,6 +17,8 @@ from reproduction.published import TABLE5, TABLE5_OURS
 from reproduction.run import cost, evaluate
 from reproduction.splits import half_rows
 
+pytestmark = pytest.mark.slow
+
 QUICK = ("SVM(Log-E)", "SVM(Log-E) regions", "KSVM", "IKLR krein")
 """One of each kind; tests/paper/test_protocol.py runs every method on small data."""
 

@@ -9,6 +9,8 @@ from reproduction.evidence import gather_evidence
 from reproduction.figures import COMPARED_READINGS, make_figures
 from reproduction.summary import summarize_records
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize(
     ("name", "expected"),

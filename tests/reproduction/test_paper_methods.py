@@ -18,6 +18,8 @@ from reproduction.methods import (
 )
 from reproduction.published import OURS, TABLE3_METHODS
 
+pytestmark = pytest.mark.slow
+
 VALUES = [0.01, 0.1, 1.0]
 
 

@@ -24,6 +24,8 @@ from reproduction.run import evaluate
 from reproduction.splits import half_rows, halves
 from tests.conftest import tl1_naive
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def fake_table(monkeypatch, rings):

@@ -21,6 +21,8 @@ from reproduction.published import INITS
 from reproduction.readings import READINGS, Reading
 from reproduction.run import evaluate
 
+pytestmark = pytest.mark.slow
+
 N = 30
 """Training samples of the small data."""
 LETTERS = {"GD": "GD: step, mean, mean", "SGD": "SGD: step, mean, mean"}
