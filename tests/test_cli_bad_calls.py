@@ -348,6 +348,7 @@ def test_bad_calls(capsys, folder, monkeypatch, what):
     check(said, before, folder, *run(capsys, *shlex.split(call)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "what",
     ["pickle", *(pytest.param(w, marks=SLOW) for w in ("word in numbers", "lam 0"))],

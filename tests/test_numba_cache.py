@@ -64,6 +64,7 @@ def test_import_creates_no_folder_and_sets_no_variable(nowhere, tmp_path):
     assert list((tmp_path / "tmp").iterdir()) == []
 
 
+@pytest.mark.slow
 def test_the_second_process_compiles_and_announces_nothing(nowhere, tmp_path):
     for messages in (["1", *_numba_cache.NOTICE.split()], ["0"]):
         call = [sys.executable, "-c", PROGRAM]

@@ -121,6 +121,7 @@ def test_one_model_predicts_in_several_threads(many_threads):
     assert found == {expected}
 
 
+@pytest.mark.slow
 @needs_fork
 def test_a_process_forked_after_parallel_work_fits_the_same(alone, many_threads):
     X = rings(1500)[0]

@@ -166,6 +166,7 @@ def dangers(source):
     return CALLS_OF_STRANGERS.union(["allow_pickle or shell"]) & set(names_in(source))
 
 
+@pytest.mark.slow
 def test_nothing_in_the_package_could_run_what_it_reads():
     found = {p.name: dangers(p.read_text(encoding="utf-8")) for p in SOURCES}
     assert {name: each for name, each in found.items() if each} == {}
@@ -390,6 +391,7 @@ def hostile_table(folder, n=40):
     return path.name
 
 
+@pytest.mark.slow
 def test_an_inspection_of_a_hostile_table(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     pages = []

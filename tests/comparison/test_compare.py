@@ -150,6 +150,7 @@ def test_numbers_are_those_of_scikit_learn(rings, tmp_path, here, monkeypatch):
     assert row["kernel"] == "precomputed"
 
 
+@pytest.mark.slow
 def test_a_method_added_as_one_record_is_compared(
     rings, tmp_path, here, monkeypatch, capsys
 ):
@@ -215,6 +216,7 @@ def test_held_out_rows_have_no_say(rings):
     np.testing.assert_array_equal(one["proba"][1:], two["proba"][1:])
 
 
+@pytest.mark.slow
 def test_other_data_and_settings_are_refused(rings, tmp_path, here):
     X, y = rings
     options = {"kernels": ["tl1"], "methods": ["SVC raw"], "folds": 3}

@@ -29,6 +29,7 @@ def sentences(rings, tmp_path, monkeypatch):
     return said
 
 
+@pytest.mark.slow
 def test_only_indefinite_matrices_are_named(sentences):
     methods = ["SVC raw", "SVC clip", "IKLR krein"]
     assert sentences(methods, kernels=["tl1", "rbf"]) == [

@@ -15,6 +15,7 @@ from tests.estimators.test_domains import DOMAINS, Y, samples_of
 NAMES = [name for name in DOMAINS if KERNELS[name].samples in ("graphs", "sets")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("landmarks", ["uniform", "leverage"])
 @pytest.mark.parametrize("name", NAMES)
 def test_graphs_and_sets_are_samples(name, landmarks, rng, tmp_path):

@@ -31,6 +31,7 @@ from kreinlearn.solvers import (
 from kreinlearn.solvers.base import Result, Status
 from tests.conftest import gram_of_signature, scaled
 
+SLOW = pytest.mark.slow
 EXPECTED = {
     "precomputed": {
         "check_decision_proba_consistency": "passes vectors, not similarities",
@@ -148,6 +149,7 @@ def test_regime_of_large_matrices_agrees_with_all_eigenvalues(rng):
         assert mu_min - 1e-9 <= model.mu_min_ < 0
 
 
+@pytest.mark.slow
 def test_regime_where_lanczos_misses_an_isolated_eigenvalue(data_home):
     # guide1-t: one eigenvalue at -0.19 that Ritz values find after 35 steps only
     from reproduction.data import load
@@ -579,7 +581,10 @@ def test_degenerate_matrices_end_well():
         assert np.isfinite(model.predict_proba(K)).all()
 
 
-@pytest.mark.parametrize("kernel", ["tl1", "rbf", "laplacian", "tanh"])
+@pytest.mark.parametrize(
+    "kernel",
+    ["tl1", *(pytest.param(k, marks=SLOW) for k in ("rbf", "laplacian", "tanh"))],
+)
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_blocked_and_dense_operators_agree(kernel, dtype, moons):
     X, y = moons

@@ -269,6 +269,7 @@ def plain_results():
     }
 
 
+@pytest.mark.slow
 def test_plain_loops_give_the_same(tmp_path):
     more = {"KREINLEARN_PLAIN": "1", "NUMBA_DISABLE_JIT": "1"}
     call = [sys.executable, "-c", PROGRAM, str(tmp_path / "plain.npz")]

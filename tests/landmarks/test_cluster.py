@@ -124,6 +124,7 @@ def test_chunks_and_memory_have_no_influence(client, data, chunks, memory):
     assert_same(model_of(memory=memory).fit(rows, labels), model_of().fit(X, y))
 
 
+@pytest.mark.slow
 def test_frames_are_fitted_and_predicted(client, data):
     X, y, _ = data
     frame = pd.DataFrame(X, columns=list("abcde"))
@@ -184,6 +185,7 @@ def test_predictions_are_lazy(data, labels):
             np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("memory", [0, 30_000, None])
 @pytest.mark.parametrize("dtype", [None, np.float32])
 def test_engines_give_the_same_sums(client, data, memory, dtype):
@@ -237,6 +239,7 @@ def _chunk_of(*given):
     return Chunk(*given)
 
 
+@pytest.mark.slow
 def test_second_derivatives_of_a_share_are_the_same_to_the_bit(
     client, data, monkeypatch
 ):
@@ -321,6 +324,7 @@ def test_no_client_is_one_sentence(data):
         model_of().fit(rows, data[1])
 
 
+@pytest.mark.slow
 def test_what_a_cluster_raises_is_one_sentence(client):
     killed = distributed.KilledWorker("sums", None, 3)
     with pytest.raises(MemoryError, match=r"most likely for lack of memory"):

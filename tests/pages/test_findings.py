@@ -19,6 +19,8 @@ from kreinlearn.pages.figures import clean, plain
 from tests.pages import made
 from tests.pages.test_page import Page
 
+pytestmark = pytest.mark.slow
+
 IMAGE = re.compile(r'"data:image/svg\+xml;base64,([^"]+)"')
 
 

@@ -9,6 +9,8 @@ from kreinlearn.runs.records import Store, record_of
 from reproduction.page import write
 from reproduction.tables import LAYOUTS
 
+pytestmark = pytest.mark.slow
+
 VOID = {"meta", "img", "br", "source"}
 
 

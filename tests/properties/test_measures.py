@@ -24,6 +24,8 @@ from kreinlearn.kernels.transport import (
 )
 from tests.properties.draws import examples, hypothesis, st
 
+pytestmark = pytest.mark.slow
+
 VALUES = st.floats(-100, 100, allow_nan=False).map(lambda value: round(value, 3))
 SERIES = st.lists(st.lists(VALUES, min_size=1, max_size=12), min_size=3, max_size=6)
 STRINGS = st.lists(st.text("ACGTxé", min_size=1, max_size=12), min_size=3, max_size=6)

@@ -132,6 +132,7 @@ def test_help_lists_every_experiment(capsys):
         assert re.search(rf"^  {name} ", out, re.M), name
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX signals")
 def test_an_interrupt_exits_with_130(tmp_path):
     call = [sys.executable, "-m", "reproduction", "table1", "--out", str(tmp_path)]

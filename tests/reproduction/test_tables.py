@@ -315,6 +315,7 @@ def test_fig1_is_written(stored, tmp_path):
     assert "Yale Face Database B" in page
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", LAYOUTS)
 def test_committed_tables_are_those_of_the_records(name, tmp_path):
     """If not: ``python docs/draw_results.py``."""

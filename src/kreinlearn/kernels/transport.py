@@ -16,6 +16,7 @@ Letters: n and k samples in X and Y; m points in d dimensions.
 
 from collections.abc import Callable, Iterable
 from functools import partial
+from itertools import pairwise
 from numbers import Integral, Real
 from typing import Any
 
@@ -265,6 +266,22 @@ def _both(X: Iterable[Any], Y: Iterable[Any] | None) -> tuple[list[Cloud], int, 
     return clouds, n, is_same
 
 
+def _sort_lines(values: Array, weights: Array, firsts: Array) -> Array:
+    """Sort the points of each distribution on each line, in place.
+
+    Returns the weight of all points up to and with each one, 1 at the last.
+    """
+    heights = np.empty_like(values)
+    for begin, end in pairwise(firsts):
+        own = values[:, begin:end]
+        order = np.argsort(own, axis=1)
+        own[:] = np.take_along_axis(own, order, axis=1)
+        sums = np.cumsum(weights[begin:end][order], axis=1)
+        heights[:, begin:end] = np.minimum(sums, 1.0)
+        heights[:, end - 1] = 1.0
+    return heights
+
+
 def _on_lines(
     clouds: list[Cloud], n: int, is_same: bool, directions: Array, p: float
 ) -> Array:
@@ -286,9 +303,7 @@ def _on_lines(
         lines = directions[start : start + n_lines]
         # Not a matrix product: its rounding depends on how many points there are.
         values = np.array([(points * line).sum(axis=1) for line in lines])
-        heights = np.empty_like(values)
-        sort = partial(compiled.sort_lines, values, heights, weights, firsts)
-        share_out(sort, len(clouds), n_threads)
+        heights = _sort_lines(values, weights, firsts)
         about = values, heights, firsts, p, first_other, is_same
         share_out(partial(compiled.add_lines, D, *about), n, n_threads)
     D /= len(directions)

@@ -17,7 +17,7 @@ from kreinlearn.kernels._compiled.generator import PLAIN
 _LOOP: dict[str, Any] = {"nogil": True, "cache": not PLAIN}
 
 
-@njit(**_LOOP)
+@njit(nogil=True)
 def _shortest_path(S, row, u, v, owner, before, shortest, left, n_left):
     """Find the cheapest way to give a column to one more row.
 
@@ -48,7 +48,7 @@ def _shortest_path(S, row, u, v, owner, before, shortest, left, n_left):
         i = owner[j]
 
 
-@njit(**_LOOP)
+@njit(nogil=True)
 def best_assignment(S, n, m):
     """Return the largest sum of n entries of S, no two in a row or column.
 
@@ -92,18 +92,20 @@ def best_assignment(S, n, m):
     return total
 
 
-@njit(**_LOOP)
-def _compared(a, b):
-    """Return -1, 0 or 1: which of two arrays is the first in order."""
-    if a.size != b.size:
-        return -1 if a.size < b.size else 1
-    for k in range(a.size):
-        if a[k] != b[k]:
-            return -1 if a[k] < b[k] else 1
+@njit(nogil=True)
+def _compare(array, a, b, size, a_shift, b_shift):
+    """Compare two parts of an array, from a and from b on, after subtracting shifts.
+
+    Returns -1, 0 or 1: which of them is the first in order.
+    """
+    for k in range(size):
+        one, other = array[a + k] - a_shift, array[b + k] - b_shift
+        if one != other:
+            return -1 if one < other else 1
     return 0
 
 
-@njit(**_LOOP)
+@njit(nogil=True)
 def _is_before(g, h, firsts, starts, neighbors, labels, attributes):
     """Tell whether graph g comes before h: the smaller one, else by what is in it.
 
@@ -111,20 +113,25 @@ def _is_before(g, h, firsts, starts, neighbors, labels, attributes):
     rounding is the same.
     """
     g0, g1, h0, h1 = firsts[g], firsts[g + 1], firsts[h], firsts[h + 1]
-    order = _compared(labels[g0:g1], labels[h0:h1])
+    n = g1 - g0
+    if n != h1 - h0:
+        return n < h1 - h0
+    order = _compare(labels, g0, h0, n, 0, 0)
+    for v in range(n):
+        if order == 0:
+            row, other = attributes[g0 + v], attributes[h0 + v]
+            for f in range(row.size):
+                if order == 0 and row[f] != other[f]:
+                    order = -1 if row[f] < other[f] else 1
     if order == 0:
-        order = _compared(attributes[g0:g1].ravel(), attributes[h0:h1].ravel())
+        order = _compare(starts, g0, h0, n + 1, starts[g0], starts[h0])
     if order == 0:
-        order = _compared(
-            starts[g0 : g1 + 1] - starts[g0], starts[h0 : h1 + 1] - starts[h0]
-        )
-    if order == 0:
-        own = neighbors[starts[g0] : starts[g1]] - g0
-        order = _compared(own, neighbors[starts[h0] : starts[h1]] - h0)
+        size = starts[g1] - starts[g0]
+        order = _compare(neighbors, starts[g0], starts[h0], size, g0, h0)
     return order < 0
 
 
-@njit(**_LOOP)
+@njit(nogil=True)
 def _start(level, g0, n, h0, m, labels, attributes, scale):
     """Set the similarity of each two nodes by their own labels and attributes."""
     for i in range(n):
@@ -139,27 +146,27 @@ def _start(level, g0, n, h0, m, labels, attributes, scale):
             level[i, j] = math.exp(-square * scale) if square > 0 else 1.0
 
 
-@njit(**_LOOP)
-def _mean_rows(target, level, n, m, starts, neighbors):
+@njit(nogil=True)
+def _mean_rows(target, level, n, m, starts, neighbors, first):
     """Set each row of a transposed target to the mean of those of its neighbors.
 
     Rows and columns of the similarities change places: twice done, both have been.
+    ``first`` is the first node of the graph.
     """
-    first = starts[0]
     for i in range(n):
-        begin, end = starts[i] - first, starts[i + 1] - first
+        begin, end = starts[first + i], starts[first + i + 1]
         share = 1.0 / max(end - begin, 1)
         for j in range(m):
             target[j, i] = 0.0
         for k in range(begin, end):
-            row = level[neighbors[k]]
+            row = level[neighbors[k] - first]
             for j in range(m):
                 target[j, i] += row[j]
         for j in range(m):
             target[j, i] *= share
 
 
-@njit(**_LOOP)
+@njit(nogil=True)
 def _assigned(g, h, graphs, rounds, decay, scale, space):
     """Return the assignment score of two graphs."""
     firsts, starts, neighbors, labels, attributes = graphs
@@ -169,18 +176,27 @@ def _assigned(g, h, graphs, rounds, decay, scale, space):
     n, m = firsts[g + 1] - g0, firsts[h + 1] - h0
     level, half, total = space
     _start(level, g0, n, h0, m, labels, attributes, scale)
-    total[:n, :m] = level[:n, :m]
-    around_g = neighbors[starts[g0] : starts[g0 + n]] - g0
-    around_h = neighbors[starts[h0] : starts[h0 + m]] - h0
+    for i in range(n):
+        for j in range(m):
+            total[i, j] = level[i, j]
     weight = 1.0
     for _ in range(rounds):
         weight *= decay
-        _mean_rows(half, level, n, m, starts[g0:], around_g)
-        _mean_rows(level, half, m, n, starts[h0:], around_h)
+        _mean_rows(half, level, n, m, starts, neighbors, g0)
+        _mean_rows(level, half, m, n, starts, neighbors, h0)
         for i in range(n):
             for j in range(m):
                 total[i, j] += weight * level[i, j]
     return best_assignment(total, n, m)
+
+
+@njit(nogil=True)
+def _make_space(firsts):
+    """Return memory for three matrices as large as the largest graph."""
+    largest = 0
+    for g in range(firsts.size - 1):
+        largest = max(largest, firsts[g + 1] - firsts[g])
+    return np.empty((3, largest, largest))
 
 
 @njit(**_LOOP)
@@ -203,8 +219,7 @@ def assign(out, graphs, settings, first_other, mirror, first, last):
         Which rows to set, from first to last - 1.
     """
     rounds, decay, scale = settings
-    largest = np.diff(graphs[0]).max()
-    space = np.empty((3, largest, largest))
+    space = _make_space(graphs[0])
     for i in range(first, last):
         for j in range(i if mirror else 0, out.shape[1]):
             parts = space[0], space[1], space[2]
@@ -218,8 +233,7 @@ def assign(out, graphs, settings, first_other, mirror, first, last):
 def assign_selves(out, graphs, settings, first, last):
     """Set entries of the output to the score of each graph with itself."""
     rounds, decay, scale = settings
-    largest = np.diff(graphs[0]).max()
-    space = np.empty((3, largest, largest))
+    space = _make_space(graphs[0])
     for i in range(first, last):
         parts = space[0], space[1], space[2]
         out[i] = _assigned(i, i, graphs, rounds, decay, scale, parts)

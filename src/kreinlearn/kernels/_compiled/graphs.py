@@ -16,26 +16,26 @@ from kreinlearn.kernels._compiled.generator import PLAIN
 _LOOP: dict[str, Any] = {"nogil": True, "cache": not PLAIN}
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 _HALF = np.uint64(32)
-SHORT = 24
-"""Neighbors up to which insertion is the faster sort."""
 
 
-@njit(**_LOOP)
+@njit(nogil=True)
 def _sort(values):
-    """Sort in place."""
-    if values.size > SHORT:
-        values.sort()
-        return
-    for i in range(1, values.size):
-        value = values[i]
-        j = i - 1
-        while j >= 0 and values[j] > value:
-            values[j + 1] = values[j]
-            j -= 1
-        values[j + 1] = value
+    """Sort in place (Shell 1959): insertion for few values, and quick to compile."""
+    gap = 1
+    while gap < values.size // 3:
+        gap = 3 * gap + 1
+    while gap > 0:
+        for i in range(gap, values.size):
+            value = values[i]
+            j = i - gap
+            while j >= 0 and values[j] > value:
+                values[j + gap] = values[j]
+                j -= gap
+            values[j + gap] = value
+        gap //= 3
 
 
-@njit(**_LOOP)
+@njit(nogil=True)
 def _is_same(u, v, labels, around, starts):
     """Tell whether two nodes have the same label and the same around them."""
     size = starts[v + 1] - starts[v]
@@ -47,7 +47,7 @@ def _is_same(u, v, labels, around, starts):
     return True
 
 
-@njit(**_LOOP)
+@njit(nogil=True)
 def _relabel(starts, around, labels, table, new, first):
     """Give a number to each pair of a label and labels around it; return the next.
 
@@ -55,7 +55,8 @@ def _relabel(starts, around, labels, table, new, first):
     are compared, so that two of them are never taken for one.
     """
     mask = np.uint64(table.size - 1)
-    table[:] = -1
+    for place in range(table.size):
+        table[place] = -1
     following = first
     for v in range(labels.size):
         key = np.uint64(labels[v]) * _MULTIPLIER
@@ -97,8 +98,10 @@ def refine(starts, neighbors, labels, rounds):
     """
     n = labels.size
     found = np.empty((rounds + 1, n), np.int64)
-    found[0] = labels
-    n_labels = labels.max() + 1
+    n_labels = 0
+    for v in range(n):
+        found[0, v] = labels[v]
+        n_labels = max(n_labels, labels[v] + 1)
     size = 16
     while size < 2 * n:
         size *= 2

@@ -72,7 +72,7 @@ def _steps(out, panel, m, more):
     """Set slots to the distances from the time before, with a constant added."""
     size = m * LANES
     target = out[LANES:]
-    target[:] = 0.0
+    _set(target, 0, m, 0.0)
     for c in range(len(panel)):
         now, before = panel[c, LANES:], panel[c, :size]
         for k in range(size):
@@ -144,10 +144,17 @@ def _band(i, n, m, reach):
 
 
 @njit(**_LANES)
+def _set(row, first, last, value):
+    """Set slots to a number; numba compiles a slice ten times as long."""
+    for k in range(first * LANES, last * LANES):
+        row[k] = value
+
+
+@njit(**_LANES)
 def _start(row, corner, edge):
     """Set what is above the first row: the corner, and all else."""
-    row[:] = edge
-    row[:LANES] = corner
+    _set(row, 1, len(row) // LANES, edge)
+    _set(row, 0, 1, corner)
 
 
 @njit(**_LANES)
@@ -159,7 +166,7 @@ def _warp_numbers(row, x, panel, m, reach):
         first, last = _band(i, n, m, reach)
         y = panel[0]
         warp_numbers(row, y, y, y, x[i, 0], first, last, np.inf)
-        row[(first - 1) * LANES : first * LANES] = np.inf
+        _set(row, first - 1, first, np.inf)
 
 
 @njit(**_LANES)
@@ -173,7 +180,7 @@ def _warp_all(row, costs, x, panel, m, reach, weights, is_weighted):
         if is_weighted:
             _scale(costs, weights, i, m)
         warp(row, costs, costs, costs, 0.0, first, last, np.inf)
-        row[(first - 1) * LANES : first * LANES] = np.inf
+        _set(row, first - 1, first, np.inf)
 
 
 @njit
@@ -193,7 +200,7 @@ def _erp_all(row, costs, right, down, x, panel, m, reach, gap):
     n, channels = x.shape
     nothing = np.full(channels, gap)
     _distances(right, nothing, panel, 1, m + 1)
-    row[:LANES] = 0.0
+    _set(row, 0, 1, 0.0)
     for k in range(LANES, (m + 1) * LANES):
         row[k] = row[k - LANES] + right[k]
     before = 0.0
@@ -201,25 +208,25 @@ def _erp_all(row, costs, right, down, x, panel, m, reach, gap):
         first, last = _band(i, n, m, reach)
         _distances(costs, x[i], panel, first, last)
         skipped = _distance(x[i], nothing)
-        down[first * LANES : last * LANES] = skipped
+        _set(down, first, last, skipped)
         before = before + skipped if first == 1 else np.inf
         edit(row, costs, right, down, 0.0, first, last, before)
-        row[(first - 1) * LANES : first * LANES] = before
+        _set(row, first - 1, first, before)
         if i == 0:
-            row[last * LANES :] = np.inf
+            _set(row, last, m + 1, np.inf)
 
 
 @njit(**_LANES)
 def _lcss_all(row, costs, right, x, panel, m, reach, epsilon):
     """Leave minus the length of the longest common subsequence in ``row``."""
     _start(row, 0.0, 0.0)
-    right[:] = 0.0
+    _set(right, 0, m + 1, 0.0)
     for i in range(len(x)):
         first, last = _band(i, len(x), m, reach)
         _distances(costs, x[i], panel, first, last)
         _matches(costs, epsilon, first, last)
         edit(row, costs, right, right, 0.0, first, last, 0.0)
-        row[(first - 1) * LANES : first * LANES] = 0.0
+        _set(row, first - 1, first, 0.0)
 
 
 @njit(**_LANES)
@@ -230,7 +237,7 @@ def _msm_all(space, x, others, m, c):
     for i in range(len(x)):
         _move_costs(costs, right, down, x[i], x[max(i - 1, 0)], others, c, m)
         edit(row, costs, right, down, 0.0, 1, m + 1, np.inf)
-        row[:LANES] = np.inf
+        _set(row, 0, 1, np.inf)
 
 
 @njit(**_LANES)
@@ -246,14 +253,14 @@ def _twe_all(space, x, panel, m, nu, lmbda):
     _start(row, 0.0, np.inf)
     for i in range(n):
         _distances(here, x[i], panel, 0, m + 1)
-        down[:] = _distance(x[i], time) + (nu + lmbda)
+        _set(down, 0, m + 1, _distance(x[i], time) + (nu + lmbda))
         time = x[i]
         target, now, previous = costs[LANES:], here[LANES:], above[:size]
         for k in range(size):
             target[k] = now[k] + previous[k]
         _shift(costs, 2.0 * nu, i, m)
         edit(row, costs, right, down, 0.0, 1, m + 1, np.inf)
-        row[:LANES] = np.inf
+        _set(row, 0, 1, np.inf)
         above, here = here, above
 
 
@@ -263,7 +270,9 @@ def _twe_all(space, x, panel, m, nu, lmbda):
 @njit
 def _pack(panel, Y, starts, a, b):
     """Interleave the series a to b - 1; the last of them fills the lanes left over."""
-    panel[:] = 0.0
+    for c in range(len(panel)):
+        for k in range(panel.shape[1]):
+            panel[c, k] = 0.0
     for lane in range(LANES):
         j = min(a + lane, b - 1)
         for t in range(starts[j + 1] - starts[j]):
@@ -348,7 +357,8 @@ def make_fill(measure: int, is_univariate: bool) -> Any:
             _pack(panel, Y, y_starts, a, b)
             for r in range(b if mirror else len(x_starts) - 1):
                 x = X[x_starts[r] : x_starts[r + 1]]
-                totals[:] = 0.0
+                for lane in range(LANES):
+                    totals[lane] = 0.0
                 shorter = min(len(x), m)
                 reach = int(window * shorter) if window >= 0 else shorter
                 row, costs, right, down = space[0], space[1], space[2], space[3]

@@ -43,6 +43,13 @@ Smaller ones have products that are denormal numbers, which are slow.
 """
 
 
+@njit(**_LANES)
+def _set(target, value):
+    """Set all entries to a number; numba compiles a slice ten times as long."""
+    for q in range(target.size):
+        target[q] = value
+
+
 @njit(**_FUSED)
 def _whiten(M, L, panel):
     """Set M to inv(L) times the lower triangular matrices of a panel, transposed.
@@ -54,11 +61,12 @@ def _whiten(M, L, panel):
     d, _, lanes = M.shape
     for c in range(d):
         for r in range(c):
-            M[c, r] = 0.0
+            _set(M[c, r], 0.0)
         for r in range(c, d):
             at = r * (r + 1) // 2 + c
             target = M[c, r]
-            target[:] = panel[at]
+            for q in range(lanes):
+                target[q] = panel[at, q]
             for s in range(c, r):
                 factor = L[r, s]
                 source = M[c, s]
@@ -92,7 +100,7 @@ def _bidiagonalize(M, squares, links, scales, work):
         # From the left: column k to a multiple of a unit vector.
         v = M[k]
         square = squares[k]
-        square[:] = 0.0
+        _set(square, 0.0)
         for r in range(k, d):
             for q in range(lanes):
                 square[q] += v[r, q] * v[r, q]
@@ -102,7 +110,7 @@ def _bidiagonalize(M, squares, links, scales, work):
         for c in range(k + 1, d):
             column = M[c]
             sums = work[0]
-            sums[:] = 0.0
+            _set(sums, 0.0)
             for r in range(k, d):
                 for q in range(lanes):
                     sums[q] += v[r, q] * column[r, q]
@@ -114,14 +122,15 @@ def _bidiagonalize(M, squares, links, scales, work):
 
         # From the right: the rest of row k.
         link = links[k]
-        link[:] = 0.0
+        _set(link, 0.0)
         for c in range(k + 1, d):
             for q in range(lanes):
                 link[q] += M[c, k, q] * M[c, k, q]
         if k == d - 2:
             continue
         _reflect(M[k + 1, k], link, scales)
-        work[k + 1 : d] = 0.0
+        for r in range(k + 1, d):
+            _set(work[r], 0.0)
         for c in range(k + 1, d):
             column = M[c]
             for r in range(k + 1, d):
@@ -149,9 +158,11 @@ def _bound(squares, links, m, bounds, work):
     value, slope, curve = work[0], work[1], work[2]
     first, second = work[3], work[4]
     lanes = bounds.size
-    value[:] = squares[0]
-    slope[:] = 1.0
-    work[2:5] = 0.0
+    for q in range(lanes):
+        value[q] = squares[0, q]
+    _set(slope, 1.0)
+    for row in (curve, first, second):
+        _set(row, 0.0)
     for i in range(m - 1):
         link = links[i]
         following = squares[i + 1]
@@ -199,8 +210,8 @@ def _shift(squares, links, m, shifts, new_squares, new_links, pivot, least):
             new_link[q] = product if product > TINY else TINY
             pivot[q] = pivot[q] * ratio - shifts[q]
             least[q] = least[q] if least[q] < pivot[q] else pivot[q]
-    last = new_squares[m - 1]
-    last[:] = pivot
+    for q in range(lanes):
+        new_squares[m - 1, q] = pivot[q]
 
 
 @njit(**_FUSED)
@@ -228,14 +239,14 @@ def _eigenvalues(squares, links, new_squares, new_links, values, work):
     """
     d, lanes = squares.shape
     total, shifts, damping, left = work[5], work[6], work[7], work[8]
-    total[:] = 0.0
+    _set(total, 0.0)
     # A decoupled part would never learn of a shift. This moves no eigenvalue.
     for i in range(d - 1):
         for q in range(lanes):
             floor = 1e-32 * squares[i, q] + TINY
             links[i, q] = links[i, q] if links[i, q] > floor else floor
     for m in range(d, 1, -1):
-        damping[:] = SAFETY
+        _set(damping, SAFETY)
         for step in range(STEPS + 1):
             link = links[m - 2]
             last = squares[m - 1]
@@ -388,7 +399,7 @@ def stein(out, S, pivots, panels, panel_pivots):
                 for q in range(lanes):
                     mean[s, q] = entry + 0.5 * panels[p, s, q]
             _eliminate(mean, d)
-            total[:] = 0.0
+            _set(total, 0.0)
             for r in range(d):
                 pivot = pivots[i, r]
                 middle = mean[r * (r + 1) // 2 + r]

@@ -8,42 +8,11 @@ Imported when a distance is first asked for: importing numba takes long.
 
 from typing import Any
 
-import numpy as np
 from numba import njit
 
 from kreinlearn.kernels._compiled.generator import PLAIN
 
 _LOOP: dict[str, Any] = {"nogil": True, "cache": not PLAIN}
-
-
-@njit(**_LOOP)
-def sort_lines(values, heights, weights, firsts, first, last):
-    """Sort the points of distributions on each line, and set their heights.
-
-    Parameters
-    ----------
-    values : ndarray of shape (n_lines, total)
-        Points, which are sorted in place.
-    heights : ndarray of shape (n_lines, total)
-        Where heights go.
-    weights : ndarray of shape (total,)
-        Weights, which sum to 1 for each distribution.
-    firsts : ndarray of shape (n + 1,)
-        First point of each.
-    first, last : int
-        Which distributions to sort, from first to last - 1.
-    """
-    for i in range(first, last):
-        begin, end = firsts[i], firsts[i + 1]
-        for line in range(len(values)):
-            own = values[line, begin:end]
-            order = np.argsort(own)
-            own[:] = own[order]
-            height = 0.0
-            for k in range(end - begin - 1):
-                height = min(height + weights[begin + order[k]], 1.0)
-                heights[line, begin + k] = height
-            heights[line, end - 1] = 1.0
 
 
 @njit(**_LOOP)
