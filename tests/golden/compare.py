@@ -32,6 +32,7 @@ class Change:
     cases: str
     reason: str
     fields: list[str] = field(default_factory=lambda: ["*"])
+    tol: float = OUTPUT_TOL
     matches_case: bool = False
     is_used: bool = False
 
@@ -135,7 +136,8 @@ def _compare_fields(case, old, new, changes):
             continue
         text = "disappeared" if gap is None else _describe_gap(value, new[name], gap)
         difference = Difference(case, name, text)
-        if gap is not None and merged and _is_tolerated(name, old, new, gap):
+        tol = max((each.tol for each in merged), default=0.0)
+        if gap is not None and merged and _is_tolerated(name, old, new, gap, tol):
             difference.level = "tolerance"
             _mark_used(merged)
         for each in changes:
@@ -151,7 +153,7 @@ def _mark_used(changes):
         each.is_used = True
 
 
-def _is_tolerated(name, old, new, gap):
+def _is_tolerated(name, old, new, gap, tol):
     """Return whether merged code may change a field by this much.
 
     Fields of models that a command writes, such as "m.krein: lam_", are those of fits.
@@ -161,7 +163,7 @@ def _is_tolerated(name, old, new, gap):
     if field == "decision_function" and f"{before}predict_proba" in old:
         return True
     if field in CHOICES or field in OUTPUTS or field.endswith(":"):
-        return gap <= OUTPUT_TOL
+        return gap <= tol
     if field.endswith("residual_"):
         bound = old.get(f"{before}tol", 0.0)
         return new[name] <= max(bound, old[name] * (1 + OUTPUT_TOL))
