@@ -51,6 +51,7 @@ class Listener:
         return [(one[0], one[1]) for one in self.heard if isinstance(one, tuple)]
 
 
+@pytest.mark.slow
 def test_a_search_tells_of_its_race_its_settings_and_its_fits():
     listener = Listener()
     model = KreinLogisticRegressionCV(**SMALL).set_callbacks(listener)

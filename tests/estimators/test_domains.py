@@ -85,6 +85,7 @@ def test_a_form_is_learned_as_from_given_distances(series, form):
     assert_allclose(mine.predict_proba(new), other.predict_proba(rows), rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_scores_are_similarities_as_they_are():
     words = ["MKVLA", "MKVA", "LLGGP", "LGGP", "MKAA", "LLGPP"] * 3
     y = [0, 0, 1, 1, 0, 1] * 3

@@ -50,6 +50,7 @@ def test_sparse_rows_give_the_same_bits(name, form):
     np.testing.assert_array_equal(dense.predict(given), dense.predict(X))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kernel", ROW_KERNELS)
 def test_every_kernel_between_rows_takes_sparse_ones(kernel):
     model = KreinLogisticRegression(kernel, norm="hilbert")

@@ -17,8 +17,6 @@ from kreinlearn.kernels._measuring import measured, measured_rows
 
 N = 150
 DOMAINS = [kernel for kernel in KERNELS.values() if kernel.check is not None]
-SLOW = pytest.mark.slow
-OT = ("wasserstein", "histogram_wasserstein")
 
 
 def samples_of(kernel, n=N, seed=0):
@@ -63,13 +61,8 @@ def worth_it(monkeypatch):
     object.__setattr__(measure, "function", function)
 
 
-@pytest.mark.parametrize(
-    "kernel",
-    [
-        pytest.param(kernel, id=kernel.name, marks=SLOW if kernel.name in OT else [])
-        for kernel in DOMAINS
-    ],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("kernel", DOMAINS, ids=lambda kernel: kernel.name)
 def test_blocks_give_the_bits_of_the_whole(kernel):
     X = available(kernel).check(samples_of(kernel))
     whole = kernel.function(X, None)
