@@ -17,7 +17,7 @@ pytestmark = pytest.mark.slow
 
 FOLDER = Path(__file__).parents[1] / "examples"
 EXAMPLES = sorted(path.stem for path in FOLDER.glob("plot_*.py"))
-SHORT = ("plot_certificate",)
+SHORT = ("plot_certificate", "plot_distances")
 SECONDS = 60.0
 """Processor time that an example may take."""
 
@@ -41,10 +41,7 @@ def draw(path):
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of other packages
 @pytest.mark.parametrize(
     "name",
-    [
-        pytest.param(name, marks=[] if name in SHORT else pytest.mark.slow)
-        for name in EXAMPLES
-    ],
+    SHORT,  # the documentation's build runs all of them
 )
 def test_runs_and_draws(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
