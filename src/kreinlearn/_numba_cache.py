@@ -23,12 +23,12 @@ def prepare_cache() -> None:
     Modules with compiled functions call this before they define one. Functions of other
     packages are not affected, except by the folder if numba would find none.
     """
-    from numba import config
-    from numba.core import event
+    from numba.core import config, event
     from numba.core.caching import Cache
 
-    if not config.CACHE_DIR:
-        config.CACHE_DIR = _find_fallback_folder()
+    options: Any = config  # its attributes are read from the environment
+    if not options.CACHE_DIR:
+        options.CACHE_DIR = _find_fallback_folder()
     save = Cache.save_overload
     if getattr(save, "__module__", None) == __name__:  # done before
         return

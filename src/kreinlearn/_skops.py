@@ -124,7 +124,7 @@ class _Reader:
     def __init__(self, archive: ZipFile, trusted: Sequence[str]) -> None:
         self.archive = archive
         self.trusted = frozenset(trusted)
-        self.built: dict[int, Any] = {}
+        self.built: dict[int | None, Any] = {}
         self.kinds: dict[str, Callable[[Node], Any]] = {
             "JsonNode": lambda node: json.loads(node["content"]),
             "SliceNode": lambda node: slice(*map(node["content"].get, SLICE_PARTS)),

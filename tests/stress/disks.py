@@ -143,9 +143,8 @@ def fault(before: dict[str, bytes], folder: Path, code: int | None, told: str) -
     last = told.splitlines()[-1] if told else ""
     if "Traceback" in told or code not in (0, 2, 1):
         return f"ended with {code}: {told[-300:]!r}"
-    if code and not (
-        last.startswith(("krein: ", "reproduction: ")) and last.endswith(".")
-    ):
+    is_sentence = last.startswith(("krein: ", "reproduction: ")) and last.endswith(".")
+    if code and not is_sentence:
         return f"no sentence: {last!r}"
     if strays := [name for name in after if ".partial" in name or ".tmp" in name]:
         return f"leaves {strays}"

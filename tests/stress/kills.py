@@ -264,9 +264,7 @@ class Cluster:
         if process.is_alive():
             process.kill()
             wrong = wrong or "hangs without its scheduler"
-        elif process.exitcode and not lines_of(folder)[-1].startswith(
-            ("krein: ", "reproduction: ")
-        ):
+        elif process.exitcode and not lines_of(folder)[-1].startswith("krein: "):
             wrong = wrong or f"no sentence but {lines_of(folder)[-1]}"
         self.start()
         return wrong, start("dask", folder)

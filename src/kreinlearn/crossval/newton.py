@@ -142,7 +142,7 @@ def solve(
         error = np.sqrt(_dot(G, G * inverse))
         errors[:, left] = error
         is_open = (error > tol) & ~is_stalled
-        keep = is_open.any(axis=0)
+        keep: Array = np.logical_or.reduce(is_open, axis=0)
         if step == max_iter or not keep.any():
             break
         if not keep.all():

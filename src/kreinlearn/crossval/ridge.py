@@ -282,7 +282,7 @@ def ridge_scores(
     if not is_single:
         return path(bases, np.float64)
     scores, converged = path(bases, np.float32)
-    failed = np.flatnonzero(~converged.all(axis=(1, 2)))
+    failed = np.flatnonzero(~converged.all(axis=(1, 2))).tolist()
     if len(failed):
         again, converged[failed] = path([bases[f] for f in failed], np.float64)
         for f, each in zip(failed, again, strict=True):
