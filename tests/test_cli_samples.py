@@ -125,7 +125,13 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    "kind",
+    [
+        pytest.param(kind, marks=[] if kind in ("fasta", "ts") else pytest.mark.slow)
+        for kind in KINDS
+    ],
+)
 def test_from_a_file_to_predictions(krein, folder, kind):
     train, new, kernel = KINDS[kind]
     words = train.split()

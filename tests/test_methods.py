@@ -77,6 +77,7 @@ def test_every_method_learns_two_and_three_classes(name, n_classes, flowers):
     assert {"lam", "C", "n_neighbors"} & set(fields["chosen"])
 
 
+@pytest.mark.slow
 def test_the_recommended_one_brings_its_kernels(rings):
     X, y = rings
     fitted = fit_method("KreinCV", X, y, fold_seed=3, seed=0)
@@ -85,6 +86,7 @@ def test_the_recommended_one_brings_its_kernels(rings):
     assert fitted.fields()["chosen"]["kernel"] == alone.kernel_
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "last", "parameter", "scoring"),
     [

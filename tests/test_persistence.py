@@ -607,6 +607,7 @@ def test_models_of_an_earlier_version_say_the_same(path):
             )
 
 
+@pytest.mark.filterwarnings("ignore:.* was written with scikit-learn:UserWarning")
 def test_models_of_an_earlier_version_are_of_every_kind():
     models = [kreinlearn.load(path) for path in OLDER]
     last = {type(each[-1] if hasattr(each, "steps") else each) for each in models}

@@ -154,6 +154,7 @@ def test_public_methods_have_types():
 # -- parameters of the kernel ----------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_kernel_parameters_in_a_grid():
     widths = {"kernel_params__sigma": [0.1, 0.5, 3.0]}
     search = GridSearchCV(KreinLogisticRegression("rbf"), widths, cv=3).fit(X, y)

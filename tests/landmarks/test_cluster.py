@@ -89,7 +89,7 @@ def cut(array, n_parts):
 @pytest.mark.parametrize(
     "given",
     [
-        {"dtype": "float32"},
+        pytest.param({"dtype": "float32"}, marks=SLOW),
         pytest.param({}, marks=SLOW),
         pytest.param({"norm": "krein", "lam": 1e-2, "multi_class": "ovr"}, marks=SLOW),
         pytest.param(
