@@ -16,7 +16,7 @@ import numpy as np
 from common import OURS, emit, environment, measure, options_of, rows, start, without
 
 from kreinlearn.kernels import levenshtein, needleman_wunsch, smith_waterman
-from kreinlearn.kernels._compiled.tiles import n_threads
+from kreinlearn.kernels.threads import max_threads
 
 try:
     import parasail
@@ -60,7 +60,7 @@ def sequences(name, shortest, longest, n):
 
 def in_threads(function, X):
     """Return the rows of a function of one sequence, computed in threads."""
-    with ThreadPoolExecutor(n_threads()) as pool:
+    with ThreadPoolExecutor(max_threads()) as pool:
         return np.array(list(pool.map(function, X)), dtype=float)
 
 
@@ -99,7 +99,11 @@ def contenders(X, Y, algorithm):
 
 def edits(X, Y):
     """Return what computes edit distances of all pairs, by library."""
-    settings = {"scorer": Levenshtein.distance, "workers": n_threads(), "dtype": float}
+    settings = {
+        "scorer": Levenshtein.distance,
+        "workers": max_threads(),
+        "dtype": float,
+    }
     return {
         OURS: partial(levenshtein, X, Y),
         "rapidfuzz": partial(process.cdist, X, Y, **settings),

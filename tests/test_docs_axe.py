@@ -43,8 +43,7 @@ def browser():
         opened.close()
 
 
-@pytest.mark.parametrize("width", [1280, 390])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])
 def test_no_serious_violation(browser, width, scheme):
     script = Path(os.environ["AXE_CORE"]).read_text(encoding="utf-8")
     size = {"width": width, "height": 900}
