@@ -9,11 +9,13 @@ stored.
 import logging
 import os
 import stat
-from contextlib import nullcontext, suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 NOTICE = "Compiling for this machine, once: this takes a few seconds."
+LOCK_NAME = "kreinlearn.lock"
 PACKAGE_CACHE = Path(__file__).parent / "kernels" / "_compiled" / "__pycache__"
 
 
@@ -52,10 +54,31 @@ def prepare_cache() -> None:
 
     def save_overload(self: Any, sig: Any, data: Any) -> None:
         module = getattr(getattr(self, "_py_func", None), "__module__", None) or ""
-        with suppress(OSError) if module.startswith("kreinlearn.") else nullcontext():
+        if not module.startswith("kreinlearn."):
+            return save(self, sig, data)
+        with suppress(OSError), lock_folder(self.cache_path):
             save(self, sig, data)
 
     Cache.save_overload = save_overload  # type: ignore[method-assign]
+
+
+@contextmanager
+def lock_folder(folder: str) -> Iterator[None]:
+    """Let one process at a time write to a folder; elsewhere than on POSIX, do nothing.
+
+    Numba reads the index of a function, adds an entry with the next free file name, and
+    writes it back. Two processes that compile different variants of a function would
+    choose the same name, and one variant would run in place of the other.
+    """
+    try:
+        import fcntl
+    except ImportError:  # not on this system
+        yield
+        return
+    os.makedirs(folder, exist_ok=True)
+    with open(os.path.join(folder, LOCK_NAME), "a", encoding="ascii") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
 
 
 def _find_fallback_folder() -> str:
