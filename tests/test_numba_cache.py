@@ -164,38 +164,6 @@ def test_nothing_is_compiled_after_precompilation(tmp_path):
     assert said[1] == ""
 
 
-VARIANTS = ("linear", "tl1", "rbf", "polynomial", "tanh", "log")
-RACE = """
-import sys
-import numpy as np
-from kreinlearn.kernels import gram
-X = np.random.default_rng(0).uniform(size=(3, 2)).astype(sys.argv[2])
-print(gram(X, kernel=sys.argv[1]).tolist())
-"""
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("attempt", range(2))
-def test_processes_that_compile_at_once_keep_their_variants_apart(tmp_path, attempt):
-    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
-    calls = [
-        [sys.executable, "-c", RACE, name, dtype]
-        for name in VARIANTS
-        for dtype in ("float64", "float32")
-    ]
-
-    def start(call):
-        return subprocess.Popen(
-            call, env=environment, stdout=subprocess.PIPE, text=True
-        )
-
-    said = []
-    for _ in range(2):  # compiled, and then read
-        running = [start(call) for call in calls]
-        said.append([process.communicate()[0] for process in running])
-    assert said[0] == said[1] and all(said[0])
-
-
 def test_one_process_at_a_time_writes_to_the_cache(tmp_path):
     program = (
         "import sys, time\nfrom kreinlearn._numba_cache import lock_folder\n"
