@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from kreinlearn.crossval import Cross, ridge
+from kreinlearn.crossval import Cross, held_out_scores, ridge
 from kreinlearn.crossval.ridge import basis_of, rough_scores
 from kreinlearn.operators import Dense, General
 from kreinlearn.spectrum.norms import scale_of
@@ -24,10 +24,16 @@ def matrix(kind):
     return Dense(K)
 
 
-def ridge_scores(basis, *args, **settings):
+def ridge_scores(basis, norms, scale, columns, lams, **settings):
     """Return scores and what converged of one fold."""
-    scores, converged = ridge.ridge_scores([basis], *args, **settings)
+    about = ([basis], norms, [scale], columns, np.array([lams]))
+    scores, converged = ridge.ridge_scores(*about, **settings)
     return scores[0], converged[0]
+
+
+def held_out(cross, norms, columns, lams, **settings):
+    """Return the scores of one matrix."""
+    return held_out_scores([cross], norms, columns, [lams], **settings)[0]
 
 
 def columns_of(n_classes, seed=0):
@@ -128,9 +134,9 @@ def test_both_norms_at_once_and_in_threads():
     scale = scale_of(K, np.ones(N))
     cross = Cross(K, weights, folds, scale)
     settings = {"multinomial": False, "fit_intercept": True, "tol": 1e-7}
-    both = cross.held_out(["hilbert", "euclidean"], columns, LAMS, **settings)
+    both = held_out(cross, ["hilbert", "euclidean"], columns, LAMS, **settings)
     for norm in both:
-        alone = cross.held_out([norm], columns, LAMS, **settings)[norm]
+        alone = held_out(cross, [norm], columns, LAMS, **settings)[norm]
         for one, other in zip(both[norm].scores, alone.scores, strict=True):
             np.testing.assert_allclose(one, other, atol=1e-6)
     assert Cross(K, weights, folds).scale == pytest.approx(scale, rel=0.1)
@@ -172,9 +178,9 @@ def precisions(monkeypatch):
     """Note the precision of every path of lam that is solved."""
     seen, path = [], ridge._solve_path
 
-    def spy(bases, kind, **settings):
+    def spy(bases, scales, lams, kind, **settings):
         seen.append(np.dtype(kind).name)
-        return path(bases, kind, **settings)
+        return path(bases, scales, lams, kind, **settings)
 
     monkeypatch.setattr(ridge, "_solve_path", spy)
     return seen
@@ -245,7 +251,7 @@ def test_a_race_by_single_precision_sees_nearly_the_same():
     folds = [(np.flatnonzero(w[:, 0]), HELD)]
     settings = {"multinomial": False, "fit_intercept": True, "tol": 1e-4}
     single, double = (
-        Cross(K, w, folds, 1.0, kind).held_out(["hilbert"], columns, LAMS, **settings)
+        held_out(Cross(K, w, folds, 1.0, kind), ["hilbert"], columns, LAMS, **settings)
         for kind in (np.float32, np.float64)
     )
     pair = single["hilbert"].scores[0], double["hilbert"].scores[0]
@@ -264,7 +270,15 @@ def test_stacked_folds_give_the_scores_of_single_folds(n_classes, precisions):
     lams = np.array([10.0, 0.1, 1e-3]) * bases[0].scale / N
     about = (["hilbert", "euclidean"], bases[0].scale, columns, lams)
     settings = {"multinomial": n_classes > 2, "fit_intercept": True, "max_iter": 100}
-    stacked, converged = ridge.ridge_scores(bases, *about, tol=1e-8, **settings)
+    stacked, converged = ridge.ridge_scores(
+        bases,
+        about[0],
+        [bases[0].scale] * 3,
+        columns,
+        np.tile(lams, (3, 1)),
+        tol=1e-8,
+        **settings,
+    )
     assert converged.shape == (3, 2, 3) and converged.all()
     for basis, scores in zip(bases, stacked, strict=True):
         single, _ = ridge_scores(basis, *about, tol=1e-8, **settings)
@@ -280,9 +294,9 @@ def test_only_folds_that_fail_are_solved_again(precisions, monkeypatch):
         bases.append(basis_of(K, w, rows))
     path, sizes = ridge._solve_path, []
 
-    def fail_once(some, kind, **settings):
+    def fail_once(some, scales, lams, kind, **settings):
         sizes.append(len(some))
-        scores, converged = path(some, kind, **settings)
+        scores, converged = path(some, scales, lams, kind, **settings)
         converged[1:] = False
         return scores, converged
 
@@ -291,9 +305,9 @@ def test_only_folds_that_fail_are_solved_again(precisions, monkeypatch):
     _, converged = ridge.ridge_scores(
         bases,
         ["hilbert"],
-        bases[0].scale,
+        [bases[0].scale] * 2,
         columns,
-        lams,
+        np.tile(lams, (2, 1)),
         multinomial=False,
         fit_intercept=True,
         max_iter=100,
@@ -325,3 +339,32 @@ def test_scores_do_not_depend_on_the_unit_of_the_matrix(unit):
         assert converged.all()
         found.append(scores)
     np.testing.assert_allclose(*found, atol=1e-4)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_matrices_together_give_the_scores_of_each(n_classes, monkeypatch):
+    monkeypatch.setattr(ridge, "STACK_SCORES", 500)  # several stacks
+    _, columns = columns_of(n_classes)
+    folds = [(np.setdiff1d(np.arange(N), held), held) for held in (HELD, HELD + 1)]
+    weights = np.ones((N, 2))
+    for f, (_, held) in enumerate(folds):
+        weights[held, f] = 0
+    matrices = [
+        matrix("dense"),
+        Dense(7.0 * gram_of_signature(50, 10)),
+        matrix("dense"),
+    ]
+    crosses = [Cross(K, weights, folds) for K in matrices]
+    lams = [
+        LAMS * cross.scale * factor
+        for cross, factor in zip(crosses, (1, 0.1, 0.01), strict=True)
+    ]
+    settings = {"multinomial": n_classes > 2, "fit_intercept": True, "tol": 1e-8}
+    norms = ["hilbert", "krein", "euclidean"]
+    together = held_out_scores(crosses, norms, columns, lams, **settings)
+    for cross, own, found in zip(crosses, lams, together, strict=True):
+        alone = held_out(cross, norms, columns, own, **settings)
+        assert list(found) == norms
+        for norm in norms:
+            for one, other in zip(found[norm].scores, alone[norm].scores, strict=True):
+                np.testing.assert_allclose(one, other, atol=1e-4)

@@ -51,6 +51,10 @@ GROUP_COLUMNS = 24
 STACKED_SIZE = 1200
 """Samples times the root of the columns up to which all folds are solved together:
 then calls of NumPy cost more than their work."""
+STACK_FEATURES = 2**22
+"""Largest number of features in a stack: 16 MB in single precision."""
+STACK_SCORES, MAX_STACKS = 2**16, 4
+"""Scores that are worth a stack of their own, and a thread."""
 COPIES = 4
 """Matrices of the size of K that an eigendecomposition needs in memory."""
 
@@ -136,12 +140,13 @@ class FoldStack:
     intercept, they have mean zero, which needs fewer steps, and the last one is
     constant.
 
-    ``E`` (S, n, q) features of training samples, ``held`` of those held out; ``Y`` (S,
-    k, n) targets; ``weights`` (S, n), zero for padded samples; ``units`` (S,) what
-    features were divided by.
+    ``scales`` (S,) those of the matrices; ``E`` (S, n, q) features of training samples,
+    ``held`` of those held out; ``Y`` (S, k, n) targets; ``weights`` (S, n), zero for
+    padded samples; ``units`` (S,) what features were divided by.
     """
 
     bases: Sequence[Basis]
+    scales: Sequence[float]
     E: Array
     held: list[Array]
     Y: Array
@@ -150,24 +155,27 @@ class FoldStack:
     fit_intercept: bool
 
     def make_problems(
-        self, models: Sequence[Model], scale: float, n_classes: int
+        self, norms: Sequence[str], lams: Array, n_classes: int
     ) -> RidgeProblems:
-        """Return the problems of models, each with one per class if one-versus-rest."""
+        """Return the problems of M models, each with one per class if one-versus-rest.
+
+        ``norms`` (M,) are the same in all folds, ``lams`` (S, M) are not.
+        """
         S, _, q = self.E.shape
-        penalty = np.ones((S, len(models), 1, q))  # one for padded features
-        for f, basis in enumerate(self.bases):
+        penalty = np.ones((S, len(norms), 1, q))  # one for padded features
+        for f, (basis, scale) in enumerate(zip(self.bases, self.scales, strict=True)):
             squares = {
                 "hilbert": basis.sizes,
                 "euclidean": scale / basis.largest_weight,
             }
-            for m, (norm, lam) in enumerate(models):
+            for m, norm in enumerate(norms):
                 part = penalty[f, m, 0, : len(basis.sizes)]
-                part[:] = lam * (squares[norm] / self.units[f]) / self.units[f]
+                part[:] = lams[f, m] * (squares[norm] / self.units[f]) / self.units[f]
         if self.fit_intercept:
             penalty[..., -1] = 0
         Y = self.Y.reshape(S, -1, n_classes, self.Y.shape[2])
         penalty = np.repeat(penalty, Y.shape[1], axis=1).astype(self.E.dtype)
-        repeated = np.tile(Y, (1, len(models), 1, 1))
+        repeated = np.tile(Y, (1, len(norms), 1, 1))
         return RidgeProblems(self.E, repeated, self.weights[:, None, None], penalty)
 
     def make_start(self, n_classes: int) -> Array:
@@ -183,14 +191,20 @@ class FoldStack:
 
 
 def stack_folds(
-    bases: Sequence[Basis], columns: Array, fit_intercept: bool, kind: DTypeLike
+    bases: Sequence[Basis],
+    scales: Sequence[float],
+    columns: Array,
+    fit_intercept: bool,
+    kind: DTypeLike,
 ) -> FoldStack:
     """Return the features of folds as padded arrays.
 
     Parameters
     ----------
     bases : sequence of Basis
-        Features of S folds.
+        Features of S folds, perhaps of several matrices.
+    scales : sequence of float
+        The scale of each fold's matrix, see `kreinlearn.spectrum.norms.scale_of`.
     columns : ndarray of shape (n, k)
         Targets of all samples, 0 or 1.
     fit_intercept : bool
@@ -222,13 +236,13 @@ def stack_folds(
         weights[f, : len(basis.train)] = basis.weights
     E = np.stack([pad(basis.E, f, n) for f, basis in enumerate(bases)])
     held = [pad(basis.held, f, len(basis.held)) for f, basis in enumerate(bases)]
-    return FoldStack(bases, E, held, Y, weights, units, fit_intercept)
+    return FoldStack(bases, scales, E, held, Y, weights, units, fit_intercept)
 
 
 def ridge_scores(
     bases: Sequence[Basis],
     norms: Sequence[str],
-    scale: float,
+    scales: Sequence[float],
     columns: Array,
     lams: Array,
     *,
@@ -242,14 +256,14 @@ def ridge_scores(
     Parameters
     ----------
     bases : sequence of Basis
-        Features of S folds, which are solved together.
+        Features of S folds, perhaps of several matrices, which are solved together.
     norms : sequence of {"hilbert", "euclidean"}
         N penalties.
-    scale : float
-        The scale of K, see `kreinlearn.spectrum.norms.scale_of`.
+    scales : sequence of float
+        The scale of each fold's matrix, see `kreinlearn.spectrum.norms.scale_of`.
     columns : ndarray of shape (n, k)
         Targets of all samples, 0 or 1.
-    lams : ndarray of shape (L,)
+    lams : ndarray of shape (S, L)
         Regularizations, decreasing.
     multinomial, fit_intercept : bool
         The model; without "multinomial", columns are problems of their own.
@@ -268,23 +282,23 @@ def ridge_scores(
     path = partial(
         _solve_path,
         norms=norms,
-        scale=scale,
         columns=columns,
-        lams=lams,
         n_classes=columns.shape[1] if multinomial else 1,
         fit_intercept=fit_intercept,
         max_iter=max_iter,
         tol=tol,
     )
     is_single = tol >= SINGLE_TOL and all(
-        lams.min() * len(basis.train) >= SINGLE * basis.scale for basis in bases
+        own.min() * len(basis.train) >= SINGLE * basis.scale
+        for own, basis in zip(lams, bases, strict=True)
     )
     if not is_single:
-        return path(bases, np.float64)
-    scores, converged = path(bases, np.float32)
+        return path(bases, scales, lams, np.float64)
+    scores, converged = path(bases, scales, lams, np.float32)
     failed = np.flatnonzero(~converged.all(axis=(1, 2))).tolist()
     if len(failed):
-        again, converged[failed] = path([bases[f] for f in failed], np.float64)
+        some = [bases[f] for f in failed], [scales[f] for f in failed], lams[failed]
+        again, converged[failed] = path(*some, np.float64)
         for f, each in zip(failed, again, strict=True):
             scores[f] = each
     return scores, converged
@@ -292,35 +306,36 @@ def ridge_scores(
 
 def _solve_path(
     bases: Sequence[Basis],
+    scales: Sequence[float],
+    lams: Array,
     kind: DTypeLike,
     *,
     norms: Sequence[str],
-    scale: float,
     columns: Array,
-    lams: Array,
     n_classes: int,
     fit_intercept: bool,
     max_iter: int,
     tol: float,
 ) -> tuple[list[Array], Array]:
     """Return what `ridge_scores` does, from larger to smaller lam in groups."""
-    stack = stack_folds(bases, columns, fit_intercept, kind)
+    stack = stack_folds(bases, scales, columns, fit_intercept, kind)
     S, k, N = len(bases), columns.shape[1], len(norms)
     start = np.tile(stack.make_start(n_classes), (1, N, 1, 1))
     group = max(1, GROUP_COLUMNS // (k * N))
     scores, errors = [], []
-    for first in range(0, len(lams), group):
-        part = lams[first : first + group]
-        models = [(norm, lam) for lam in part for norm in norms]
-        problems = stack.make_problems(models, scale, n_classes)
-        x, error = solve(problems, np.tile(start, (1, len(part), 1, 1)), tol, max_iter)
+    for first in range(0, lams.shape[1], group):
+        part = lams[:, first : first + group]
+        L = part.shape[1]
+        repeated = np.repeat(part, N, axis=1)
+        problems = stack.make_problems([*norms] * L, repeated, n_classes)
+        x, error = solve(problems, np.tile(start, (1, L, 1, 1)), tol, max_iter)
         start = x[:, -start.shape[1] :]
-        shape = (len(part), N, k)
+        shape = (L, N, k)
         each = [
             _compute_scores(E, b, shape) for E, b in zip(stack.held, x, strict=True)
         ]
         scores.append(each)
-        errors.append(error.reshape(S, len(part), N, -1).max(axis=3))
+        errors.append(error.reshape(S, L, N, -1).max(axis=3))
     found = [np.concatenate(fold).swapaxes(0, 1) for fold in zip(*scores, strict=True)]
     return found, (np.concatenate(errors, axis=1) <= tol).swapaxes(1, 2)
 
@@ -364,8 +379,9 @@ def rough_scores(
     basis = basis_of(K, counts, rest)
     k = columns.shape[1]
     n_classes = k if multinomial else 1
-    stack = stack_folds([basis], columns, fit_intercept, np.float64)
-    problems = stack.make_problems(models, scale, n_classes)
+    stack = stack_folds([basis], [scale], columns, fit_intercept, np.float64)
+    norms, lams = zip(*models, strict=True)
+    problems = stack.make_problems(norms, np.array([lams]), n_classes)
     start = np.tile(stack.make_start(n_classes), (1, len(models), 1, 1))
     x, _ = solve(problems, start, START_TOL, max_iter)
     F = np.empty((len(models), len(counts), k))
@@ -387,12 +403,20 @@ def bases_of(
     )
 
 
-def group_folds(bases: list[Basis], n_columns: int) -> list[list[Basis]]:
-    """Return the folds that are solved together: all of few samples, else one."""
-    n = max(len(basis.train) for basis in bases)
-    if n * np.sqrt(min(n_columns, GROUP_COLUMNS)) <= STACKED_SIZE:
-        return [bases]
-    return [[basis] for basis in bases]
+def group_folds(bases: Sequence[Basis], n_columns: int) -> list[slice]:
+    """Return which folds are solved together: single ones of many samples, else more.
+
+    Threads take turns in Python, so that each needs a large stack. The groups do not
+    depend on the number of threads, and neither does rounding.
+    """
+    S, n = len(bases), max(len(basis.train) for basis in bases)
+    columns = min(n_columns, GROUP_COLUMNS)
+    if n * np.sqrt(columns) > STACKED_SIZE:
+        return [slice(f, f + 1) for f in range(S)]
+    n_stacks = min(max(1, S * n * columns // STACK_SCORES), MAX_STACKS)
+    n_stacks = max(n_stacks, -(-S * n * n // STACK_FEATURES))
+    each = -(-S // n_stacks)
+    return [slice(first, first + each) for first in range(0, S, each)]
 
 
 def in_threads(jobs: Sequence[Callable[[], Result]]) -> list[Result]:

@@ -26,7 +26,10 @@ from kreinlearn.estimators._search import Setting
 from kreinlearn.estimators._trial import Found, Trial
 from kreinlearn.kernels.threads import one_thread as kernels_alone
 
+Item = TypeVar("Item")
 Result = TypeVar("Result")
+MIN_BATCHES = 2
+"""So that two jobs have work."""
 
 
 class Deadline:
@@ -91,7 +94,9 @@ def race(
     Raced
         What is left.
     """
-    results = list(side_by_side(raced.race, enumerate(settings), n_jobs, deadline))
+    numbered = list(enumerate(settings))
+    size = raced.batch_size
+    results = list(side_by_side(raced.race, numbered, size, n_jobs, deadline))
     runners: list[Runner] = [one for mine, _ in results for one in mine]
     units = np.ones(len(settings))
     units[: len(results)] = [scale / trial.n_used for _, scale in results]
@@ -115,35 +120,42 @@ def tried(
 ) -> Iterator[tuple[int, Found]]:
     """Yield what all folds say of each setting that a race has left, the best first."""
     given = [(settings[i], raced.left[i]) for i in raced.order]
-    runs = side_by_side(trial.search, given, n_jobs, deadline)
+    runs = side_by_side(trial.search, given, trial.batch_size, n_jobs, deadline)
     yield from zip(raced.order, runs, strict=False)
 
 
 def side_by_side(
-    function: Callable[..., Result],
-    given: Iterable[tuple[object, ...]],
+    function: Callable[[Sequence[Item]], Sequence[Result]],
+    given: Sequence[Item],
+    batch_size: int,
     n_jobs: int | None,
     deadline: Deadline,
 ) -> Iterator[Result]:
-    """Yield what a function returns, in order, by as many threads as are wanted.
+    """Yield what a function returns for batches, in order, by as many threads as asked.
 
     Each of them is then alone: neither BLAS nor kernels nor folds have threads of their
     own. With one job it is they that have them. Nothing but the first begins after the
-    deadline.
+    deadline. Batches do not depend on the number of jobs, and neither does rounding;
+    with a deadline, each setting is a batch.
     """
     jobs = effective_n_jobs(n_jobs)
+    size = min(batch_size, -(-len(given) // MIN_BATCHES))
+    if deadline.end < np.inf:
+        size = 1
+    batches = [given[i : i + size] for i in range(0, len(given), size)]
 
-    def timely(place: int, each: tuple[object, ...]) -> Result | None:
+    def timely(place: int, batch: Sequence[Item]) -> Sequence[Result]:
         if place > 0 and deadline.is_over:
-            return None
+            return []
         with nullcontext() if jobs == 1 else kernels_alone():
-            return function(*each)
+            return function(batch)
 
-    results: Iterable[Result | None]
+    results: Iterable[Sequence[Result]]
     if jobs == 1:
-        results = (timely(*each) for each in enumerate(given))
+        results = (timely(*each) for each in enumerate(batches))
     else:
         pool = Parallel(n_jobs=jobs, prefer="threads", return_as="generator")
-        results = pool(delayed(timely)(*each) for each in enumerate(given))
+        results = pool(delayed(timely)(*each) for each in enumerate(batches))
     with nullcontext() if jobs == 1 else one_thread():
-        yield from (one for one in results if one is not None)
+        for batch in results:
+            yield from batch

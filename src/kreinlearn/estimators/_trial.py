@@ -12,7 +12,14 @@ from typing import NamedTuple
 import numpy as np
 
 from kreinlearn._typing import Array
-from kreinlearn.crossval import MORE_UNITS, UNITS, Cross, Fold, Held
+from kreinlearn.crossval import (
+    MORE_UNITS,
+    UNITS,
+    Cross,
+    Fold,
+    Held,
+    held_out_scores,
+)
 from kreinlearn.estimators._inputs import kernel_name, one_per_class
 from kreinlearn.estimators._racing import (
     RACE_STEP,
@@ -33,6 +40,8 @@ Tried = dict[str, Held]
 """What each norm that was tried says of the held-out samples."""
 SAME_NORMS = 1e-10
 """Negative eigenvalues this small relative to the diagonal make two norms the same."""
+BATCH_NUMBERS = 2**23
+"""Features of settings that are tried together, in all folds: 64 MB."""
 CERTIFIED = 10_000
 """Most samples for which that is tried: a Cholesky factor takes n^3 / 3."""
 
@@ -110,49 +119,95 @@ class Trial:
         """Samples with a weight."""
         return int(np.count_nonzero(self.counts))
 
-    def race(self, number: int, setting: Setting) -> tuple[list[Runner], float]:
-        """Return how a setting does with every other lam, and its scale."""
-        K = self._similarities(setting)
-        scale = scale_of(K, self.counts) if isinstance(K, Blocked) else None
-        cross = Cross(K, self.weights, self.folds, scale, np.float32)
-        grid, n_lams = self.grid(cross.scale / self.n_used)
-        tried = np.arange(min(1, n_lams - 1), n_lams, RACE_STEP)
-        found = self._held_out(cross, self._norms_of(K), grid[tried], tol=RACE_TOL)
+    @property
+    def batch_size(self) -> int:
+        """How many settings are tried together, such that their features are few."""
+        n = len(self.index)
+        return max(1, BATCH_NUMBERS // (len(self.folds) * n * n))
+
+    def race(
+        self, settings: Sequence[tuple[int, Setting]]
+    ) -> list[tuple[list[Runner], float]]:
+        """Return how numbered settings do with every other lam, and their scales."""
+        crosses, norms, lams = [], [], []
+        for _, setting in settings:
+            K = self._similarities(setting)
+            scale = scale_of(K, self.counts) if isinstance(K, Blocked) else None
+            crosses.append(Cross(K, self.weights, self.folds, scale, np.float32))
+            grid, n_lams = self.grid(crosses[-1].scale / self.n_used)
+            tried = np.arange(min(1, n_lams - 1), n_lams, RACE_STEP)
+            norms.append(self._norms_of(K))
+            lams.append(grid[tried])
+        found = self._held_out(crosses, norms, lams, tol=RACE_TOL)
         out = np.concatenate([each for _, each in self.folds])
-        runners = []
-        for norm, held in found.items():
-            judged = self.judge.judged(held, self.folds)
-            best = judged.best
-            scores = np.concatenate([each[best] for each in held.scores])
-            logs = self.judge.logs(scores, out)
-            about = (float(judged.criteria[best]), int(tried[best]), logs)
-            runners.append(Runner(number, norm, *about))
-        return runners, cross.scale
+        results = []
+        for (number, _), cross, each in zip(settings, crosses, found, strict=True):
+            runners = []
+            for norm, held in each.items():
+                judged = self.judge.judged(held, self.folds)
+                best = judged.best
+                scores = np.concatenate([fold[best] for fold in held.scores])
+                logs = self.judge.logs(scores, out)
+                about = (float(judged.criteria[best]), int(tried[best]), logs)
+                runners.append(Runner(number, norm, *about))
+            results.append((runners, cross.scale))
+        return results
 
-    def search(self, setting: Setting, left: Left | None) -> Found:
-        """Return what is known of a setting after all folds and values of lam."""
-        K = self._similarities(setting)
-        scale = scale_of(K, self.counts)
-        unit = scale / self.n_used
-        grid, n_first = self.grid(unit)
-        mine = left or everything(self._norms_of(K), n_first)
-        cross = Cross(K, self.weights, self.folds, scale)
+    def search(self, settings: Sequence[tuple[Setting, Left | None]]) -> list[Found]:
+        """Return what is known of settings after all folds and values of lam."""
+        crosses, grids, mine = [], [], []
+        for setting, left in settings:
+            K = self._similarities(setting)
+            scale = scale_of(K, self.counts)
+            grid, n_first = self.grid(scale / self.n_used)
+            crosses.append(Cross(K, self.weights, self.folds, scale))
+            grids.append(grid)
+            mine.append(left or everything(self._norms_of(K), n_first))
 
-        def solve(norms: list[str], part: slice) -> Tried:
-            found = self._held_out(cross, norms, grid[part])
-            return {
-                norm: one.placed(part.start, len(grid)) for norm, one in found.items()
-            }
+        def solve(
+            which: Sequence[int], norms: Sequence[list[str]], parts: Sequence[slice]
+        ) -> list[Tried]:
+            lams = [grids[i][part] for i, part in zip(which, parts, strict=True)]
+            found = self._held_out([crosses[i] for i in which], norms, lams)
+            return [
+                {
+                    norm: one.placed(part.start, len(grids[0]))
+                    for norm, one in own.items()
+                }
+                for own, part in zip(found, parts, strict=True)
+            ]
 
-        held = solve(mine.norms, mine.lams)
-        judged = {norm: self.judge.judged(held[norm], self.folds) for norm in held}
-        for norm in mine.norms:
-            while (more := judged[norm].next_lam()) is not None:
-                one = solve([norm], slice(more, more + 1))[norm]
-                held[norm] = held[norm].joined(one)
-                new = self.judge.judged(one, self.folds)
-                judged[norm] = judged[norm].joined(new)
-        return Found(held, judged, grid, unit, not isinstance(K, General))
+        every = range(len(settings))
+        held = solve(every, [own.norms for own in mine], [own.lams for own in mine])
+        judged = [
+            {norm: self.judge.judged(one, self.folds) for norm, one in own.items()}
+            for own in held
+        ]
+        while True:
+            more = [
+                (i, norm, at)
+                for i in every
+                for norm in mine[i].norms
+                if (at := judged[i][norm].next_lam()) is not None
+            ]
+            if not more:
+                break
+            which, norms, ats = zip(*more, strict=True)
+            single = solve(which, [[n] for n in norms], [slice(k, k + 1) for k in ats])
+            for (i, norm, _), one in zip(more, single, strict=True):
+                held[i][norm] = held[i][norm].joined(one[norm])
+                new = self.judge.judged(one[norm], self.folds)
+                judged[i][norm] = judged[i][norm].joined(new)
+        return [
+            Found(
+                held[i],
+                judged[i],
+                grids[i],
+                crosses[i].scale / self.n_used,
+                not isinstance(crosses[i].K, General),
+            )
+            for i in every
+        ]
 
     def _similarities(self, setting: Setting) -> Operator:
         with self._lock:  # settings share what they measure
@@ -177,18 +232,30 @@ class Trial:
         return norms
 
     def _held_out(
-        self, cross: Cross, norms: list[str], lams: Array, **settings: float
-    ) -> Tried:
-        """Return what norms say of held-out samples."""
-        return cross.held_out(
-            norms,
-            one_per_class(self.index, len(self.judge.classes)),
-            lams,
-            multinomial=self.judge.link == "multinomial",
-            fit_intercept=self.fit_intercept,
-            max_iter=self.max_iter,
-            **settings,
-        )
+        self,
+        crosses: Sequence[Cross],
+        norms: Sequence[list[str]],
+        lams: Sequence[Array],
+        **settings: float,
+    ) -> list[Tried]:
+        """Return what norms say of held-out samples, for each matrix."""
+        found: list[Tried] = [{} for _ in crosses]
+        keys = [(tuple(own), len(lam)) for own, lam in zip(norms, lams, strict=True)]
+        for key in dict.fromkeys(keys):  # matrices with the same number of problems
+            which = [i for i, other in enumerate(keys) if other == key]
+            solved = held_out_scores(
+                [crosses[i] for i in which],
+                key[0],
+                one_per_class(self.index, len(self.judge.classes)),
+                [lams[i] for i in which],
+                multinomial=self.judge.link == "multinomial",
+                fit_intercept=self.fit_intercept,
+                max_iter=self.max_iter,
+                **settings,
+            )
+            for i, one in zip(which, solved, strict=True):
+                found[i] = one
+        return found
 
 
 class Progress:
