@@ -29,6 +29,8 @@ PRECONDITIONER_STEPS = 2
 SAMPLES_PER_LEADING, MAX_LEADING = 10, 150
 """Per ten samples, one feature is inverted exactly: those with the largest
 eigenvalues."""
+KEPT_FOLDS = 0.75
+"""Folds are dropped if at most this fraction has problems left: dropping copies."""
 MIN_SAMPLES = 10
 """With fewer samples no feature is inverted exactly."""
 
@@ -59,11 +61,19 @@ class RidgeProblems:
         """Features as a copy of shape (S, q, n), which multiplies faster."""
         return np.ascontiguousarray(self.E.swapaxes(1, 2))
 
-    def compress(self, keep: Array) -> "RidgeProblems":
-        """Return the problems for which the mask ``keep``, of shape (P,), is true."""
-        part = copy(self)  # keeps the cached property
-        for name in ("Y", "penalty"):
-            setattr(part, name, getattr(self, name).compress(keep, 1))
+    @cached_property
+    def squares(self) -> Array:
+        """Weighted sums of squared features, of shape (S, 1, 1, q)."""
+        return np.matmul(self.weights[:, 0], self.E * self.E)[:, None]
+
+    def compress(self, keep: Array, axis: int) -> "RidgeProblems":
+        """Return some of the folds (axis 0) or problems (axis 1), by a mask."""
+        part = copy(self)  # keeps cached properties
+        names = ["Y", "penalty"]
+        if axis == 0:
+            names += ["E", "weights", "transposed", "squares"]
+        for name in names:
+            setattr(part, name, getattr(self, name).compress(keep, axis))
         return part
 
     def compute_scores(self, x: Array) -> Array:
@@ -124,46 +134,47 @@ def solve(
         twice the distance from the minimum. A problem that no step improves keeps an
         error above ``tol``.
     """
-    E = problems.E
-    epsilon = np.finfo(E.dtype).eps
-    squares = np.matmul(problems.weights[:, 0], E * E)[:, None]  # (S, 1, 1, q)
+    epsilon = np.finfo(x.dtype).eps
     solution, errors = x.copy(), np.full(x.shape[:2], np.inf)
-    left, blocks = np.arange(x.shape[1]), np.empty(0)
-    is_stalled = np.zeros(x.shape[:2], bool)
+    S, P = errors.shape
+    left = [np.arange(S), np.arange(P)]
+    is_stalled, blocks = np.zeros(errors.shape, bool), np.empty((*errors.shape, 0))
     F = problems.compute_scores(x)
     loss, prob = problems.compute_loss(F)
     for step in range(max_iter + 1):
         curvature = prob * (1 - prob)
         curvature *= problems.weights
-        G = _multiply((prob - problems.Y) * problems.weights, E)
+        G = _multiply((prob - problems.Y) * problems.weights, problems.E)
         G += problems.penalty * x
         spread = curvature.sum(axis=3, keepdims=True) + epsilon
-        inverse = 1 / (spread * squares + problems.penalty)
+        inverse = 1 / (spread * problems.squares + problems.penalty)
         error = np.sqrt(_dot(G, G * inverse))
-        errors[:, left] = error
+        errors[np.ix_(*left)] = error
         is_open = (error > tol) & ~is_stalled
-        keep: Array = np.logical_or.reduce(is_open, axis=0)
-        if step == max_iter or not keep.any():
+        if step == max_iter or not is_open.any():
             break
-        if not keep.all():
-            problems, left = problems.compress(keep), left[keep]
-            F, prob, x, curvature = (
-                a.compress(keep, 1) for a in (F, prob, x, curvature)
+        for axis, kept_fraction in enumerate((KEPT_FOLDS, 1.0)):
+            keep: Array = np.logical_or.reduce(is_open, axis=1 - axis)
+            if keep.mean() >= kept_fraction:
+                continue
+            problems, left[axis] = problems.compress(keep, axis), left[axis][keep]
+            F, prob, x, loss, blocks, curvature, G, inverse, error, is_open = (
+                each.compress(keep, axis)
+                for each in (
+                    *(F, prob, x, loss, blocks, curvature, G, inverse, error),
+                    is_open,
+                )
             )
-            G, inverse = G.compress(keep, 1), inverse.compress(keep, 1)
-            loss, error, is_open = (a.compress(keep, 1) for a in (loss, error, is_open))
         if step % PRECONDITIONER_STEPS == 0:
             blocks = _invert_leading(problems, curvature)
-        elif not keep.all():
-            blocks = blocks.compress(keep, 1)
         fraction = np.minimum(FORCING, error)
         fraction = np.maximum(fraction, FINAL_FRACTION * tol / np.maximum(error, tol))
         goal = np.where(is_open, fraction**2, np.inf)
         d, U = _find_directions(problems, prob, curvature, inverse, blocks, G, goal)
         t, F, loss, prob = _search_lines(problems, x, F, loss, G, d, U)
         is_stalled = t == 0
-        x += t[..., None, None] * d
-        solution[:, left] = x
+        x = x + t[..., None, None] * d
+        solution[np.ix_(*left)] = x
     return solution, errors
 
 
