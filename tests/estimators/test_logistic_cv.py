@@ -35,17 +35,6 @@ EXPECTED_WARNINGS = pytest.mark.filterwarnings(
     "ignore::kreinlearn.exceptions.IndefiniteKernelWarning",
     "ignore:The least populated class:UserWarning",
 )
-# tol, because one check wants weights and repeated rows to agree to 1e-7
-SEARCH = {"cv": 2, "kernel_grid": {"tl1": {}}, "tol": 1e-8}
-
-
-@pytest.mark.slow
-@parametrize_with_checks(
-    [KreinLogisticRegressionCV(lams=[0.1], norms=["krein"], average=False, **SEARCH)]
-)
-@EXPECTED_WARNINGS
-def test_scikit_learn_contract(estimator, check):
-    check(estimator)
 
 
 @pytest.mark.slow

@@ -136,8 +136,7 @@ def solve(
     """
     epsilon = np.finfo(x.dtype).eps
     solution, errors = x.copy(), np.full(x.shape[:2], np.inf)
-    S, P = errors.shape
-    left = [np.arange(S), np.arange(P)]
+    left = [np.arange(x.shape[0]), np.arange(x.shape[1])]
     is_stalled, blocks = np.zeros(errors.shape, bool), np.empty((*errors.shape, 0))
     F = problems.compute_scores(x)
     loss, prob = problems.compute_loss(F)
