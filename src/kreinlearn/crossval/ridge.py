@@ -53,7 +53,7 @@ STACKED_SIZE = 1200
 then calls of NumPy cost more than their work."""
 STACK_FEATURES = 2**22
 """Largest number of features in a stack: 16 MB in single precision."""
-STACK_SCORES, MAX_STACKS = 2**16, 4
+STACK_SCORES, MAX_STACKS = 2**14, 4
 """Scores that are worth a stack of their own, and a thread."""
 COPIES = 4
 """Matrices of the size of K that an eigendecomposition needs in memory."""
