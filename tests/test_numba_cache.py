@@ -176,3 +176,29 @@ def test_one_process_at_a_time_writes_to_the_cache(tmp_path):
         running = [subprocess.Popen(call, stdout=out) for _ in range(2)]
         assert [process.wait(60) for process in running] == [0, 0]
     assert log.read_text().split() == ["in", "out"] * 2
+
+
+EACH = """
+import sys
+import numpy as np
+from kreinlearn.kernels import gram
+X = np.random.default_rng(0).uniform(size=(3, 2))
+for name in sys.argv[1:]:
+    print(gram(X, kernel=name).tolist())
+"""
+
+
+@pytest.mark.slow
+def test_variants_that_several_processes_compiled_are_told_apart(tmp_path):
+    def compute(*names):
+        call = [sys.executable, "-c", EACH, *names]
+        environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
+        done = subprocess.run(
+            call, env=environment, capture_output=True, text=True, check=True
+        )
+        return done.stdout.splitlines()
+
+    names = ("linear", "tl1", "rbf", "polynomial")
+    alone = [line for name in names for line in compute(name)]
+    assert compute(*names) == alone
+    assert compute(*names[::-1]) == alone[::-1]

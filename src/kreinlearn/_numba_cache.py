@@ -62,6 +62,34 @@ def prepare_cache() -> None:
     Cache.save_overload = save_overload  # type: ignore[method-assign]
 
 
+def compile_variant(function: Any, *constants: int, **options: Any) -> Any:
+    """Compile a closure under a name of its own, made of the constants it closes over.
+
+    Numba names machine code by the function and a number that counts per process. Two
+    variants of one name, compiled by different processes and read from the cache by a
+    third, could not be told apart, and one would run in place of the other.
+
+    Parameters
+    ----------
+    function : callable
+        The closure.
+    *constants : int
+        The integers that it closes over.
+    **options : dict
+        Options of ``numba.njit``.
+
+    Returns
+    -------
+    callable
+        The compiled function.
+    """
+    from numba import njit
+
+    name = "_".join([function.__name__, *(str(int(each)) for each in constants)])
+    function.__name__ = function.__qualname__ = name
+    return njit(**options)(function)
+
+
 @contextmanager
 def lock_folder(folder: str) -> Iterator[None]:
     """Let one process at a time write to a folder; elsewhere than on POSIX, do nothing.

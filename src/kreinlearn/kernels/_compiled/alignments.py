@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+from kreinlearn._numba_cache import compile_variant
 from kreinlearn.kernels._compiled.columns import (
     COLUMNS,
     VECTOR_BYTES,
@@ -135,7 +136,6 @@ def make_fill(is_local: bool) -> Any:
         Which panels to do, from first to last - 1.
     """
 
-    @njit(cache=not PLAIN, nogil=True)
     def fill(out, xs, ys, table, gaps, most, highest, mirror, panels, first, last):
         """Fill columns of the output with scores, panel by panel."""
         everyone, starts, first_query, last_query = panels
@@ -169,4 +169,4 @@ def make_fill(is_local: bool) -> Any:
                         if mirror:
                             out[b, a] = scores[lane]
 
-    return fill
+    return compile_variant(fill, is_local, cache=not PLAIN, nogil=True)

@@ -17,6 +17,7 @@ from typing import Any
 
 from numba import njit
 
+from kreinlearn._numba_cache import compile_variant
 from kreinlearn.kernels._compiled.generator import (
     DOUBLES,
     HEIGHT,
@@ -147,7 +148,6 @@ def make_multiply_block(sums: int, is_usual: bool) -> Any:
         Use the block twice. Asks for i0 <= j0.
     """
 
-    @njit(cache=not PLAIN, nogil=True)
     def multiply_block(
         space, panels, tile, wide, X, Y, B, first, codes, block, is_symmetric
     ):
@@ -191,4 +191,4 @@ def make_multiply_block(sums: int, is_usual: bool) -> Any:
                 else:
                     _multiply_tile(tile, shape, space, r0, c0, is_symmetric)
 
-    return multiply_block
+    return compile_variant(multiply_block, sums, is_usual, cache=not PLAIN, nogil=True)

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+from kreinlearn._numba_cache import compile_variant
 from kreinlearn.kernels._compiled.generator import PLAIN
 from kreinlearn.kernels._compiled.sweeps import LANES, edit, warp, warp_numbers
 
@@ -341,7 +342,6 @@ def make_fill(measure: int, is_univariate: bool) -> Any:
     is_root = measure in (DTW, WDTW)
     is_short = measure == DTW and is_univariate
 
-    @njit(cache=not PLAIN, nogil=True)
     def fill(
         out, X, x_starts, Y, y_starts, orders, panels, params, mirror, first, last
     ):
@@ -390,4 +390,4 @@ def make_fill(measure: int, is_univariate: bool) -> Any:
                     if mirror:
                         out[orders[1][j], orders[0][r]] = value
 
-    return fill
+    return compile_variant(fill, measure, is_univariate, cache=not PLAIN, nogil=True)

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+from kreinlearn._numba_cache import compile_variant
 from kreinlearn.kernels._compiled.generator import (
     HEIGHT,
     PLAIN,
@@ -46,10 +47,9 @@ USUAL = (IDENTITY, HINGE, EXPONENTIAL)
 # -- sums ------------------------------------------------------------------------------
 
 
-def _make_sum(add):
+def _make_sum(sums, add):
     """Return a function that sums over the features by an intrinsic."""
 
-    @njit
     def sum_tile(tile, X, panels, i0, i1, j0, j1):
         m = X.shape[1]
         width = panels.shape[2]
@@ -60,12 +60,12 @@ def _make_sum(add):
                 for r in range(0, i1 - i0, HEIGHT):
                     add(X, i0 + r, panels, p, start, stop, tile, r, c)
 
-    return sum_tile
+    return compile_variant(sum_tile, sums)
 
 
-sum_absolutes = _make_sum(add_absolutes)
-sum_squares = _make_sum(add_squares)
-sum_products = _make_sum(add_products)
+sum_absolutes = _make_sum(ABSOLUTE, add_absolutes)
+sum_squares = _make_sum(SQUARE, add_squares)
+sum_products = _make_sum(PRODUCT, add_products)
 
 
 @njit
@@ -270,7 +270,6 @@ def make_fill(sums: int, is_usual: bool) -> Any:
         Which rows of tiles to fill, from first to last - 1.
     """
 
-    @njit(cache=not PLAIN, nogil=True)
     def fill(out, stored, X, panels, xx, yy, codes, mirror, tile_shape, first, last):
         """Fill rows of the output with kernel values, tile by tile."""
         n, k = out.shape
@@ -300,7 +299,7 @@ def make_fill(sums: int, is_usual: bool) -> Any:
                         for i in range(i0, min(i1, j)):
                             out[j, i] = tile[i - i0, j - j0]
 
-    return fill
+    return compile_variant(fill, sums, is_usual, cache=not PLAIN, nogil=True)
 
 
 MIRROR_SIDE = 64
