@@ -35,8 +35,8 @@ from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.svm import SVC
 
 from kreinlearn import KreinLogisticRegression, KreinLogisticRegressionCV
-from kreinlearn.crossval import SEARCH_TOL
 from kreinlearn.kernels import gram
+from kreinlearn.search import DUAL_TOL
 
 LAMS = [10.0**-k for k in range(1, 8)]
 COSTS = [10.0**k for k in range(-2, 5)]
@@ -92,7 +92,7 @@ def competitors(K, y, options, folder, threads):
     functions = {
         OURS: partial(fit, OURS),
         "35 fits": partial(separate, parts),
-        "35 fits, same tol": partial(separate, parts, tol=SEARCH_TOL),
+        "35 fits, same tol": partial(separate, parts, tol=DUAL_TOL),
         "GridSearchCV, SVC": partial(fit, "GridSearchCV, SVC"),
     }
     if find_spec("torchkm"):
@@ -134,7 +134,7 @@ def outcome(model, y):
         return {"chosen": model.best_params_["C"], "accuracy": round(score, 4)}
     guess = model.classes_[model.held_out_proba_.argmax(axis=1)]
     accuracy = round(float((guess == y).mean()), 4)
-    return {"chosen": model.lam_, "accuracy": accuracy, "tol": SEARCH_TOL}
+    return {"chosen": model.lam_, "accuracy": accuracy, "tol": DUAL_TOL}
 
 
 if __name__ == "__main__":

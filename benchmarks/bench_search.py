@@ -19,7 +19,7 @@ import numpy as np
 from bench_cv import JOBS, wake
 from common import OURS, emit, environment, measure, options_of, rows, say, start
 from samples import halves
-from sklearn.datasets import load_digits, load_iris, load_wine
+from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
 from sklearn.kernel_approximation import Nystroem
 from sklearn.linear_model import LogisticRegressionCV
 from sklearn.metrics import accuracy_score, log_loss
@@ -31,7 +31,12 @@ from sklearn.svm import SVC
 from kreinlearn import KreinLogisticRegressionCV
 
 BINARY = ("heart", "sonar", "diabetic", "splice", "guide1-t", "EEG")
-BUNDLED = {"iris": load_iris, "wine": load_wine, "digits": load_digits}
+BUNDLED = {
+    "iris": load_iris,
+    "wine": load_wine,
+    "breast cancer": load_breast_cancer,
+    "digits": load_digits,
+}
 MOST = 2000
 """Training samples of the larger sets."""
 GRID = {"C": 10.0 ** np.arange(-2, 5), "gamma": 10.0 ** np.arange(-2, 3)}

@@ -33,16 +33,14 @@ MODEL = ("losses.py", "operators.py", "kernels", "spectrum", "problem", "solvers
 SEARCH = tuple(
     f"estimators/{name}.py"
     for name in (
-        "_search",
-        "_racing",
-        "_rounds",
-        "_trial",
+        "_grid",
+        "logistic_cv",
         "_solve",
         "_size",
         "_libsvm",
     )
 )
-EXACT = (*MODEL, "crossval", *SEARCH)
+EXACT = (*MODEL, "search", *SEARCH)
 LANDMARKS = (*MODEL, "landmarks", "estimators/_landmarks.py")
 READERS = ("files", "persistence", "runs", "_files.py", "_memory.py")
 REPRODUCTION = "reproduction"

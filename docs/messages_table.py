@@ -26,7 +26,7 @@ SITUATIONS = {
         "spectrum",
         "inspection",
     ],
-    "Fits and searches": ["estimators", "problem", "crossval", "methods"],
+    "Fits and searches": ["estimators", "problem", "search", "methods"],
     "Names of rows and columns": ["estimators/_labels"],
     "Memory and time": ["_memory", "operators", "estimators/_size"],
     "Many rows, landmarks, clusters": [

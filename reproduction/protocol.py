@@ -11,7 +11,6 @@ import numpy as np
 from sklearn.model_selection import StratifiedKFold
 
 from kreinlearn._typing import Array
-from kreinlearn.crossval import UNITS, Fold
 from kreinlearn.estimators import KreinLogisticRegression, KreinLogisticRegressionCV
 from kreinlearn.kernels import gram
 from kreinlearn.methods.judging import iterations_of, judged, status_of, timed
@@ -19,6 +18,7 @@ from kreinlearn.methods.records import Classifier, Method
 from kreinlearn.methods.tuning import LOST, Choice, tune
 from kreinlearn.runs.cells import Cell
 from kreinlearn.runs.records import Record
+from kreinlearn.search import UNITS, Fold
 from reproduction import faces, splits
 from reproduction.methods import (
     GRID,

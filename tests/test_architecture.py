@@ -25,7 +25,7 @@ LAZY = {
     "dask",
     "distributed",
 }
-MODEL = {"kernels", "operators", "spectrum", "losses", "problem", "solvers", "crossval"}
+MODEL = {"kernels", "operators", "spectrum", "losses", "problem", "solvers", "search"}
 LANDMARKS = {"landmarks", "kernels", "operators", "spectrum", "losses"}
 ANY = {"*"}
 # They import the package, never the reverse.
@@ -61,10 +61,10 @@ MAY_IMPORT = {
     "solvers/newton": ({"solvers.base", "solvers.step"}, set()),
     "solvers/cccp": ({"solvers.base", "solvers.gradient"}, set()),
     "solvers/*": ({"solvers.base"}, set()),
-    "crossval/ridge": ({"crossval", "kernels.threads", "operators"}, set()),
-    "crossval/*": (
-        {"crossval", "losses", "operators", "problem", "solvers"},
-        set(),
+    "search/ridge": ({"search", "kernels.threads", "operators"}, set()),
+    "search/*": (
+        {"search", "losses", "operators", "spectrum", "problem", "solvers"},
+        {"sklearn"},
     ),
     "landmarks/select": ({"landmarks"}, {"sklearn"}),
     "landmarks/sources": ({"landmarks", "files"}, set()),
@@ -72,8 +72,7 @@ MAY_IMPORT = {
     "landmarks/worker": ({"landmarks", "kernels", "operators"}, {"dask"}),
     "landmarks/*": (LANDMARKS, set()),
     "estimators/_collections": ({"estimators", "landmarks"}, {"sklearn", "dask"}),
-    "estimators/_rounds": ({"estimators", "kernels"}, {"joblib"}),
-    "estimators/*": (MODEL | {"estimators", "landmarks"}, {"sklearn"}),
+    "estimators/*": (MODEL | {"estimators", "landmarks"}, {"sklearn", "joblib"}),
     # What goes in and out of it.
     "features": (set(), {"sklearn"}),
     "datasets": (set(), set()),
@@ -91,12 +90,12 @@ MAY_IMPORT = {
     "runs/*": ({"runs"}, set()),
     "pages/*": ({"pages"}, {"matplotlib", "jinja2", "markupsafe"}),
     "comparison/*": (
-        {"kernels", "operators", "spectrum", "crossval", "estimators"}
+        {"kernels", "operators", "spectrum", "search", "estimators"}
         | {"comparison", "methods", "runs", "pages"},
         {"sklearn", "joblib"},
     ),
     "inspection/*": (
-        {"operators", "spectrum", "losses", "crossval"}
+        {"operators", "spectrum", "losses", "search"}
         | {"inspection", "problem", "methods", "runs", "pages"},
         set(),
     ),
@@ -210,14 +209,14 @@ def test_every_permission_is_used(pattern):
         ("comparison/fold", "reproduction.published", True, "only a checkout has"),
         ("cli/compare", "reproduction.run", False, "only a checkout has"),
         ("cli/info", "benchmarks.common", False, "only a checkout has"),
-        ("inspection/verdict", "kreinlearn.estimators._search", True, "may not import"),
+        ("inspection/verdict", "kreinlearn.estimators._solve", True, "may not import"),
         (
             "comparison/fold",
-            "kreinlearn.estimators._search.f",
+            "kreinlearn.estimators._solve.f",
             True,
             "private to its room",
         ),
-        ("comparison/fold", "kreinlearn.estimators._search", True, "private to its"),
+        ("comparison/fold", "kreinlearn.estimators._solve", True, "private to its"),
         ("comparison/fold", "kreinlearn.runs.records._x", True, "private to its room"),
         ("comparison/fold", "kreinlearn._files._x", True, "private to its room"),
         ("comparison/fold", "kreinlearn._files.replace", True, ""),

@@ -61,7 +61,7 @@ def here(tmp_path, monkeypatch, cells):
 @pytest.fixture
 def few_lams(monkeypatch):
     """Try fewer values of lam by default, where a test is not about them."""
-    monkeypatch.setattr("kreinlearn.estimators._trial.UNITS", (10.0, 1.0, 0.1))
+    monkeypatch.setattr("kreinlearn.search.candidates.UNITS", (10.0, 1.0, 0.1))
 
 
 def probabilities(text):
@@ -427,7 +427,7 @@ def test_a_long_search_is_announced_with_what_is_shorter(
 
 @pytest.mark.usefixtures("here", "few_lams")
 def test_many_samples_are_judged_by_some_of_them(capsys, monkeypatch):
-    monkeypatch.setattr("kreinlearn.estimators._searching.SEARCH_ROWS", 40)
+    monkeypatch.setattr("kreinlearn.search.racing.SEARCH_ROWS", 40)
     code, out, _ = run(capsys, "fit", "cells.csv", "-o", "m.krein", "--json")
     found = json.loads(out)
     assert code == 0 and found["held_out"] == 40 and found["held_out_accuracy"] > 0.7

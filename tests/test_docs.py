@@ -32,7 +32,7 @@ import benchmarks.commands
 import kreinlearn
 import reproduction.commands
 from kreinlearn import cli, datasets, kernels
-from kreinlearn.estimators import _trial
+from kreinlearn.search import candidates
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -102,7 +102,7 @@ LONG = ("krein compare", "krein inspect", "python -m reproduction table1")
 # A call in Python that only the slow tests run; others compile it.
 LONG_CALL = "run_experiment("
 # Rooms that serve the command line. The reference may leave them out.
-INTERNAL = {"cli", "comparison", "crossval", "inspection", "landmarks", "methods"}
+INTERNAL = {"cli", "comparison", "inspection", "landmarks", "methods", "search"}
 INTERNAL |= {"pages", "runs"}
 # Pages that use files made on another page.
 GIVEN_FILES = ("README.md", "docs/index.md", "docs/command-line.md")
@@ -200,7 +200,7 @@ def folder(tmp_path, monkeypatch):
 
     Cross-validation tries a few values instead of many: pages are what is tested.
     """
-    monkeypatch.setattr(_trial, "UNITS", (10.0, 1.0, 0.1))
+    monkeypatch.setattr(candidates, "UNITS", (10.0, 1.0, 0.1))
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("KREINLEARN_DATA", str(tmp_path / "data"))
     known = dict(kernels.KERNELS)

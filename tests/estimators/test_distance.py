@@ -289,7 +289,12 @@ def test_progress_of_a_search_names_forms(data, capsys):
     D, y, _, _ = data
     rows = []
     model = KreinLogisticRegressionCV(
-        [0.1], norms=("hilbert",), kernel="distance", cv=3, verbose=rows.append
+        [0.1],
+        norms=("hilbert",),
+        kernel="distance",
+        cv=3,
+        search="full",
+        verbose=rows.append,
     ).fit(D, y)
     assert [row["form"] for row in rows] == [each["form"] for each in TRIED]
     model.set_params(verbose=1).fit(D, y)

@@ -18,11 +18,18 @@ from sklearn.model_selection import (
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from kreinlearn import KreinLogisticRegression, KreinLogisticRegressionCV
-from kreinlearn.crossval import MORE_UNITS, UNITS, Cross, Held
-from kreinlearn.estimators._search import UNSEEN_ERRORS, Judge, pooling_weights
 from kreinlearn.exceptions import ConvergenceWarning
 from kreinlearn.kernels import KERNELS, gram
 from kreinlearn.operators import Dense, General
+from kreinlearn.search.crossval import FoldedMatrix
+from kreinlearn.search.grid import MORE_UNITS, UNITS
+from kreinlearn.search.scoring import (
+    MAX_MODELS,
+    MIN_WEIGHT,
+    PSEUDO_ERRORS,
+    HeldOutScorer,
+    weigh_models,
+)
 from kreinlearn.spectrum.norms import scale_of
 from tests.conftest import scaled
 
@@ -58,6 +65,13 @@ def moons():
 LAMS = [1e-1, 1e-2, 1e-3]
 
 
+@pytest.fixture
+def exact(monkeypatch):
+    """Solve the convex problems of folds to a small error."""
+    monkeypatch.setattr("kreinlearn.search.candidates.RIDGE_TOL", 1e-6)
+
+
+@pytest.mark.usefixtures("exact")
 @pytest.mark.parametrize("scoring", ["neg_log_loss", "accuracy", "roc_auc"])
 @pytest.mark.parametrize("norm", ["krein", "hilbert"])
 def test_scores_are_those_of_grid_search(moons, scoring, norm):
@@ -83,6 +97,13 @@ def test_scores_are_those_of_grid_search(moons, scoring, norm):
     assert mine.best_score_ == pytest.approx(grid.best_score_, abs=1e-4)
 
 
+def mean_scale(make, K, w, folds):
+    """Return the mean scale among the training samples of the folds."""
+    parts = ((K[np.ix_(train, train)], w[train]) for train, _ in folds)
+    return np.mean([scale_of(make(part), own) for part, own in parts])
+
+
+@pytest.mark.usefixtures("exact")
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("norm", ["krein", "hilbert", "euclidean"])
 def test_folds_are_fits_of_their_own(moons, norm, weighted):
@@ -93,10 +114,11 @@ def test_folds_are_fits_of_their_own(moons, norm, weighted):
     mine = KreinLogisticRegressionCV(LAMS, [norm], "precomputed", cv=cv)
     mine.fit(K, y, sample_weight=w)
     w = np.ones(len(y)) if w is None else w
-    for f, (train, test) in enumerate(cv.split(K, y)):
+    folds = list(cv.split(K, y))
+    for f, (train, test) in enumerate(folds):
         part, unit = K[np.ix_(train, train)], 1.0
-        if norm == "euclidean":  # the scale is that of all samples
-            unit = scale_of(Dense(K), w) / scale_of(Dense(part), w[train])
+        if norm == "euclidean":  # the scale is the same in all folds
+            unit = mean_scale(Dense, K, w, folds) / scale_of(Dense(part), w[train])
         for j, lam in enumerate(LAMS):
             one = KreinLogisticRegression("precomputed", lam=lam * unit, norm=norm)
             one.fit(part, y[train], sample_weight=w[train])
@@ -105,6 +127,7 @@ def test_folds_are_fits_of_their_own(moons, norm, weighted):
             assert mine.scores_[0, 0, j, f] == pytest.approx(mean, abs=5e-4)
 
 
+@pytest.mark.usefixtures("exact")
 def test_folds_of_a_rectangular_or_asymmetric_matrix(moons):
     X, y = moons
     lopsided = gram(X, kernel="tl1", ratio=0.4) + np.triu(np.full((90, 90), 0.3))
@@ -115,8 +138,8 @@ def test_folds_of_a_rectangular_or_asymmetric_matrix(moons):
         for f, (train, test) in enumerate(cv.split(K, y)):
             columns = train if K.shape[1] == 90 else np.arange(25)
             part, rows = K[np.ix_(train, columns)], K[np.ix_(test, columns)]
-            ones = np.ones(90)
-            unit = scale_of(General(K), ones) / scale_of(General(part), ones[train])
+            scale = mine.lam_units_[0] * 90
+            unit = scale / scale_of(General(part), np.ones(len(train)))
             one = KreinLogisticRegression(
                 "precomputed", lam=LAMS[1] * unit, norm="euclidean"
             ).fit(part, y[train])
@@ -132,7 +155,8 @@ def test_the_grid_is_in_units_of_the_matrix(moons):
         for scale in (1.0, 1000.0)
     ]
     s = np.abs(np.linalg.eigvalsh(K)).mean()
-    np.testing.assert_allclose(fits[0].lam_units_, [s / len(y)])
+    np.testing.assert_allclose(fits[0].lam_units_, [s / len(y)], rtol=0.1)
+    s = fits[0].lam_units_[0] * len(y)  # the mean over folds
     np.testing.assert_allclose(fits[0].lams_[0, :10], np.array(UNITS) * s / len(y))
     np.testing.assert_allclose(fits[1].lams_, 1000 * fits[0].lams_)
     np.testing.assert_allclose(fits[1].scores_, fits[0].scores_, atol=1e-3)
@@ -141,6 +165,7 @@ def test_the_grid_is_in_units_of_the_matrix(moons):
     )
 
 
+@pytest.mark.usefixtures("exact")
 def test_the_grid_grows_while_its_end_is_the_best(moons):
     X, y = moons
 
@@ -188,7 +213,8 @@ def test_an_error_more_than_were_seen():
     folds = [(None, np.arange(10 * f, 10 * f + 10)) for f in range(3)]
     model = KreinLogisticRegressionCV()
     model.classes_, model._link = np.arange(3), "multinomial"
-    judge = Judge(model, "neg_log_loss", y, None)
+    about = (y, None, model.classes_, model._link)
+    scorer = HeldOutScorer(model, "neg_log_loss", *about)
     total = unseen = 0.0
     for each, (_, rows) in zip(scores, folds, strict=True):
         for p, label in zip(np.exp(each), y[rows], strict=True):
@@ -197,16 +223,14 @@ def test_an_error_more_than_were_seen():
             others = [j for j in range(3) if j != p.argmax()]
             share = sum(p[j] for j in others)
             unseen += sum(p[j] / share * np.log(p[j]) for j in others)
-    expected = (total + UNSEEN_ERRORS * unseen / 30) / (30 + UNSEEN_ERRORS)
-    nothing = np.full((1, 10, 3), np.nan)
-    held = Held([np.stack([each, *nothing]) for each in scores], np.ones((3, 2), bool))
-    judged = judge.judged(held, folds)
-    assert judged.criteria == pytest.approx([expected, -np.inf])
-    assert judged.scores[0].sum() * 10 == pytest.approx(total)
-    assert judged.is_tried.tolist() == [True, False]
-    by_accuracy = Judge(model, "accuracy", y, None)
+    expected = (total + PSEUDO_ERRORS * unseen / 30) / (30 + PSEUDO_ERRORS)
+    models = [each[None] for each in scores]
+    fold_scores, criteria = scorer.score(models, folds)
+    assert criteria == pytest.approx([expected])
+    assert fold_scores[0].sum() * 10 == pytest.approx(total)
+    by_accuracy = HeldOutScorer(model, "accuracy", *about)
     hits = np.concatenate(scores).argmax(axis=1) == y
-    assert by_accuracy.judged(held, folds).criteria[0] == pytest.approx(hits.mean())
+    assert by_accuracy.score(models, folds)[1] == pytest.approx([hits.mean()])
 
 
 def test_folds_without_a_seed_are_those_of_seed_zero(rings):
@@ -303,7 +327,8 @@ def test_settings_are_averaged_by_their_weights(moons):
     model = KreinLogisticRegressionCV(lams=LAMS).fit(X, y)
     assert {name for name, _ in model.kernel_settings_} == {"tl1", "rbf", "laplacian"}
     assert len(model.estimators_) > 1
-    assert model.weights_.sum() == pytest.approx(1) and model.weights_.min() >= 0.01
+    assert model.weights_.sum() == pytest.approx(1)
+    assert model.weights_.min() >= MIN_WEIGHT and len(model.weights_) <= MAX_MODELS
     pooled = sum(
         weight * estimator.decision_function(X)
         for weight, estimator in zip(model.weights_, model.estimators_, strict=True)
@@ -314,22 +339,33 @@ def test_settings_are_averaged_by_their_weights(moons):
     assert model.score(X, y) > 0.9
 
 
-def test_pooling_weights():
+def weigh(logs, weights):
+    """Weigh models that are certain of their predictions to be the same degree."""
+    return weigh_models(logs, weights, np.full(len(logs), -1.0))
+
+
+def test_weights_of_models():
     rng = np.random.default_rng(0)
     good, bad = -rng.uniform(0.1, 0.2, 200), -rng.uniform(1.0, 2.0, 200)
-    weights = pooling_weights(np.stack([good, bad, good]), np.ones(200))
+    weights = weigh(np.stack([good, bad, good]), np.ones(200))
     np.testing.assert_allclose(weights, [0.5, 0.0, 0.5], atol=1e-12)
     # close calls count nearly alike, although their sums differ by several units
     noise = 0.3 * rng.standard_normal((2, 200))
-    close = pooling_weights(-np.abs(0.5 + noise), np.ones(200))
-    assert 0.1 < close.min()
+    assert weigh(-np.abs(0.5 + noise), np.ones(200)).min() > 0.1
     # an impossible event does not make a number of nothing
     wrong = good.copy()
     wrong[0] = -np.inf
-    assert np.isfinite(pooling_weights(np.stack([good, wrong]), np.ones(200))).all()
+    assert np.isfinite(weigh(np.stack([good, wrong]), np.ones(200))).all()
     # a weight of two is a sample seen twice
-    twice = pooling_weights(np.stack([good, bad]), np.full(200, 2.0))
+    twice = weigh(np.stack([good, bad]), np.full(200, 2.0))
     np.testing.assert_allclose(twice, [1.0, 0.0], atol=1e-12)
+    # many models that are the same: the first ones stay
+    many = weigh(np.stack([good] * (MAX_MODELS + 3)), np.ones(200))
+    np.testing.assert_allclose(many[:MAX_MODELS], 1 / MAX_MODELS)
+    assert not many[MAX_MODELS:].any()
+    # certainty costs if one more prediction turns out to be wrong
+    certain = weigh_models(np.stack([good, good]), np.ones(200), np.array([-9.0, -1.0]))
+    assert certain[1] > 0.8
 
 
 def test_both_norms_are_solved_once_where_they_are_the_same(moons, monkeypatch):
@@ -338,9 +374,9 @@ def test_both_norms_are_solved_once_where_they_are_the_same(moons, monkeypatch):
 
     def spy(*args):
         seen.append(args)
-        return Cross(*args)
+        return FoldedMatrix(*args)
 
-    monkeypatch.setattr("kreinlearn.estimators._trial.Cross", spy)
+    monkeypatch.setattr("kreinlearn.search.candidates.FoldedMatrix", spy)
     norms = ("krein", "hilbert")
     model = KreinLogisticRegressionCV(LAMS, norms, kernel="rbf", kernel_grid={})
     model.fit(X, y)

@@ -1,14 +1,15 @@
 """What a search leaves out early, and that little is lost by it."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from sklearn.datasets import make_classification, make_moons
 from sklearn.preprocessing import minmax_scale
 
 from kreinlearn import KreinLogisticRegressionCV
-from kreinlearn.estimators import _racing
-from kreinlearn.estimators._racing import Runner, folds_among, some_rows, stragglers
 from kreinlearn.kernels import gram
+from kreinlearn.search import Candidate, draw_stratified, racing, restrict_folds
 
 SETTINGS = [("tl1", {"ratio": ratio}) for ratio in (0.1, 0.3, 0.5)] + [("rbf", {})]
 
@@ -18,55 +19,80 @@ def moons(n=120):
     return minmax_scale(X), y
 
 
-def runners(means, noise, norm="hilbert", n=400):
+class Logs:
+    """A scorer whose scores are log-probabilities."""
+
+    def compute_logs(self, scores, rows):
+        return scores[:, 0], None
+
+
+def race(means, noise, n, settings=SETTINGS, held=400, best=3):
+    """Finish a race in which models have these means; return windows and dropped."""
     rng = np.random.default_rng(0)
-    shared = rng.normal(0, 1, n)
-    return [
-        Runner(i, norm, mean, 3, mean + shared + noise * rng.normal(0, 1, n))
-        for i, mean in enumerate(means)
-    ]
+    shared = rng.normal(0, 1, held)
+    candidates = []
+    for i, mean in enumerate(means):
+        logs = mean + shared + noise * rng.normal(0, 1, held)
+        scores = np.zeros((10, held, 1))
+        scores[best, :, 0] = logs
+        criteria = np.where(np.arange(10) == best, mean, -np.inf)
+        about = (np.ones(10), True, [scores], None, None, criteria)
+        candidates.append(Candidate(i, "hilbert", 0.5, *about))
+    context = SimpleNamespace(
+        Y=np.zeros((n, 1)), settings=settings, n_first=10, n_used=2 * held
+    )
+    small = SimpleNamespace(folds=[(None, np.arange(held))], scorer=Logs(), n_used=held)
+    return racing.finish_race(context, small, candidates)
 
 
 def test_what_is_clearly_behind_is_dropped():
-    found = stragglers(runners([-0.9, -0.2, -0.5, -0.6], 0.1), SETTINGS, 400)
-    assert {one.setting for one, _ in found} == {3}  # neighbors of the best stay
-    (why,) = [why for _, why in found]
+    windows, units, dropped = race([-0.9, -0.2, -0.5, -0.6], 0.1, 400)
+    assert list(windows) == [1, 2, 0]  # neighbors of the best stay, the best first
+    assert windows[1] == {"hilbert": slice(2, 5)}
+    np.testing.assert_array_equal(units, 0.25)
+    (why,) = dropped
     assert why["kernel"] == "rbf" and why["norm"] == "hilbert"
     assert why["rows"] == 400 and why["reason"] == "clearly behind"
     assert why["behind"] == pytest.approx(0.4, abs=0.02)
     assert why["error"] == pytest.approx(0.1 * 2**0.5 / 20, rel=0.2)
 
 
+@pytest.mark.parametrize(("best", "part"), [(0, (0, 3)), (5, (4, 7)), (9, (7, 10))])
+def test_windows_of_lam_have_one_length(best, part):
+    windows = race([-0.2, -0.2, -0.2, -0.2], 0.1, 400, best=best).windows
+    assert all(window == {"hilbert": slice(*part)} for window in windows.values())
+
+
 def test_doubt_keeps():
-    assert stragglers(runners([-0.5, -0.2, -0.5, -0.25], 2.0), SETTINGS, 400) == []
+    assert race([-0.5, -0.2, -0.5, -0.25], 2.0, 300).dropped == []
 
 
 def test_little_that_is_behind_matters_with_many_samples(monkeypatch):
-    monkeypatch.setattr(_racing, "MOST_WORK", 10**9)
-    few = stragglers(runners([-0.5, -0.2, -0.3, -0.22], 0.01), SETTINGS, 100)
-    many = stragglers(runners([-0.5, -0.2, -0.3, -0.22], 0.01), SETTINGS, 10_000)
-    assert few == [] and [one.setting for one, _ in many] == [3]
+    monkeypatch.setattr(racing, "MAX_WORK", 10**9)
+    few = race([-0.5, -0.2, -0.3, -0.22], 0.01, 100)
+    many = race([-0.5, -0.2, -0.3, -0.22], 0.01, 10_000)
+    assert few.dropped == [] and [one["kernel"] for one in many.dropped] == ["rbf"]
 
 
 def test_many_samples_leave_room_for_few_settings():
     many = [("tl1", {"ratio": ratio}) for ratio in np.linspace(0.1, 0.9, 9)]
-    found = stragglers(runners(np.linspace(-0.21, -0.2, 9), 3.0), many, 2000)
-    assert sorted(one.setting for one, _ in found) == [0, 1, 2, 3, 4, 5]
-    assert "not among the best 3 settings" in {why["reason"] for _, why in found}
+    windows, _, dropped = race(np.linspace(-0.21, -0.2, 9), 3.0, 2000, many)
+    assert list(windows) == [8, 7, 6]
+    assert "not among the best 3 settings" in {why["reason"] for why in dropped}
 
 
-def test_some_rows_keep_the_classes_in_proportion():
+def test_subsamples_keep_the_classes_in_proportion():
     index = np.repeat([0, 1, 2], [700, 250, 50])
-    rows = some_rows(index, 100, seed=0)
+    rows = draw_stratified(index, 100, seed=0)
     assert len(np.unique(rows)) == 100 and (np.diff(rows) > 0).all()
     np.testing.assert_array_equal(np.bincount(index[rows]), [70, 25, 5])
-    assert not np.array_equal(rows, some_rows(index, 100, seed=1))
-    np.testing.assert_array_equal(some_rows(index, 1000, seed=0), np.arange(1000))
+    assert not np.array_equal(rows, draw_stratified(index, 100, seed=1))
+    np.testing.assert_array_equal(draw_stratified(index, 1000, 0), np.arange(1000))
 
 
 def test_folds_among_rows():
     folds = [(np.array([0, 2, 4]), np.array([1, 3, 5]))]
-    ((train, held),) = folds_among(folds, np.array([1, 2, 5]))
+    ((train, held),) = restrict_folds(folds, np.array([1, 2, 5]))
     np.testing.assert_array_equal(train, [1])
     np.testing.assert_array_equal(held, [0, 2])
 
@@ -77,7 +103,7 @@ def test_few_samples_of_two_classes_are_searched_whole():
 
 
 def test_full_tries_everything(monkeypatch):
-    monkeypatch.setattr("kreinlearn.estimators._searching.UNRACED", 0)
+    monkeypatch.setattr("kreinlearn.search.racing.MIN_ROWS", 0)
     X, y = moons()
     full = KreinLogisticRegressionCV(search="full", cv=3).fit(X, y)
     assert full.dropped_ == [] and not np.isnan(full.scores_[..., :10, :]).any()
@@ -113,7 +139,7 @@ def test_another_judge_sees_everything():
 @pytest.mark.slow
 def test_many_samples_are_chosen_by_some(monkeypatch):
     X, y = make_classification(400, 5, random_state=0)
-    monkeypatch.setattr("kreinlearn.estimators._searching.SEARCH_ROWS", 200)
+    monkeypatch.setattr("kreinlearn.search.racing.SEARCH_ROWS", 200)
     model = KreinLogisticRegressionCV(kernel=("tl1", "rbf"), cv=3).fit(X, y)
     held = ~np.isnan(model.held_out_proba_).any(axis=1)
     assert held.sum() == 200
@@ -131,8 +157,8 @@ def test_many_samples_are_chosen_by_some(monkeypatch):
 
 @pytest.mark.parametrize("kernel", ["precomputed", "distance", "dtw"])
 def test_given_and_measured_matrices_are_cut(monkeypatch, kernel):
-    monkeypatch.setattr("kreinlearn.estimators._searching.SEARCH_ROWS", 60)
-    monkeypatch.setattr("kreinlearn.estimators._searching.RACE_ROWS", 40)
+    monkeypatch.setattr("kreinlearn.search.racing.SEARCH_ROWS", 60)
+    monkeypatch.setattr("kreinlearn.search.racing.RACE_ROWS", 40)
     X, y = moons(90)
     if kernel == "precomputed":
         X = gram(X, kernel="tl1", ratio=0.5)
@@ -149,7 +175,7 @@ def test_search_is_checked():
 
 
 def test_many_samples_are_not_decomposed(monkeypatch):
-    monkeypatch.setattr("kreinlearn.estimators._searching.DECOMPOSED", 50)
+    monkeypatch.setattr("kreinlearn.estimators.logistic_cv.MAX_DECOMPOSED", 50)
     X, y = make_moons(60, noise=0.3, random_state=0)
     given = {"kernel": "tl1", "cv": 2}
     model = KreinLogisticRegressionCV(**given).fit(X, y)

@@ -3,7 +3,7 @@ import threading
 import numpy as np
 
 from kreinlearn.kernels import _work, gram
-from kreinlearn.kernels.threads import allowed, one_thread
+from kreinlearn.kernels.threads import allowed, limit_threads
 
 
 def threads_of(n_threads):
@@ -15,7 +15,11 @@ def threads_of(n_threads):
 
 def test_a_thread_may_keep_kernels_to_itself():
     assert allowed(7) == 7
-    with one_thread():
+    with limit_threads(3):
+        assert allowed(7) == 3 and allowed(2) == 2
+        with limit_threads(5):
+            assert allowed(7) == 3
+    with limit_threads(1):
         assert allowed(7) == 1
         assert threads_of(4) == {threading.get_ident()}
         elsewhere = []
@@ -23,7 +27,7 @@ def test_a_thread_may_keep_kernels_to_itself():
         other.start()
         other.join()
         assert elsewhere == [7]
-        with one_thread():
+        with limit_threads(2):
             pass
         assert allowed(7) == 1
     assert allowed(7) == 7
@@ -32,5 +36,5 @@ def test_a_thread_may_keep_kernels_to_itself():
 def test_results_are_the_same_to_the_bit(rng):
     X, Z = rng.uniform(size=(900, 30)), rng.uniform(size=(800, 30))
     expected = gram(X, Z, "tl1")
-    with one_thread():
+    with limit_threads(1):
         np.testing.assert_array_equal(gram(X, Z, "tl1"), expected)

@@ -9,10 +9,10 @@ from click.core import ParameterSource
 
 if TYPE_CHECKING:
     from kreinlearn.cli.options import Notes
-    from kreinlearn.crossval import Fold
     from kreinlearn.files import Table
     from kreinlearn.files.columns import Layout, Roles
     from kreinlearn.files.headers import Marks
+    from kreinlearn.search import Fold
 
 SCALES = ("minmax", "standard", "robust", "none")
 SPOKEN = {"tab": "\t", "\\t": "\t", "space": " "}

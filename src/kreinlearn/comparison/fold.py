@@ -13,7 +13,6 @@ from sklearn.metrics import roc_auc_score
 from sklearn.preprocessing import MinMaxScaler
 
 from kreinlearn._typing import Array
-from kreinlearn.crossval import Fold
 from kreinlearn.kernels import KERNELS, gram
 from kreinlearn.kernels.distances import learned_form
 from kreinlearn.methods.judging import judged, timed
@@ -22,6 +21,7 @@ from kreinlearn.methods.tuning import WORST_LOG_LOSS
 from kreinlearn.operators import Dense
 from kreinlearn.runs.cells import Cell
 from kreinlearn.runs.records import Record
+from kreinlearn.search import Fold
 from kreinlearn.spectrum.norms import scale_of
 
 PRECOMPUTED = "precomputed"

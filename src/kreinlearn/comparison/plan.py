@@ -22,13 +22,13 @@ from kreinlearn._validation import (
     check_similarities,
 )
 from kreinlearn.comparison.fold import OWN, PRECOMPUTED, Job
-from kreinlearn.crossval import Fold
 from kreinlearn.kernels import KERNELS
 from kreinlearn.kernels.distances import FORMS
 from kreinlearn.methods.folds import grouped_folds, groups_per_class
 from kreinlearn.methods.table import METHODS
 from kreinlearn.runs.cells import Cell
 from kreinlearn.runs.runner import processors
+from kreinlearn.search import Fold
 
 KEPT = 11
 """Matrices of all training rows that a process keeps at once, measured with 2000 rows:

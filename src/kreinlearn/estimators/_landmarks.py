@@ -22,7 +22,6 @@ from kreinlearn._validation import (
     check_distances,
     check_similarities,
 )
-from kreinlearn.crossval import UNITS
 from kreinlearn.estimators._collections import Blockwise, cluster_engine
 from kreinlearn.estimators._inputs import (
     ValidSamples,
@@ -40,6 +39,7 @@ from kreinlearn.landmarks.fit import fit
 from kreinlearn.landmarks.rows import LANDMARKS, drawn
 from kreinlearn.landmarks.settings import Fitted, Settings
 from kreinlearn.losses import link_of
+from kreinlearn.search import UNITS
 from kreinlearn.solvers.monitor import callback_for
 
 CHUNK_BYTES = 2**24

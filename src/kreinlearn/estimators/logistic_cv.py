@@ -1,10 +1,18 @@
-"""Indefinite kernel logistic regression that chooses its own settings."""
+"""Indefinite kernel logistic regression that chooses its own settings.
 
-from collections.abc import Sequence
+A *setting* is a kernel with its parameters.
+"""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
+from functools import partial
+from itertools import groupby
 from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
+from joblib import effective_n_jobs
 from numpy.typing import ArrayLike
 from sklearn.model_selection import StratifiedKFold, check_cv
 from sklearn.utils.metadata_routing import UNUSED, MetadataRouter
@@ -12,46 +20,81 @@ from sklearn.utils.validation import check_is_fitted
 
 from kreinlearn._typing import Array, Kernel, Seed
 from kreinlearn._validation import check_choice, check_count, check_positive
-from kreinlearn.crossval import (
-    Fold,
-)
-from kreinlearn.estimators._callbacks import subtask, tells_callbacks
+from kreinlearn.estimators._callbacks import counted, subtask, tells_callbacks
+from kreinlearn.estimators._grid import kernel_settings
 from kreinlearn.estimators._inputs import (
+    AnyKernel,
+    Keywords,
     check_classes,
     check_symmetrize,
     check_weights,
     combined,
     is_pairwise,
+    kernel_name,
     kernels_of,
+    learns_form,
+    one_per_class,
+    training_operator,
 )
-from kreinlearn.estimators._outputs import predictions
-from kreinlearn.estimators._racing import (
-    folds_among,
-    some_of,
-)
+from kreinlearn.estimators._outputs import Probable, predictions, share_support
 from kreinlearn.estimators._routing import routed, router_of
-from kreinlearn.estimators._search import (
-    Judge,
-    kernel_settings,
-)
-from kreinlearn.estimators._searching import Searching
 from kreinlearn.estimators._size import mind_search
-from kreinlearn.estimators._solve import measures_told
+from kreinlearn.estimators._solve import WORST, measures_told
+from kreinlearn.estimators.logistic import KreinLogisticRegression
+from kreinlearn.exceptions import (
+    ConvergenceWarning,
+    IndefiniteKernelWarning,
+    warn_caller,
+)
 from kreinlearn.kernels import Similarities
-from kreinlearn.losses import link_of
-from kreinlearn.operators import few_threads
-from kreinlearn.spectrum.norms import NORMS
+from kreinlearn.kernels.threads import limit_threads
+from kreinlearn.losses import link_of, log_probabilities
+from kreinlearn.operators import Blocked, Dense, General, few_threads
+from kreinlearn.search import (
+    Candidate,
+    Fold,
+    HeldOutScorer,
+    SearchContext,
+    draw_stratified,
+    racing,
+    restrict_folds,
+    weigh_models,
+)
+from kreinlearn.search.racing import describe_dropped
+from kreinlearn.search.ridge import warm_start_scores
+from kreinlearn.solvers.base import Status
+from kreinlearn.solvers.monitor import Watch, callback_for
+from kreinlearn.spectrum.norms import NORMS, scale_of
 
 REGIMES = ("nonconvex", "unknown", "unique")
 """Values of ``regime_``, the least favorable first."""
+MAX_DECOMPOSED = 5000
+"""Largest number of samples whose eigenvectors are computed unless that is asked for:
+they take minutes beyond, for each model."""
+MAX_WARM, MAX_WARM_HARD, HARD_UNITS = 300, 1000, 5e-4
+"""Largest number of samples for which final fits start from the solution of a ridge
+problem, which needs an eigendecomposition; the same where lam is below so many of its
+units, and fits from scratch take many steps."""
+SHARED = (
+    "fit_intercept",
+    "multi_class",
+    "class_weight",
+    "tol",
+    "max_iter",
+    "dtype",
+    "operator",
+    "symmetrize",
+    "max_time",
+)
+"""Parameters passed to the estimators of single settings."""
 
 
-class KreinLogisticRegressionCV(Searching):
+class KreinLogisticRegressionCV(Probable):
     """Logistic regression with any similarity, its settings by cross-validation.
 
     For each setting of the kernel and each norm, lam is chosen on held-out samples.
-    The best of all is learned, and by default all are averaged, each by the weight that
-    its held-out predictions earn it.
+    By default the best five models are averaged, with weights from their held-out
+    likelihoods; else the best one is fitted.
 
     Parameters
     ----------
@@ -80,20 +123,19 @@ class KreinLogisticRegressionCV(Searching):
         As in scikit-learn; an int means stratified folds, shuffled by
         ``random_state``.
     scoring : str or callable, default="neg_log_loss"
-        The judge. Log-loss chooses better than accuracy on small data, where accuracy
-        has many ties.
+        What is optimized. Log-loss chooses better than accuracy on small data, where
+        accuracy has many ties.
     average : bool, default=True
-        Whether to average the scores of all settings of the kernel and all norms, each
-        with its best lam, instead of using the best setting alone.
+        Whether to average the scores of up to five models, each a setting of the kernel
+        and a norm with its best lam, instead of using the best one alone.
     search : {"auto", "full"}, default="auto"
-        "full" tries all settings and norms on all folds. "auto" first tries them on two
-        folds, at most 400 samples and every other lam, and drops those that are clearly
-        behind: see ``dropped_``. Of the others it tries values of lam around the best,
-        and settings are chosen by at most 1,000 samples, unless ``lams`` is given.
-        Up to 150 samples of two classes need no race. Beyond 5,000 samples it leaves
-        "hilbert", which needs eigenvectors of all of them, to "euclidean" if both are
-        among the norms.
-        With another judge than log-loss nothing is left out.
+        "full" tries all settings and norms on all folds. "auto" begins with a race: two
+        folds, half of the samples but at most 400, and every other lam. It drops what
+        is clearly behind: see ``dropped_``. Of the rest it tries values of lam around
+        the best one. Settings are chosen by at most 1,000 samples, unless ``lams`` is
+        given. Beyond 5,000 samples "hilbert", which needs eigenvectors of all of them,
+        is not tried if "euclidean" is. With another ``scoring`` than log-loss nothing
+        is left out.
     refit : bool, default=True
         Whether to fit what was chosen to all samples; without it nothing can be
         predicted.
@@ -104,10 +146,8 @@ class KreinLogisticRegressionCV(Searching):
     random_state : int or RandomState, default=None
         Shuffles the folds if ``cv`` is an int; None means 0.
     n_jobs : int, default=None
-        Settings that are tried at the same time, by threads; -1 for one per processor,
-        None for one unless a ``joblib.parallel_config`` says otherwise. With one, its
-        folds have a thread per processor, which is as fast from some hundred samples
-        on. The result is the same.
+        Largest number of threads; None or -1 for one per processor. The result does not
+        depend on it.
     max_time : float, default=None
         Seconds after which no further setting is tried, the most promising being first:
         the best so far is then fitted, alone, in at most as many seconds again. At
@@ -155,15 +195,15 @@ class KreinLogisticRegressionCV(Searching):
 
     Notes
     -----
-    Where log-loss is the judge, one error is added to those among held-out samples, so
-    that a model that was right on all of them is not taken for infallible. ``scores_``
-    are without it. Ties go to the larger lam, then to the setting that comes first. For
-    each setting
-    of the kernel and each norm, all folds, classes and values of lam are solved as one
-    block, see ``kreinlearn.crossval``; s is that of all samples. What the kernels
-    measure between samples, such as their distances, is computed once for all settings
-    and kept while it fits in memory, unless it takes less time to compute than to look
-    up. Settings are weighted by pseudo Bayesian model averaging with the Bayesian
+    If ``scoring`` is log-loss, half an error is added to those among held-out samples
+    (Laplace smoothing), so that a model that was right on all of them is not taken for
+    infallible. ``scores_`` are without it. Ties go to the larger lam, then to the
+    setting that comes first. The scale s is the mean over the training samples of the
+    folds. Fits in cross-validation stop early: log-losses in ``scores_`` are off by up
+    to 0.003 for u = 0.001, and more for smaller lam. Final fits are exact. What the
+    kernels measure between samples, such as their distances, is computed once for all
+    settings and kept while it fits in memory, unless it takes less time to compute than
+    to look up. Models are weighted by pseudo Bayesian model averaging with the Bayesian
     bootstrap.
 
     Examples
@@ -270,35 +310,54 @@ class KreinLogisticRegressionCV(Searching):
             self.kernel, shared, self.kernel_params, self.kernel_grid
         )
         score_weight, groups = routed(self, sample_weight, groups)
-        folds = self._folds(labels, groups)
+        folds = self._make_folds(labels, groups)
         self._link = link_of(len(self.classes_), self.multi_class != "ovr")
-        judged = None if score_weight is None else given
-        rows = self._search_rows(index, lams)
+        rows = self._draw_rows(index, lams)
+        norms = self._select_norms(len(labels))
         work = (len(rows), len(self.kernel_settings_), len(self.classes_))
-        norms = self._norms_for(len(labels))
         mind_search(samples, self.kernel, norms, *work)
-        with few_threads(len(labels)), measures_told(self.verbose):
-            if len(rows) < len(labels):
-                judged = None if judged is None else judged[rows]
-                folds = folds_among(folds, rows)
-            judge = Judge(self, self.scoring, labels[rows], judged)
-            part = some_of(shared, rows, self.kernel)
-            trial = self._trial(
-                part,
-                rows,
-                (index[rows], given[rows], counts[rows]),
-                folds,
-                judge,
-                lams,
-                norms,
+        n_jobs = None if self.n_jobs is None else effective_n_jobs(self.n_jobs)
+        with (
+            few_threads(len(labels)),
+            measures_told(self.verbose),
+            nullcontext() if n_jobs is None else limit_threads(n_jobs),
+        ):
+            part = self._take_samples(shared, rows)
+            folds = restrict_folds(folds, rows)
+            scorer = HeldOutScorer(
+                self,
+                self.scoring,
+                labels[rows],
+                None if score_weight is None else given[rows],
+                self.classes_,
+                self._link,
             )
-            found = self._search(trial, rows, part, len(labels))
-            chosen, shares = self._choose(found, folds, judge, given[rows])
-            if len(rows) < len(labels):
-                chosen = self._for_all(chosen, rows, counts)
+            weights = np.zeros((len(rows), len(folds)))  # zero if held out
+            for f, (train, _) in enumerate(folds):
+                own = (given[rows[train]], self.class_weight, self.classes_)
+                weights[train, f] = combined(*own, index[rows[train]])
+            context = SearchContext(
+                partial(self._make_operator, part, rows),
+                self.kernel_settings_,
+                norms,
+                lams,
+                folds,
+                one_per_class(index[rows], len(self.classes_)),
+                counts[rows],
+                weights,
+                scorer,
+                bool(self.fit_intercept),
+                self.max_iter,
+            )
+            candidates = self._search(context, part, rows, index[rows], len(labels))
+            shares = self._choose(candidates, context, given[rows])
+            ratio = context.n_used / np.count_nonzero(counts)
+            self._rescale(ratio, rows, len(labels))
             if self.refit:
                 with subtask(self, "final fits"):
-                    self._refit(shared, index, counts, chosen, shares)
+                    used = [candidates[c] for c in np.flatnonzero(shares)]
+                    self._refit(shared, index, counts, used, ratio)
+                self.weights_ = shares[shares > 0]
         return self
 
     @property
@@ -359,13 +418,261 @@ class KreinLogisticRegressionCV(Searching):
             )
         return np.sort([check_positive("lams", lam) for lam in self.lams])[::-1]
 
-    def _folds(self, y: Array, groups: ArrayLike | None) -> list[Fold]:
+    def _make_folds(self, y: Array, groups: ArrayLike | None) -> list[Fold]:
         cv = self.cv
         if isinstance(cv, int):
             seed = 0 if self.random_state is None else self.random_state
             cv = StratifiedKFold(cv, shuffle=True, random_state=seed)
         splitter = check_cv(cv, y, classifier=True)
         return list(splitter.split(np.zeros((len(y), 1)), y, groups))
+
+    @property
+    def _seed(self) -> int:
+        return self.random_state if isinstance(self.random_state, int) else 0
+
+    @property
+    def _takes_any_shape(self) -> bool:
+        return "euclidean" in self.norms
+
+    def _select_norms(self, n: int) -> list[str]:
+        """Return the norms that are tried with n samples."""
+        norms = list(self.norms)
+        is_large = self.search == "auto" and n > MAX_DECOMPOSED
+        if is_large and {"hilbert", "euclidean"} <= {*norms}:
+            norms.remove("hilbert")
+        return norms
+
+    def _draw_rows(self, index: Array, lams: Array | None) -> Array:
+        """Return the samples that settings are chosen by: all, or some of many."""
+        is_whole = self.search == "full" or lams is not None
+        if is_whole or self.scoring != "neg_log_loss":
+            return np.arange(len(index))
+        return draw_stratified(index, racing.SEARCH_ROWS, self._seed)
+
+    def _take_samples(self, shared: Similarities, rows: Array) -> Similarities:
+        """Return some of the samples, or all if they have been measured anyway."""
+        is_measured = is_pairwise(self.kernel) or learns_form(self.kernel)
+        if len(rows) == len(shared.X) or is_measured:
+            return shared
+        X = shared.X
+        return Similarities(X[rows] if hasattr(X, "shape") else [X[i] for i in rows])
+
+    def _make_operator(
+        self,
+        shared: Similarities,
+        rows: Array | None,
+        setting: tuple[AnyKernel, Keywords],
+    ) -> Dense | General | Blocked:
+        """Return the similarities of some samples; others may have been left out."""
+        K = training_operator(
+            shared,
+            *setting,
+            self.operator,
+            self.symmetrize,
+            any_shape=self._takes_any_shape,
+        )
+        if rows is None or K.shape[0] == len(rows):
+            return K
+        assert not isinstance(K, Blocked)
+        return K.among(rows)
+
+    def _search(
+        self,
+        context: SearchContext,
+        shared: Similarities,
+        rows: Array,
+        index: Array,
+        n_samples: int,
+    ) -> list[Candidate]:
+        """Try what a race leaves of all settings and norms; set ``scores_``."""
+        settings = context.settings
+        deadline = np.inf if self.max_time is None else time.monotonic() + self.max_time
+        windows: dict[int, Any] = dict.fromkeys(range(len(settings)))
+        self.dropped_: list[racing.Dropped] = []
+        self.lam_units_ = np.ones(len(settings))
+        race_work = 0.0
+        with subtask(self, "race"):
+            if self._needs_race(context):
+                some = racing.draw_race(index, self._seed)
+                if len(shared.X) == len(rows):
+                    shared = self._take_samples(shared, some)
+                operator = partial(self._make_operator, shared, rows[some])
+                race = context.make_race(some, racing.RACE_FOLDS, operator)
+                results = _evaluate(race, list(windows.items()), deadline)
+                entries = [one for each in results for one in each]
+                race_work = len(settings) * race.work
+                windows, self.lam_units_, self.dropped_ = racing.finish_race(
+                    context, race, entries
+                )
+        found: list[list[Candidate]] = []
+        report = _make_report(callback_for(self.verbose), settings)
+        total = race_work + len(windows) * context.work
+        runs = _evaluate(context, list(windows.items()), deadline)
+        for own in counted(self, "search", runs, len(windows)):
+            found.append(own)
+            done = race_work + len(found) * context.work
+            self.lam_units_[own[0].setting] = own[0].unit
+            report(own, done / total)
+        self._explain_untried(context, found, n_samples)
+        candidates = [one for own in found for one in own]
+        candidates.sort(key=lambda one: (one.setting, self.norms.index(one.norm)))
+        if len(self.norms) > 1 and not all(one.is_symmetric for one in candidates):
+            warn_caller(
+                "The similarities are not symmetric, and only the norm 'euclidean' "
+                "takes them as they are: the others were not tried. Set "
+                "symmetrize='mean', 'max' or 'min' to try them all.",
+                IndefiniteKernelWarning,
+            )
+        tried = np.array([~np.isnan(one.fold_scores).all(1) for one in candidates])
+        n_lams = 1 + int(np.flatnonzero(tried.any(axis=0))[-1])
+        self.lams_ = np.array([context.make_lams(u)[:n_lams] for u in self.lam_units_])
+        shape = (len(settings), len(self.norms), n_lams, len(context.folds))
+        self.scores_ = np.full(shape, np.nan)
+        for one in candidates:
+            place = one.setting, self.norms.index(one.norm)
+            self.scores_[place] = one.fold_scores[:n_lams]
+        return candidates
+
+    def _needs_race(self, context: SearchContext) -> bool:
+        """Return whether a race saves time and its criterion is that of the search."""
+        is_whole = self.search == "full" or not context.scorer.is_log_loss
+        return not is_whole and len(context.settings) > 1
+
+    def _explain_untried(
+        self, context: SearchContext, found: list[list[Candidate]], n_samples: int
+    ) -> None:
+        """Add to ``dropped_`` what was not tried, and warn if time was over."""
+        settings, every = context.settings, range(len(context.settings))
+        if len(context.norms) < len(self.norms):
+            self.dropped_ += racing.describe_undecomposed(settings, n_samples)
+        known = {own[0].setting for own in found}
+        known |= {
+            i
+            for i, (kernel, params) in enumerate(settings)
+            for one in self.dropped_
+            if (one["kernel"], one["params"]) == (kernel_name(kernel), params)
+        }
+        late = [i for i in every if i not in known]
+        self._is_late = len(late) > 0
+        self.dropped_ += [
+            describe_dropped(settings, i, norm, racing.TIME_OVER)
+            for i in late
+            for norm in context.norms
+        ]
+        if late:
+            warn_caller(
+                f"Time was over (max_time={self.max_time:g}) after {len(found)} of "
+                f"{len(settings)} settings of the kernel; the best so far is used. "
+                "Raise max_time, or try fewer settings.",
+                ConvergenceWarning,
+            )
+
+    def _choose(
+        self, candidates: list[Candidate], context: SearchContext, given: Array
+    ) -> Array:
+        """Set the best setting and ``held_out_proba_``; return weights of candidates.
+
+        Ties go to the larger lam, then to what comes first.
+        """
+        best = max(candidates, key=lambda one: (one.criterion, -one.best))
+        self.kernel_, self.kernel_params_ = self.kernel_settings_[best.setting]
+        self.norm_, self.lam_ = best.norm, float(best.lams[best.best])
+        self.best_score_ = float(best.fold_scores[best.best].mean())
+        n = len(context.Y)
+        pooled = np.array([one.pool_scores(context.folds, n) for one in candidates])
+        seen = np.flatnonzero(~np.isnan(pooled[0, :, 0]))
+        pooled = pooled[:, seen]
+        weights = np.array([float(one is best) for one in candidates])
+        if self.average and len(candidates) > 1 and not self._is_late:
+            logs, error = context.scorer.compute_logs(pooled, seen)
+            weights = weigh_models(logs, given[seen], error)
+        scores = np.tensordot(weights, pooled, 1)
+        self.held_out_proba_ = np.full((n, len(self.classes_)), np.nan)
+        self.held_out_proba_[seen] = np.exp(log_probabilities(scores, self._link))
+        used = [candidates[c] for c in np.flatnonzero(weights)]
+        converged = np.array([one.converged[:, one.best] for one in used])
+        if not converged.all():
+            warn_caller(
+                f"{(~converged).sum()} of {converged.size} fits of the chosen settings "
+                f"did not converge within max_iter={self.max_iter} in "
+                "cross-validation; their scores were used as they are. Raise max_iter, "
+                "or try larger lams.",
+                ConvergenceWarning,
+            )
+        return weights
+
+    def _rescale(self, ratio: float, rows: Array, n_samples: int) -> None:
+        """Express what was learned from some of the samples in terms of all.
+
+        A unit of lam is inversely proportional to the number of samples.
+        """
+        if len(rows) == n_samples:
+            return
+        self.lams_, self.lam_units_ = self.lams_ * ratio, self.lam_units_ * ratio
+        self.lam_ *= ratio
+        proba = np.full((n_samples, len(self.classes_)), np.nan)
+        proba[rows] = self.held_out_proba_
+        self.held_out_proba_ = proba
+
+    def _refit(
+        self,
+        shared: Similarities,
+        index: Array,
+        counts: Array,
+        used: list[Candidate],
+        ratio: float,
+    ) -> None:
+        """Fit the chosen candidates to all samples."""
+        parameters = {name: getattr(self, name) for name in SHARED}
+        self.estimators_: list[KreinLogisticRegression] = []
+        for i, same in groupby(used, key=lambda one: one.setting):
+            kernel, params = self.kernel_settings_[i]
+            K = self._make_operator(shared, None, (kernel, params))
+            group = list(same)
+            models = [(one.norm, float(one.lams[one.best]) * ratio) for one in group]
+            is_hard = any(one.lams[one.best] < HARD_UNITS * one.unit for one in group)
+            starts: Sequence[Array | None] = [None] * len(models)
+            if len(index) <= (MAX_WARM_HARD if is_hard else MAX_WARM):
+                starts = self._find_starts(K, index, counts, models)
+            for (norm, lam), start in zip(models, starts, strict=True):
+                model = KreinLogisticRegression(
+                    kernel, params, lam=lam, norm=norm, **parameters
+                )
+                model.classes_ = self.classes_
+                if hasattr(self, "n_features_in_"):
+                    model.n_features_in_ = self.n_features_in_
+                model._fit(K, shared, index, counts, start)
+                self.estimators_.append(model)
+        self.support_ = share_support(self.estimators_)
+        self.n_iter_ = max(1, *(model.n_iter_ for model in self.estimators_))
+        endings = [Status(model.status_) for model in self.estimators_]
+        worst = str(max(endings, key=WORST))
+        self.status_ = racing.TIME_OVER if self._is_late else worst
+
+    def _find_starts(
+        self,
+        K: Dense | General | Blocked,
+        index: Array,
+        counts: Array,
+        models: list[tuple[str, float]],
+    ) -> Sequence[Array | None]:
+        """Return scores for the fits to start from, if problems are convex."""
+        norms, lams = zip(*models, strict=True)
+        if isinstance(K, Blocked) or "krein" in norms:
+            return [None] * len(models)
+        return list(
+            warm_start_scores(
+                K,
+                counts,
+                scale_of(K, counts),
+                norms,
+                lams,
+                one_per_class(index, len(self.classes_)),
+                multinomial=self._link == "multinomial",
+                fit_intercept=bool(self.fit_intercept),
+                max_iter=self.max_iter,
+            )
+        )
 
     def _scores(self, X: ArrayLike) -> Array:
         """Averaged scores of new samples, shape (n_new, n_columns)."""
@@ -383,3 +690,40 @@ class KreinLogisticRegressionCV(Searching):
             parts = [np.asarray(new)[:, places] for places in own]
         each = predictions(self.estimators_, parts)
         return np.asarray(np.tensordot(self.weights_, each, 1))
+
+
+def _evaluate(
+    context: SearchContext, windows: list[tuple[int, Any]], deadline: float
+) -> Iterator[list[Candidate]]:
+    """Yield the candidates of each setting, in batches, until time is over.
+
+    At least one setting is tried. With a deadline, each setting is a batch.
+    """
+    size = context.batch_size if deadline == np.inf else 1
+    for first in range(0, len(windows), size):
+        if first > 0 and time.monotonic() >= deadline:
+            return
+        numbers, own = zip(*windows[first : first + size], strict=True)
+        found = context.evaluate(numbers, own)
+        for i in numbers:
+            yield [one for one in found if one.setting == i]
+
+
+def _make_report(
+    watch: Watch | None, settings: Sequence[tuple[AnyKernel, Keywords]]
+) -> Callable[[list[Candidate], float], None]:
+    """Return a function that reports the candidates of a setting to a watch."""
+    best = -np.inf
+
+    def report(candidates: list[Candidate], done: float) -> None:
+        nonlocal best
+        means = [float(one.fold_scores[one.best].mean()) for one in candidates]
+        best = max(best, *means)
+        for one, score in zip(candidates, means, strict=True):
+            kernel, params = settings[one.setting]
+            row = {"kernel": kernel_name(kernel), **params, "norm": one.norm}
+            row |= {"lam": float(one.lams[one.best]), "score": score}
+            if watch is not None:
+                watch(row | {"best": best, "done": done})
+
+    return report

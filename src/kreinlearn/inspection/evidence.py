@@ -14,12 +14,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from kreinlearn._typing import Array
-from kreinlearn.crossval import UNITS, Fold
 from kreinlearn.losses import link_of, log_probabilities
 from kreinlearn.methods.records import Method, Scores, Tried, path_of
 from kreinlearn.methods.table import METHODS
 from kreinlearn.methods.tuning import WORST_LOG_LOSS, held_out_scores
 from kreinlearn.operators import few_threads
+from kreinlearn.search import UNITS, Fold
 from kreinlearn.spectrum.decompose import decompose
 
 Tell = Callable[[int, int], object]

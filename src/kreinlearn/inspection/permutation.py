@@ -23,7 +23,7 @@ import numpy as np
 from scipy.special import expit
 
 from kreinlearn._typing import Array
-from kreinlearn.crossval import Fold
+from kreinlearn.search import Fold
 from kreinlearn.spectrum.decompose import Spectrum, decompose
 
 RIDGES = (100.0, 10.0, 1.0, 0.1, 0.01, 0.001)

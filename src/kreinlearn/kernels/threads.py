@@ -12,21 +12,21 @@ _busy = 0
 
 
 @contextmanager
-def one_thread() -> Iterator[None]:
-    """Let kernels that the present thread calls start no other threads.
+def limit_threads(count: int) -> Iterator[None]:
+    """Let what the present thread calls use at most that many threads.
 
-    For whoever has a thread for each processor already, as workers of a cluster do.
+    One for callers that have a thread for each processor, as workers of a cluster do.
     """
-    before = getattr(_here, "is_alone", False)
-    _here.is_alone = True
+    before = getattr(_here, "limit", None)
+    _here.limit = count if before is None else min(before, count)
     try:
         yield
     finally:
-        _here.is_alone = before
+        _here.limit = before
 
 
 def available() -> int:
-    """Return how many threads may work at once: `max_threads`, or one if alone.
+    """Return how many threads may work at once: `max_threads`, or fewer if limited.
 
     Pools of processes such as joblib's set ``NUMBA_NUM_THREADS`` for their workers.
     """
@@ -45,7 +45,7 @@ def max_threads() -> int:
 
 
 def allowed(n_threads: int) -> int:
-    """Return a number of threads, or one if the present thread may start no others.
+    """Return a number of threads, or the limit of the present thread if smaller.
 
     Parameters
     ----------
@@ -57,7 +57,8 @@ def allowed(n_threads: int) -> int:
     int
         The number that is allowed.
     """
-    return 1 if getattr(_here, "is_alone", False) else n_threads
+    limit = getattr(_here, "limit", None)
+    return n_threads if limit is None else min(n_threads, limit)
 
 
 @contextmanager

@@ -11,8 +11,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.model_selection import GridSearchCV
 
 from kreinlearn._typing import Array
-from kreinlearn.crossval import Fold
 from kreinlearn.methods.records import Classifier, Method, Tried
+from kreinlearn.search import Fold
 
 GAMMAS = (0.01, 0.1, 1.0, 10.0)
 """Widths of a Gaussian on features in [0, 1] that comparisons try, the widest first."""

@@ -4,7 +4,7 @@ import numpy as np
 from sklearn.model_selection import StratifiedGroupKFold
 
 from kreinlearn._typing import Array
-from kreinlearn.crossval import Fold
+from kreinlearn.search import Fold
 
 DRAWS = 20
 """Draws of folds, at most, until each has all classes."""

@@ -17,7 +17,6 @@ import numpy as np
 from sklearn.pipeline import Pipeline, make_pipeline
 
 from kreinlearn._typing import Array
-from kreinlearn.crossval import SEARCH_TOL, Fold
 from kreinlearn.estimators import (
     KreinLogisticRegression,
     KreinLogisticRegressionCV,
@@ -27,6 +26,7 @@ from kreinlearn.losses import loss_for
 from kreinlearn.methods.judging import scores_of, status_of, worst
 from kreinlearn.operators import Dense
 from kreinlearn.problem import KreinDual, KreinRisk
+from kreinlearn.search import DUAL_TOL, Fold
 from kreinlearn.solvers import CCCP, DualNewton
 from kreinlearn.spectrum import split
 from kreinlearn.spectrum.norms import penalized
@@ -88,7 +88,7 @@ class Method:
     search : callable, optional
         Gives an estimator that chooses among values itself, on given folds.
     loose : callable, optional
-        The path as `kreinlearn.crossval` solves it: to its tolerance, and each value
+        The path as `kreinlearn.search` solves it: to its tolerance, and each value
         from the solution for the one before, which is larger.
     on_samples : bool
         Whether it takes samples, and brings its own kernels if it needs any.
@@ -203,7 +203,7 @@ def exact(
             lams,
             loss_for(len(classes) > 2),
         )
-        tol = SEARCH_TOL if loosely else TOL
+        tol = DUAL_TOL if loosely else TOL
         after = range(-1, len(lams) - 1) if loosely else None
         result = DualNewton().solve(block, tol=tol, after=after)
         point = block.point(result.w, result.F)

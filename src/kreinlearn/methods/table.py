@@ -10,7 +10,6 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.svm import SVC
 
 from kreinlearn._typing import Array
-from kreinlearn.crossval import Fold
 from kreinlearn.estimators import DCASVC, KreinLogisticRegressionCV, KreinSVC
 from kreinlearn.methods.controls import GAMMAS, neighbors, on_features
 from kreinlearn.methods.folds import grouped_folds, groups_per_class
@@ -18,6 +17,7 @@ from kreinlearn.methods.judging import status_of
 from kreinlearn.methods.records import GIVEN, Method, exact, machine, published
 from kreinlearn.methods.tuning import Choice, tune
 from kreinlearn.operators import few_threads
+from kreinlearn.search import Fold
 from kreinlearn.solvers import PUBLISHED
 
 INNER_FOLDS = 5

@@ -11,9 +11,9 @@ import numpy as np
 from sklearn.metrics import log_loss
 
 from kreinlearn._typing import Array
-from kreinlearn.crossval import Fold
 from kreinlearn.losses import Link, link_of, log_probabilities
 from kreinlearn.methods.records import Method, path_of
+from kreinlearn.search import Fold
 
 LOST = ("diverged", "nonfinite")
 """Fits that count as wrong everywhere: what is kept of them is often the start, and

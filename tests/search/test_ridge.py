@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from kreinlearn.crossval import Cross, held_out_scores, ridge
-from kreinlearn.crossval.ridge import basis_of, rough_scores
 from kreinlearn.operators import Dense, General
+from kreinlearn.search import ridge
+from kreinlearn.search.crossval import FoldedMatrix, Path, out_of_fold_scores
+from kreinlearn.search.ridge import compute_features, warm_start_scores
 from kreinlearn.spectrum.norms import scale_of
 from tests.conftest import gram_of_signature
 
@@ -24,16 +25,19 @@ def matrix(kind):
     return Dense(K)
 
 
-def ridge_scores(basis, norms, scale, columns, lams, **settings):
+def ridge_scores(fold, norms, scale, columns, lams, **settings):
     """Return scores and what converged of one fold."""
-    about = ([basis], norms, [scale], columns, np.array([lams]))
+    every = np.tile(lams, (1, len(norms), 1))
+    fold.last.clear()
+    about = ([fold], [scale], [norms], every, columns)
     scores, converged = ridge.ridge_scores(*about, **settings)
     return scores[0], converged[0]
 
 
-def held_out(cross, norms, columns, lams, **settings):
-    """Return the scores of one matrix."""
-    return held_out_scores([cross], norms, columns, [lams], **settings)[0]
+def held_out(matrix, norms, columns, lams, **settings):
+    """Return the scores of one matrix by norm."""
+    paths = [Path(matrix, norm, lams) for norm in norms]
+    return dict(zip(norms, out_of_fold_scores(paths, columns, **settings), strict=True))
 
 
 def columns_of(n_classes, seed=0):
@@ -81,9 +85,9 @@ def test_two_classes(norm, kind, fit_intercept, weighted):
     w = np.random.default_rng(3).uniform(0.5, 2.0, N) if weighted else np.ones(N)
     scale = scale_of(K, w)
     w[HELD] = 0
-    basis = basis_of(K, w, HELD)
+    fold = compute_features(K, w, HELD)
     found, converged = ridge_scores(
-        basis,
+        fold,
         [norm],
         scale,
         columns,
@@ -108,8 +112,8 @@ def test_three_classes(norm):
     scale = scale_of(K, w)
     w[HELD] = 0
     settings = {"fit_intercept": True, "max_iter": 100, "tol": 1e-7}
-    basis = basis_of(K, w, HELD)
-    about = (basis, [norm], scale, columns, LAMS)
+    fold = compute_features(K, w, HELD)
+    about = (fold, [norm], scale, columns, LAMS)
     found, _ = ridge_scores(*about, multinomial=True, **settings)
     Phi = features(K, norm, w, scale)
     for lam, scores in zip(LAMS, found[0], strict=True):
@@ -120,26 +124,34 @@ def test_three_classes(norm):
         np.testing.assert_allclose(*centered, atol=3e-4)
     apart, _ = ridge_scores(*about, multinomial=False, **settings)
     for c in range(3):
-        alone = (basis, [norm], scale, columns[:, [c]], LAMS)
+        alone = (fold, [norm], scale, columns[:, [c]], LAMS)
         one, _ = ridge_scores(*alone, multinomial=False, **settings)
         np.testing.assert_allclose(apart[..., c], one[..., 0], atol=1e-5)
 
 
-def test_both_norms_at_once_and_in_threads():
-    K, (_, columns) = matrix("dense"), columns_of(2)
+SETTINGS = {"multinomial": False, "fit_intercept": True, "max_iter": 100}
+
+
+def two_folds():
+    """Return two folds, and the weights of all samples in them."""
     folds = [(np.setdiff1d(np.arange(N), held), held) for held in (HELD, HELD + 1)]
     weights = np.ones((N, 2))
     for f, (_, held) in enumerate(folds):
         weights[held, f] = 0
-    scale = scale_of(K, np.ones(N))
-    cross = Cross(K, weights, folds, scale)
-    settings = {"multinomial": False, "fit_intercept": True, "tol": 1e-7}
-    both = held_out(cross, ["hilbert", "euclidean"], columns, LAMS, **settings)
+    return weights, folds
+
+
+def test_both_norms_at_once_and_in_threads():
+    K, (_, columns) = matrix("dense"), columns_of(2)
+    folded = FoldedMatrix(K, *two_folds(), ["hilbert", "euclidean"])
+    both = held_out(folded, folded.norms, columns, LAMS, tol=1e-7, **SETTINGS)
     for norm in both:
-        alone = held_out(cross, [norm], columns, LAMS, **settings)[norm]
+        alone = held_out(folded, [norm], columns, LAMS, tol=1e-7, **SETTINGS)[norm]
         for one, other in zip(both[norm].scores, alone.scores, strict=True):
             np.testing.assert_allclose(one, other, atol=1e-6)
-    assert Cross(K, weights, folds).scale == pytest.approx(scale, rel=0.1)
+    scale = scale_of(K, np.ones(N))
+    assert folded.scale == pytest.approx(scale, rel=0.1)
+    assert FoldedMatrix(K, *two_folds(), ["krein"]).scale == pytest.approx(scale)
 
 
 def test_steps_that_end_early_are_not_converged():
@@ -147,7 +159,7 @@ def test_steps_that_end_early_are_not_converged():
     w = np.ones(N)
     w[HELD] = 0
     _, converged = ridge_scores(
-        basis_of(K, w, HELD),
+        compute_features(K, w, HELD),
         ["hilbert"],
         1.0,
         columns,
@@ -160,14 +172,13 @@ def test_steps_that_end_early_are_not_converged():
     assert not converged.any()
 
 
-def test_rough_scores_are_those_of_all_samples():
+def test_warm_starts_are_scores_of_all_samples():
     K, (index, columns) = matrix("dense"), columns_of(2)
     w = np.ones(N)
     w[:5] = 0
-    models = [("hilbert", 0.1), ("euclidean", 0.01)]
-    about = {"multinomial": False, "fit_intercept": True, "max_iter": 100}
-    found = rough_scores(K, w, models, 2.0, columns, **about)
-    for (norm, lam), scores in zip(models, found, strict=True):
+    norms, lams = ("hilbert", "euclidean"), (0.1, 0.01)
+    found = warm_start_scores(K, w, 2.0, norms, lams, columns, **SETTINGS)
+    for norm, lam, scores in zip(norms, lams, found, strict=True):
         Phi = features(K, norm, w, 2.0)
         expected = reference(Phi, index, w, lam, True)
         np.testing.assert_allclose(scores[:, 0], expected, atol=1e-3)
@@ -178,9 +189,9 @@ def precisions(monkeypatch):
     """Note the precision of every path of lam that is solved."""
     seen, path = [], ridge._solve_path
 
-    def spy(bases, scales, lams, kind, **settings):
-        seen.append(np.dtype(kind).name)
-        return path(bases, scales, lams, kind, **settings)
+    def spy(folds, scales, norms, lams, dtype, **settings):
+        seen.append(np.dtype(dtype).name)
+        return path(folds, scales, norms, lams, dtype, **settings)
 
     monkeypatch.setattr(ridge, "_solve_path", spy)
     return seen
@@ -192,16 +203,16 @@ def test_single_precision_finds_the_same(kind, n_classes, precisions, monkeypatc
     K, (_, columns) = matrix(kind), columns_of(n_classes)
     w = np.ones(N)
     w[HELD] = 0
-    basis = basis_of(K, w, HELD)
-    lams = np.array([10.0, 0.1, 1e-3]) * basis.scale / N
+    fold = compute_features(K, w, HELD)
+    lams = np.array([10.0, 0.1, 1e-3]) * fold.scale / N
     norms = ["hilbert", "euclidean"] if kind == "dense" else ["euclidean"]
-    about = (basis, norms, basis.scale, columns, lams)
+    about = (fold, norms, fold.scale, columns, lams)
     settings = {"multinomial": n_classes > 2, "fit_intercept": True, "max_iter": 100}
     single, converged = ridge_scores(*about, tol=1e-4, **settings)
     assert precisions == ["float32"] and converged.all()
     exact, _ = ridge_scores(*about, tol=1e-9, **settings)
     assert precisions[1:] == ["float64"]
-    monkeypatch.setattr(ridge, "SINGLE", np.inf)
+    monkeypatch.setattr(ridge, "SINGLE_TOL", np.inf)
     double, _ = ridge_scores(*about, tol=1e-4, **settings)
     assert precisions[2:] == ["float64"]
     size = np.abs(exact).max(axis=(2, 3), keepdims=True)
@@ -209,18 +220,28 @@ def test_single_precision_finds_the_same(kind, n_classes, precisions, monkeypatc
     assert (np.abs(single - double) / size).max() < 2e-3
 
 
-def test_tiny_lam_and_failed_paths_are_solved_in_double_precision(precisions):
+def test_tiny_lam_has_the_same_scores_in_single_precision(monkeypatch):
     K, (_, columns) = matrix("dense"), columns_of(2)
     w = np.ones(N)
     w[HELD] = 0
-    basis = basis_of(K, w, HELD)
-    settings = {"multinomial": False, "fit_intercept": True, "tol": 1e-4}
-    tiny = (basis, ["hilbert"], basis.scale, columns, LAMS * 1e-6 * basis.scale / N)
-    ridge_scores(*tiny, max_iter=100, **settings)
-    assert precisions == ["float64"]
-    usual = (basis, ["hilbert"], basis.scale, columns, LAMS * basis.scale / N)
-    ridge_scores(*usual, max_iter=1, **settings)
-    assert precisions[1:] == ["float32", "float64"]
+    fold = compute_features(K, w, HELD)
+    lams = np.array([1e-3, 1e-5, 1e-7]) * fold.scale / N
+    about = (fold, ["hilbert", "euclidean"], fold.scale, columns, lams)
+    single, _ = ridge_scores(*about, tol=1e-3, **SETTINGS)
+    monkeypatch.setattr(ridge, "SINGLE_TOL", np.inf)
+    double, _ = ridge_scores(*about, tol=1e-3, **SETTINGS)
+    size = np.abs(double).max(axis=(2, 3), keepdims=True)
+    assert (np.abs(single - double) / size).max() < 0.02
+
+
+def test_paths_that_fail_are_solved_in_double_precision(precisions):
+    K, (_, columns) = matrix("dense"), columns_of(2)
+    w = np.ones(N)
+    w[HELD] = 0
+    fold = compute_features(K, w, HELD)
+    about = (fold, ["hilbert"], fold.scale, columns, LAMS * fold.scale / N)
+    ridge_scores(*about, tol=1e-4, **{**SETTINGS, "max_iter": 1})
+    assert precisions == ["float32", "float64"]
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -229,13 +250,13 @@ def test_next_to_no_penalty_on_separable_classes_stays_finite(seed):
     K = Dense(10.0 * (index[:, None] == index) + gram_of_signature(35, 25))
     w = np.ones(N)
     w[HELD] = 0
-    basis = basis_of(K, w, HELD)
+    fold = compute_features(K, w, HELD)
     found, _ = ridge_scores(
-        basis,
+        fold,
         ["hilbert", "euclidean"],
-        basis.scale,
+        fold.scale,
         columns,
-        10.0 ** np.arange(0, -13, -1.0) * basis.scale / N,
+        10.0 ** np.arange(0, -13, -1.0) * fold.scale / N,
         multinomial=True,
         fit_intercept=True,
         max_iter=100,
@@ -246,13 +267,16 @@ def test_next_to_no_penalty_on_separable_classes_stays_finite(seed):
 
 def test_a_race_by_single_precision_sees_nearly_the_same():
     K, (_, columns) = matrix("dense"), columns_of(2)
-    w = np.ones((N, 1))
-    w[HELD] = 0
-    folds = [(np.flatnonzero(w[:, 0]), HELD)]
-    settings = {"multinomial": False, "fit_intercept": True, "tol": 1e-4}
     single, double = (
-        held_out(Cross(K, w, folds, 1.0, kind), ["hilbert"], columns, LAMS, **settings)
-        for kind in (np.float32, np.float64)
+        held_out(
+            FoldedMatrix(K, *two_folds(), ["hilbert"], dtype),
+            ["hilbert"],
+            columns,
+            LAMS,
+            tol=1e-4,
+            **SETTINGS,
+        )
+        for dtype in (np.float32, np.float64)
     )
     pair = single["hilbert"].scores[0], double["hilbert"].scores[0]
     np.testing.assert_allclose(*pair, atol=1e-2)
@@ -262,52 +286,52 @@ def test_a_race_by_single_precision_sees_nearly_the_same():
 def test_stacked_folds_give_the_scores_of_single_folds(n_classes, precisions):
     K, (_, columns) = matrix("dense"), columns_of(n_classes)
     held = [HELD, np.arange(1, N, 7), np.arange(2, N, 3)]  # folds of three sizes
-    bases = []
+    folds = []
     for rows in held:
         w = np.ones(N)
         w[rows] = 0
-        bases.append(basis_of(K, w, rows))
-    lams = np.array([10.0, 0.1, 1e-3]) * bases[0].scale / N
-    about = (["hilbert", "euclidean"], bases[0].scale, columns, lams)
+        folds.append(compute_features(K, w, rows))
+    lams = np.array([10.0, 0.1, 1e-3]) * folds[0].scale / N
+    about = (["hilbert", "euclidean"], folds[0].scale, columns, lams)
     settings = {"multinomial": n_classes > 2, "fit_intercept": True, "max_iter": 100}
     stacked, converged = ridge.ridge_scores(
-        bases,
-        about[0],
-        [bases[0].scale] * 3,
+        folds,
+        [folds[0].scale] * 3,
+        [about[0]] * 3,
+        np.tile(lams, (3, 2, 1)),
         columns,
-        np.tile(lams, (3, 1)),
         tol=1e-8,
         **settings,
     )
     assert converged.shape == (3, 2, 3) and converged.all()
-    for basis, scores in zip(bases, stacked, strict=True):
-        single, _ = ridge_scores(basis, *about, tol=1e-8, **settings)
+    for fold, scores in zip(folds, stacked, strict=True):
+        single, _ = ridge_scores(fold, *about, tol=1e-8, **settings)
         np.testing.assert_allclose(scores, single, atol=1e-5)
 
 
 def test_only_folds_that_fail_are_solved_again(precisions, monkeypatch):
     K, (_, columns) = matrix("dense"), columns_of(2)
-    bases = []
+    folds = []
     for rows in (HELD, HELD + 1):
         w = np.ones(N)
         w[rows] = 0
-        bases.append(basis_of(K, w, rows))
+        folds.append(compute_features(K, w, rows))
     path, sizes = ridge._solve_path, []
 
-    def fail_once(some, scales, lams, kind, **settings):
+    def fail_once(some, scales, norms, lams, dtype, **settings):
         sizes.append(len(some))
-        scores, converged = path(some, scales, lams, kind, **settings)
+        scores, converged = path(some, scales, norms, lams, dtype, **settings)
         converged[1:] = False
         return scores, converged
 
     monkeypatch.setattr(ridge, "_solve_path", fail_once)
-    lams = LAMS * bases[0].scale
+    lams = LAMS * folds[0].scale
     _, converged = ridge.ridge_scores(
-        bases,
-        ["hilbert"],
-        [bases[0].scale] * 2,
+        folds,
+        [folds[0].scale] * 2,
+        [["hilbert"]] * 2,
+        np.tile(lams, (2, 1, 1)),
         columns,
-        np.tile(lams, (2, 1)),
         multinomial=False,
         fit_intercept=True,
         max_iter=100,
@@ -324,13 +348,13 @@ def test_scores_do_not_depend_on_the_unit_of_the_matrix(unit):
     w[HELD] = 0
     found = []
     for factor in (1.0, unit):
-        basis = basis_of(Dense(matrix("dense").K * factor), w, HELD)
+        fold = compute_features(Dense(matrix("dense").K * factor), w, HELD)
         scores, converged = ridge_scores(
-            basis,
+            fold,
             ["hilbert", "euclidean"],
-            basis.scale,
+            fold.scale,
             columns,
-            LAMS * basis.scale,
+            LAMS * fold.scale,
             multinomial=False,
             fit_intercept=True,
             max_iter=100,
@@ -345,26 +369,43 @@ def test_scores_do_not_depend_on_the_unit_of_the_matrix(unit):
 def test_matrices_together_give_the_scores_of_each(n_classes, monkeypatch):
     monkeypatch.setattr(ridge, "STACK_SCORES", 500)  # several stacks
     _, columns = columns_of(n_classes)
-    folds = [(np.setdiff1d(np.arange(N), held), held) for held in (HELD, HELD + 1)]
-    weights = np.ones((N, 2))
-    for f, (_, held) in enumerate(folds):
-        weights[held, f] = 0
-    matrices = [
-        matrix("dense"),
-        Dense(7.0 * gram_of_signature(50, 10)),
-        matrix("dense"),
-    ]
-    crosses = [Cross(K, weights, folds) for K in matrices]
-    lams = [
-        LAMS * cross.scale * factor
-        for cross, factor in zip(crosses, (1, 0.1, 0.01), strict=True)
-    ]
-    settings = {"multinomial": n_classes > 2, "fit_intercept": True, "tol": 1e-8}
     norms = ["hilbert", "krein", "euclidean"]
-    together = held_out_scores(crosses, norms, columns, lams, **settings)
-    for cross, own, found in zip(crosses, lams, together, strict=True):
-        alone = held_out(cross, norms, columns, own, **settings)
-        assert list(found) == norms
-        for norm in norms:
-            for one, other in zip(found[norm].scores, alone[norm].scores, strict=True):
-                np.testing.assert_allclose(one, other, atol=1e-4)
+    matrices = [
+        FoldedMatrix(K, *two_folds(), norms)
+        for K in (
+            matrix("dense"),
+            Dense(7.0 * gram_of_signature(50, 10)),
+            matrix("dense"),
+        )
+    ]
+    paths = [
+        Path(folded, norm, LAMS * folded.scale * factor)
+        for folded, factor in zip(matrices, (1, 0.1, 0.01), strict=True)
+        for norm in norms
+    ]
+    paths[0] = paths[0]._replace(lams=paths[0].lams[:1])  # of another length
+    settings = {**SETTINGS, "multinomial": n_classes > 2, "tol": 1e-8}
+    together = out_of_fold_scores(paths, columns, **settings)
+    for path, found in zip(paths, together, strict=True):
+        (alone,) = out_of_fold_scores([path], columns, **settings)
+        assert found.converged.shape == (2, len(path.lams))
+        for one, other in zip(found.scores, alone.scores, strict=True):
+            np.testing.assert_allclose(one, other, atol=1e-4)
+
+
+def test_a_path_starts_where_the_last_one_ended():
+    K, (_, columns) = matrix("dense"), columns_of(3)
+    w = np.ones(N)
+    w[HELD] = 0
+    norms = ["hilbert", "euclidean"]
+    fold = compute_features(K, w, HELD)
+    lams = np.array([0.1, 0.01]) * fold.scale
+    model = {"multinomial": True, "fit_intercept": True, "tol": 1e-3}
+    about = ([fold], [fold.scale], [norms], np.tile(lams, (1, 2, 1)), columns)
+    first, _ = ridge.ridge_scores(*about, max_iter=100, **model)
+    coef, intercept = fold.last["hilbert"]
+    assert coef.shape == (1, 3, len(fold.sizes)) and intercept.shape == (1, 3)
+    again = (*about[:3], np.tile(lams[1:], (1, 2, 1)), columns)
+    second, converged = ridge.ridge_scores(*again, max_iter=0, **model)
+    assert converged.all()  # without a step
+    np.testing.assert_allclose(second[0][:, 0], first[0][:, 1], atol=1e-6)

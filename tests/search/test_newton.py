@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.special import softmax
 
-from kreinlearn.crossval import newton
-from kreinlearn.crossval.newton import RidgeProblems, solve
+from kreinlearn.search import newton
+from kreinlearn.search.newton import RidgeProblems, solve
 
 S, P, N, Q = 3, 4, 40, 9
 
@@ -149,12 +149,12 @@ def test_hessian_product_and_leading_inverse_are_those_of_differences(n_classes)
 
     def compute_gradient(x):
         _, prob = problems.compute_loss(problems.compute_scores(x))
-        return newton._multiply((prob - problems.Y) * problems.weights, problems.E)
+        return problems.sum_features((prob - problems.Y) * problems.weights)
 
     _, prob = problems.compute_loss(problems.compute_scores(x))
     curvature = problems.weights * prob * (1 - prob)
     V = problems.compute_scores(v)
-    product = newton._multiply(problems.apply_curvature(V, prob, curvature), problems.E)
+    product = problems.sum_features(problems.apply_curvature(V, prob, curvature))
     h = 1e-6
     difference = (compute_gradient(x + h * v) - compute_gradient(x - h * v)) / (2 * h)
     np.testing.assert_allclose(product, difference, atol=1e-8)
@@ -165,6 +165,16 @@ def test_hessian_product_and_leading_inverse_are_those_of_differences(n_classes)
         E = problems.E[s][:, :k]
         H = (E.T * curvature[s, p, c]) @ E + np.diag(problems.penalty[s, p, 0, :k])
         np.testing.assert_allclose(inverse[s, p, c] @ H, np.eye(k), atol=1e-9)
+
+
+@pytest.mark.parametrize("size", [1, 31, 191, 192, 200, 224, 230])
+def test_products_with_panels_are_those_with_matrices(size):
+    rng = np.random.default_rng(0)
+    A, B = rng.standard_normal((2, 3, 4, 50)), rng.standard_normal((2, 50, size))
+    panels = newton._make_panels(B)
+    assert (panels.shape[1] > 1) == (size >= newton.MIN_PANELS * newton.PANEL)
+    expected = np.einsum("spci,sij->spcj", A, B)
+    np.testing.assert_allclose(newton._multiply(A, panels, size), expected, atol=1e-12)
 
 
 def test_loss_is_stable_for_large_scores():

@@ -31,6 +31,8 @@ SAMPLES_PER_LEADING, MAX_LEADING = 10, 150
 eigenvalues."""
 KEPT_FOLDS = 0.75
 """Folds are dropped if at most this fraction has problems left: dropping copies."""
+PANEL, MIN_PANELS = 32, 6
+"""Width of panels, and their smallest number."""
 MIN_SAMPLES = 10
 """With fewer samples no feature is inverted exactly."""
 
@@ -57,9 +59,14 @@ class RidgeProblems:
     penalty: Array
 
     @cached_property
+    def panels(self) -> Array:
+        """Features as panels for `_multiply`, summed over samples."""
+        return _make_panels(self.E)
+
+    @cached_property
     def transposed(self) -> Array:
-        """Features as a copy of shape (S, q, n), which multiplies faster."""
-        return np.ascontiguousarray(self.E.swapaxes(1, 2))
+        """Features as panels for `_multiply`, summed over features."""
+        return _make_panels(self.E.swapaxes(1, 2))
 
     @cached_property
     def squares(self) -> Array:
@@ -71,14 +78,18 @@ class RidgeProblems:
         part = copy(self)  # keeps cached properties
         names = ["Y", "penalty"]
         if axis == 0:
-            names += ["E", "weights", "transposed", "squares"]
+            names += ["E", "weights", "panels", "transposed", "squares"]
         for name in names:
             setattr(part, name, getattr(self, name).compress(keep, axis))
         return part
 
     def compute_scores(self, x: Array) -> Array:
         """Return the scores (S, P, C, n) of coefficients (S, P, C, q)."""
-        return _multiply(x, self.transposed)
+        return _multiply(x, self.transposed, self.E.shape[1])
+
+    def sum_features(self, V: Array) -> Array:
+        """Return the sums (S, P, C, q) of features times values (S, P, C, n)."""
+        return _multiply(V, self.panels, self.E.shape[2])
 
     def compute_loss(self, F: Array) -> tuple[Array, Array]:
         """Return the mean loss (S, P) and the probabilities at scores F."""
@@ -143,7 +154,7 @@ def solve(
     for step in range(max_iter + 1):
         curvature = prob * (1 - prob)
         curvature *= problems.weights
-        G = _multiply((prob - problems.Y) * problems.weights, problems.E)
+        G = problems.sum_features((prob - problems.Y) * problems.weights)
         G += problems.penalty * x
         spread = curvature.sum(axis=3, keepdims=True) + epsilon
         inverse = 1 / (spread * problems.squares + problems.penalty)
@@ -231,7 +242,7 @@ def _find_directions(
     d_rows, R_rows, Q_rows = (A.reshape(rz.size, -1) for A in (d, R, Q))
     for _ in range(MAX_PRODUCTS):
         V = problems.compute_scores(Q)
-        H = _multiply(problems.apply_curvature(V, prob, curvature), problems.E)
+        H = problems.sum_features(problems.apply_curvature(V, prob, curvature))
         H += problems.penalty * Q
         bend = _dot(Q, H)
         is_open = (rz > goal) & (bend > TINY)
@@ -279,10 +290,28 @@ def _search_lines(
     return t, moved, new, prob
 
 
-def _multiply(A: Array, B: Array) -> Array:
-    """Return the products of A (S, P, C, i) with the matrices B (S, i, j)."""
-    flat = A.reshape(len(A), -1, A.shape[3])
-    return np.matmul(flat, B).reshape(*A.shape[:3], B.shape[2])
+def _make_panels(B: Array) -> Array:
+    """Return matrices (S, i, j) as panels (S, j / PANEL, i, PANEL), padded by zeros.
+
+    BLAS copies a matrix before it multiplies a few rows with it, which takes longer
+    than the product; narrow panels are multiplied as they are.
+    """
+    S, i, j = B.shape
+    if j < MIN_PANELS * PANEL:
+        return np.ascontiguousarray(B)[:, None]
+    padded = np.zeros((S, i, -(-j // PANEL) * PANEL), B.dtype)
+    padded[..., :j] = B
+    return np.ascontiguousarray(padded.reshape(S, i, -1, PANEL).swapaxes(1, 2))
+
+
+def _multiply(A: Array, panels: Array, size: int) -> Array:
+    """Return the products (S, P, C, size) of A (S, P, C, i) with matrices in panels."""
+    flat = A.reshape(len(A), 1, -1, A.shape[3])
+    found = np.matmul(flat, panels)
+    if found.shape[1] > 1:
+        rows = (len(A), flat.shape[2], -1)
+        found = found.swapaxes(1, 2).reshape(rows)[..., :size]
+    return found.reshape(*A.shape[:3], size)
 
 
 def _dot(A: Array, B: Array) -> Array:

@@ -17,10 +17,10 @@ from typing import Self
 import numpy as np
 
 from kreinlearn._typing import Array
-from kreinlearn.crossval.held import SEARCH_TOL, Fold, Held
 from kreinlearn.losses import loss_for
 from kreinlearn.operators import Blocked, Dense, RowProducts
 from kreinlearn.problem import KreinDual
+from kreinlearn.search.grid import DUAL_TOL, Fold
 from kreinlearn.solvers.base import Status
 from kreinlearn.solvers.newton import DualNewton
 
@@ -54,7 +54,7 @@ def dual_scores(
     multinomial: bool,
     fit_intercept: bool,
     max_iter: int,
-) -> Held:
+) -> tuple[list[Array], Array]:
     """Return the scores of held-out samples for every fold and lam.
 
     Parameters
@@ -80,8 +80,10 @@ def dual_scores(
 
     Returns
     -------
-    Held
+    scores : list of ndarray of shape (L, n_held, k)
         Scores, fold by fold.
+    converged : ndarray of shape (n_folds, L)
+        Whether each fit has reached its tolerance.
     """
     n, k = columns.shape
     shape = (len(folds), len(lams))
@@ -106,9 +108,9 @@ def dual_scores(
     # The same problem with the next larger lam.
     after = np.where(at > 0, np.arange(len(at)) - each, -1)
     solver = DualNewton(max_iter)
-    result = solver.solve(block, tol=SEARCH_TOL, after=after.tolist())
+    result = solver.solve(block, tol=DUAL_TOL, after=after.tolist())
     point = block.point(result.w, result.F)
     ended = np.array([s is Status.CONVERGED for s in result.status])
     F, c = point.F.reshape(n, *shape, k), point.c.reshape(*shape, k)
     scores = [(F[held, f] + c[f]).swapaxes(0, 1) for f, (_, held) in enumerate(folds)]
-    return Held(scores, np.asarray(ended.reshape(*shape, each).all(axis=2)))
+    return scores, np.asarray(ended.reshape(*shape, each).all(axis=2))

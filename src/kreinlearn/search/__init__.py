@@ -1,0 +1,24 @@
+"""Search of kernels, norms and lam by cross-validation."""
+
+from kreinlearn.search.candidates import Candidate, SearchContext, Setting
+from kreinlearn.search.grid import (
+    DUAL_TOL,
+    UNITS,
+    Fold,
+    draw_stratified,
+    restrict_folds,
+)
+from kreinlearn.search.scoring import HeldOutScorer, weigh_models
+
+__all__ = [
+    "DUAL_TOL",
+    "UNITS",
+    "Candidate",
+    "Fold",
+    "HeldOutScorer",
+    "SearchContext",
+    "Setting",
+    "draw_stratified",
+    "restrict_folds",
+    "weigh_models",
+]

@@ -1,0 +1,197 @@
+"""Out-of-fold scores of matrices of similarities, for norms and values of lam."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from functools import cached_property, partial
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from kreinlearn._blas import one_thread
+from kreinlearn._typing import Array
+from kreinlearn.operators import Blocked, Dense, General, stored
+from kreinlearn.search.dual import dual_scores
+from kreinlearn.search.grid import Fold
+from kreinlearn.search.ridge import (
+    FoldFeatures,
+    compute_features,
+    group_folds,
+    ridge_scores,
+    run_in_threads,
+)
+from kreinlearn.spectrum.norms import scale_of
+
+RIDGE_TOL = 1e-3
+"""Error of convex fits: root of twice the distance from the minimum, about."""
+
+
+class FoldedMatrix:
+    """One matrix of similarities on all folds.
+
+    Parameters
+    ----------
+    K : Dense, General or Blocked
+        Similarities among all samples; stored for "hilbert", of any shape for
+        "euclidean".
+    weights : ndarray of shape (n, n_folds)
+        Weights of the samples in each fold, zero for the held-out ones.
+    folds : sequence of pairs of ndarray
+        Indices of training and of held-out samples.
+    norms : sequence of str
+        Norms that are tried.
+    dtype : dtype
+        Precision of eigenvectors; single is enough for a race.
+    """
+
+    def __init__(
+        self,
+        K: Dense | General | Blocked,
+        weights: Array,
+        folds: Sequence[Fold],
+        norms: Sequence[str],
+        dtype: DTypeLike = np.float64,
+    ) -> None:
+        self.K, self.weights, self.folds, self.dtype = K, weights, folds, dtype
+        self.norms = norms
+        if "hilbert" in norms:
+            stored(K, "norm='hilbert'")
+
+    @property
+    def stored(self) -> Dense | General:
+        """The matrix, which is stored."""
+        assert not isinstance(self.K, Blocked)
+        return self.K
+
+    def is_convex(self, norm: str) -> bool:
+        """Return whether a norm is solved with features, not by the dual."""
+        return norm != "krein" and not isinstance(self.K, Blocked)
+
+    @cached_property
+    def scale(self) -> float:
+        """Mean absolute eigenvalue, where there are features that of the folds."""
+        if not any(map(self.is_convex, self.norms)):
+            return scale_of(self.K, self.weights.max(axis=1))
+        return float(np.mean([fold.scale for fold in self.features])) or 1.0
+
+    @cached_property
+    def features(self) -> list[FoldFeatures]:
+        """Features of all folds."""
+        decompose_folds([self])
+        return self.features
+
+
+def decompose_folds(matrices: Sequence[FoldedMatrix]) -> None:
+    """Compute the features of all folds of matrices that need them, in threads."""
+    some = [one for one in matrices if any(map(one.is_convex, one.norms))]
+    jobs = [
+        partial(compute_features, one.stored, one.weights[:, f], held, one.dtype)
+        for one in some
+        for f, (_, held) in enumerate(one.folds)
+    ]
+    with one_thread():
+        found = iter(run_in_threads(jobs))
+    for one in some:
+        one.features = [next(found) for _ in one.folds]
+
+
+class Path(NamedTuple):
+    """Problems of one matrix and norm, with L decreasing values of lam."""
+
+    matrix: FoldedMatrix
+    norm: str
+    lams: Array
+
+
+class PathScores(NamedTuple):
+    """Scores (L, n_held, k) of each fold, and which fits (n_folds, L) converged."""
+
+    scores: list[Array]
+    converged: Array
+
+
+def out_of_fold_scores(
+    paths: Sequence[Path],
+    Y: Array,
+    *,
+    multinomial: bool,
+    fit_intercept: bool,
+    max_iter: int,
+    tol: float,
+) -> list[PathScores]:
+    """Return the scores of held-out samples on all paths.
+
+    Parameters
+    ----------
+    paths : sequence of Path
+        What to solve; convex problems of small matrices are solved together.
+    Y : ndarray of shape (n, k)
+        Targets, 0 or 1.
+    multinomial, fit_intercept : bool
+        The model.
+    max_iter : int
+        Largest number of steps of one problem.
+    tol : float
+        Error of convex problems, see `ridge_scores`.
+
+    Returns
+    -------
+    list of PathScores
+        In the order of ``paths``.
+    """
+    model: dict[str, Any] = {
+        "multinomial": multinomial,
+        "fit_intercept": fit_intercept,
+        "max_iter": max_iter,
+    }
+    found: dict[int, PathScores] = {}
+    by_matrix: dict[Any, list[int]] = defaultdict(list)
+    for p, (matrix, norm, lams) in enumerate(paths):
+        if matrix.is_convex(norm):
+            by_matrix[id(matrix), len(lams)].append(p)
+        else:
+            assert not isinstance(matrix.K, General)
+            about = (matrix.K, matrix.weights, matrix.folds, matrix.scale)
+            found[p] = PathScores(*dual_scores(norm, *about, Y, lams, **model))
+    by_shape: dict[Any, list[list[int]]] = defaultdict(list)
+    for (_, n_lams), own in by_matrix.items():
+        by_shape[len(own), n_lams].append(own)
+    for group in by_shape.values():
+        found |= _solve_ridge(paths, group, Y, {**model, "tol": tol})
+    return [found[p] for p in range(len(paths))]
+
+
+def _solve_ridge(
+    paths: Sequence[Path], group: list[list[int]], Y: Array, model: dict[str, Any]
+) -> dict[int, PathScores]:
+    """Solve the paths of several matrices, with as many norms and lams each."""
+    folds: list[FoldFeatures] = []
+    scales: list[float] = []
+    norms: list[list[str]] = []
+    lams: list[list[Array]] = []
+    for own in group:
+        matrix = paths[own[0]].matrix
+        count = len(matrix.folds)
+        folds += matrix.features
+        scales += [matrix.scale] * count
+        norms += [[paths[p].norm for p in own]] * count
+        lams += [[paths[p].lams for p in own]] * count
+    every: Array = np.array(lams)
+    columns = Y.shape[1] * every.shape[1] * every.shape[2]
+    jobs = [
+        partial(ridge_scores, folds[s], scales[s], norms[s], every[s], Y, **model)
+        for s in group_folds(folds, columns)
+    ]
+    with one_thread():
+        results = run_in_threads(jobs)
+    scores = [fold for each, _ in results for fold in each]
+    converged = np.concatenate([each for _, each in results])
+    found, first = {}, 0
+    for own in group:
+        part = slice(first, first + len(paths[own[0]].matrix.folds))
+        for i, p in enumerate(own):
+            found[p] = PathScores(
+                [each[i] for each in scores[part]], converged[part, i]
+            )
+        first = part.stop
+    return found
