@@ -32,7 +32,7 @@ from common import (
 from samples import many_rows
 
 from kreinlearn import KreinLogisticRegression, operators
-from kreinlearn.kernels import gram
+from kreinlearn.kernels import gram, resolve_kernel
 
 FORCED = {"operator": "blocked"}
 """What makes the estimator compute products without a stored matrix."""
@@ -76,7 +76,7 @@ def shape(n):
 
 def products(n, options, machine):
     X, _, data = many_rows(n, options.quick)
-    operator = operators.Blocked(X, kernel="tl1")
+    operator = operators.Blocked(resolve_kernel("tl1"), X)
     tiles = {"tiles": partial(whole, X), "tiles, half": partial(half, X)}
     for columns in COLUMNS:
         B = np.random.default_rng(1).standard_normal((n, columns))

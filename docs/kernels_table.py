@@ -26,7 +26,7 @@ def _cells(kernel):
     measure = kernel.measure.name if kernel.measure else ""
     form = (getattr(kernel.form, "__doc__", None) or "").partition("\n")[0]
     form = form.removeprefix("Take s to ").removesuffix(".")
-    tried = "forms and widths" if kernel.learns_form else ""
+    tried = "forms and widths" if kernel.is_distance else ""
     if kernel.grid is not None:
         values = ", ".join(f"{value:g}" for value in kernel.grid.values)
         unit = " times the median distance" if kernel.grid.of_median else ""
@@ -35,7 +35,7 @@ def _cells(kernel):
         f"`{kernel.name}`",
         kernel.samples,
         measure,
-        f"`{form}`" if form else "learned" * kernel.learns_form,
+        f"`{form}`" if form else "learned" * kernel.is_distance,
         ", ".join(kernel.parameters),
         "yes" if kernel.is_definite else "no",
         tried,

@@ -27,8 +27,7 @@ SITUATIONS = {
         "inspection",
     ],
     "Fits and searches": ["estimators", "problem", "search", "methods"],
-    "Names of rows and columns": ["estimators/_labels"],
-    "Memory and time": ["_memory", "operators", "estimators/_size"],
+        "Memory and time": ["_memory", "operators", "estimators/_fit"],
     "Many rows, landmarks, clusters": [
         "landmarks",
         "estimators/_landmarks",
@@ -49,7 +48,7 @@ SITUATIONS = {
         "files/scores",
         "files/labels",
     ],
-    "Saving and loading": ["persistence", "_skops", "estimators/loaded"],
+    "Saving and loading": ["persistence", "_skops"],
     "The command line": ["cli", "comparison", "runs", "kernels/_kept"],
 }
 """Situations, and the beginnings of the modules that belong to each. The longest

@@ -16,7 +16,7 @@ from kreinlearn import DistanceSimilarity, KreinLogisticRegressionCV, SpectrumRe
 from kreinlearn.cli import main
 from kreinlearn.datasets import make_gram
 from kreinlearn.inspection import inspect_matrix
-from kreinlearn.kernels.distances import FORMS
+from kreinlearn.kernels.transforms import FORMS
 
 
 def loaded(path):

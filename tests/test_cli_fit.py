@@ -416,8 +416,8 @@ def test_a_long_search_is_announced_with_what_is_shorter(
 ):
     call = ("fit", "cells.csv", *QUICK, "-o", "m.krein", "--force")
     assert "takes roughly" not in run(capsys, *call)[2]
-    monkeypatch.setattr("kreinlearn.estimators._size.LONG", 1e-9)
-    monkeypatch.setattr("kreinlearn.estimators.logistic.QUICK", 0)
+    monkeypatch.setattr("kreinlearn.estimators._fit.SLOW_SECONDS", 1e-9)
+    monkeypatch.setattr("kreinlearn.estimators.logistic.MAX_QUICK_SAMPLES", 0)
     code, _, said = run(capsys, *call)
     assert code == 0 and "Cross-validation of 72 samples takes roughly" in said
     assert "--landmarks 1000" in said and "--lam" in said
@@ -437,7 +437,7 @@ def test_many_samples_are_judged_by_some_of_them(capsys, monkeypatch):
 
 def test_what_does_not_fit_is_refused_before_it_is_estimated(capsys, here, monkeypatch):
     monkeypatch.setattr("kreinlearn._memory.available_bytes", lambda: 100_000)
-    monkeypatch.setattr("kreinlearn.estimators._size.LONG", 1e-9)
+    monkeypatch.setattr("kreinlearn.estimators._fit.SLOW_SECONDS", 1e-9)
     call = ("fit", "cells.csv", "--kernel", "linear", "-o", "m.krein")
     code, _, said = run(capsys, *call)
     assert code == 2 and "eigenvectors" in said and "--landmarks 1000" in said

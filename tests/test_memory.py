@@ -7,8 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from kreinlearn import _memory
-from kreinlearn.estimators._inputs import training_operator
-from kreinlearn.kernels import gram
+from kreinlearn.kernels import Similarities, gram, resolve_kernel
 from kreinlearn.operators import Blocked, Dense
 
 GIB = 2**30
@@ -159,7 +158,7 @@ def test_what_is_chosen_respects_every_limit(system, monkeypatch, rng, version):
     X = rng.random((300, 2))  # their matrix takes 720,000 bytes
     limit, root = 800_000, "sys/fs/cgroup"
     system(meminfo(16))
-    chosen = partial(training_operator, X, "tl1", {}, "auto")
+    chosen = partial(resolve_kernel("tl1").operator, Similarities(X), "auto")
     assert isinstance(chosen(), Dense)
     if version == 1:
         system({f"{root}/memory/memory.limit_in_bytes": f"{limit}"})

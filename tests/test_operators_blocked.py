@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from kreinlearn.kernels import KERNELS, gram
+from kreinlearn.kernels import KERNELS, gram, resolve_kernel
 from kreinlearn.operators import Blocked, Dense
 from tests.kernels.test_multiply import common, inner, matrices, words
 from tests.kernels.test_vector import VECTOR, samples
@@ -30,7 +30,7 @@ def test_blocked_is_dense(rng, case, dtype):
     make, kernel, params = case
     X = make(N, dtype)
     K = gram(X, None, kernel, **params)
-    blocked, dense = Blocked(X, kernel, **params), Dense(K)
+    blocked, dense = Blocked(resolve_kernel(kernel, params), X), Dense(K)
     assert blocked.shape == dense.shape == (N, N)
     assert blocked.dtype == dense.dtype
     # In single precision entries differ if their sums are taken in another order.
@@ -51,7 +51,7 @@ def test_blocked_is_dense(rng, case, dtype):
 def test_columns(case, dtype):
     make, kernel, params = case
     X = make(N, dtype)
-    blocked = Blocked(X, kernel, **params)
+    blocked = Blocked(resolve_kernel(kernel, params), X)
     K = gram(X, None, kernel, **params).astype(float)
     # Of equal rows, products and cross distances are not exactly 0.
     atol = {np.float64: 1e-6, np.float32: 2e-3}[dtype]
@@ -66,7 +66,7 @@ def test_columns(case, dtype):
 
 def test_products_are_symmetric(rng, case):
     make, kernel, params = case
-    blocked = Blocked(make(N, np.float64), kernel, **params)
+    blocked = Blocked(resolve_kernel(kernel, params), make(N, np.float64))
     u, v = rng.standard_normal((2, N, 1))
     Ku, Kv = blocked.matmat(u), blocked.matmat(v)
     size = np.linalg.norm(Ku) * np.linalg.norm(v)
@@ -75,8 +75,8 @@ def test_products_are_symmetric(rng, case):
 
 def test_the_same_bits_again(rng):
     X, B = samples(1500, 9), rng.standard_normal((1500, 2))
-    product = Blocked(X).matmat(B)
-    blocked = Blocked(X)
+    product = Blocked(resolve_kernel("tl1"), X).matmat(B)
+    blocked = Blocked(resolve_kernel("tl1"), X)
     for _ in range(3):
         np.testing.assert_array_equal(blocked.matmat(B), product)
 
@@ -84,8 +84,8 @@ def test_the_same_bits_again(rng):
 def test_samples_may_be_lists(rng):
     X, B = samples(9, 3), rng.standard_normal((9, 2))
     for kernel in ("tl1", "rbf", inner):
-        expected = Blocked(X, kernel)
-        blocked = Blocked(X.tolist(), kernel)
+        expected = Blocked(resolve_kernel(kernel), X)
+        blocked = Blocked(resolve_kernel(kernel), X.tolist())
         np.testing.assert_array_equal(blocked.matmat(B), expected.matmat(B))
         np.testing.assert_array_equal(blocked.columns([1]), expected.columns([1]))
         np.testing.assert_array_equal(blocked.diagonal(), expected.diagonal())
@@ -94,7 +94,7 @@ def test_samples_may_be_lists(rng):
 @pytest.mark.parametrize("name", sorted(n for n in KERNELS if not KERNELS[n].check))
 def test_one_sample(name):
     X = matrices(1) if name.startswith("spd") else samples(1, 2)
-    blocked, K = Blocked(X, name), gram(X, None, name)
+    blocked, K = Blocked(resolve_kernel(name), X), gram(X, None, name)
     np.testing.assert_allclose(blocked.matmat(np.array([[2.0]])), 2 * K)
     np.testing.assert_allclose(blocked.diagonal(), K[0])
 
@@ -123,7 +123,9 @@ def test_one_sample(name):
 )
 def test_mistakes_are_found_at_once(X, params, error, match):
     with pytest.raises(error, match=match):
-        Blocked(X, **params)
+        kernel = params.get("kernel", "tl1")
+        params = {name: params[name] for name in params if name != "kernel"}
+        Blocked(resolve_kernel(kernel, params), X)
 
 
 def test_columns_of_a_wrong_shape():
@@ -131,13 +133,13 @@ def test_columns_of_a_wrong_shape():
         r"'B' must be .* with 5 rows, one for each sample of 'X', got shape \(4, 1\)\."
     )
     with pytest.raises(ValueError, match=match):
-        Blocked(samples(5, 2)).matmat(np.ones((4, 1)))
+        Blocked(resolve_kernel("tl1"), samples(5, 2)).matmat(np.ones((4, 1)))
 
 
 def test_samples_that_are_no_numbers():
     words = ["MKVLA", "MKV", "LLGGPA", "LGG", "MKAA"]
     K = gram(words, None, "smith_waterman")
-    blocked = Blocked(words, "smith_waterman")
+    blocked = Blocked(resolve_kernel("smith_waterman"), words)
     B = np.arange(10.0).reshape(5, 2)
     np.testing.assert_allclose(blocked.matmat(B), K @ B)
     np.testing.assert_allclose(blocked.columns(np.array([3, 1])), K[:, [3, 1]])

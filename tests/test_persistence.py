@@ -33,7 +33,7 @@ from kreinlearn import (
 )
 from kreinlearn.features import RegionCovariance
 from kreinlearn.kernels import KERNELS, gram, tl1
-from kreinlearn.persistence import digest_of, stamp
+from kreinlearn.persistence import compute_digest, stamp
 from kreinlearn.solvers import CCCP, SGD, DualNewton, GradientDescent
 
 ROOT = Path(__file__).parents[1]
@@ -346,7 +346,7 @@ def rewritten(source, target, change, *, signed=True):
         if text is not None:
             said = json.loads(text)
             if signed and "digest" in said:
-                said["digest"] = digest_of(new, said)
+                said["digest"] = compute_digest(new, said)
             new.writestr("kreinlearn.json", json.dumps(said))
     return target
 

@@ -13,7 +13,7 @@ from sklearn.preprocessing import FunctionTransformer
 
 import kreinlearn
 from kreinlearn import KreinLogisticRegression, _skops
-from kreinlearn.persistence.contents import trusted_names
+from kreinlearn.persistence import list_trusted
 from kreinlearn.pipelines import prepare
 
 MODELS = Path(__file__).parent / "data" / "models"
@@ -87,7 +87,7 @@ def get_content(value):
 def test_a_model_is_read_as_skops_reads_it(path, monkeypatch, request):
     import skops.io
 
-    names = [*trusted_names(), "tests.test_persistence.inner_product"]
+    names = [*list_trusted(), "tests.test_persistence.inner_product"]
     expected = skops.io.load(path, trusted=names)
     request.getfixturevalue("no_skops")
     with path.open("rb") as file:
@@ -103,7 +103,7 @@ def test_skops_reads_what_the_reader_does_not_know(tmp_path, monkeypatch):
     assert np.array_equal(same.decision_function(X), model.decision_function(X))
     monkeypatch.setattr("skops.io.load", lambda *args, **kwargs: "by skops")
     with (tmp_path / "model.krein").open("rb") as file:
-        assert _skops.load(file, trusted_names()) == "by skops"
+        assert _skops.load(file, list_trusted()) == "by skops"
 
 
 @pytest.mark.slow

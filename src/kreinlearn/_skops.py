@@ -27,6 +27,15 @@ CONTAINERS = {"DictNode": dict, "ListNode": list, "TupleNode": tuple, "SetNode":
 PLAIN_TYPES = {t.__name__: t for t in (int, float, str, bool, list, set, tuple)}
 """Types of the standard library that a file may name."""
 
+RENAMED_MODULES = {
+    "kreinlearn.estimators.distances": "kreinlearn.estimators.transformers",
+    "kreinlearn.estimators.repair": "kreinlearn.estimators.transformers",
+    "kreinlearn.estimators.landmark_features": "kreinlearn.estimators.landmarks",
+    "kreinlearn.kernels.vector": "kreinlearn.kernels.rows",
+    "kreinlearn.kernels._products": "kreinlearn.kernels.rows",
+}
+"""Present names of modules that older files name."""
+
 Node = dict[str, Any]
 """An entry of the schema: kind, type and content."""
 
@@ -78,6 +87,7 @@ def load(file: BinaryIO, trusted: Sequence[str]) -> Any:
     Exception
         Whatever else ``skops.io.load`` raises.
     """
+    file = _rename_modules(file)
     try:
         with ZipFile(file) as archive:
             schema = json.loads(archive.read("schema.json"))
@@ -112,7 +122,28 @@ def find_untrusted_types(file: BinaryIO, trusted: Sequence[str]) -> list[str]:
     """
     import skops.io
 
-    return sorted(set(skops.io.get_untrusted_types(file=file)) - set(trusted))
+    found = skops.io.get_untrusted_types(file=_rename_modules(file))
+    return sorted(set(found) - set(trusted))
+
+
+def _rename_modules(file: BinaryIO) -> BinaryIO:
+    """Return the file, or a copy in memory if it names modules that have moved."""
+    try:
+        with ZipFile(file) as archive:
+            schema = archive.read("schema.json").decode()
+            renamed = schema
+            for old, new in RENAMED_MODULES.items():
+                renamed = renamed.replace(f'"{old}"', f'"{new}"')
+            if renamed == schema:
+                return file
+            copy = io.BytesIO()
+            with ZipFile(copy, "w") as members:
+                for name in archive.namelist():
+                    is_schema = name == "schema.json"
+                    members.writestr(name, renamed if is_schema else archive.read(name))
+            return copy
+    except Exception:  # skops raises if the file is damaged
+        return file
 
 
 class _Reader:

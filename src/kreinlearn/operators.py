@@ -1,6 +1,6 @@
-"""What a solver multiplies by: matrices seen through their products."""
+"""Matrices as solvers see them: through products with blocks of columns."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Protocol, Self
 
@@ -11,7 +11,6 @@ from scipy.linalg import blas
 from kreinlearn._blas import one_thread
 from kreinlearn._typing import Array
 from kreinlearn._validation import check_finite
-from kreinlearn.kernels import KERNELS, gram, multiply
 
 __all__ = ["Blocked", "Dense", "General", "RowProducts", "Symmetric", "gemm"]
 
@@ -19,11 +18,11 @@ WIDENED_ROWS = 64
 """Rows of a single precision matrix that are widened at once."""
 SYMV_COLUMNS = 4
 """Up to this many columns are multiplied one by one: faster for n of 1000 or more."""
-ONE_THREAD = 600
+MAX_SINGLE_THREAD = 600
 """Up to this many samples linear algebra runs on one thread."""
-DIAGONAL = 64
+DIAGONAL_ROWS = 64
 """Samples whose matrix is computed at once for the sake of its diagonal."""
-COMPARED = 1024
+MIRROR_ROWS = 1024
 """Rows and columns of a matrix not stored that are compared with their mirror image."""
 
 
@@ -185,40 +184,49 @@ def _widened_product(K: Array, B: Array) -> Array:
     return product
 
 
+class BlockKernel(Protocol):
+    """A kernel that computes blocks of its matrix and products with it."""
+
+    @property
+    def is_symmetric(self) -> bool:
+        """Whether both values of a pair are known to be equal."""
+
+    def cross(self, X: Any, Y: Any = None) -> Array:
+        """Return the similarities (n, k) between two sets of samples."""
+
+    def call(self, X: Any, Y: Any) -> Any:
+        """Return the values of a user's function."""
+
+    def dot(self, X: Any, Y: Any, B: Array, is_transposed: bool = False) -> Array:
+        """Return the product (n, p) of these similarities with columns (k, p)."""
+
+
 class Blocked:
     """A kernel matrix that is not stored, but computed again for each product.
 
     Parameters
     ----------
+    kernel : ResolvedKernel
+        The kernel.
     X : sequence of n samples
-        Whatever the kernel takes; not copied if it is an array.
-    kernel : str or callable, default="tl1"
-        A name in ``kernels.KERNELS``, or a symmetric function f(X, Y) of two whole sets
-        of samples.
-    **params : dict
-        Parameters of the kernel.
+        Samples of the kernel; not copied if it is an array.
 
     Attributes
     ----------
     is_symmetric : bool
-        Assumed; whoever found otherwise, by `asymmetry`, sets it.
+        True unless a caller, who has called `asymmetry`, sets it.
 
     Notes
     -----
-    Products take 64 MiB of memory or less, whatever n; `kernels.multiply` says how. For
-    the kernels between vectors, one column takes little more time than one half of the
-    matrix takes to compute, and 35 columns some two to three times as much.
+    Products take 64 MiB of memory or less for any n, see `kernels.multiply`. For
+    kernels between vectors, one column takes little more time than computing half of
+    the matrix, and 35 columns two to three times as much.
     """
 
-    def __init__(
-        self, X: Any, kernel: str | Callable[..., Any] = "tl1", **params: Any
-    ) -> None:
-        # One column, which checks all samples and parameters, and shows the precision.
-        self._dtype = gram(X, X[:1], kernel, **params).dtype
-        is_array = isinstance(kernel, str) and KERNELS[kernel].check is None
-        self.X = np.asarray(X) if is_array else X
-        self.kernel = kernel
-        self.params = params
+    def __init__(self, kernel: BlockKernel, X: Any) -> None:
+        # One column checks all samples and parameters, and has the precision of all.
+        self._dtype = kernel.cross(X, X[:1]).dtype
+        self.kernel, self.X = kernel, X
         self.is_symmetric = True
 
     @property
@@ -230,36 +238,30 @@ class Blocked:
         return self._dtype
 
     def matmat(self, B: Array) -> Array:
-        return multiply(self.X, None, B, self.kernel, **self.params)
+        return self.kernel.dot(self.X, None, B)
 
     def matmat_native(self, B: Array) -> Array:
-        return self.matmat(B)  # already in the precision of the matrix but for sums
+        return self.matmat(B)  # in the precision of the matrix, but for sums
 
     def rmatmat(self, B: Array) -> Array:
-        if not callable(self.kernel):  # symmetric, and half the work
+        if self.kernel.is_symmetric:
             return self.matmat(B)
-        function = self.kernel
-
-        def transposed(X: Any, Y: Any, **params: Any) -> Array:
-            return np.asarray(function(Y, X, **params)).T
-
-        return multiply(self.X, None, B, transposed, **self.params)
+        return self.kernel.dot(self.X, None, B, is_transposed=True)
 
     def columns(self, idx: Array) -> Array:
         if len(idx) == 0:
             return np.empty((len(self.X), 0))
-        K = gram(self.X, self._samples(idx), self.kernel, **self.params)
+        K = self.kernel.cross(self.X, self._take(idx))
         return K.astype(np.float64, copy=False)
 
     def rows(self, idx: Array) -> Array:
         return self.part(idx, np.arange(len(self.X)))
 
     def part(self, rows: Array, columns: Array) -> Array:
-        ours, others = self._samples(rows), self._samples(columns)
-        K = gram(ours, others, self.kernel, **self.params)
+        K = self.kernel.cross(self._take(rows), self._take(columns))
         return K.astype(np.float64, copy=False)
 
-    def _samples(self, idx: Array) -> Any:
+    def _take(self, idx: Array) -> Any:
         chosen = np.arange(len(self.X))[idx]
         is_array = isinstance(self.X, np.ndarray)
         return self.X[chosen] if is_array else [self.X[i] for i in chosen]
@@ -267,33 +269,36 @@ class Blocked:
     def asymmetry(self) -> tuple[float, float]:
         """Return the largest ``|K - K'|``, and its ratio to the largest ``|K|``.
 
-        Every entry is computed once, as for a product, and must be finite. Kernels with
-        a name are symmetric.
+        Every entry is computed once and must be finite.
         """
         difference = largest = 0.0
-        n = len(self.X) if callable(self.kernel) else 0
-        parts = [slice(i, min(i + COMPARED, n)) for i in range(0, n, COMPARED)]
+        n = 0 if self.kernel.is_symmetric else len(self.X)
+        parts = _slices(n, MIRROR_ROWS)
         for i in parts:
-            for j in parts[i.start // COMPARED :]:
-                K = self._checked_part(i, j)
-                mirror = K if i == j else self._checked_part(j, i)
+            for j in parts[i.start // MIRROR_ROWS :]:
+                K = self._compute_part(i, j)
+                mirror = K if i == j else self._compute_part(j, i)
                 largest = max(largest, np.abs(K).max(), np.abs(mirror).max())
                 difference = max(difference, np.abs(K - mirror.T).max())
         return float(difference), float(difference / largest) if largest else 0.0
 
-    def _checked_part(self, i: slice, j: slice) -> Array:
+    def _compute_part(self, i: slice, j: slice) -> Array:
         """Return rows i and columns j of a user's kernel, or raise."""
-        assert callable(self.kernel)
-        K = np.asarray(self.kernel(self.X[i], self.X[j], **self.params), dtype=float)
+        K = np.asarray(self.kernel.call(self.X[i], self.X[j]), dtype=float)
         check_finite(K, "The kernel must give finite numbers", (i.start, j.start))
         return K
 
     def diagonal(self) -> Array:
         parts = [
-            gram(self.X[i : i + DIAGONAL], None, self.kernel, **self.params).diagonal()
-            for i in range(0, len(self.X), DIAGONAL)
+            self.kernel.cross(self.X[i]).diagonal()
+            for i in _slices(len(self.X), DIAGONAL_ROWS)
         ]
         return np.concatenate(parts).astype(np.float64)
+
+
+def _slices(n: int, step: int) -> list[slice]:
+    """Return slices of n rows, at most ``step`` long."""
+    return [slice(i, min(i + step, n)) for i in range(0, n, step)]
 
 
 class RowProducts:
@@ -340,7 +345,9 @@ class RowProducts:
 
     def diagonal(self) -> Array:
         n = self.shape[0]
-        strips = [np.arange(i, min(i + DIAGONAL, n)) for i in range(0, n, DIAGONAL)]
+        strips = [
+            np.arange(i, min(i + DIAGONAL_ROWS, n)) for i in range(0, n, DIAGONAL_ROWS)
+        ]
         return np.concatenate([self.K.rows(i) ** 2 @ self.v[:, 0] for i in strips])
 
     def formed(self) -> Dense:
@@ -359,7 +366,7 @@ def few_threads(n: int) -> Iterator[None]:
     Up to 600 samples two threads gain nothing; and where other processes run, threads
     that wait for each other lose a lot.
     """
-    if n > ONE_THREAD:
+    if n > MAX_SINGLE_THREAD:
         yield
     else:
         with one_thread():

@@ -5,7 +5,8 @@ import pytest
 
 from kreinlearn import KreinLogisticRegression
 from kreinlearn.exceptions import IndefiniteKernelWarning
-from kreinlearn.operators import COMPARED, Blocked
+from kreinlearn.kernels import resolve_kernel
+from kreinlearn.operators import MIRROR_ROWS, Blocked
 
 N = 60
 X = np.random.default_rng(0).uniform(size=(N, 3))
@@ -14,8 +15,8 @@ Y = (X[:, 0] > 0.5).astype(int)
 
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch):
-    monkeypatch.setattr("kreinlearn.operators.COMPARED", 16)
-    assert COMPARED > N  # the usual ones would hold everything at once
+    monkeypatch.setattr("kreinlearn.operators.MIRROR_ROWS", 16)
+    assert MIRROR_ROWS > N  # the usual ones would hold everything at once
 
 
 class Changed:
@@ -104,5 +105,5 @@ def test_asymmetry_is_that_of_the_matrix():
     K = kernel(X, X)
     gap = np.abs(K - K.T).max()
     expected = gap, gap / np.abs(K).max()
-    np.testing.assert_allclose(Blocked(X, kernel).asymmetry(), expected)
-    assert Blocked(X, "tl1").asymmetry() == (0.0, 0.0)
+    np.testing.assert_allclose(Blocked(resolve_kernel(kernel), X).asymmetry(), expected)
+    assert Blocked(resolve_kernel("tl1"), X).asymmetry() == (0.0, 0.0)

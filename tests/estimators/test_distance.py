@@ -19,7 +19,7 @@ from kreinlearn import (
     KreinSVC,
 )
 from kreinlearn.exceptions import IndefiniteKernelWarning
-from kreinlearn.kernels.distances import FORMS, TRIED
+from kreinlearn.kernels.transforms import DEFAULT_CANDIDATES, FORMS
 
 
 class CheckedRegression(KreinLogisticRegression):
@@ -138,9 +138,9 @@ def test_the_search_tries_forms_and_widths(data):
     model = KreinLogisticRegressionCV(
         [0.1, 0.01], norms=("hilbert",), kernel="distance", cv=3
     ).fit(D, y)
-    assert [params for _, params in model.kernel_settings_] == list(TRIED)
+    assert [params for _, params in model.kernel_settings_] == list(DEFAULT_CANDIDATES)
     assert model.kernel_ == "distance"
-    assert model.kernel_params_ in TRIED
+    assert model.kernel_params_ in DEFAULT_CANDIDATES
     assert model.score(new, y_new) > 0.7
     # Each part is what a single estimator would be.
     for each in model.estimators_:
@@ -296,7 +296,9 @@ def test_progress_of_a_search_names_forms(data, capsys):
         search="full",
         verbose=rows.append,
     ).fit(D, y)
-    assert [row["form"] for row in rows] == [each["form"] for each in TRIED]
+    assert [row["form"] for row in rows] == [
+        each["form"] for each in DEFAULT_CANDIDATES
+    ]
     model.set_params(verbose=1).fit(D, y)
     assert "truncated" in capsys.readouterr().out
 

@@ -13,7 +13,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import kreinlearn
 from kreinlearn import DistanceSimilarity, SpectrumRepair
-from kreinlearn.kernels.distances import FORMS
+from kreinlearn.kernels.transforms import FORMS
 
 
 class Checked(DistanceSimilarity):

@@ -147,5 +147,5 @@ def test_bad_calls_are_one_sentence(series):
         KreinLogisticRegression("dtw", {"form": "cubic"}).fit(series, Y)
     with pytest.raises(ValueError, match="'operator' must be 'auto' or 'dense'"):
         KreinLogisticRegression("dtw", operator="blocked").fit(series, Y)
-    with pytest.raises(ValueError, match="is a distance, whose form is learned"):
+    with pytest.raises(ValueError, match="is a distance, whose transform is fitted"):
         gram(series, kernel="dtw")

@@ -604,7 +604,7 @@ def test_the_operator_is_chosen_by_the_bytes_available(moons, monkeypatch, capsy
     X, y = moons
     for limit, operator in ((len(y), "dense"), (len(y) - 1, "blocked")):
         monkeypatch.setattr(
-            "kreinlearn.estimators._inputs.fits",
+            "kreinlearn.kernels.registry.fits",
             lambda n, k, dtype, limit=limit: dtype == np.float64 and n == k <= limit,
         )
         model = KreinLogisticRegression(verbose=1).fit(X, y)
@@ -668,7 +668,7 @@ def test_weights_have_a_part_in_the_regime(rng):
 
 
 def test_regime_of_many_samples_stays_unknown(monkeypatch, rng):
-    monkeypatch.setattr("kreinlearn.estimators.logistic.DECIDED", 20)
+    monkeypatch.setattr("kreinlearn.estimators.logistic.MAX_FACTORED", 20)
     K = gram_of_signature(20, 20)
     model = KreinLogisticRegression("precomputed", lam=1e-5)
     assert model.fit(K, rng.integers(0, 2, 40)).regime_ == "unknown"

@@ -396,8 +396,7 @@ def measured(monkeypatch):
     for name, kernel in dict(KERNELS).items():
         measure = replace(kernel.measure, function=partial(counted, kernel.measure))
         monkeypatch.setitem(KERNELS, name, replace(kernel, measure=measure))
-    for module in ("kernels._similarities", "estimators._inputs"):
-        monkeypatch.setattr(f"kreinlearn.{module}.gram", None)
+    monkeypatch.setattr("kreinlearn.kernels.ResolvedKernel.cross", None)
     return counts
 
 
@@ -418,7 +417,7 @@ def test_a_measure_between_matrices_is_computed_once(measured, rng):
 
 def test_nothing_is_stored_if_blocked(moons, monkeypatch):
     X, y = moons
-    monkeypatch.setattr("kreinlearn.kernels.Similarities.matrix", None)
+    monkeypatch.setattr("kreinlearn.kernels.ResolvedKernel.matrix", None)
     settings = {"lams": [0.1], "norms": ["krein"], "cv": 2}
     model = KreinLogisticRegressionCV(operator="blocked", **settings).fit(X, y)
     assert {each.operator_ for each in model.estimators_} == {"blocked"}

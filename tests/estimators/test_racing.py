@@ -8,10 +8,11 @@ from sklearn.datasets import make_classification, make_moons
 from sklearn.preprocessing import minmax_scale
 
 from kreinlearn import KreinLogisticRegressionCV
-from kreinlearn.kernels import gram
+from kreinlearn.kernels import gram, resolve_kernel
 from kreinlearn.search import Candidate, draw_stratified, racing, restrict_folds
 
-SETTINGS = [("tl1", {"ratio": ratio}) for ratio in (0.1, 0.3, 0.5)] + [("rbf", {})]
+SETTINGS = [resolve_kernel("tl1", {"ratio": ratio}) for ratio in (0.1, 0.3, 0.5)]
+SETTINGS.append(resolve_kernel("rbf"))
 
 
 def moons(n=120):

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from kreinlearn import KreinLogisticRegression, KreinLogisticRegressionCV
-from kreinlearn.estimators import _size
-from kreinlearn.estimators._size import mind_fit, mind_search
+from kreinlearn.estimators import _fit
+from kreinlearn.estimators._fit import check_fit_cost, check_search_cost
+from kreinlearn.kernels import resolve_kernel
 
 
 def said_by(call, *args):
@@ -18,8 +19,19 @@ def said_by(call, *args):
 
 
 def test_short_fits_are_silent():
-    assert said_by(mind_fit, 8000, 2, "krein", "newton") == []
-    assert said_by(mind_search, np.zeros((500, 1)), "tl1", ("krein",), 500, 6, 2) == []
+    assert said_by(check_fit_cost, 8000, 2, "krein", "newton") == []
+    assert (
+        said_by(
+            check_search_cost,
+            np.zeros((500, 1)),
+            resolve_kernel("tl1"),
+            ("krein",),
+            500,
+            6,
+            2,
+        )
+        == []
+    )
 
 
 @pytest.mark.parametrize(
@@ -27,22 +39,26 @@ def test_short_fits_are_silent():
     [(60_000, "a minute"), (100_000, "4 minutes"), (1_000_000, "hours")],
 )
 def test_long_fits_are_estimated_with_a_way_out(n, words):
-    (text,) = said_by(mind_fit, n, 2, "krein", "newton")
+    (text,) = said_by(check_fit_cost, n, 2, "krein", "newton")
     assert f"{n:,} samples takes roughly" in text and words in text
     assert "LandmarkLogisticRegression" in text and "--landmarks 1000" in text
 
 
 def test_classes_and_published_procedures_take_longer():
-    assert said_by(mind_fit, 30_000, 2, "krein", "newton") == []
-    assert said_by(mind_fit, 30_000, 10, "krein", "newton")
-    assert said_by(mind_fit, 30_000, 2, "krein", "cccp-gd")
+    assert said_by(check_fit_cost, 30_000, 2, "krein", "newton") == []
+    assert said_by(check_fit_cost, 30_000, 10, "krein", "newton")
+    assert said_by(check_fit_cost, 30_000, 2, "krein", "cccp-gd")
 
 
 def test_a_long_search_names_what_is_less_work():
     X, both = np.zeros((20_000, 1)), ("hilbert", "euclidean")
-    (text,) = said_by(mind_search, X, "tl1", ("euclidean",), 20_000, 6, 2)
+    (text,) = said_by(
+        check_search_cost, X, resolve_kernel("tl1"), ("euclidean",), 20_000, 6, 2
+    )
     assert "one setting" in text and "norm euclidean" not in text and "--lam" in text
-    (text,) = said_by(mind_search, X[:15_000], "tl1", both, 1000, 1, 2)
+    (text,) = said_by(
+        check_search_cost, X[:15_000], resolve_kernel("tl1"), both, 1000, 1, 2
+    )
     assert "--norm euclidean" in text and "one setting" not in text
 
 
@@ -51,9 +67,11 @@ def test_no_estimate_of_what_is_refused(monkeypatch):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         with pytest.raises(MemoryError, match="--landmarks 1000"):
-            mind_search(np.zeros((20_000, 1)), "tl1", ("hilbert",), 1000, 6, 2)
+            check_search_cost(
+                np.zeros((20_000, 1)), resolve_kernel("tl1"), ("hilbert",), 1000, 6, 2
+            )
         with pytest.raises(MemoryError, match="LandmarkLogisticRegression"):
-            mind_fit(20_000, 2, "hilbert", "newton")
+            check_fit_cost(20_000, 2, "hilbert", "newton")
 
 
 def test_a_matrix_that_needs_no_eigenvectors_is_not_refused(monkeypatch):
@@ -61,9 +79,12 @@ def test_a_matrix_that_needs_no_eigenvectors_is_not_refused(monkeypatch):
     K = rng.random((60, 60))
     monkeypatch.setattr("kreinlearn._memory.available_bytes", lambda: 60_000)
     both = ("hilbert", "euclidean")
-    assert said_by(mind_search, K, "precomputed", both, 60, 1, 2) == []
+    assert (
+        said_by(check_search_cost, K, resolve_kernel("precomputed"), both, 60, 1, 2)
+        == []
+    )
     with pytest.raises(MemoryError, match="eigenvectors"):
-        mind_search(K + K.T, "precomputed", both, 60, 1, 2)
+        check_search_cost(K + K.T, resolve_kernel("precomputed"), both, 60, 1, 2)
 
 
 @pytest.mark.parametrize(
@@ -76,7 +97,7 @@ def test_a_matrix_that_needs_no_eigenvectors_is_not_refused(monkeypatch):
 def test_estimators_say_it(monkeypatch, model):
     rng = np.random.default_rng(0)
     X, y = rng.random((40, 2)), np.arange(40) % 2
-    monkeypatch.setattr(_size, "LONG", 1e-9)
-    monkeypatch.setattr("kreinlearn.estimators.logistic.QUICK", 0)
+    monkeypatch.setattr(_fit, "SLOW_SECONDS", 1e-9)
+    monkeypatch.setattr("kreinlearn.estimators.logistic.MAX_QUICK_SAMPLES", 0)
     with pytest.warns(UserWarning, match="of 40 samples takes roughly"):
         model.fit(X, y)

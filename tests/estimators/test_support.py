@@ -9,8 +9,7 @@ from kreinlearn import (
     KreinLogisticRegressionCV,
     KreinSVC,
 )
-from kreinlearn.estimators._inputs import learn_support
-from kreinlearn.estimators._outputs import share_support
+from kreinlearn.estimators._base import share_support
 from kreinlearn.kernels import gram
 from tests.conftest import scaled
 
@@ -165,7 +164,7 @@ def test_estimators_with_supports_of_their_own(moons):
     assert len(model.estimators_) == 2
     for each, unused in zip(model.estimators_, ([3, 7], [3, 50]), strict=True):
         each.dual_coef_[:, unused] = 0
-        learn_support(each, K)
+        each._store_support(each._restore_kernel(), K)
     model.support_ = share_support(model.estimators_)
     np.testing.assert_array_equal(model.support_, np.delete(np.arange(80), 3))
     np.testing.assert_array_equal(
@@ -177,7 +176,7 @@ def test_no_sample_is_needed_if_all_coefficients_are_zero(moons):
     X, y = moons
     model = KreinLogisticRegression().fit(X, y)
     model.dual_coef_ = np.zeros_like(model.dual_coef_)
-    learn_support(model, X)
+    model._store_support(model._restore_kernel(), X)
     assert len(model.X_fit_) == 0
     np.testing.assert_array_equal(
         model.decision_function(X), np.full(len(y), model.intercept_[0])

@@ -12,7 +12,7 @@ from sklearn.utils.estimator_checks import (
 )
 
 from kreinlearn import DCASVC, KreinSVC
-from kreinlearn.estimators._libsvm import (
+from kreinlearn.estimators.svm import (
     dual_violation,
     solve_dca,
     solve_margin,

@@ -150,7 +150,7 @@ def test_functions_need_not_be_symmetric():
 
 
 def test_the_kernels_themselves_are_compiled_too(monkeypatch):
-    monkeypatch.delattr("kreinlearn.kernels._multiply.multiply_values")
+    monkeypatch.delattr("kreinlearn.kernels.registry.multiply_values")
     X, B = samples(20, 4), columns(20, 2)
     for name in VECTOR:
         product = multiply(X, None, B, KERNELS[name])

@@ -10,7 +10,15 @@ from scipy.spatial.distance import cdist
 
 from kreinlearn import KreinLogisticRegression, KreinLogisticRegressionCV, cli, load
 from kreinlearn.comparison.plan import plan_comparison
-from kreinlearn.kernels import KERNELS, Grid, Kernel, Measure, gram, multiply
+from kreinlearn.kernels import (
+    KERNELS,
+    Grid,
+    Kernel,
+    Measure,
+    gram,
+    multiply,
+    resolve_kernel,
+)
 from kreinlearn.operators import Blocked
 from tests.kernels.test_vector import samples
 
@@ -62,7 +70,9 @@ def test_matrices_and_products(known, data):
     np.testing.assert_array_equal(known(X, X[:5]), worst_feature(X, X[:5]))
     B = samples(40, 2, seed=1)
     np.testing.assert_allclose(multiply(X, None, B, NAME, sigma=0.3), K @ B)
-    np.testing.assert_allclose(Blocked(X, NAME, sigma=0.3).matmat(B), K @ B)
+    np.testing.assert_allclose(
+        Blocked(resolve_kernel(NAME, {"sigma": 0.3}), X).matmat(B), K @ B
+    )
     with pytest.raises(TypeError, match=r"'worst_feature' takes 'sigma', got 'tau'\."):
         gram(X, kernel=NAME, tau=1)
 
@@ -130,7 +140,7 @@ def test_a_function_is_a_kernel_too(data):
         model = KreinLogisticRegressionCV(kernel=NAME, cv=3, lams=[0.1]).fit(X, y)
         assert model.kernel_settings_ == [(NAME, {})]
         with pytest.raises(TypeError, match="'worst_feature' has no measure"):
-            KERNELS[NAME].finish(X, {})
+            KERNELS[NAME].make_transform(X, {})
     finally:
         del KERNELS[NAME]
 

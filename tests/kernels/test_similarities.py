@@ -65,9 +65,9 @@ def test_the_bits_are_those_of_gram_for_matrices(name, dtype):
 def test_a_form_of_a_measure_is_the_kernel(name, params):
     X, Y, kernel = samples(7, 3), samples(5, 3, seed=1), KERNELS[name]
     D = kernel.measure.function(X, Y)
-    K = kernel.finish(X, params)(D)
+    K = kernel.make_transform(X, params)(D)
     np.testing.assert_array_equal(K, kernel(X, Y, **params))
-    assert kernel.finish(X, params)(D, out=D) is D
+    assert kernel.make_transform(X, params)(D, out=D) is D
     np.testing.assert_array_equal(D, K)
 
 
@@ -102,7 +102,7 @@ def test_few_features_are_summed_again(measured):
 
 
 def test_what_does_not_fit_is_not_kept(measured, monkeypatch):
-    monkeypatch.setattr("kreinlearn.kernels._similarities.fits", lambda *of: False)
+    monkeypatch.setattr("kreinlearn.kernels.registry.fits", lambda *of: False)
     for X, name in [(samples(20, 40), "tl1"), (matrices(20), "spd_stein")]:
         similarities = Similarities(X)
         same_bits(similarities, name, {})

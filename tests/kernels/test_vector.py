@@ -406,7 +406,7 @@ def test_resolve_lists_the_known_names():
         resolve("foo")
     with pytest.raises(TypeError, match=match + r", got 3\."):
         resolve(3)
-    with pytest.raises(ValueError, match="'precomputed', which names no function"):
+    with pytest.raises(ValueError, match="'precomputed', which is not a function"):
         resolve("precomputed")
 
 

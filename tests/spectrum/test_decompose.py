@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from kreinlearn.kernels import resolve_kernel
 from kreinlearn.operators import Blocked, Dense
 from kreinlearn.spectrum import (
     decompose,
@@ -155,7 +156,7 @@ def test_splits_hold_what_they_say(mode):
 
 def test_matrices_that_are_not_stored_are_split_by_a_shift():
     X = np.random.default_rng(0).integers(0, 3, (40, 4)) / 2.0
-    blocked = Blocked(X, "tl1")
+    blocked = Blocked(resolve_kernel("tl1"), X)
     mu = np.linalg.eigvalsh(blocked.columns(np.arange(40)))
     assert mu[0] < -1e-3
     parts = split(blocked, "paper")

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+from kreinlearn.kernels import resolve_kernel
 from kreinlearn.operators import Blocked, Dense, General, RowProducts
 from kreinlearn.spectrum import norms
 from kreinlearn.spectrum.norms import NORMS, penalized, scale_of
@@ -22,7 +23,7 @@ def operators(square, rng):
     yield General(square + np.triu(square)), square + np.triu(square)
     yield General(square[:, :15]), square[:, :15]
     yield Dense(square.astype(np.float32)), square.astype(np.float32)
-    blocked = Blocked(X, "tl1")
+    blocked = Blocked(resolve_kernel("tl1"), X)
     yield blocked, blocked.columns(np.arange(40))
 
 
@@ -115,7 +116,7 @@ def test_the_matrix_of_each_norm(square, rng):
             assert_allclose(found.matrix.matmat(d), square @ (square @ d) / s)
             assert_allclose(found.back(d), square.T @ d / s)
             assert isinstance(found.matrix, Dense if formed else RowProducts)
-    blocked = Blocked(rng.uniform(size=(40, 3)), "tl1")
+    blocked = Blocked(resolve_kernel("tl1"), rng.uniform(size=(40, 3)))
     formed = penalized("euclidean", blocked, w, formed=True).matrix
     assert isinstance(formed, RowProducts)  # what is not stored is not formed
     full = blocked.columns(np.arange(40))
@@ -160,6 +161,6 @@ def test_the_norm_that_does_not_fit_is_named(square):
         TypeError, match=r"^The norm 'krein' needs a symmetric matrix\.$"
     ):
         penalized("krein", General(square), np.ones(40))
-    blocked = Blocked(np.ones((3, 1)), "tl1")
+    blocked = Blocked(resolve_kernel("tl1"), np.ones((3, 1)))
     with pytest.raises(MemoryError, match="^norm='hilbert' needs the eigenvectors"):
         penalized("hilbert", blocked, np.ones(3))

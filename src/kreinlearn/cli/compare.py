@@ -222,7 +222,7 @@ def _measured(
             "out --param width."
         )
     measure = setting_text(kernel, own)
-    if KERNELS[kernel].learns_form:
+    if KERNELS[kernel].is_distance:
         return samples.distances(table, kernel, own), form or "exponential", measure
     return samples.similarities(table, kernel, own), None, measure
 

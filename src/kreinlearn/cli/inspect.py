@@ -197,10 +197,10 @@ def _without_kernel(data: str) -> list[str]:
 
 def _formed(D: "Array", form: str) -> tuple["Array", Facts]:
     """Return a form of distances, and what is known of it."""
-    from kreinlearn.kernels.distances import form_settings, learned_form
+    from kreinlearn.kernels.transforms import fit_transform, list_candidates
 
-    params = form_settings({"form": form}, [{}])[0]
-    return learned_form(D, form)(D), {"kernel": "distance", "params": params}
+    params = list_candidates({"form": form}, [{}])[0]
+    return fit_transform(D, form)(D), {"kernel": "distance", "params": params}
 
 
 def _similarities_between(
@@ -212,14 +212,14 @@ def _similarities_between(
     """
     from kreinlearn.inspection import verdict as inspection
     from kreinlearn.kernels import KERNELS
-    from kreinlearn.kernels.distances import FORMS, WITHOUT_WIDTH
+    from kreinlearn.kernels.transforms import FORMS, FORMS_WITHOUT_WIDTH
 
     n = len(table.items or [])
     rows = inspection.sampled(table.y, n, inspection.LARGEST, seed)
     some = samples.some_of(table, rows)
-    if KERNELS[kernel].learns_form:
+    if KERNELS[kernel].is_distance:
         params = {"form": FORMS[0], "width": 1.0, **params}
-        if params["form"] in WITHOUT_WIDTH:
+        if params["form"] in FORMS_WITHOUT_WIDTH:
             del params["width"]
     K = samples.similarities(some, kernel, params)
     return K, some.y, Facts(kernel=kernel, params=params, n_given=n)
@@ -244,7 +244,7 @@ def _similarities_of(
     rows = inspection.sampled(y, len(y), inspection.LARGEST, seed)
     X, y, notes = np.asarray(X, dtype=float)[rows], y[rows], list[str]()
     grid = KERNELS[kernel].grid
-    if grid is not None and not {grid.parameter, *grid.rivals} & set(params):
+    if grid is not None and not {grid.parameter, *grid.alternatives} & set(params):
         params = {**params, **KERNELS[kernel].default_params(X)}
         if grid.of_median and grid.parameter in params:
             notes.append(

@@ -104,8 +104,7 @@ def _begun(
     """Return features to be learned from, what made them, and the model to be."""
     import numpy as np
 
-    from kreinlearn.estimators.logistic_cv import kernel_settings
-    from kreinlearn.kernels import Similarities
+    from kreinlearn.kernels import Similarities, resolve_kernel
     from kreinlearn.pipelines import prepared
     from kreinlearn.runs.progress import share_teller
 
@@ -120,7 +119,8 @@ def _begun(
 
     def settings() -> list[tuple[Any, Any]]:
         rows = np.asarray(transformer.transform(drawn))
-        return kernel_settings(kernel, Similarities(rows), params)
+        found = resolve_kernel(kernel, params).candidates(Similarities(rows))
+        return [each.setting for each in found]
 
     return blocks, transformer, model_for(kernel, params, options, settings)
 
@@ -134,13 +134,13 @@ def settings_of(
     """Return settings of the kernel to try for samples in memory."""
     import numpy as np
 
-    from kreinlearn.estimators.logistic_cv import kernel_settings
-    from kreinlearn.kernels import Similarities
+    from kreinlearn.kernels import Similarities, resolve_kernel
 
     rows = None
     if transformer is not None:
         rows = Similarities(np.asarray(transformer.fit_transform(table.X)))
-    return kernel_settings(kernel or "tl1", rows, params)
+    found = resolve_kernel(kernel or "tl1", params).candidates(rows)
+    return [each.setting for each in found]
 
 
 def notes_of(table: "TableBlocks", impute: bool) -> Notes:
@@ -287,10 +287,9 @@ def predicts_in_blocks(model: "BaseEstimator", data: str) -> bool:
 
 def has_rows(model: "LandmarkLogisticRegression") -> bool:
     """Tell whether samples are rows of a table, rather than series or a matrix."""
-    from kreinlearn.kernels import KERNELS
+    from kreinlearn.kernels import find_kind
 
-    record = KERNELS.get(model.kernel) if isinstance(model.kernel, str) else None
-    return record is not None and record.samples == "rows"
+    return find_kind(model.kernel) == "rows"
 
 
 def predicted(

@@ -15,7 +15,7 @@ from kreinlearn._validation import SYMMETRIZED
 from kreinlearn.cli.tables import DECIMAL, MARKS, SEP, SPOKEN, marks_of
 from kreinlearn.files.kinds import FORMATS
 from kreinlearn.kernels import KERNELS
-from kreinlearn.kernels.distances import FORMS
+from kreinlearn.kernels.transforms import FORMS
 
 if TYPE_CHECKING:
     from kreinlearn.files import Table

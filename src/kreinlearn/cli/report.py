@@ -39,13 +39,13 @@ def of_exact(
     """Return what was found about the data, with what the model is."""
     import numpy as np
 
-    from kreinlearn.kernels.distances import form_settings
+    from kreinlearn.kernels.transforms import list_candidates
 
     fitted = "_" if hasattr(model, "estimators_") else ""  # chosen, or given
     for name in ("kernel", "kernel_params", "norm", "lam"):
         found[name] = getattr(model, name + fitted)
     if found["kernel"] == "distance":
-        found["kernel_params"] = form_settings(found["kernel_params"] or {}, [{}])[0]
+        found["kernel_params"] = list_candidates(found["kernel_params"] or {}, [{}])[0]
     given = found["kernel_params"] or {}
     found["kernel_params"] = {k: v for k, v in given.items() if k != "check"}
     found["lam"] = float(found["lam"])

@@ -11,7 +11,7 @@ import click
 
 from kreinlearn.cli.options import KernelParams, Notes, SampleNotes
 from kreinlearn.cli.tables import check_no_features
-from kreinlearn.kernels import KERNELS, Similarities
+from kreinlearn.kernels import KERNELS, Similarities, resolve_kernel
 
 if TYPE_CHECKING:
     from sklearn.base import BaseEstimator
@@ -81,14 +81,14 @@ def kernel_for(
         )
     measure = record.measure
     known = [*(measure.params if measure else record.parameters)]
-    known += ["width"] if record.learns_form else []
+    known += ["width"] if record.is_distance else []
     for each in params:
         if each not in known:
             listed = ", ".join(known) or "no parameters"
             raise ValueError(f"Kernel {name!r} takes {listed}, got {each!r}.")
     found = dict(params)
     if form is not None:
-        if not record.learns_form:
+        if not record.is_distance:
             raise ValueError(
                 f"--form is a form of distances, and the kernel {name!r} gives "
                 "similarities; leave it out."
@@ -129,7 +129,7 @@ def similarities(table: "Table", kernel: str, params: KernelParams) -> "Array":
 
 def distances(table: "Table", kernel: str, params: KernelParams) -> "Array":
     """Return the distances of samples, before a form makes similarities of them."""
-    return _measured(table, kernel).distances(KERNELS[kernel], params)
+    return _measured(table, kernel).compute_distances(resolve_kernel(kernel, params))
 
 
 def _measured(table: "Table", kernel: str) -> Similarities:

@@ -14,7 +14,7 @@ from sklearn.preprocessing import MinMaxScaler
 
 from kreinlearn._typing import Array
 from kreinlearn.kernels import KERNELS, gram
-from kreinlearn.kernels.distances import learned_form
+from kreinlearn.kernels.transforms import fit_transform
 from kreinlearn.methods.judging import judged, timed
 from kreinlearn.methods.table import METHODS, fit_method
 from kreinlearn.methods.tuning import WORST_LOG_LOSS
@@ -100,7 +100,7 @@ class Job:
             K, K_test = self.X[np.ix_(train, train)], self.X[np.ix_(test, train)]
             if self.form is None:
                 return K, K_test
-            change = learned_form(K, self.form)
+            change = fit_transform(K, self.form)
             return change(K), change(K_test)
         X_train, X_test = self.features(run, fold)
         params = KERNELS[kernel].default_params(X_train)

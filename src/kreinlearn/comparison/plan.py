@@ -23,7 +23,7 @@ from kreinlearn._validation import (
 )
 from kreinlearn.comparison.fold import OWN, PRECOMPUTED, Job
 from kreinlearn.kernels import KERNELS
-from kreinlearn.kernels.distances import FORMS
+from kreinlearn.kernels.transforms import FORMS
 from kreinlearn.methods.folds import grouped_folds, groups_per_class
 from kreinlearn.methods.table import METHODS
 from kreinlearn.runs.cells import Cell

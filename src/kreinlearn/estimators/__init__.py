@@ -4,13 +4,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from kreinlearn.estimators.distances import DistanceSimilarity
     from kreinlearn.estimators.landmark_features import LandmarkFeatures
     from kreinlearn.estimators.landmarks import LandmarkLogisticRegression
     from kreinlearn.estimators.logistic import KreinLogisticRegression
     from kreinlearn.estimators.logistic_cv import KreinLogisticRegressionCV
-    from kreinlearn.estimators.repair import SpectrumRepair
     from kreinlearn.estimators.svm import DCASVC, KreinSVC
+    from kreinlearn.estimators.transformers import DistanceSimilarity, SpectrumRepair
 
 __all__ = [
     "DCASVC",
@@ -25,13 +24,13 @@ __all__ = [
 
 _FILES = {
     "DCASVC": "svm",
-    "DistanceSimilarity": "distances",
+    "DistanceSimilarity": "transformers",
     "KreinLogisticRegression": "logistic",
     "KreinLogisticRegressionCV": "logistic_cv",
     "KreinSVC": "svm",
     "LandmarkFeatures": "landmark_features",
     "LandmarkLogisticRegression": "landmarks",
-    "SpectrumRepair": "repair",
+    "SpectrumRepair": "transformers",
 }
 
 

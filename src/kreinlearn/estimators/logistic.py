@@ -9,33 +9,32 @@ from sklearn.utils import check_random_state
 
 from kreinlearn._typing import Array, Kernel, Seed
 from kreinlearn._validation import check_choice, check_count, check_positive
-from kreinlearn.estimators._callbacks import tells_callbacks
-from kreinlearn.estimators._inputs import (
+from kreinlearn.estimators._base import (
+    ProbabilisticKernelClassifier,
     ValidSamples,
+    apply_class_weight,
     check_classes,
-    check_symmetrize,
     check_weights,
-    combined,
-    learn_support,
-    learns_form,
-    one_per_class,
-    training_operator,
+    one_hot,
     warn_if_uninformative,
+    with_callbacks,
 )
-from kreinlearn.estimators._outputs import Probable
-from kreinlearn.estimators._refusals import check_faint, overflow, warn_of_ending
-from kreinlearn.estimators._size import QUICK, mind_fit
-from kreinlearn.estimators._solve import (
-    DECIDED,
-    Clock,
-    OpenQuestion,
+from kreinlearn.estimators._fit import (
+    MAX_FACTORED,
+    MAX_QUICK_SAMPLES,
+    Deadline,
+    UniquenessCheck,
+    check_fit_cost,
+    check_relative_lam,
+    curvature_limit,
+    find_regime,
     fit_dc,
     fit_dual,
-    limit_of,
-    measures_told,
-    regime,
+    make_overflow_error,
+    report_measures,
+    warn_not_converged,
 )
-from kreinlearn.kernels import Similarities
+from kreinlearn.kernels import ResolvedKernel, Similarities
 from kreinlearn.losses import link_of
 from kreinlearn.operators import (
     Blocked,
@@ -51,13 +50,11 @@ from kreinlearn.solvers.monitor import callback_for
 from kreinlearn.solvers.newton import DualNewton
 from kreinlearn.spectrum.norms import NORMS, penalized
 
-SMALLEST = 1e-250
+MIN_LAM = 1e-250
 """Smallest lam whose inverse leaves room for similarities in double precision."""
-NEEDS = ("dual", "dc")
-"""What a solver may ask for: the dual problem, or a difference of convex functions."""
 
 
-class KreinLogisticRegression(Probable):
+class KreinLogisticRegression(ProbabilisticKernelClassifier):
     r"""Kernel logistic regression with a similarity that need not be a kernel.
 
     Finds a stationary point of
@@ -203,7 +200,7 @@ class KreinLogisticRegression(Probable):
     """
 
     _regime: str
-    _open: OpenQuestion | None
+    _open: UniquenessCheck | None
 
     def __init__(
         self,
@@ -241,7 +238,7 @@ class KreinLogisticRegression(Probable):
         self.verbose = verbose
         self.max_time = max_time
 
-    @tells_callbacks()
+    @with_callbacks()
     def fit(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> Self:
@@ -263,25 +260,20 @@ class KreinLogisticRegression(Probable):
         self : KreinLogisticRegression
             The fitted estimator.
         """
-        self._check_parameters()
-        samples, labels = self._check_training(X, y, sample_weight)
+        kernel = self._check_parameters()
+        samples, labels = self._check_training(kernel, X, y, sample_weight)
         weights = check_weights(sample_weight, len(labels))
         self.classes_, index = check_classes(labels, weights)
-        weights = combined(weights, self.class_weight, self.classes_, index)
-        check_classes(labels, weights)  # those of a class may be zero
-        if len(labels) > QUICK:
-            mind_fit(len(labels), len(self.classes_), self.norm, self.solver)
-        with few_threads(len(labels)), measures_told(self.verbose):
-            shared = Similarities(samples) if learns_form(self.kernel) else samples
-            K = training_operator(
-                shared,
-                self.kernel,
-                self.kernel_params or {},
-                self.operator,
-                self.symmetrize,
-                any_shape=self._takes_any_shape,
-            )
-            self._fit(K, shared, index, weights)
+        weights = apply_class_weight(weights, self.class_weight, self.classes_, index)
+        check_classes(labels, weights)  # weights of a class may be zero
+        if len(labels) > MAX_QUICK_SAMPLES:
+            check_fit_cost(len(labels), len(self.classes_), self.norm, self.solver)
+        with few_threads(len(labels)), report_measures(self.verbose):
+            shared = Similarities(samples, is_search=False)
+            kernel = kernel.fit(shared)
+            any_shape = self._takes_any_shape
+            K = kernel.operator(shared, self.operator, any_shape=any_shape)
+            self._fit(kernel, K, samples, index, weights)
         return self
 
     @property
@@ -292,7 +284,7 @@ class KreinLogisticRegression(Probable):
     def regime_(self) -> str:
         """Whether there is one stationary point: see the attributes of the class."""
         if self._open is not None:
-            self._regime, self._open = self._open.answer(), None
+            self._regime, self._open = self._open.run(), None
         return self._regime
 
     def __getstate__(self) -> dict[str, Any]:
@@ -308,19 +300,20 @@ class KreinLogisticRegression(Probable):
 
     def _fit(
         self,
+        kernel: ResolvedKernel,
         K: Dense | General | Blocked,
-        X: ValidSamples | Similarities,
+        X: ValidSamples,
         index: Array,
         counts: Array,
         start: Array | None = None,
     ) -> None:
-        """Learn from similarities of samples whose classes are known and checked.
+        """Fit to similarities K of validated samples X by a fitted kernel.
 
-        ``counts`` are the weights of the samples, not normalized, and ``start`` their
-        scores, if they are roughly known.
+        ``counts`` are the weights of the samples, not normalized, and ``start`` scores
+        for a warm start.
         """
         weights = counts / counts.sum()
-        warn_if_uninformative(K, self.kernel)
+        warn_if_uninformative(K, kernel)
         solver = self._solver()
         multinomial = self._is_multinomial(solver)
         self._link = link_of(len(self.classes_), multinomial)
@@ -330,19 +323,19 @@ class KreinLogisticRegression(Probable):
             watch({"operator": self.operator_, "GiB if dense": dense_bytes(K) / 2**30})
         lam = float(self.lam)
         if multinomial:
-            check_faint(K, lam)
-        self._learn_regime(K, weights, multinomial)
+            check_relative_lam(K, lam)
+        self._find_regime(K, weights, multinomial)
         back = None
         if self.norm == "krein" and not isinstance(K, General):
             matrix: Symmetric = K
         else:
             matrix, back = penalized(self.norm, K, counts, formed=solver.needs == "dc")
-        columns = one_per_class(index, len(self.classes_))
-        clock = None if self.max_time is None else Clock(self.max_time, watch)
+        columns = one_hot(index, len(self.classes_))
+        deadline = None if self.max_time is None else Deadline(self.max_time, watch)
         settings: dict[str, Any] = {
             "fit_intercept": bool(self.fit_intercept),
             "tol": self.tol,
-            "callback": watch if clock is None else clock,
+            "callback": watch if deadline is None else deadline,
         }
         if solver.needs == "dc":
             seed = check_random_state(self.random_state).randint(2**31, size=4)
@@ -353,57 +346,60 @@ class KreinLogisticRegression(Probable):
             try:
                 fit = fit_dual(solver, matrix, columns, weights, lam, **settings)
             except np.linalg.LinAlgError as error:  # of a matrix that is not finite
-                raise overflow(lam) from error
-        if clock is not None and clock.is_over and fit.status == Status.MAX_ITER:
+                raise make_overflow_error(lam) from error
+        if deadline is not None and deadline.is_over and fit.status == Status.MAX_ITER:
             fit = replace(fit, status=str(Status.MAX_TIME))
         a = fit.a if back is None else back(fit.a)
         self.dual_coef_, self.intercept_ = a.T, fit.c
-        learn_support(self, X)
+        self._store_support(kernel, X)
         self.status_, self.n_iter_ = fit.status, fit.n_iter
         self.residual_, self.history_ = fit.residual, fit.history
         if fit.status != Status.CONVERGED:
-            warn_of_ending(fit, self.solver, solver.needs, self.tol)
+            warn_not_converged(fit, self.solver, solver.needs, self.tol)
 
-    def _learn_regime(
+    def _find_regime(
         self, K: Dense | General | Blocked, weights: Array, multinomial: bool
     ) -> None:
-        """Learn ``mu_min_``, and what is known at once about uniqueness."""
+        """Set ``mu_min_`` and ``_regime``, unless a factorization must decide later."""
         lam, self._open, self._regime = float(self.lam), None, "unique"
         if isinstance(K, General) or (isinstance(K, Blocked) and not K.is_symmetric):
             self.mu_min_ = np.nan
             return
-        found = regime(K, limit_of(lam, weights.max(), multinomial))
-        verdict, self.mu_min_ = found
+        limit = curvature_limit(lam, weights.max(), multinomial)
+        verdict, self.mu_min_ = find_regime(K, limit)
         if self.norm != "krein" or verdict == "unique":
             return
         self._regime = verdict
-        if isinstance(K, Dense) and K.shape[0] <= DECIDED:
+        if isinstance(K, Dense) and K.shape[0] <= MAX_FACTORED:
             model = (lam, multinomial, bool(self.fit_intercept))
-            self._open = OpenQuestion(K.K, weights, *model)
+            self._open = UniquenessCheck(K.K, weights, *model)
 
-    def _check_parameters(self) -> None:
-        self._check_kernel()
-        if check_positive("lam", self.lam) < SMALLEST:
+    def _check_parameters(self) -> ResolvedKernel:
+        kernel = self._resolve_kernels()[0]
+        if check_positive("lam", self.lam) < MIN_LAM:
             raise ValueError(
-                f"'lam' must be at least {SMALLEST:g}, or coefficients overflow, got "
+                f"'lam' must be at least {MIN_LAM:g}, or coefficients overflow, got "
                 f"{self.lam!r}; multiply the similarities and lam by one constant."
             )
         check_positive("tol", self.tol)
         check_choice("norm", self.norm, NORMS)
-        check_symmetrize(self.symmetrize)
         check_choice("multi_class", self.multi_class, ["auto", "ovr", "multinomial"])
         check_count("max_iter", self.max_iter)
         if self.max_time is not None:
             check_positive("max_time", self.max_time)
         self._solver()
+        return kernel
 
     def _solver(self) -> DualSolver | DCSolver:
-        """Return the solver that ``solver`` stands for, or raise."""
+        """Return the solver, or raise."""
         solver = self.solver
         if isinstance(solver, str):
             check_choice("solver", solver, ["newton", *PUBLISHED])
             return PUBLISHED.get(solver) or DualNewton(int(self.max_iter))
-        if not hasattr(solver, "solve") or getattr(solver, "needs", None) not in NEEDS:
+        if not hasattr(solver, "solve") or getattr(solver, "needs", None) not in (
+            "dual",
+            "dc",
+        ):
             raise TypeError(
                 "'solver' must be a name, or an object with a method 'solve' and an "
                 "attribute 'needs' that is 'dual' or 'dc', as kreinlearn.solvers has "

@@ -14,39 +14,42 @@ from typing import Any, Self
 import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import ArrayLike
+from sklearn import get_config
 from sklearn.model_selection import StratifiedKFold, check_cv
-from sklearn.utils.metadata_routing import UNUSED, MetadataRouter
+from sklearn.utils.metadata_routing import (
+    UNUSED,
+    MetadataRouter,
+    MethodMapping,
+    process_routing,
+)
 from sklearn.utils.validation import check_is_fitted
 
 from kreinlearn._typing import Array, Kernel, Seed
 from kreinlearn._validation import check_choice, check_count, check_positive
-from kreinlearn.estimators._callbacks import counted, subtask, tells_callbacks
-from kreinlearn.estimators._grid import kernel_settings
-from kreinlearn.estimators._inputs import (
-    AnyKernel,
-    Keywords,
+from kreinlearn.estimators._base import (
+    ProbabilisticKernelClassifier,
+    apply_class_weight,
     check_classes,
-    check_symmetrize,
     check_weights,
-    combined,
-    is_pairwise,
-    kernel_name,
-    kernels_of,
-    learns_form,
-    one_per_class,
-    training_operator,
+    compute_scores,
+    notify_each,
+    one_hot,
+    share_support,
+    subtask,
+    with_callbacks,
 )
-from kreinlearn.estimators._outputs import Probable, predictions, share_support
-from kreinlearn.estimators._routing import routed, router_of
-from kreinlearn.estimators._size import mind_search
-from kreinlearn.estimators._solve import WORST, measures_told
+from kreinlearn.estimators._fit import (
+    STATUS_ORDER,
+    check_search_cost,
+    report_measures,
+)
 from kreinlearn.estimators.logistic import KreinLogisticRegression
 from kreinlearn.exceptions import (
     ConvergenceWarning,
     IndefiniteKernelWarning,
     warn_caller,
 )
-from kreinlearn.kernels import Similarities
+from kreinlearn.kernels import ResolvedKernel, Similarities, list_kernels
 from kreinlearn.kernels.threads import limit_threads
 from kreinlearn.losses import link_of, log_probabilities
 from kreinlearn.operators import Blocked, Dense, General, few_threads
@@ -75,7 +78,7 @@ MAX_WARM, MAX_WARM_HARD, HARD_UNITS = 300, 1000, 5e-4
 """Largest number of samples for which final fits start from the solution of a ridge
 problem, which needs an eigendecomposition; the same where lam is below so many of its
 units, and fits from scratch take many steps."""
-SHARED = (
+SHARED_PARAMS = (
     "fit_intercept",
     "multi_class",
     "class_weight",
@@ -89,7 +92,7 @@ SHARED = (
 """Parameters passed to the estimators of single settings."""
 
 
-class KreinLogisticRegressionCV(Probable):
+class KreinLogisticRegressionCV(ProbabilisticKernelClassifier):
     """Logistic regression with any similarity, its settings by cross-validation.
 
     For each setting of the kernel and each norm, lam is chosen on held-out samples.
@@ -271,7 +274,7 @@ class KreinLogisticRegressionCV(Probable):
         self.verbose = verbose
         self.max_time = max_time
 
-    @tells_callbacks(3)  # race, search, final fits
+    @with_callbacks(3)  # race, search, final fits
     def fit(
         self,
         X: ArrayLike,
@@ -299,30 +302,30 @@ class KreinLogisticRegressionCV(Probable):
         self : KreinLogisticRegressionCV
             The fitted estimator.
         """
-        lams = self._check_parameters()
-        samples, labels = self._check_training(X, y, sample_weight, groups)
+        kernels, lams = self._check_parameters()
+        about = (X, y, sample_weight, groups)
+        samples, labels = self._check_training(kernels[0], *about)
         given = check_weights(sample_weight, len(labels))
         self.classes_, index = check_classes(labels, given)
-        counts = combined(given, self.class_weight, self.classes_, index)
-        check_classes(labels, counts)  # those of a class may be zero
+        counts = apply_class_weight(given, self.class_weight, self.classes_, index)
+        check_classes(labels, counts)  # weights of a class may be zero
         shared = Similarities(samples)
-        self.kernel_settings_ = kernel_settings(
-            self.kernel, shared, self.kernel_params, self.kernel_grid
-        )
-        score_weight, groups = routed(self, sample_weight, groups)
+        settings = self._list_settings(kernels, shared)
+        self.kernel_settings_ = [each.setting for each in settings]
+        score_weight, groups = self._route(sample_weight, groups)
         folds = self._make_folds(labels, groups)
         self._link = link_of(len(self.classes_), self.multi_class != "ovr")
         rows = self._draw_rows(index, lams)
         norms = self._select_norms(len(labels))
-        work = (len(rows), len(self.kernel_settings_), len(self.classes_))
-        mind_search(samples, self.kernel, norms, *work)
+        work = (len(rows), len(settings), len(self.classes_))
+        check_search_cost(samples, kernels[0], norms, *work)
         n_jobs = None if self.n_jobs is None else effective_n_jobs(self.n_jobs)
         with (
             few_threads(len(labels)),
-            measures_told(self.verbose),
+            report_measures(self.verbose),
             nullcontext() if n_jobs is None else limit_threads(n_jobs),
         ):
-            part = self._take_samples(shared, rows)
+            part = self._take_samples(kernels[0], shared, rows)
             folds = restrict_folds(folds, rows)
             scorer = HeldOutScorer(
                 self,
@@ -335,14 +338,14 @@ class KreinLogisticRegressionCV(Probable):
             weights = np.zeros((len(rows), len(folds)))  # zero if held out
             for f, (train, _) in enumerate(folds):
                 own = (given[rows[train]], self.class_weight, self.classes_)
-                weights[train, f] = combined(*own, index[rows[train]])
+                weights[train, f] = apply_class_weight(*own, index[rows[train]])
             context = SearchContext(
                 partial(self._make_operator, part, rows),
-                self.kernel_settings_,
+                settings,
                 norms,
                 lams,
                 folds,
-                one_per_class(index[rows], len(self.classes_)),
+                one_hot(index[rows], len(self.classes_)),
                 counts[rows],
                 weights,
                 scorer,
@@ -356,7 +359,7 @@ class KreinLogisticRegressionCV(Probable):
             if self.refit:
                 with subtask(self, "final fits"):
                     used = [candidates[c] for c in np.flatnonzero(shares)]
-                    self._refit(shared, index, counts, used, ratio)
+                    self._refit(settings, shared, index, counts, used, ratio)
                 self.weights_ = shares[shares > 0]
         return self
 
@@ -372,24 +375,50 @@ class KreinLogisticRegressionCV(Probable):
         return next(name for name in REGIMES if name in found)
 
     def get_metadata_routing(self) -> MetadataRouter:
-        """Return who takes which metadata: this, the splitter, and the scorer.
+        """Return the metadata that this estimator, the splitter and the scorer request.
 
         Returns
         -------
         MetadataRouter
-            As scikit-learn's metadata routing takes it.
+            For scikit-learn's metadata routing.
         """
-        return router_of(self)
+        router = MetadataRouter(owner=self).add_self_request(self)
+        to_split = MethodMapping().add(caller="fit", callee="split")
+        router.add(splitter=self.cv, method_mapping=to_split)
+        if not isinstance(self.scoring, str):
+            to_score = MethodMapping().add(caller="fit", callee="score")
+            router.add(scorer=self.scoring, method_mapping=to_score)
+        return router
 
-    def _check_parameters(self) -> Array | None:
-        self._check_kernel()
-        kernels = kernels_of(self.kernel)
-        if len(kernels) > 1 and (self.kernel_params or any(map(is_pairwise, kernels))):
+    def _route(
+        self, sample_weight: ArrayLike | None, groups: ArrayLike | None
+    ) -> tuple[ArrayLike | None, ArrayLike | None]:
+        """Return the weights for the scorer, and the groups for the splitter.
+
+        A scorer given by name gets the weights of the fit.
+        """
+        if not get_config()["enable_metadata_routing"]:
+            return sample_weight, groups
+        given = {"sample_weight": sample_weight, "groups": groups}
+        given = {name: value for name, value in given.items() if value is not None}
+        found = process_routing(self, "fit", **given)
+        if not isinstance(self.scoring, str):
+            sample_weight = found.scorer.score.get("sample_weight")
+        return sample_weight, found.splitter.split.get("groups")
+
+    def _check_parameters(self) -> tuple[list[ResolvedKernel], Array | None]:
+        """Return the kernels and the values of lam, if given, or raise."""
+        kernels = list_kernels(self.kernel)
+        pairwise = {"precomputed", "distance"} & {
+            k for k in kernels if isinstance(k, str)
+        }
+        if len(kernels) > 1 and (self.kernel_params or pairwise):
             raise ValueError(
                 "Several kernels go with neither 'kernel_params' nor 'precomputed' nor "
                 f"'distance', got kernel={self.kernel!r} and kernel_params="
                 f"{self.kernel_params!r}."
             )
+        resolved = self._resolve_kernels()
         check_choice("multi_class", self.multi_class, ["auto", "ovr", "multinomial"])
         check_choice("search", self.search, ["auto", "full"])
         is_number = isinstance(self.n_jobs, Integral) and self.n_jobs != 0
@@ -409,14 +438,26 @@ class KreinLogisticRegressionCV(Probable):
             )
         for norm in self.norms:
             check_choice("norms", norm, NORMS)
-        check_symmetrize(self.symmetrize)
         if self.lams is None:
-            return None
+            return resolved, None
         if np.ndim(self.lams) != 1 or len(self.lams) == 0:
             raise ValueError(
                 f"'lams' must be a sequence of positive numbers, got {self.lams!r}."
             )
-        return np.sort([check_positive("lams", lam) for lam in self.lams])[::-1]
+        lams = np.sort([check_positive("lams", lam) for lam in self.lams])[::-1]
+        return resolved, lams
+
+    def _list_settings(
+        self, kernels: list[ResolvedKernel], shared: Similarities
+    ) -> list[ResolvedKernel]:
+        """Return every kernel with every combination of its parameters."""
+        grid = self.kernel_grid
+        if grid is not None and len(kernels) > 1:
+            grids = [grid.get(each.source) for each in kernels]
+        else:
+            grids = [grid] * len(kernels)
+        pairs = zip(kernels, grids, strict=True)
+        return [one for each, own in pairs for one in each.candidates(shared, own)]
 
     def _make_folds(self, y: Array, groups: ArrayLike | None) -> list[Fold]:
         cv = self.cv
@@ -449,28 +490,20 @@ class KreinLogisticRegressionCV(Probable):
             return np.arange(len(index))
         return draw_stratified(index, racing.SEARCH_ROWS, self._seed)
 
-    def _take_samples(self, shared: Similarities, rows: Array) -> Similarities:
-        """Return some of the samples, or all if they have been measured anyway."""
-        is_measured = is_pairwise(self.kernel) or learns_form(self.kernel)
-        if len(rows) == len(shared.X) or is_measured:
+    def _take_samples(
+        self, kernel: ResolvedKernel, shared: Similarities, rows: Array
+    ) -> Similarities:
+        """Return some of the samples, or all if their values are stored anyway."""
+        if len(rows) == len(shared.X) or kernel.is_stored:
             return shared
-        X = shared.X
-        return Similarities(X[rows] if hasattr(X, "shape") else [X[i] for i in rows])
+        return shared.take(rows)
 
     def _make_operator(
-        self,
-        shared: Similarities,
-        rows: Array | None,
-        setting: tuple[AnyKernel, Keywords],
+        self, shared: Similarities, rows: Array | None, kernel: ResolvedKernel
     ) -> Dense | General | Blocked:
-        """Return the similarities of some samples; others may have been left out."""
-        K = training_operator(
-            shared,
-            *setting,
-            self.operator,
-            self.symmetrize,
-            any_shape=self._takes_any_shape,
-        )
+        """Return the similarities of some samples."""
+        any_shape = self._takes_any_shape
+        K = kernel.fit(shared).operator(shared, self.operator, any_shape=any_shape)
         if rows is None or K.shape[0] == len(rows):
             return K
         assert not isinstance(K, Blocked)
@@ -495,7 +528,7 @@ class KreinLogisticRegressionCV(Probable):
             if self._needs_race(context):
                 some = racing.draw_race(index, self._seed)
                 if len(shared.X) == len(rows):
-                    shared = self._take_samples(shared, some)
+                    shared = self._take_samples(settings[0], shared, some)
                 operator = partial(self._make_operator, shared, rows[some])
                 race = context.make_race(some, racing.RACE_FOLDS, operator)
                 results = _evaluate(race, list(windows.items()), deadline)
@@ -508,7 +541,7 @@ class KreinLogisticRegressionCV(Probable):
         report = _make_report(callback_for(self.verbose), settings)
         total = race_work + len(windows) * context.work
         runs = _evaluate(context, list(windows.items()), deadline)
-        for own in counted(self, "search", runs, len(windows)):
+        for own in notify_each(self, "search", runs, len(windows)):
             found.append(own)
             done = race_work + len(found) * context.work
             self.lam_units_[own[0].setting] = own[0].unit
@@ -548,9 +581,9 @@ class KreinLogisticRegressionCV(Probable):
         known = {own[0].setting for own in found}
         known |= {
             i
-            for i, (kernel, params) in enumerate(settings)
+            for i, kernel in enumerate(settings)
             for one in self.dropped_
-            if (one["kernel"], one["params"]) == (kernel_name(kernel), params)
+            if (one["kernel"], one["params"]) == (kernel.name, kernel.params)
         }
         late = [i for i in every if i not in known]
         self._is_late = len(late) > 0
@@ -616,6 +649,7 @@ class KreinLogisticRegressionCV(Probable):
 
     def _refit(
         self,
+        settings: Sequence[ResolvedKernel],
         shared: Similarities,
         index: Array,
         counts: Array,
@@ -623,11 +657,11 @@ class KreinLogisticRegressionCV(Probable):
         ratio: float,
     ) -> None:
         """Fit the chosen candidates to all samples."""
-        parameters = {name: getattr(self, name) for name in SHARED}
+        parameters = {name: getattr(self, name) for name in SHARED_PARAMS}
         self.estimators_: list[KreinLogisticRegression] = []
         for i, same in groupby(used, key=lambda one: one.setting):
-            kernel, params = self.kernel_settings_[i]
-            K = self._make_operator(shared, None, (kernel, params))
+            kernel = settings[i].fit(shared)
+            K = self._make_operator(shared, None, settings[i])
             group = list(same)
             models = [(one.norm, float(one.lams[one.best]) * ratio) for one in group]
             is_hard = any(one.lams[one.best] < HARD_UNITS * one.unit for one in group)
@@ -636,17 +670,17 @@ class KreinLogisticRegressionCV(Probable):
                 starts = self._find_starts(K, index, counts, models)
             for (norm, lam), start in zip(models, starts, strict=True):
                 model = KreinLogisticRegression(
-                    kernel, params, lam=lam, norm=norm, **parameters
+                    *kernel.setting, lam=lam, norm=norm, **parameters
                 )
                 model.classes_ = self.classes_
                 if hasattr(self, "n_features_in_"):
                     model.n_features_in_ = self.n_features_in_
-                model._fit(K, shared, index, counts, start)
+                model._fit(kernel, K, shared.X, index, counts, start)
                 self.estimators_.append(model)
         self.support_ = share_support(self.estimators_)
         self.n_iter_ = max(1, *(model.n_iter_ for model in self.estimators_))
         endings = [Status(model.status_) for model in self.estimators_]
-        worst = str(max(endings, key=WORST))
+        worst = str(max(endings, key=STATUS_ORDER))
         self.status_ = racing.TIME_OVER if self._is_late else worst
 
     def _find_starts(
@@ -667,7 +701,7 @@ class KreinLogisticRegressionCV(Probable):
                 scale_of(K, counts),
                 norms,
                 lams,
-                one_per_class(index, len(self.classes_)),
+                one_hot(index, len(self.classes_)),
                 multinomial=self._link == "multinomial",
                 fit_intercept=bool(self.fit_intercept),
                 max_iter=self.max_iter,
@@ -684,11 +718,12 @@ class KreinLogisticRegressionCV(Probable):
             )
         new = self._check_new(X)
         parts = [new] * len(self.estimators_)
-        if is_pairwise(self.kernel) and np.shape(new)[1] < self.n_features_in_:
+        is_pairwise = self.__sklearn_tags__().input_tags.pairwise
+        if is_pairwise and np.shape(new)[1] < self.n_features_in_:
             # Columns of support_, of which each estimator has its own.
             own = [np.searchsorted(self.support_, e.support_) for e in self.estimators_]
             parts = [np.asarray(new)[:, places] for places in own]
-        each = predictions(self.estimators_, parts)
+        each = compute_scores(self.estimators_, parts)
         return np.asarray(np.tensordot(self.weights_, each, 1))
 
 
@@ -710,7 +745,7 @@ def _evaluate(
 
 
 def _make_report(
-    watch: Watch | None, settings: Sequence[tuple[AnyKernel, Keywords]]
+    watch: Watch | None, settings: Sequence[ResolvedKernel]
 ) -> Callable[[list[Candidate], float], None]:
     """Return a function that reports the candidates of a setting to a watch."""
     best = -np.inf
@@ -720,8 +755,8 @@ def _make_report(
         means = [float(one.fold_scores[one.best].mean()) for one in candidates]
         best = max(best, *means)
         for one, score in zip(candidates, means, strict=True):
-            kernel, params = settings[one.setting]
-            row = {"kernel": kernel_name(kernel), **params, "norm": one.norm}
+            kernel = settings[one.setting]
+            row = {"kernel": kernel.name, **kernel.params, "norm": one.norm}
             row |= {"lam": float(one.lams[one.best]), "score": score}
             if watch is not None:
                 watch(row | {"best": best, "done": done})

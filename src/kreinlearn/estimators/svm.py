@@ -1,40 +1,54 @@
-"""Support vector machines with a similarity that need not be a kernel."""
+"""Support vector machines with a similarity that need not be a kernel.
 
+Letters: ``K`` (n, n) the Gram matrix; ``y`` (n,) labels, -1 or 1; ``a`` (n,) signed
+coefficients, so that f = K a + b; ``bounds`` (n,) the C of each sample, so that
+0 <= y_i a_i <= bounds_i. LIBSVM, through scikit-learn, solves every convex problem.
+"""
+
+import warnings
 from abc import abstractmethod
 from numbers import Integral
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.svm import SVC, SVR
 
 from kreinlearn._typing import Array, Kernel
 from kreinlearn._validation import check_count, check_positive
-from kreinlearn.estimators._callbacks import tells_callbacks
-from kreinlearn.estimators._inputs import (
+from kreinlearn.estimators._base import (
     ClassWeight,
+    KernelClassifier,
     check_classes,
     check_weights,
-    class_weighted,
-    learn_support,
-    learns_form,
-    one_per_class,
-    training_gram,
+    expand_class_weight,
+    one_hot,
     warn_if_uninformative,
+    with_callbacks,
 )
-from kreinlearn.estimators._libsvm import (
-    Column,
-    dual_violation,
-    solve_dca,
-    solve_margin,
-)
-from kreinlearn.estimators._outputs import Scored
 from kreinlearn.exceptions import ConvergenceWarning, warn_caller
 from kreinlearn.kernels import Similarities
 from kreinlearn.operators import Dense, few_threads
-from kreinlearn.spectrum.modulus import negative_part
+from kreinlearn.spectrum.modulus import Negative, negative_part
+
+INNER_TOL = 10.0
+"""Tolerance of a convex subproblem, in units of the decision function, over that of
+the outer loop, in units of the objective, which is flatter near a solution."""
+INNER_STEPS = 10_000_000
+"""Most steps of LIBSVM in a subproblem: the cap of LIBSVM's own programs."""
 
 
-class _KernelMachine(Scored):
+class Column(NamedTuple):
+    """One binary machine: coefficients, and how the solve ended."""
+
+    a: Array
+    b: float
+    converged: bool
+    n_iter: int
+    objective: Array = np.zeros(0)
+
+
+class _KernelMachine(KernelClassifier):
     """What both machines share: one-versus-rest columns over one Gram matrix."""
 
     C: float
@@ -46,7 +60,7 @@ class _KernelMachine(Scored):
     def _solve(self, K: Array, labels: Array, bounds: Array) -> list[Column]:
         """Return one column for each column of labels, none of them constant."""
 
-    @tells_callbacks()
+    @with_callbacks()
     def fit(
         self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> Self:
@@ -69,21 +83,23 @@ class _KernelMachine(Scored):
             The fitted estimator.
         """
         C = self._check_parameters()
-        samples, given = self._check_training(X, y, sample_weight)
+        kernel = self._resolve_kernels()[0]
+        samples, given = self._check_training(kernel, X, y, sample_weight)
         n = len(given)
         weights = check_weights(sample_weight, n)
         self.classes_, index = check_classes(given, weights)
-        weights = weights * class_weighted(self.class_weight, self.classes_, index)
+        weights = weights * expand_class_weight(self.class_weight, self.classes_, index)
         check_classes(given, weights)
 
-        shared = Similarities(samples) if learns_form(self.kernel) else samples
-        K = training_gram(shared, self.kernel, self.kernel_params or {})
-        warn_if_uninformative(Dense(K), self.kernel)
+        shared = Similarities(samples, is_search=False)
+        kernel = kernel.fit(shared)
+        K = kernel.training_matrix(shared)
+        warn_if_uninformative(Dense(K), kernel)
         K = K.astype(float, copy=False)
         kept = np.flatnonzero(weights)
         if len(kept) < n:
             K = K[np.ix_(kept, kept)]
-        labels = 2 * one_per_class(index[kept], len(self.classes_)) - 1
+        labels = 2 * one_hot(index[kept], len(self.classes_)) - 1
 
         # A class without weight: f = -1 has no loss and no norm.
         self.dual_coef_ = np.zeros((labels.shape[1], n))
@@ -93,7 +109,7 @@ class _KernelMachine(Scored):
             columns = self._solve(K, labels[:, varied], C * weights[kept])
         for j, column in zip(varied, columns, strict=True):
             self.dual_coef_[j, kept], self.intercept_[j] = column.a, column.b
-        learn_support(self, shared)
+        self._store_support(kernel, samples)
         self.n_iter_ = max(column.n_iter for column in columns)
         converged = all(column.converged for column in columns)
         self.status_ = "converged" if converged else "max_iter"
@@ -107,7 +123,6 @@ class _KernelMachine(Scored):
         return self
 
     def _check_parameters(self) -> float:
-        self._check_kernel()
         check_positive("tol", self.tol)
         return check_positive("C", self.C)
 
@@ -269,7 +284,7 @@ class DCASVC(_KernelMachine):
     class_weight : None, "balanced" or dict, default=None
         Factors of C, as in scikit-learn.
     tol : float, default=1e-6
-        Stop when a step lowers the objective by no more than this share of it. LIBSVM
+        Stop when a step lowers the objective by no more than this fraction of it. LIBSVM
         is given ten times this number, in units of the decision function.
     max_iter : int, default=100
         Most convex subproblems for each class.
@@ -318,7 +333,7 @@ class DCASVC(_KernelMachine):
 
     LIBSVM's classifier has no free linear term t, but its epsilon-insensitive
     regression has one: with targets t + eps y and an eps above a known bound, both
-    have the same minimizer, exactly (``kreinlearn.estimators._libsvm.solve_tilted``).
+    have the same minimizer, exactly (``kreinlearn.estimators.svm.solve_tilted``).
 
     Reference [1]_ puts (truncated) DC steps inside a decomposition method, on a few
     variables at a time. Here the DC loop is outside and the decomposition method is
@@ -384,3 +399,149 @@ class DCASVC(_KernelMachine):
             for y, column in zip(labels.T, columns, strict=True)
         )
         return columns
+
+
+def _fit_libsvm(model: SVC | SVR, K: Array, target: Array, bounds: Array) -> Column:
+    """Run LIBSVM with its C = 1 and one bound per sample; never warn."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(K, target, sample_weight=bounds)
+    a = np.zeros(len(target))
+    a[model.support_] = model.dual_coef_[0]
+    b, n_iter = float(model.intercept_[0]), int(np.max(model.n_iter_))
+    return Column(a, b, model.fit_status_ == 0, n_iter)
+
+
+def solve_margin(
+    K: Array, y: Array, bounds: Array, *, tol: float, max_iter: int
+) -> Column:
+    """Return the support vector machine of a positive semidefinite matrix.
+
+    Parameters
+    ----------
+    K, y, bounds
+        See the module docstring.
+    tol : float
+        Tolerance of LIBSVM.
+    max_iter : int
+        Most steps, or -1 for no limit.
+
+    Returns
+    -------
+    Column
+        Coefficients and intercept.
+    """
+    model = SVC(kernel="precomputed", C=1.0, tol=tol, max_iter=max_iter)
+    return _fit_libsvm(model, K, y, bounds)
+
+
+def solve_tilted(K: Array, y: Array, t: Array, bounds: Array, *, tol: float) -> Column:
+    """Return the minimizer of 1/2 a'Ka - t'a over 0 <= y_i a_i <= C_i, sum a = 0.
+
+    Parameters
+    ----------
+    K : ndarray of shape (n, n)
+        Positive semidefinite matrix.
+    y, bounds
+        See the module docstring.
+    t : ndarray of shape (n,)
+        Any linear term; t = y is the ordinary support vector machine.
+    tol : float
+        Tolerance of LIBSVM.
+
+    Returns
+    -------
+    Column
+        Coefficients, and the b with (K a)_i + b = t_i wherever a_i is off its bounds.
+
+    Notes
+    -----
+    LIBSVM's classifier fixes t = y. Its epsilon-insensitive regression does not: its
+    dual is
+
+        min 1/2 a'Ka - z'a + eps sum|a_i|   over  |a_i| <= C_i,  sum a = 0
+
+    for any targets z. With z = t + eps y the last two terms are -t_i a_i on the side
+    y_i a_i >= 0 and (2 eps + y_i t_i)|a_i| on the other. So the two problems agree
+    wherever the first is feasible, and a minimizer of the second that has the right
+    signs minimizes the first. It has them once eps is at least half the largest
+    ``(K a - t)_i + b`` in modulus. As b lies between two values of t - K a, the sum
+    of the largest ``|t_i|`` and the largest ``sum_j |K_ij| C_j`` is enough: a finite
+    eps known beforehand, no limit. Variables of the wrong sign start at zero and
+    are never chosen by LIBSVM, which then takes the steps it would take with half the
+    variables. The digits that t loses in t + eps y are beyond the single precision
+    in which LIBSVM keeps K.
+    """
+    eps = float(np.abs(t).max() + (np.abs(K) @ bounds).max())
+    model = SVR(kernel="precomputed", C=1.0, epsilon=eps, tol=tol, max_iter=INNER_STEPS)
+    return _fit_libsvm(model, K, t + eps * y, bounds)
+
+
+def solve_dca(
+    K: Array,
+    plus: Array,
+    negative: Negative,
+    y: Array,
+    bounds: Array,
+    *,
+    tol: float,
+    max_iter: int,
+) -> Column:
+    """Return a stationary point of the indefinite dual by DC programming.
+
+    Parameters
+    ----------
+    K, y, bounds
+        See the module docstring.
+    plus : ndarray of shape (n, n)
+        K + K-, positive semidefinite.
+    negative : Negative
+        K-.
+    tol : float
+        Stop when the objective falls by no more than this fraction of itself.
+    max_iter : int
+        Most convex subproblems.
+
+    Returns
+    -------
+    Column
+        Coefficients, intercept and the objective after each step, never increasing.
+    """
+    best = Column(np.zeros(len(y)), 0.0, False, 0)
+    objective, value = [], 0.0
+    for step in range(1, max_iter + 1):
+        # 1. Replace -1/2 a'K-a by its tangent at the current point.
+        t = y + negative.product(best.a)
+        # 2. Solve the convex problem that is left.
+        new = solve_tilted(plus, y, t, bounds, tol=INNER_TOL * tol)
+        # 3. Keep the step if it goes down; up is rounding, or LIBSVM's tolerance.
+        previous, value = value, float(new.a @ (K @ new.a) / 2 - y @ new.a)
+        if value > previous:
+            return best._replace(converged=new.converged, n_iter=step)
+        objective.append(value)
+        is_flat = previous - value <= tol * abs(value) or not negative.sizes.size
+        converged = bool(is_flat and new.converged)
+        best = Column(new.a, new.b, converged, step, np.array(objective))
+        if is_flat:
+            break
+    return best
+
+
+def dual_violation(K: Array, y: Array, a: Array, bounds: Array) -> float:
+    """Return by how much coefficients fail the optimality conditions of the dual.
+
+    Parameters
+    ----------
+    K, y, a, bounds
+        See the module docstring.
+
+    Returns
+    -------
+    float
+        Largest ``(y - K a)_i`` whose a_i may rise, less the smallest one whose a_i may
+        fall, if positive: LIBSVM's stopping rule, for any symmetric K.
+    """
+    rest = y - K @ a
+    may_rise = a < np.where(y > 0, bounds, 0)
+    may_fall = a > np.where(y > 0, 0, -bounds)
+    return max(0.0, float(rest[may_rise].max() - rest[may_fall].min()))

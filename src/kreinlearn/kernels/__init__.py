@@ -7,10 +7,18 @@ kernel is one more record.
 """
 
 from kreinlearn.kernels._measuring import measured_rows, measuring
-from kreinlearn.kernels._multiply import multiply
 from kreinlearn.kernels._records import Grid, Kernel, Measure
-from kreinlearn.kernels._similarities import Similarities
-from kreinlearn.kernels._table import KERNELS, gram, resolve
+from kreinlearn.kernels.registry import (
+    KERNELS,
+    ResolvedKernel,
+    Similarities,
+    find_kind,
+    gram,
+    list_kernels,
+    multiply,
+    resolve,
+    resolve_kernel,
+)
 from kreinlearn.kernels.sequences import (
     check_sequences,
     jaro_winkler,
@@ -45,12 +53,14 @@ __all__ = [
     "Grid",
     "Kernel",
     "Measure",
+    "ResolvedKernel",
     "Similarities",
     "check_sequences",
     "check_series",
     "dtw",
     "epanechnikov",
     "erp",
+    "find_kind",
     "gaussian_difference",
     "gram",
     "jaro_winkler",
@@ -58,6 +68,7 @@ __all__ = [
     "lcss",
     "levenshtein",
     "linear",
+    "list_kernels",
     "log",
     "measured_rows",
     "measuring",
@@ -68,6 +79,7 @@ __all__ = [
     "power",
     "rbf",
     "resolve",
+    "resolve_kernel",
     "smith_waterman",
     "spd_affine_invariant",
     "spd_distances",

@@ -6,7 +6,7 @@ Letters are those of ``vector``, which offers these functions as its own.
 from numpy.typing import ArrayLike
 
 from kreinlearn._typing import Array
-from kreinlearn.kernels import _forms as forms
+from kreinlearn.kernels import transforms
 from kreinlearn.kernels._pairs import between_rows
 
 
@@ -32,7 +32,7 @@ def linear(X: ArrayLike, Y: ArrayLike | None = None) -> Array:
     array([[ 5., 11.],
            [11., 25.]])
     """
-    return between_rows(X, Y, "product", forms.identity)
+    return between_rows(X, Y, "product", transforms.identity)
 
 
 def polynomial(
@@ -72,7 +72,7 @@ def polynomial(
     array([[ 4.,  9.],
            [ 9., 25.]])
     """
-    return between_rows(X, Y, "product", forms.raised, degree, gamma, coef0)
+    return between_rows(X, Y, "product", transforms.polynomial, degree, gamma, coef0)
 
 
 def tanh(
@@ -114,4 +114,4 @@ def tanh(
     array([[0.    , 0.    ],
            [0.    , 0.7616]])
     """
-    return between_rows(X, Y, "product", forms.squashed, gamma, coef0)
+    return between_rows(X, Y, "product", transforms.tanh, gamma, coef0)

@@ -1,8 +1,8 @@
-"""One record per kernel: a measure between samples, and a form of it.
+"""One record per kernel: a measure between samples, and a transform of its values.
 
-A measure is a distance or a score of two samples; it may be expensive. A form is a
+A measure is a distance or a score of two samples; it may be expensive. A transform is a
 cheap function of its values, such as a Gaussian or a truncation. `tl1` and `laplacian`
-are two forms of the same measure, and so are all widths of one kernel.
+are two transforms of one measure, and so are all widths of one kernel.
 
 Letters: X (n samples) and Y (k samples), D (n, k) the values of a measure.
 """
@@ -25,19 +25,18 @@ Params = Mapping[str, Any]
 Function = Callable[..., Any]
 """A kernel or a measure, ``f(X, Y=None, **params)``, which gives a matrix."""
 
-SAMPLED = 500
-"""Samples that a median distance between rows is taken over."""
-SAMPLED_PAIRS = 200
-"""The same where a distance is expensive."""
+MEDIAN_SAMPLES, MEDIAN_ROW_SAMPLES, MEDIAN_PAIR_SAMPLES = 2000, 500, 200
+"""Samples that a median distance is computed from: of stored distances, of rows, and of
+other samples, whose distances are expensive."""
 
 
-class Finish(Protocol):
-    """A form whose parameters are set."""
+class Transform(Protocol):
+    """A transform with its parameters set."""
 
     def __call__(
         self, D: Array, is_symmetric: bool = False, out: Array | None = None
     ) -> Array:
-        """Return the form of each value of a measure, in ``out`` if given."""
+        """Return the similarities for values of a measure, in ``out`` if given."""
 
 
 @dataclass(frozen=True)
@@ -95,10 +94,15 @@ class Measure:
             The median of what is above 0; 1 if nothing is.
         """
         if self.metric is not None:
-            rows = spaced(np.asarray(X, dtype=float), SAMPLED)
-            return _median(pdist(rows, self.metric))
-        D = self.function(spaced(np.asarray(X), SAMPLED_PAIRS), None, **params)
-        return median_of(D, self.is_squared)
+            rows = take_spaced(np.asarray(X, dtype=float), MEDIAN_ROW_SAMPLES)
+            return _median_positive(pdist(rows, self.metric))
+        some = take_spaced(np.asarray(X), MEDIAN_PAIR_SAMPLES)
+        return self.median_of_values(self.function(some, None, **params))
+
+    def median_of_values(self, D: Array) -> float:
+        """Return the median distance, given the values (n, n) of the measure."""
+        middle = median_distance(D, MEDIAN_PAIR_SAMPLES)
+        return math.sqrt(middle) if self.is_squared else middle
 
 
 @dataclass(frozen=True)
@@ -116,15 +120,15 @@ class Grid:
         the default of the kernel.
     of_median : bool
         Whether they are multiples of the median distance.
-    rivals : tuple of str
-        Parameters that say the same in another way: with one of them, nothing is tried.
+    alternatives : tuple of str
+        Other names of the same quantity: if one of them is given, nothing is tried.
     """
 
     parameter: str
     values: tuple[float, ...]
     default: float | None = None
     of_median: bool = True
-    rivals: tuple[str, ...] = ()
+    alternatives: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -172,7 +176,7 @@ class Kernel:
     name: str
     function: Function
     measure: Measure | None = None
-    form: Callable[..., Finish] | None = None
+    form: Callable[..., Transform] | None = None
     grid: Grid | None = None
     samples: Literal["rows", "matrices", "series", "sequences", "graphs", "sets"] = (
         "rows"
@@ -186,14 +190,13 @@ class Kernel:
         return self.function(X, Y, **params)
 
     @property
-    def learns_form(self) -> bool:
-        """Whether it is a distance, and its form is learned from training samples.
+    def is_distance(self) -> bool:
+        """Whether the function returns distances.
 
-        The function gives distances then; see `kreinlearn.kernels.distances`.
+        Their transform is fitted to training samples: see `kernels.transforms`.
         """
         measure = self.measure
-        is_bare = measure is not None and self.form is None
-        return is_bare and measure is not None and measure.kind == "distance"
+        return measure is not None and self.form is None and measure.kind == "distance"
 
     @property
     def parameters(self) -> dict[str, float | None]:
@@ -257,8 +260,8 @@ class Kernel:
                     f"{given!r}."
                 )
 
-    def finish(self, X: SampleSet, params: Params) -> Finish:
-        """Return the form with its parameters set.
+    def make_transform(self, X: SampleSet, params: Params) -> Transform:
+        """Return the transform with its parameters set.
 
         Parameters
         ----------
@@ -279,47 +282,45 @@ class Kernel:
         return self.form(self.measure.size(X), **own)
 
 
-def median_of(D: Array, is_squared: bool) -> float:
-    """Return the median distance, given the values of a measure.
-
-    Parameters
-    ----------
-    D : ndarray of shape (n, n)
-        Values, symmetric; at most 200 evenly spaced samples are used.
-    is_squared : bool
-        Whether they are squares of distances.
-
-    Returns
-    -------
-    float
-        The median of what is above 0; 1 if nothing is.
-    """
-    D = spaced(spaced(D, SAMPLED_PAIRS).T, SAMPLED_PAIRS)
-    middle = _median(D[np.triu_indices(len(D), 1)])
-    return math.sqrt(middle) if is_squared else middle
-
-
-def spaced(X: Array, most: int) -> Array:
+def take_spaced(X: Array, max_samples: int) -> Array:
     """Return X, or evenly spaced samples of it if there are more than that.
 
     Parameters
     ----------
     X : ndarray
         One sample per row.
-    most : int
-        How many are wanted at most.
+    max_samples : int
+        Largest number of samples.
 
     Returns
     -------
     ndarray
         Rows of X.
     """
-    if len(X) <= most:
+    if len(X) <= max_samples:
         return X
-    return X[np.linspace(0, len(X) - 1, most).astype(int)]
+    return X[np.linspace(0, len(X) - 1, max_samples).astype(int)]
 
 
-def _median(distances: Array) -> float:
-    """Return the median of what is above 0, or 1 if nothing is."""
+def median_distance(D: Array, max_samples: int = MEDIAN_SAMPLES) -> float:
+    """Return the median of the positive distances between samples; 1 if there are none.
+
+    Parameters
+    ----------
+    D : ndarray of shape (n, n)
+        Distances, symmetric.
+    max_samples : int
+        Of more samples as many are used, evenly spaced.
+
+    Returns
+    -------
+    float
+        The median.
+    """
+    D = take_spaced(take_spaced(D, max_samples).T, max_samples)
+    return _median_positive(np.concatenate([row[i + 1 :] for i, row in enumerate(D)]))
+
+
+def _median_positive(distances: Array) -> float:
     distances = distances[distances > 0]
     return float(np.median(distances)) if distances.size else 1.0

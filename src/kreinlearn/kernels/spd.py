@@ -29,6 +29,7 @@ that is not positive definite to working precision. A ``ridge`` makes it so, by 
 ``ridge * trace(S) / d`` to the diagonal of every matrix; it is 0 unless asked for.
 """
 
+import math
 from functools import partial
 
 import numpy as np
@@ -36,10 +37,17 @@ from numpy.typing import ArrayLike
 
 from kreinlearn._typing import Array
 from kreinlearn._validation import check_choice
-from kreinlearn.kernels import _forms as forms
 from kreinlearn.kernels import _spd_stacks as stacks
+from kreinlearn.kernels import transforms
 from kreinlearn.kernels._pairs import between_rows
-from kreinlearn.kernels._records import Function, Grid, Kernel, Measure, median_of
+from kreinlearn.kernels._records import (
+    MEDIAN_PAIR_SAMPLES,
+    Function,
+    Grid,
+    Kernel,
+    Measure,
+    median_distance,
+)
 from kreinlearn.kernels._spd_pairs import affine_distances, stein_distances
 
 __all__ = [
@@ -124,7 +132,7 @@ def spd_distances(
     if metric in ("euclid", "log_euclid"):
         rows = stacks.flat("X", S, metric, dtype)
         others = None if T is None else stacks.flat("Y", T, metric, dtype)
-        return between_rows(rows, others, "square", forms.identity)
+        return between_rows(rows, others, "square", transforms.identity)
     if metric == "stein":
         return stein_distances(S, T, dtype)
     return affine_distances(S, T, dtype)
@@ -157,7 +165,7 @@ def _gaussian(
     X: ArrayLike, Y: ArrayLike | None, metric: str, sigma: float | None, ridge: float
 ) -> Array:
     """Return exp(-D / sigma^2), made in the place of D."""
-    finish = forms.wide_gaussian(stacks.rows_in(X), sigma)
+    finish = transforms.wide_gaussian(stacks.rows_in(X), sigma)
     D = spd_distances(X, Y, metric=metric, ridge=ridge)
     return finish(D, out=D)
 
@@ -373,7 +381,7 @@ def spd_widths(D: Array) -> list[float]:
     >>> spd_widths(np.array([[0.0, 4.0], [4.0, 0.0]]))
     [2.0, 4.0, 8.0, 16.0, 32.0]
     """
-    middle = median_of(D, is_squared=True)
+    middle = math.sqrt(median_distance(D, MEDIAN_PAIR_SAMPLES))
     return [width * middle for width in SPD_GRID.values]
 
 
@@ -387,7 +395,7 @@ def _spd_record(function: Function, distance: str, is_definite: bool = False) ->
     name = function.__name__
     squares = partial(spd_distances, metric=name.removeprefix("spd_"))
     measure = Measure(distance, squares, stacks.rows_in, ("ridge",), is_squared=True)
-    about = (measure, forms.wide_gaussian, SPD_GRID)
+    about = (measure, transforms.wide_gaussian, SPD_GRID)
     return Kernel(name, function, *about, "matrices", is_definite)
 
 

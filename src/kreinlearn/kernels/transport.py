@@ -26,8 +26,7 @@ from scipy.spatial.distance import cdist
 
 from kreinlearn._memory import check_fits
 from kreinlearn._typing import Array
-from kreinlearn.kernels import _forms as forms
-from kreinlearn.kernels import threads
+from kreinlearn.kernels import threads, transforms
 from kreinlearn.kernels._distributions import (
     Cloud,
     check_clouds,
@@ -219,7 +218,7 @@ def histogram_wasserstein(
         if m == 1:
             return np.zeros((n, len(others)))
         return between_rows(
-            below, None if is_same else others_below, "absolute", forms.identity
+            below, None if is_same else others_below, "absolute", transforms.identity
         )
     weights = rows if is_same else np.concatenate([rows, others])
     clouds = [(points, each) for each in weights]

@@ -19,7 +19,7 @@ from functools import partial
 from numpy.typing import ArrayLike
 
 from kreinlearn._typing import Array
-from kreinlearn.kernels import _forms as forms
+from kreinlearn.kernels import transforms
 from kreinlearn.kernels._pairs import between_rows, check_rows
 from kreinlearn.kernels._products import linear, polynomial, tanh
 from kreinlearn.kernels._records import Grid, Kernel, Measure
@@ -67,7 +67,7 @@ def rbf(
     array([[1.    , 0.7788],
            [0.7788, 1.    ]])
     """
-    return between_rows(X, Y, "square", forms.gaussian, sigma)
+    return between_rows(X, Y, "square", transforms.gaussian, sigma)
 
 
 def laplacian(
@@ -98,7 +98,7 @@ def laplacian(
     array([[1.    , 0.6065],
            [0.6065, 1.    ]])
     """
-    return between_rows(X, Y, "absolute", forms.exponential, sigma)
+    return between_rows(X, Y, "absolute", transforms.exponential, sigma)
 
 
 def tl1(
@@ -143,7 +143,7 @@ def tl1(
            [0.75, 1.5 , 0.25],
            [0.  , 0.25, 1.5 ]])
     """
-    return between_rows(X, Y, "absolute", forms.truncated, tau, ratio)
+    return between_rows(X, Y, "absolute", transforms.hinge, tau, ratio)
 
 
 def gaussian_difference(
@@ -191,7 +191,7 @@ def gaussian_difference(
            [-0.1656,  0.5   ]])
     """
     return between_rows(
-        X, Y, "square", forms.difference, sigma_narrow, sigma_wide, weight
+        X, Y, "square", transforms.difference, sigma_narrow, sigma_wide, weight
     )
 
 
@@ -229,7 +229,7 @@ def epanechnikov(
            [0.75, 1.  , 0.  ],
            [0.  , 0.  , 1.  ]])
     """
-    return between_rows(X, Y, "square", forms.parabola, sigma)
+    return between_rows(X, Y, "square", transforms.parabola, sigma)
 
 
 def log(X: ArrayLike, Y: ArrayLike | None = None, *, degree: float = 2.0) -> Array:
@@ -265,7 +265,7 @@ def log(X: ArrayLike, Y: ArrayLike | None = None, *, degree: float = 2.0) -> Arr
     array([[ 0.    ],
            [-1.0986]])
     """
-    return between_rows(X, Y, "square", forms.negative_log, degree)
+    return between_rows(X, Y, "square", transforms.negative_log, degree)
 
 
 def power(X: ArrayLike, Y: ArrayLike | None = None, *, degree: float = 1.0) -> Array:
@@ -300,7 +300,7 @@ def power(X: ArrayLike, Y: ArrayLike | None = None, *, degree: float = 1.0) -> A
     array([[-5.],
            [-3.]])
     """
-    return between_rows(X, Y, "square", forms.negative_power, degree)
+    return between_rows(X, Y, "square", transforms.negative_power, degree)
 
 
 STORED_FEATURES = 32
@@ -319,7 +319,7 @@ def _summed(
     name: str, sums: str, metric: str | None = None, is_squared: bool = False
 ) -> Measure:
     """Return a measure between rows that is a sum over their features."""
-    function = partial(between_rows, sums=sums, form=forms.identity)
+    function = partial(between_rows, sums=sums, form=transforms.identity)
     about = (is_squared, metric, sums, STORED_FEATURES)
     return Measure(name, function, _n_features, (), *about)
 
@@ -334,15 +334,17 @@ RATIOS = Grid("ratio", (0.1, 0.2, 0.3, 0.5, 0.7, 0.9), 0.7, False, ("tau",))
 ROW_WIDTHS = Grid("sigma", (0.25, 0.5, 1.0, 2.0, 4.0), 1.0)
 
 ROW_KERNELS = (
-    Kernel("epanechnikov", epanechnikov, SQUARES, forms.parabola, ROW_WIDTHS),
-    Kernel("gaussian_difference", gaussian_difference, SQUARES, forms.difference),
-    Kernel("laplacian", laplacian, L1, forms.exponential, ROW_WIDTHS, is_definite=True),
-    Kernel("linear", linear, PRODUCTS, forms.identity, is_definite=True),
-    Kernel("log", log, SQUARES, forms.negative_log),
-    Kernel("polynomial", polynomial, PRODUCTS, forms.raised),
-    Kernel("power", power, SQUARES, forms.negative_power),
-    Kernel("rbf", rbf, SQUARES, forms.gaussian, ROW_WIDTHS, is_definite=True),
-    Kernel("tanh", tanh, PRODUCTS, forms.squashed),
-    Kernel("tl1", tl1, L1, forms.truncated, RATIOS),
+    Kernel("epanechnikov", epanechnikov, SQUARES, transforms.parabola, ROW_WIDTHS),
+    Kernel("gaussian_difference", gaussian_difference, SQUARES, transforms.difference),
+    Kernel(
+        "laplacian", laplacian, L1, transforms.exponential, ROW_WIDTHS, is_definite=True
+    ),
+    Kernel("linear", linear, PRODUCTS, transforms.identity, is_definite=True),
+    Kernel("log", log, SQUARES, transforms.negative_log),
+    Kernel("polynomial", polynomial, PRODUCTS, transforms.polynomial),
+    Kernel("power", power, SQUARES, transforms.negative_power),
+    Kernel("rbf", rbf, SQUARES, transforms.gaussian, ROW_WIDTHS, is_definite=True),
+    Kernel("tanh", tanh, PRODUCTS, transforms.tanh),
+    Kernel("tl1", tl1, L1, transforms.hinge, RATIOS),
 )
 """All kernels between rows."""

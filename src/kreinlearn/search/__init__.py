@@ -1,6 +1,6 @@
 """Search of kernels, norms and lam by cross-validation."""
 
-from kreinlearn.search.candidates import Candidate, SearchContext, Setting
+from kreinlearn.search.candidates import Candidate, SearchContext
 from kreinlearn.search.grid import (
     DUAL_TOL,
     UNITS,
@@ -17,7 +17,6 @@ __all__ = [
     "Fold",
     "HeldOutScorer",
     "SearchContext",
-    "Setting",
     "draw_stratified",
     "restrict_folds",
     "weigh_models",

@@ -6,11 +6,11 @@ with several values of lam.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from kreinlearn._typing import Array
+from kreinlearn.kernels import ResolvedKernel
 from kreinlearn.operators import Blocked, Dense, General
 from kreinlearn.search.crossval import (
     RIDGE_TOL,
@@ -24,8 +24,6 @@ from kreinlearn.search.scoring import HeldOutScorer
 from kreinlearn.spectrum.decompose import has_factor
 
 Operator = Dense | General | Blocked
-Setting = tuple[Any, Mapping[str, Any]]
-"""A kernel and its parameters."""
 Windows = Mapping[str, slice]
 """Positions of the values of lam that are tried first, by norm."""
 
@@ -99,8 +97,8 @@ class SearchContext:
     ----------
     similarities : callable
         Gives the similarities of the n samples in a setting.
-    settings : sequence of (kernel, dict)
-        What is tried.
+    settings : sequence of ResolvedKernel
+        Kernels with the parameters to try.
     norms : sequence of str
         Norms to try.
     lams : ndarray of shape (L,) or None
@@ -121,8 +119,8 @@ class SearchContext:
         Whether to try every other lam once, with eigenvectors in single precision.
     """
 
-    similarities: Callable[[Setting], Operator]
-    settings: Sequence[Setting]
+    similarities: Callable[[ResolvedKernel], Operator]
+    settings: Sequence[ResolvedKernel]
     norms: Sequence[str]
     lams: Array | None
     folds: list[Fold]
@@ -135,7 +133,10 @@ class SearchContext:
     is_race: bool = False
 
     def make_race(
-        self, rows: Array, n_folds: int, similarities: Callable[[Setting], Operator]
+        self,
+        rows: Array,
+        n_folds: int,
+        similarities: Callable[[ResolvedKernel], Operator],
     ) -> "SearchContext":
         """Return the context of a race, with some of the samples and folds."""
         return replace(

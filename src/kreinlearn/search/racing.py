@@ -11,10 +11,10 @@ from typing import Any, NamedTuple, TypedDict
 import numpy as np
 
 from kreinlearn._typing import Array
+from kreinlearn.kernels import ResolvedKernel
 from kreinlearn.search.candidates import (
     Candidate,
     SearchContext,
-    Setting,
     Windows,
 )
 from kreinlearn.search.grid import draw_stratified
@@ -103,7 +103,7 @@ def finish_race(
         error = float(gap.std() / np.sqrt(max(len(gap) - 1, 1)))
         is_near = (
             abs(one.setting - best.setting) <= 1
-            and settings[one.setting][0] == settings[best.setting][0]
+            and settings[one.setting].source == settings[best.setting].source
             and one.norm == best.norm
         )
         reason = ""
@@ -125,7 +125,7 @@ def finish_race(
 
 
 def describe_dropped(
-    settings: Sequence[Setting],
+    settings: Sequence[ResolvedKernel],
     setting: int,
     norm: str,
     reason: str,
@@ -134,12 +134,9 @@ def describe_dropped(
     error: float = np.nan,
 ) -> Dropped:
     """Return what ``dropped_`` holds of a candidate."""
-    kernel, params = settings[setting]
     return Dropped(
-        kernel=kernel
-        if isinstance(kernel, str)
-        else getattr(kernel, "__name__", "kernel"),
-        params=params,
+        kernel=settings[setting].name,
+        params=settings[setting].params,
         norm=norm,
         rows=rows,
         behind=behind,
@@ -148,7 +145,7 @@ def describe_dropped(
     )
 
 
-def describe_undecomposed(settings: Sequence[Setting], n: int) -> list[Dropped]:
+def describe_undecomposed(settings: Sequence[ResolvedKernel], n: int) -> list[Dropped]:
     """Return what ``dropped_`` holds of a norm that needs too many eigenvectors."""
     reason = f"eigenvectors of {n} samples take long; search='full' tries it"
     return [

@@ -1,18 +1,22 @@
-"""Saved models: fitted estimators in a file, which runs no code when it is loaded.
+"""Saved models: fitted estimators in a file. Loading a file runs no code from it.
 
-A file is a zip archive as skops writes it (numbers as ``.npy``, the rest as JSON), with
-one member more, ``kreinlearn.json``, that says which versions wrote it, and a digest of
-all that the file holds. The digest tells accidents; whoever wants to deceive can make
-another one, so a file is to be trusted no more than the place it came from.
+A file is a zip archive in the format of skops (numbers as ``.npy``, the rest as JSON)
+with one more member, ``kreinlearn.json``: the versions that wrote it, notes, and a
+digest of the content. The digest detects accidents. Anyone who can modify the file can
+recompute the digest, so trust a file no more than its source.
 """
 
 import hashlib
+import inspect
 import io
 import json
 import os
+import sys
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from importlib.metadata import version
+from numbers import Real
 from types import ModuleType
 from typing import Any, BinaryIO
 from zipfile import ZIP_DEFLATED, ZipFile
@@ -24,19 +28,45 @@ from sklearn.utils.validation import check_is_fitted
 from kreinlearn import _skops
 from kreinlearn._files import check_free, replace
 from kreinlearn._memory import check_bytes
-from kreinlearn.persistence.contents import check_importable, parts, trusted_names
 
 __all__ = ["load", "save", "stamp"]
 
-FORMAT = 2
-"""Raised by one whenever older versions could not read what is written, or would read
-it without a check that it needs; files of format 1 have no digest."""
-STAMP = "kreinlearn.json"
-"""Member of the archive that tells our files from others."""
-PACKAGES = ("kreinlearn", "scikit-learn", "numpy", "skops")
-"""Those whose versions are written."""
-CHUNK = 2**20
+FORMAT_VERSION = 2
+"""Raised by one if older versions could not read new files, or would skip a check that
+they need; files of format 1 have no digest."""
+STAMP_MEMBER = "kreinlearn.json"
+"""Member of the archive that identifies our files."""
+STAMPED_PACKAGES = ("kreinlearn", "scikit-learn", "numpy", "skops")
+"""Packages whose versions are written."""
+CHUNK_BYTES = 2**20
 """Bytes of a member that are read at once for its digest."""
+TRUSTED_SPLITTERS = (
+    "GroupKFold",
+    "GroupShuffleSplit",
+    "KFold",
+    "LeaveOneGroupOut",
+    "LeaveOneOut",
+    "PredefinedSplit",
+    "RepeatedKFold",
+    "RepeatedStratifiedKFold",
+    "ShuffleSplit",
+    "StratifiedGroupKFold",
+    "StratifiedKFold",
+    "StratifiedShuffleSplit",
+    "TimeSeriesSplit",
+)
+"""Splitters of ``sklearn.model_selection``, which hold settings only."""
+TRUSTED_SETTINGS = (
+    "numpy.dtype",
+    "sklearn.compose._column_transformer._RemainderColsList",  # before 1.8
+    "sklearn.compose._column_transformer.make_column_selector",
+    "sklearn.metrics._scorer._MultimetricScorer",
+    "sklearn.metrics._scorer._PassthroughScorer",
+    "sklearn.metrics._scorer._Scorer",
+    "sklearn.utils._metadata_requests.MetadataRequest",
+    "sklearn.utils._metadata_requests.MethodMetadataRequest",
+)
+"""Types that searches and transformers of scikit-learn hold besides estimators."""
 
 
 def save(
@@ -63,8 +93,8 @@ def save(
     ------
     ValueError
         If the model is not fitted (scikit-learn's ``NotFittedError``), or holds
-        something that could not be loaded elsewhere, such as a lambda. What is written
-        is loaded again first: there is no file that could not be.
+        something that could not be loaded elsewhere, such as a lambda. The content is
+        loaded once before the file is written.
     OSError
         If the file exists, or cannot be written, or holds something else afterwards.
 
@@ -90,8 +120,8 @@ def save(
     if not hasattr(type(model), "fit"):
         raise TypeError(f"'model' must be a fitted estimator, got {model!r:.80}.")
     check_is_fitted(model)
-    for value in parts(model):
-        check_importable(value)
+    for value in _list_parameters(model):
+        _check_importable(value)
     try:
         noted = json.dumps({} if notes is None else dict(notes))
     except (TypeError, ValueError) as error:
@@ -109,11 +139,11 @@ def save(
             f"This {type(model).__name__} holds something that cannot be saved: "
             f"{_first_line(error)}"
         ) from error
-    versions = {name: version(name) for name in PACKAGES}
-    stamped = {"format": FORMAT, **versions, "notes": json.loads(noted)}
+    versions = {name: version(name) for name in STAMPED_PACKAGES}
+    stamped = {"format": FORMAT_VERSION, **versions, "notes": json.loads(noted)}
     with ZipFile(content, "a", ZIP_DEFLATED) as members:
-        stamped["digest"] = digest_of(members, stamped)
-        members.writestr(STAMP, json.dumps(stamped, indent=2))
+        stamped["digest"] = compute_digest(members, stamped)
+        members.writestr(STAMP_MEMBER, json.dumps(stamped, indent=2))
     _read_back(model, target, content)
     replace(target, content.getvalue())
     if target.is_file() and target.read_bytes() != content.getvalue():
@@ -188,7 +218,7 @@ def load_stamped(
 
 
 def stamp(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Return what a file says of itself, without loading the model.
+    """Return the stamp of a file, without loading the model.
 
     Parameters
     ----------
@@ -206,7 +236,7 @@ def stamp(path: str | os.PathLike[str]) -> dict[str, Any]:
 
 
 def _open_model(path: str | os.PathLike[str]) -> BinaryIO:
-    """Return the open file, or raise with one sentence."""
+    """Return the open file, or raise."""
     try:
         return open(path, "rb")
     except FileNotFoundError:
@@ -221,13 +251,15 @@ def _read_stamp(path: str | os.PathLike[str], file: BinaryIO) -> dict[str, Any]:
     """Return the stamp of a file that this version can read, or raise."""
     try:
         with ZipFile(file) as members:
-            found = json.loads(members.read(STAMP))
+            found = json.loads(members.read(STAMP_MEMBER))
             needed = sum(member.file_size for member in members.infolist())
         number = found["format"]
         complete = type(number) is int and isinstance(found["notes"], dict)
-        if number == FORMAT:
+        if number == FORMAT_VERSION:
             complete = complete and isinstance(found.get("digest"), str)
-        if not complete or not all(isinstance(found[name], str) for name in PACKAGES):
+        if not complete or not all(
+            isinstance(found[name], str) for name in STAMPED_PACKAGES
+        ):
             raise ValueError("its stamp is incomplete")
         if number < 1:
             raise ValueError(f"there is no format {number}")
@@ -236,7 +268,7 @@ def _read_stamp(path: str | os.PathLike[str], file: BinaryIO) -> dict[str, Any]:
             f"{path} is not a model that kreinlearn.save wrote, or it is damaged "
             f"({_first_line(error)})."
         ) from None
-    if number > FORMAT:
+    if number > FORMAT_VERSION:
         raise ValueError(
             f"{path} was written by the newer kreinlearn {found['kreinlearn']}, and "
             f"this is {version('kreinlearn')}: upgrade kreinlearn to load it."
@@ -245,16 +277,16 @@ def _read_stamp(path: str | os.PathLike[str], file: BinaryIO) -> dict[str, Any]:
     return dict(found)
 
 
-def digest_of(members: ZipFile, stamped: Mapping[str, Any]) -> str:
+def compute_digest(members: ZipFile, stamped: Mapping[str, Any]) -> str:
     """Return the digest of a stamp and of all other members of an archive."""
     entries = {name: stamped[name] for name in stamped if name != "digest"}
     digest = hashlib.sha256(json.dumps(entries, sort_keys=True).encode())
     for name in sorted(members.namelist()):
-        if name == STAMP:
+        if name == STAMP_MEMBER:
             continue
         digest.update(f"\n{name}\n{members.getinfo(name).file_size}\n".encode())
         with members.open(name) as member:
-            while chunk := member.read(CHUNK):
+            while chunk := member.read(CHUNK_BYTES):
                 digest.update(chunk)
     return f"sha256:{digest.hexdigest()}"
 
@@ -262,12 +294,12 @@ def digest_of(members: ZipFile, stamped: Mapping[str, Any]) -> str:
 def _check_digest(
     path: str | os.PathLike[str], file: BinaryIO, found: Mapping[str, Any]
 ) -> None:
-    """Raise unless the file holds what its digest was made of, if it has one."""
+    """Raise unless the content of the file matches its digest, if it has one."""
     if "digest" not in found:  # format 1
         return
     try:
         with ZipFile(file) as members:
-            digest = digest_of(members, found)
+            digest = compute_digest(members, found)
     except Exception as error:
         raise ValueError(f"{path} is damaged ({_first_line(error)}).") from None
     if digest != found["digest"]:
@@ -281,10 +313,8 @@ def _read_back(model: Any, path: os.PathLike[str], content: io.BytesIO) -> None:
     """Raise unless a file with this content would be loaded again."""
     try:
         _check_digest(path, content, _read_stamp(path, content))
-        _read_model(
-            path, content, _skops.find_untrusted_types(content, trusted_names())
-        )
-    except MemoryError:  # a model that is saved but not looked at is better than none
+        _read_model(path, content, _skops.find_untrusted_types(content, list_trusted()))
+    except MemoryError:  # an unchecked file is better than none
         return
     except Exception as error:
         raise ValueError(
@@ -296,17 +326,14 @@ def _read_back(model: Any, path: os.PathLike[str], content: io.BytesIO) -> None:
 def _read_model(
     path: str | os.PathLike[str], file: BinaryIO, trusted: list[str]
 ) -> Any:
-    """Return the model, or raise before anything is made of a type not trusted."""
-    from kreinlearn.estimators.loaded import check_loaded
-
-    trusted = [*trusted_names(), *trusted]
+    """Return the model, or raise before an object of an untrusted type is created."""
+    trusted = [*list_trusted(), *trusted]
     try:
         with warnings.catch_warnings():  # load has warned, once
             warnings.simplefilter("ignore", InconsistentVersionWarning)
             model = _skops.load(file, trusted)
         if not hasattr(type(model), "fit"):
-            raise ValueError(f"it holds no estimator but {type(model).__name__}")
-        check_loaded(model)
+            raise ValueError(f"it holds a {type(model).__name__}, not an estimator")
         return model
     except _skops.UntrustedTypes as error:
         unknown = error.names
@@ -326,6 +353,78 @@ def _read_model(
 
 
 def _first_line(error: BaseException) -> str:
-    """Return an error's first line without its stop, or else its name."""
+    """Return the first line of an error without its period, or its type."""
     lines = str(error).strip().splitlines() or [type(error).__name__]
     return lines[0].rstrip(".")
+
+
+def _list_parameters(value: Any) -> Iterator[Any]:
+    """Yield every parameter of a model, nested ones too."""
+    yield value
+    if isinstance(value, Mapping):
+        inside: Iterable[Any] = value.values()
+        for key in value:
+            # JSON has string keys only, and bool("False") is True.
+            if isinstance(key, bool) or not isinstance(key, str | Real):
+                raise ValueError(
+                    "A saved model's dicts, such as class_weight, must have keys that "
+                    f"are strings or numbers, got {key!r} of type "
+                    f"{type(key).__name__}; use such labels, or 'balanced'."
+                )
+    elif isinstance(value, list | tuple | set):
+        inside = value
+    elif isinstance(value, partial):
+        inside = (value.func, *value.args, *value.keywords.values())
+    elif hasattr(value, "get_params") and not isinstance(value, type):
+        inside = value.get_params(deep=False).values()
+    else:
+        return
+    for each in inside:
+        yield from _list_parameters(each)
+
+
+def _check_importable(value: Any) -> None:
+    """Raise unless the function, or the type of the object, can be imported."""
+    from kreinlearn.kernels import Kernel
+
+    if isinstance(value, Kernel):
+        raise ValueError(
+            f"The record of kernel {value.name!r} is not saved with a model: fit it "
+            f"with kernel={value.name!r}, the name, which means the same."
+        )
+    named = (
+        value if inspect.isroutine(value) or isinstance(value, type) else type(value)
+    )
+    module, name = getattr(named, "__module__", None), named.__name__
+    if module is None or inspect.ismethod(named):  # ufuncs have no module
+        return
+    found = getattr(sys.modules.get(module), name, None)
+    if module == "__main__" or (found is not named and module != "builtins"):
+        qualified = getattr(named, "__qualname__", name)
+        raise ValueError(
+            f"{module}.{qualified} could not be loaded elsewhere, since it is a "
+            "lambda, local, or of a script or notebook: use one of a module that can "
+            "be imported."
+        )
+
+
+def list_trusted() -> list[str]:
+    """Return the full names of types that files may hold besides those of skops."""
+    import sklearn.metrics
+    import sklearn.model_selection
+
+    from kreinlearn import estimators, solvers
+    from kreinlearn.features import RegionCovariance
+    from kreinlearn.kernels import KERNELS
+
+    ours = [getattr(estimators, name) for name in estimators.__all__]
+    ours += [solvers.CCCP, solvers.DualNewton, solvers.GradientDescent, solvers.SGD]
+    ours += [RegionCovariance, *(kernel.function for kernel in KERNELS.values())]
+    ours += [getattr(sklearn.model_selection, name) for name in TRUSTED_SPLITTERS]
+    # Functions of two arrays of numbers, for scorers.
+    ours += [
+        getattr(sklearn.metrics, name)
+        for name in sklearn.metrics.__all__
+        if name.endswith(("_score", "_loss"))
+    ]
+    return [*TRUSTED_SETTINGS, *(f"{each.__module__}.{each.__name__}" for each in ours)]

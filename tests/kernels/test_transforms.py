@@ -5,11 +5,11 @@ import math
 import numpy as np
 import pytest
 
-from kreinlearn.kernels.distances import (
+from kreinlearn.kernels.transforms import (
+    DEFAULT_CANDIDATES,
     FORMS,
-    TRIED,
-    form_settings,
-    learned_form,
+    fit_transform,
+    list_candidates,
     median_distance,
 )
 
@@ -49,7 +49,7 @@ def distances(X, Z):
 @pytest.mark.parametrize("width", [0.3, 1.0, 4.0])
 def test_forms_are_those_of_a_loop(points, form, width):
     D, new = distances(points, points), distances(points[:4] + 0.3, points)
-    learned = learned_form(D, form, width)
+    learned = fit_transform(D, form, width)
     np.testing.assert_allclose(learned(D), naive(D, D, form, width), atol=1e-12)
     np.testing.assert_allclose(learned(new), naive(new, D, form, width), atol=1e-12)
 
@@ -60,7 +60,7 @@ def test_forms_are_those_of_a_loop(points, form, width):
 def test_symmetric_to_the_last_bit_in_the_precision_given(rng, form, dtype, order):
     X = rng.standard_normal((1100, 2))  # more than one strip of rows
     D = np.asarray(distances(X, X), dtype=dtype, order=order)
-    K = learned_form(D, form, 1.3)(D)
+    K = fit_transform(D, form, 1.3)(D)
     assert K.dtype == dtype
     np.testing.assert_array_equal(K, K.T)
 
@@ -68,13 +68,13 @@ def test_symmetric_to_the_last_bit_in_the_precision_given(rng, form, dtype, orde
 def test_euclidean_distances_centered_are_inner_products(points):
     D = np.sqrt(((points[:, None] - points) ** 2).sum(axis=2))
     X = points - points.mean(axis=0)
-    np.testing.assert_allclose(learned_form(D, "centered")(D), X @ X.T, atol=1e-12)
+    np.testing.assert_allclose(fit_transform(D, "centered")(D), X @ X.T, atol=1e-12)
 
 
 def test_the_unit_of_distances_does_not_matter_to_forms_with_a_width(points):
     D = distances(points, points)
     for form in ("exponential", "gaussian"):
-        first, second = (learned_form(u * D, form)(u * D) for u in (1.0, 1e-3))
+        first, second = (fit_transform(u * D, form)(u * D) for u in (1.0, 1e-3))
         np.testing.assert_allclose(second, first, rtol=1e-12)
 
 
@@ -106,21 +106,21 @@ def test_each_form_is_tried_once():
         for form in ("negative", "centered", "truncated")
         for width in (1.0, 2.0)
     ]
-    assert form_settings({}, tried) == [
+    assert list_candidates({}, tried) == [
         {"form": "negative"},
         {"form": "centered"},
         {"form": "truncated", "width": 1.0},
         {"form": "truncated", "width": 2.0},
     ]
-    assert form_settings({}) == list(TRIED)
-    assert form_settings({"width": 3.0}) == [
+    assert list_candidates({}) == list(DEFAULT_CANDIDATES)
+    assert list_candidates({"width": 3.0}) == [
         {"form": "exponential", "width": 3.0},
         {"form": "gaussian", "width": 3.0},
         {"form": "negative"},
         {"form": "truncated", "width": 3.0},
     ]
-    assert form_settings({"form": "centered"}) == [{"form": "centered"}]
-    widths = [each["width"] for each in form_settings({"form": "exponential"})]
+    assert list_candidates({"form": "centered"}) == [{"form": "centered"}]
+    widths = [each["width"] for each in list_candidates({"form": "exponential"})]
     assert widths == [0.5, 1.0, 2.0]
 
 
@@ -135,4 +135,4 @@ def test_each_form_is_tried_once():
 )
 def test_bad_parameters(params, error, words):
     with pytest.raises(error, match=words):
-        form_settings(params)
+        list_candidates(params)

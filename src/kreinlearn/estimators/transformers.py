@@ -1,32 +1,45 @@
-"""Spectrum modification as a scikit-learn transformer of Gram matrices."""
+"""Transformers of given matrices: repaired spectra, and distances to similarities."""
 
 from typing import Self
 
+import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from kreinlearn._typing import Array
-from kreinlearn._validation import check_choice, check_matrix, check_similarities
-from kreinlearn.estimators._conventions import Documented
-from kreinlearn.estimators._inputs import PRECISIONS
-from kreinlearn.estimators._labels import (
-    about_training_samples,
+from kreinlearn._validation import (
+    check_choice,
+    check_distances,
+    check_matrix,
+    check_similarities,
+)
+from kreinlearn.estimators._base import (
+    PRECISIONS,
+    DocumentedEstimator,
+    explain_columns,
     match_new,
     match_training,
+)
+from kreinlearn.kernels.transforms import (
+    DistanceTransform,
+    check_transform_params,
+    fit_transform,
 )
 from kreinlearn.operators import few_threads
 from kreinlearn.spectrum.decompose import decompose
 from kreinlearn.spectrum.repair import REPAIRS, Repaired, repaired
 
-WAYS = (
+DISTANCES_REMEDY = (
     "Put DistanceSimilarity() before it if these are distances, or set check=False if "
     "they are similarities, such as counts or an adjacency matrix."
 )
-"""What to do with similarities that look like distances."""
 
 
-class SpectrumRepair(OneToOneFeatureMixin, TransformerMixin, Documented, BaseEstimator):
+class SpectrumRepair(
+    OneToOneFeatureMixin, TransformerMixin, DocumentedEstimator, BaseEstimator
+):
     r"""Makes an indefinite Gram matrix positive semidefinite, and new rows with it.
 
     The training matrix :math:`K = V \operatorname{diag}(\mu) V^\top` becomes
@@ -175,7 +188,7 @@ class SpectrumRepair(OneToOneFeatureMixin, TransformerMixin, Documented, BaseEst
         """
         check_is_fitted(self)
         K = match_new(self, K)
-        with about_training_samples(self, K):
+        with explain_columns(self, K):
             rows: Array = validate_data(self, K, dtype=PRECISIONS, reset=False)
         if self.extension_ is None:
             return rows
@@ -187,7 +200,7 @@ class SpectrumRepair(OneToOneFeatureMixin, TransformerMixin, Documented, BaseEst
         K, self._labels = match_training(K, y=y)
         K, _ = check_matrix(validate_data(self, K, dtype=PRECISIONS))
         if self.check:
-            check_similarities(K, ways=WAYS)
+            check_similarities(K, ways=DISTANCES_REMEDY)
         is_exact = self.out_of_sample == "exact"
         with few_threads(len(K)):
             change = repaired(decompose(K), self.mode)
@@ -196,3 +209,145 @@ class SpectrumRepair(OneToOneFeatureMixin, TransformerMixin, Documented, BaseEst
         self.eigenvalues_ = mu
         self.repaired_eigenvalues_ = change.factors * mu if is_exact else change.values
         return change
+
+
+class DistanceSimilarity(
+    OneToOneFeatureMixin, TransformerMixin, DocumentedEstimator, BaseEstimator
+):
+    r"""Turns distances into similarities.
+
+    Distances are given, not computed: `fit` takes those among the training samples,
+    `transform` those of new samples to the training samples. With d a distance, m the
+    median distance between training samples and w the width, a similarity is
+
+    ============= =====================================================================
+    form          similarity
+    ============= =====================================================================
+    "exponential" :math:`e^{-d / (w m)}`
+    "gaussian"    :math:`e^{-(d / (w m))^2}`
+    "negative"    :math:`-d`
+    "centered"    :math:`-\tfrac12 J D^2 J`, squared distances with the means over the
+                  training samples taken off: inner products, if D is Euclidean
+    "truncated"   :math:`\max(w m - d, 0)`
+    ============= =====================================================================
+
+    None of them is positive definite for every distance.
+
+    Parameters
+    ----------
+    form : str, default="exponential"
+        "exponential", "gaussian", "negative", "centered" or "truncated".
+    width : float, default=1.0
+        Width in medians; without meaning for "negative" and "centered".
+
+    Attributes
+    ----------
+    median_ : float
+        Median m of the positive distances between training samples, of 2000 evenly
+        spaced ones if there are more; 1 if no distance is positive.
+    means_ : ndarray of shape (n_samples,) or None
+        Mean squared distance of each training sample to all of them, for "centered".
+    n_features_in_ : int
+        Number of training samples.
+    feature_names_in_ : ndarray of shape (``n_features_in_``,)
+        Names of the columns, if D has string column names.
+
+    See Also
+    --------
+    kreinlearn.KreinLogisticRegressionCV : With ``kernel="distance"`` it tries several
+        forms and widths, and needs no transformer.
+    kreinlearn.SpectrumRepair : Makes the similarities positive semidefinite.
+
+    Notes
+    -----
+    ``transform(D)`` of the training distances is ``fit_transform(D)``. Sample weights
+    change neither the median nor the means.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kreinlearn import DistanceSimilarity
+    >>> D = np.array([[0.0, 1.0, 3.0], [1.0, 0.0, 2.0], [3.0, 2.0, 0.0]])
+    >>> model = DistanceSimilarity("truncated").fit(D)
+    >>> model.median_
+    2.0
+    >>> model.transform(np.array([[0.5, 0.5, 2.5]]))
+    array([[1.5, 1.5, 0. ]])
+    """
+
+    def __init__(self, form: str = "exponential", width: float = 1.0) -> None:
+        self.form = form
+        self.width = width
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.pairwise = True
+        tags.input_tags.positive_only = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+    def fit(self, D: ArrayLike, y: ArrayLike | None = None) -> Self:
+        """Learn the median distance and, for "centered", the means.
+
+        Parameters
+        ----------
+        D : array-like of shape (n_samples, n_samples)
+            Distances among training samples.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        self : DistanceSimilarity
+            The fitted transformer.
+        """
+        self._fit(D)
+        return self
+
+    def fit_transform(self, D: ArrayLike, y: ArrayLike | None = None) -> Array:
+        """Return the similarities among training samples.
+
+        Parameters
+        ----------
+        D : array-like of shape (n_samples, n_samples)
+            Distances among training samples.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_samples)
+            Similarities, exactly symmetric.
+        """
+        distances = self._fit(D)
+        return self._make_transform()(distances)
+
+    def transform(self, D: ArrayLike) -> Array:
+        """Return the similarities of new samples.
+
+        Parameters
+        ----------
+        D : array-like of shape (n_new, n_samples)
+            Distances between new and training samples.
+
+        Returns
+        -------
+        ndarray of shape (n_new, n_samples)
+            Similarities with the training samples.
+        """
+        check_is_fitted(self)
+        rows = validate_data(
+            self, D, dtype=PRECISIONS, ensure_all_finite=False, reset=False
+        )
+        return self._make_transform()(check_distances(rows, square=False))
+
+    def _fit(self, D: ArrayLike) -> Array:
+        check_transform_params({"form": self.form, "width": self.width})
+        given = validate_data(self, D, dtype=PRECISIONS, ensure_all_finite=False)
+        distances = check_distances(np.asarray(given))
+        learned = fit_transform(distances, self.form, self.width)
+        self.median_, self.means_ = learned.median, learned.means
+        return distances
+
+    def _make_transform(self) -> DistanceTransform:
+        return DistanceTransform(self.form, self.width, self.median_, self.means_)
