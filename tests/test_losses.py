@@ -6,7 +6,7 @@ from kreinlearn.losses import (
     LOG_FLOOR,
     Logistic,
     Multinomial,
-    link_of,
+    find_link,
     log_probabilities,
     logarithmic_mean,
     loss_for,
@@ -86,7 +86,7 @@ def test_moves_stay_inside_and_are_exact(name, rng):
         dQ -= dQ.mean(axis=-1, keepdims=True)
     p = loss.at(Z)
     largest = loss.largest_step(p, dQ)
-    moved = loss.moved(p, dQ, 0.99 * largest)
+    moved = loss.move(p, dQ, 0.99 * largest)
     expected = p.q + 0.99 * largest[..., None] * dQ
     np.testing.assert_allclose(moved.q, expected, atol=1e-12)
     np.testing.assert_allclose(moved.log_q, np.log(expected), atol=1e-9)
@@ -134,7 +134,7 @@ def test_extreme_logits_stay_finite():
     p, b, Y = loss.at(Z), loss.at(F), np.ones_like(Z)
     for array in (loss.metric(p, b), loss.entropy(p), loss.error(Y, b), loss.gap(p, b)):
         assert np.isfinite(array).all()
-    wall = loss.moved(p, -p.q, np.ones((3, 1)))
+    wall = loss.move(p, -p.q, np.ones((3, 1)))
     assert loss.logits(wall).min() >= LOG_FLOOR
 
 
@@ -182,7 +182,7 @@ def test_no_step_is_too_long_where_nothing_moves(name):
         far = loss.at(np.array([score] + [0.0] * (columns - 1))[None, None])
         lost, log_lost = (np.concatenate(pair, -1) for pair in (far[::2], far[1::2]))
         assert lost.min() == 0 and log_lost.min() <= -1999
-        kept = loss.moved(far, np.zeros(far.q.shape), np.ones((1, 1)))
+        kept = loss.move(far, np.zeros(far.q.shape), np.ones((1, 1)))
         for array, expected in zip(kept, far, strict=True):
             np.testing.assert_array_equal(array, expected)
         assert loss.largest_step(far, np.zeros(far.q.shape)) == np.inf
@@ -192,22 +192,22 @@ def test_steps_beyond_the_walls_have_no_logarithms_below_the_floor():
     loss = Logistic()
     p = loss.at(np.zeros((2, 1, 1)))
     step = np.array([0.5, -0.5])[:, None, None]
-    on_walls = loss.moved(p, step, np.ones((2, 1)))
+    on_walls = loss.move(p, step, np.ones((2, 1)))
     assert on_walls.log_q[1, 0, 0] == on_walls.log_r[0, 0, 0] == LOG_FLOOR
     many = Multinomial()
     p = many.at(np.zeros((1, 1, 2)))
-    wall = many.moved(p, np.array([[[0.5, -0.5]]]), np.ones((1, 1)))
+    wall = many.move(p, np.array([[[0.5, -0.5]]]), np.ones((1, 1)))
     np.testing.assert_allclose(wall.log_q[0, 0], [0.0, LOG_FLOOR])
     # Beyond them there are none, and nobody is warned: searches shorten the step.
-    outside = loss.moved(loss.at(np.zeros((2, 1, 1))), step, np.full((2, 1), 2.0))
+    outside = loss.move(loss.at(np.zeros((2, 1, 1))), step, np.full((2, 1), 2.0))
     assert np.isnan(outside.log_q[1]).all() and np.isnan(outside.log_r[0]).all()
-    outside = many.moved(p, np.array([[[0.5, -0.5]]]), np.full((1, 1), 2.0))
+    outside = many.move(p, np.array([[[0.5, -0.5]]]), np.full((1, 1), 2.0))
     np.testing.assert_allclose(outside.log_q[0, 0], [np.log(1.5), np.nan])
 
 
 def test_links_and_their_probabilities(rng):
-    assert (link_of(2, True), link_of(2, False)) == ("logistic", "logistic")
-    assert (link_of(3, True), link_of(3, False)) == ("multinomial", "ovr")
+    assert (find_link(2, True), find_link(2, False)) == ("logistic", "logistic")
+    assert (find_link(3, True), find_link(3, False)) == ("multinomial", "ovr")
     assert isinstance(loss_for(True), Multinomial)
     assert isinstance(loss_for(False), Logistic)
     f, F = rng.standard_normal((5, 1)), rng.standard_normal((5, 3))

@@ -142,7 +142,7 @@ def test_a_matrix_that_does_not_fit(monkeypatch):
     [(1000, 1000), ("2GB", 2 * 10**9), ("1.5 GiB", 3 * 2**29), ("7kb", 7000), (0, 0)],
 )
 def test_sizes_as_people_write_them(given, expected):
-    assert _memory.bytes_of("memory", given) == expected
+    assert _memory.parse_bytes("memory", given) == expected
 
 
 @pytest.mark.parametrize("given", ["much", "2 bits", "-1GB", -1, True, None, "1.2.3GB"])
@@ -150,7 +150,7 @@ def test_what_is_no_size_is_one_sentence(given):
     with pytest.raises(
         ValueError, match=r"'memory' must be a number of bytes, or text"
     ):
-        _memory.bytes_of("memory", given)
+        _memory.parse_bytes("memory", given)
 
 
 @pytest.mark.parametrize("version", [1, 2, "RLIMIT_AS"])

@@ -156,7 +156,7 @@ UNITS |= {"KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40, "B": 1}
 """Bytes in what people call them."""
 
 
-def bytes_of(name: str, size: int | float | str) -> int:
+def parse_bytes(name: str, size: int | float | str) -> int:
     """Return a number of bytes that was given as a number or a text such as "2GB".
 
     Parameters

@@ -10,22 +10,22 @@ from numpy.typing import ArrayLike, DTypeLike
 from kreinlearn._typing import Array
 from kreinlearn.exceptions import IndefiniteKernelWarning, warn_caller
 
-ALMOST = 1e-3
+INFORMATIVE_TOL = 1e-3
 """Off-diagonal entries this much smaller than the diagonal, or spread this much
 smaller than their mean, tell samples apart no longer."""
-SYMMETRY = 1e-6
+SYMMETRY_TOL = 1e-6
 """Largest asymmetry, relative to the largest entry, that is averaged away."""
-MEAN = "If the symmetric part is meant, pass (K + K.T) / 2."
+MEAN_REMEDY = "If the symmetric part is meant, pass (K + K.T) / 2."
 """What to do about a matrix that is not symmetric."""
-TILE = 320
+MIRROR_TILE = 320
 """Rows and columns compared with their mirror image while in cache."""
-WAYS = (
+DISTANCE_REMEDY = (
     "Distances go with kernel='distance' (--distance on the command line); if these "
     "are similarities, such as counts or an adjacency matrix, say so by "
     "kernel_params={'check': False} (--similarity)."
 )
 """What to do with similarities that look like distances."""
-STRIP = 1024
+STRIP_ROWS = 1024
 """Rows looked at together where a second n x n array would be a waste."""
 
 
@@ -81,7 +81,7 @@ def check_matrix(
     square: bool = True,
     dtype: DTypeLike | None = None,
     first: int = 0,
-    remedy: str = MEAN,
+    remedy: str = MEAN_REMEDY,
 ) -> tuple[Array, float]:
     """Return a matrix of finite numbers and its asymmetry, or raise.
 
@@ -140,7 +140,7 @@ def judge_asymmetry(
     relative: float,
     dtype: np.dtype[np.floating],
     what: str = "A Gram matrix",
-    remedy: str = MEAN,
+    remedy: str = MEAN_REMEDY,
 ) -> bool:
     """Raise if entries differ too much from their mirror images, warn if they differ.
 
@@ -160,11 +160,11 @@ def judge_asymmetry(
     bool
         Whether the difference is more than rounding, so that the mean is to be taken.
     """
-    if relative > SYMMETRY:
+    if relative > SYMMETRY_TOL:
         raise ValueError(
             f"{what} must be symmetric, but entries of K and its transpose differ by "
             f"up to {difference:.3g} ({relative:.1e} of the largest entry; at most "
-            f"{SYMMETRY:.0e} is averaged away). {remedy}"
+            f"{SYMMETRY_TOL:.0e} is averaged away). {remedy}"
         )
     is_more = relative > 100 * np.finfo(dtype).eps
     if is_more:
@@ -176,7 +176,7 @@ def judge_asymmetry(
     return bool(is_more)
 
 
-SYMMETRIZED: dict[str, Callable[[Array, Array], Array]] = {
+SYMMETRIZERS: dict[str, Callable[[Array, Array], Array]] = {
     "mean": lambda K, mirror: (K + mirror) / 2,
     "max": np.maximum,
     "min": np.minimum,
@@ -194,7 +194,7 @@ def asymmetry(K: Array) -> float:
     return 0.0 if _is_finite_and_symmetric(K) else _asymmetry(K)[1]
 
 
-def symmetrized(K: Array, how: str) -> Array:
+def symmetrize_matrix(K: Array, how: str) -> Array:
     """Return a symmetric matrix: of both directions the mean, the maximum or minimum.
 
     Parameters
@@ -209,11 +209,11 @@ def symmetrized(K: Array, how: str) -> Array:
     ndarray of shape (n, n)
         Exactly symmetric.
     """
-    check_choice("symmetrize", how, SYMMETRIZED)
-    return np.asarray(SYMMETRIZED[how](K, K.T))
+    check_choice("symmetrize", how, SYMMETRIZERS)
+    return np.asarray(SYMMETRIZERS[how](K, K.T))
 
 
-def check_similarities(K: Array, what: str = "A Gram matrix", ways: str = WAYS) -> None:
+def check_similarities(K: Array, what: str = "A Gram matrix", ways: str = DISTANCE_REMEDY) -> None:
     """Raise if a matrix looks like distances: learned from, they stand upside down.
 
     Parameters
@@ -242,7 +242,7 @@ def looks_like_distances(K: Array) -> bool:
     """
     if len(K) < 2 or K.shape[0] != K.shape[1]:
         return False
-    zero = SYMMETRY * float(K.max())
+    zero = SYMMETRY_TOL * float(K.max())
     if zero <= 0 or float(np.abs(K.diagonal()).max()) > zero:
         return False
     return float(K.min()) >= -zero
@@ -281,7 +281,7 @@ def check_distances(
         check_finite(given, f"{what} must hold no NaN or infinity", (first, first))
     given, _ = check_matrix(given, what, symmetric="any", square=square, first=first)
     low, high = float(given.min()), float(given.max())
-    zero, ends = SYMMETRY * high, given.diagonal() if square else None
+    zero, ends = SYMMETRY_TOL * high, given.diagonal() if square else None
     advice = "similarities go with kernel='precomputed' (without --distance)"
     if ends is not None and ends.min() > zero and (ends >= given.max(axis=1)).all():
         raise ValueError(
@@ -310,7 +310,7 @@ def check_distances(
 
 def _check_both_ways(D: Array, what: str, first: int) -> None:
     """Raise if a distance is another on the way back, and name the worst pair."""
-    if _is_finite_and_symmetric(D) or _asymmetry(D)[1] <= SYMMETRY:
+    if _is_finite_and_symmetric(D) or _asymmetry(D)[1] <= SYMMETRY_TOL:
         return
     gaps = [np.abs(row - column).max() for row, column in zip(D, D.T, strict=True)]
     i = int(np.argmax(gaps))
@@ -328,14 +328,14 @@ def _is_finite_and_symmetric(K: Array) -> bool:
 
     The difference is not zero for infinite numbers and NaN either.
     """
-    buffer = np.empty((TILE, TILE), K.dtype)
-    starts = range(0, len(K), TILE)
+    buffer = np.empty((MIRROR_TILE, MIRROR_TILE), K.dtype)
+    starts = range(0, len(K), MIRROR_TILE)
     with np.errstate(invalid="ignore", over="ignore"):
         for i in starts:
-            for j in starts[i // TILE :]:
+            for j in starts[i // MIRROR_TILE :]:
                 tile, mirror = (
-                    K[i : i + TILE, j : j + TILE],
-                    K[j : j + TILE, i : i + TILE],
+                    K[i : i + MIRROR_TILE, j : j + MIRROR_TILE],
+                    K[j : j + MIRROR_TILE, i : i + MIRROR_TILE],
                 )
                 difference = buffer[: tile.shape[0], : tile.shape[1]]
                 if np.subtract(tile, mirror.T, out=difference).any():
@@ -346,8 +346,8 @@ def _is_finite_and_symmetric(K: Array) -> bool:
 def _asymmetry(K: Array) -> tuple[float, float]:
     """Return the largest ``|K - K'|``, as it is and relative to the largest ``|K|``."""
     largest, difference = 0.0, 0.0
-    for i in range(0, len(K), STRIP):
-        rows = K[i : i + STRIP]
+    for i in range(0, len(K), STRIP_ROWS):
+        rows = K[i : i + STRIP_ROWS]
         largest = max(largest, float(np.abs(rows).max()))
-        difference = max(difference, float(np.abs(rows - K[:, i : i + STRIP].T).max()))
+        difference = max(difference, float(np.abs(rows - K[:, i : i + STRIP_ROWS].T).max()))
     return difference, difference / largest if largest > 0 else 0.0

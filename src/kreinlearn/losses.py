@@ -24,7 +24,7 @@ __all__ = ["Logistic", "Loss", "Multinomial", "Probabilities", "logarithmic_mean
 
 LOG_FLOOR = -700.0
 """Logarithms of probabilities end here: exp(-700) is nearly the smallest double."""
-NEAR = 1e-3
+SERIES_GAP = 1e-3
 """Below this difference of logarithms a mean comes from its series."""
 
 
@@ -113,7 +113,7 @@ class Loss(Protocol):
     def largest_step(self, p: Probabilities, dq: Array) -> Array:
         """Largest t with q + t dq still in the simplex, shape (n, P)."""
 
-    def moved(self, p: Probabilities, dq: Array, t: Array) -> Probabilities:
+    def move(self, p: Probabilities, dq: Array, t: Array) -> Probabilities:
         """Return the point q + t dq."""
 
 
@@ -137,7 +137,7 @@ def logarithmic_mean(p: Array, q: Array, log_p: Array, log_q: Array) -> Array:
         The mean, of the same shape.
     """
     delta = log_p - log_q
-    near = np.abs(delta) < NEAR
+    near = np.abs(delta) < SERIES_GAP
     close = (p + q) * (0.5 - delta**2 / 24)
     return np.asarray(np.where(near, close, (p - q) / np.where(near, 1.0, delta)))
 
@@ -201,7 +201,7 @@ class Logistic:
         # What has underflowed and does not move is zero by zero.
         return np.asarray(np.where(dq == 0, np.inf, limit)[..., 0])
 
-    def moved(self, p: Probabilities, dq: Array, t: Array) -> Probabilities:
+    def move(self, p: Probabilities, dq: Array, t: Array) -> Probabilities:
         step = t[..., None] * dq
         q, r = p.q + step, p.r - step
         still = step == 0
@@ -263,7 +263,7 @@ class Multinomial:
             limit = np.where(dq < 0, p.q / np.abs(dq), np.inf)
         return np.asarray(limit.min(axis=-1))
 
-    def moved(self, p: Probabilities, dq: Array, t: Array) -> Probabilities:
+    def move(self, p: Probabilities, dq: Array, t: Array) -> Probabilities:
         step = t[..., None] * dq
         q = p.q + step
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -279,7 +279,7 @@ Link = Literal["logistic", "multinomial", "ovr"]
 """How scores become probabilities."""
 
 
-def link_of(n_classes: int, multinomial: bool) -> Link:
+def find_link(n_classes: int, multinomial: bool) -> Link:
     """Return how scores become probabilities.
 
     Parameters

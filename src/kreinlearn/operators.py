@@ -350,7 +350,7 @@ class RowProducts:
         ]
         return np.concatenate([self.K.rows(i) ** 2 @ self.v[:, 0] for i in strips])
 
-    def formed(self) -> Dense:
+    def store(self) -> Dense:
         """Return the stored matrix, in double precision."""
         if isinstance(self.K, Blocked):
             raise TypeError("A matrix that is not stored has no stored products.")
@@ -360,7 +360,7 @@ class RowProducts:
 
 
 @contextmanager
-def few_threads(n: int) -> Iterator[None]:
+def limit_blas_threads(n: int) -> Iterator[None]:
     """Keep BLAS to one thread while matrices of n samples are small.
 
     Up to 600 samples two threads gain nothing; and where other processes run, threads
@@ -373,7 +373,7 @@ def few_threads(n: int) -> Iterator[None]:
             yield
 
 
-def stored(K: "Dense | General | Blocked", what: str) -> Array:
+def require_stored(K: "Dense | General | Blocked", what: str) -> Array:
     """Return a stored symmetric matrix, or raise with a message on what needs it."""
     if isinstance(K, Dense):
         return K.K

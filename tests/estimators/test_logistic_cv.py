@@ -30,7 +30,7 @@ from kreinlearn.search.scoring import (
     HeldOutScorer,
     weigh_models,
 )
-from kreinlearn.spectrum.norms import scale_of
+from kreinlearn.spectrum.norms import compute_scale
 from tests.conftest import scaled
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -100,7 +100,7 @@ def test_scores_are_those_of_grid_search(moons, scoring, norm):
 def mean_scale(make, K, w, folds):
     """Return the mean scale among the training samples of the folds."""
     parts = ((K[np.ix_(train, train)], w[train]) for train, _ in folds)
-    return np.mean([scale_of(make(part), own) for part, own in parts])
+    return np.mean([compute_scale(make(part), own) for part, own in parts])
 
 
 @pytest.mark.usefixtures("exact")
@@ -118,7 +118,7 @@ def test_folds_are_fits_of_their_own(moons, norm, weighted):
     for f, (train, test) in enumerate(folds):
         part, unit = K[np.ix_(train, train)], 1.0
         if norm == "euclidean":  # the scale is the same in all folds
-            unit = mean_scale(Dense, K, w, folds) / scale_of(Dense(part), w[train])
+            unit = mean_scale(Dense, K, w, folds) / compute_scale(Dense(part), w[train])
         for j, lam in enumerate(LAMS):
             one = KreinLogisticRegression("precomputed", lam=lam * unit, norm=norm)
             one.fit(part, y[train], sample_weight=w[train])
@@ -139,7 +139,7 @@ def test_folds_of_a_rectangular_or_asymmetric_matrix(moons):
             columns = train if K.shape[1] == 90 else np.arange(25)
             part, rows = K[np.ix_(train, columns)], K[np.ix_(test, columns)]
             scale = mine.lam_units_[0] * 90
-            unit = scale / scale_of(General(part), np.ones(len(train)))
+            unit = scale / compute_scale(General(part), np.ones(len(train)))
             one = KreinLogisticRegression(
                 "precomputed", lam=LAMS[1] * unit, norm="euclidean"
             ).fit(part, y[train])

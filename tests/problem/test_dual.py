@@ -75,7 +75,7 @@ def test_slope_and_curvature_match_finite_differences(loss, columns, rng):
         naive_value(dual, K, consistent.A[:, 0] + t * D[:, 0]) for t in (-h, 0, h)
     ]
     curvature = (values[0] - 2 * values[1] + values[2]) / h**2
-    product = model.pull(D, KD, X)
+    product = model.hessian_vector(D, KD, X)
     assert (X * product).sum() == pytest.approx(curvature, rel=1e-4)
 
 
@@ -106,7 +106,7 @@ def test_restored_steps_meet_the_constraint_inside_the_box(loss, columns, rng):
     if columns > 1:
         D -= D.mean(axis=-1, keepdims=True)
     scale = np.minimum(1.0, 0.9 * dual.largest_step(point, D))
-    D = dual.restored(point, D, scale)
+    D = dual.project_step(point, D, scale)
     np.testing.assert_allclose((point.A + D).sum(axis=0), 0, atol=1e-10)
     assert dual.largest_step(point, D).min() > 1.0
 
@@ -176,7 +176,7 @@ def test_preconditioner_is_symmetric_positive_definite_and_keeps_the_space(
 ):
     dual, K = make(loss, columns, intercept=intercept)
     point = dual.point(dual.start())
-    model = dual.preconditioned().model(point, np.zeros(dual.n_problems))
+    model = dual.with_preconditioner().model(point, np.zeros(dual.n_problems))
 
     def random():  # in the space where the model lives
         X = model.root.tangent(rng.standard_normal(dual.Y.shape))
@@ -203,7 +203,7 @@ def test_preconditioner_of_a_matrix_of_low_rank_is_the_inverse(rng):
     lam = np.array([0.1, 0.02])
     dual = KreinDual(K, Y, np.full((n, 2), 1 / n), lam, Logistic(), False)
     shift = np.array([0.0, 0.7])
-    model = dual.preconditioned().model(dual.point(dual.start()), shift)
+    model = dual.with_preconditioner().model(dual.point(dual.start()), shift)
     X = rng.standard_normal(Y.shape)
-    H = model.pull(*model.apply(X), X)
+    H = model.hessian_vector(*model.apply(X), X)
     np.testing.assert_allclose(model.precondition(H), X, atol=1e-8)

@@ -145,7 +145,7 @@ def test_iterates_are_taken_and_joined(loss, columns, rng):
         np.testing.assert_array_equal(
             getattr(joined, name).q, getattr(point, name).q[:, [1, 0]]
         )
-    relaxed = dual.relaxed(np.array([2.0, 5.0]))
+    relaxed = dual.with_scaled_lam(np.array([2.0, 5.0]))
     np.testing.assert_allclose(relaxed.lam, dual.lam * [2, 5])
     np.testing.assert_allclose(
         relaxed.point(dual.variables(point)).A, point.A / np.array([2, 5])[:, None]
@@ -160,13 +160,13 @@ def test_models_of_some_problems_are_those_of_the_block(loss, columns, intercept
     shift = np.array([0.0, 2.0])
     model, X = dual.model(point, shift), rng.standard_normal(dual.Y.shape)
     D, KD = model.apply(X)
-    H = model.pull(D, KD, X)
+    H = model.hessian_vector(D, KD, X)
     one = model.take([1])
     np.testing.assert_array_equal(one.rhs, model.rhs[:, [1]])
     D1, KD1 = one.apply(X[:, [1]])
-    np.testing.assert_allclose(one.pull(D1, KD1, X[:, [1]]), H[:, [1]])
+    np.testing.assert_allclose(one.hessian_vector(D1, KD1, X[:, [1]]), H[:, [1]])
     # The shift adds itself to K, in the problem that has one.
-    bare = model.shifted(np.zeros(2)).pull(D, KD, X)
+    bare = model.with_shift(np.zeros(2)).hessian_vector(D, KD, X)
     more = model.project(model.root.apply_t(shift[:, None] * D))
     np.testing.assert_allclose(H - bare, more, atol=1e-12)
     np.testing.assert_array_equal(H[:, 0], bare[:, 0])

@@ -99,10 +99,10 @@ def test_models_without_preconditioner_where_they_are_told(rng):
     R = rng.standard_normal(Y.shape)
     plain = dual.model(point, np.zeros(2))
     assert plain.precondition(R) is R
-    assert plain.unpreconditioned(np.array([True, True])) is plain
-    assert plain.shifted(np.ones(2)).preconditioner is None
-    model = dual.preconditioned().model(point, np.zeros(2))
-    half = model.unpreconditioned(np.array([True, False]))
+    assert plain.without_preconditioner(np.array([True, True])) is plain
+    assert plain.with_shift(np.ones(2)).preconditioner is None
+    model = dual.with_preconditioner().model(point, np.zeros(2))
+    half = model.without_preconditioner(np.array([True, False]))
     np.testing.assert_array_equal(half.precondition(R)[:, 0], R[:, 0])
     np.testing.assert_allclose(half.precondition(R)[:, 1], model.precondition(R)[:, 1])
     taken = model.take([1])
@@ -110,6 +110,6 @@ def test_models_without_preconditioner_where_they_are_told(rng):
         taken.precondition(R[:, [1]]), model.precondition(R)[:, [1]]
     )
     # A shift moves the preconditioner with the model.
-    shifted = model.shifted(np.array([0.0, 3.0]))
-    H = shifted.pull(*shifted.apply(R), R)
+    shifted = model.with_shift(np.array([0.0, 3.0]))
+    H = shifted.hessian_vector(*shifted.apply(R), R)
     np.testing.assert_allclose(shifted.precondition(H), R, atol=1e-8)

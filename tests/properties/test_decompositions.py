@@ -8,9 +8,9 @@ import pytest
 from scipy.linalg import sqrtm
 
 from kreinlearn.operators import Dense
-from kreinlearn.spectrum import decompose, describe, extreme, floor, split
-from kreinlearn.spectrum.modulus import absolute, negative_part
-from kreinlearn.spectrum.repair import REPAIRS, repaired
+from kreinlearn.spectrum import decompose, describe, extreme, certify_above, split
+from kreinlearn.spectrum.modulus import matrix_modulus, negative_part
+from kreinlearn.spectrum.repair import REPAIRS, replace_eigenvalues
 from tests.properties.draws import examples, hypothesis, matrices, st
 
 MODES = st.sampled_from(["paper", "tight", "shift"])
@@ -74,7 +74,7 @@ def test_splits_are_differences_of_positive_semidefinite_matrices(K, mode):
 @hypothesis.given(K=matrices(1))
 def test_the_modulus_is_the_root_of_the_square(K):
     expected = np.real(sqrtm(K @ K))
-    found, back = absolute(K, np.ones(len(K)))
+    found, back = matrix_modulus(K, np.ones(len(K)))
     # The square root of a singular matrix has half of the digits.
     close(found, expected, K, 1e-6)
     assert smallest(found) >= -1e-12 * np.abs(K).max()
@@ -89,15 +89,15 @@ def test_the_modulus_is_the_root_of_the_square(K):
 def test_the_modulus_with_weights_is_that_of_repeated_rows(K, data):
     counts = data.draw(st.lists(st.integers(1, 3), min_size=len(K), max_size=len(K)))
     rows = np.repeat(np.arange(len(K)), counts)
-    found, _ = absolute(K, np.array(counts, dtype=float))
-    repeated, _ = absolute(K[np.ix_(rows, rows)], np.ones(len(rows)))
+    found, _ = matrix_modulus(K, np.array(counts, dtype=float))
+    repeated, _ = matrix_modulus(K[np.ix_(rows, rows)], np.ones(len(rows)))
     close(found[np.ix_(rows, rows)], repeated, K)
 
 
 @examples(20)
 @hypothesis.given(K=matrices(1), mode=st.sampled_from(sorted(REPAIRS)))
 def test_repaired_matrices_are_positive_semidefinite(K, mode):
-    change = repaired(decompose(K), mode)
+    change = replace_eigenvalues(decompose(K), mode)
     mended, size = change.matrix(), np.abs(K).max() or 1.0
     assert smallest(mended) >= -1e-10 * max(size, size**2)
     on_range = change.matrix(on_range=True)
@@ -125,7 +125,7 @@ def test_lanczos_is_never_beyond_the_end(K, end):
 def test_a_proven_floor_is_one(K, factor, steps):
     mu = np.linalg.eigvalsh(K)
     hypothesis.assume(abs(mu[0]) > 1e-6 * np.abs(K).max())
-    found = floor(Dense(K), factor * mu[0], max_steps=steps)
+    found = certify_above(Dense(K), factor * mu[0], max_steps=steps)
     above = mu[0] > factor * mu[0]
     assert found.verdict in (None, above)
     assert found.value >= mu[0] - 1e-10 * np.abs(K).max()

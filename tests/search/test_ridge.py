@@ -8,7 +8,7 @@ from kreinlearn.operators import Dense, General
 from kreinlearn.search import ridge
 from kreinlearn.search.crossval import FoldedMatrix, Path, out_of_fold_scores
 from kreinlearn.search.ridge import compute_features, warm_start_scores
-from kreinlearn.spectrum.norms import scale_of
+from kreinlearn.spectrum.norms import compute_scale
 from tests.conftest import gram_of_signature
 
 N = 60
@@ -83,7 +83,7 @@ def test_two_classes(norm, kind, fit_intercept, weighted):
     K = matrix(kind)
     index, columns = columns_of(2)
     w = np.random.default_rng(3).uniform(0.5, 2.0, N) if weighted else np.ones(N)
-    scale = scale_of(K, w)
+    scale = compute_scale(K, w)
     w[HELD] = 0
     fold = compute_features(K, w, HELD)
     found, converged = ridge_scores(
@@ -109,7 +109,7 @@ def test_three_classes(norm):
     K = matrix("dense")
     index, columns = columns_of(3)
     w = np.ones(N)
-    scale = scale_of(K, w)
+    scale = compute_scale(K, w)
     w[HELD] = 0
     settings = {"fit_intercept": True, "max_iter": 100, "tol": 1e-7}
     fold = compute_features(K, w, HELD)
@@ -149,7 +149,7 @@ def test_both_norms_at_once_and_in_threads():
         alone = held_out(folded, [norm], columns, LAMS, tol=1e-7, **SETTINGS)[norm]
         for one, other in zip(both[norm].scores, alone.scores, strict=True):
             np.testing.assert_allclose(one, other, atol=1e-6)
-    scale = scale_of(K, np.ones(N))
+    scale = compute_scale(K, np.ones(N))
     assert folded.scale == pytest.approx(scale, rel=0.1)
     assert FoldedMatrix(K, *two_folds(), ["krein"]).scale == pytest.approx(scale)
 

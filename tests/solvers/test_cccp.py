@@ -15,7 +15,7 @@ from kreinlearn.solvers import (
     GradientDescent,
     Status,
 )
-from kreinlearn.solvers.cccp import UNLIMITED, _as_read
+from kreinlearn.solvers.cccp import MAX_INNER_STEPS, _as_read
 from kreinlearn.solvers.monitor import Printer, callback_for
 from kreinlearn.spectrum import split
 from tests.conftest import gram_of_signature
@@ -23,7 +23,7 @@ from tests.conftest import gram_of_signature
 SAFE = GradientDescent(step="lipschitz")
 INNER_STEPS = pytest.mark.parametrize(
     "inner_steps",
-    [1000, pytest.param(UNLIMITED, marks=pytest.mark.slow)],
+    [1000, pytest.param(MAX_INNER_STEPS, marks=pytest.mark.slow)],
 )
 """Where an inner problem has no minimum, all steps that are allowed are taken."""
 

@@ -6,7 +6,7 @@ import pytest
 from kreinlearn.operators import Dense
 from kreinlearn.problem import KreinRisk
 from kreinlearn.solvers import CCCP, SGD, GradientDescent, Status
-from kreinlearn.solvers.cccp import OVERSHOT, SUNK, UNLIMITED
+from kreinlearn.solvers.cccp import MAX_GROWTH, MAX_DESCENT, MAX_INNER_STEPS
 from kreinlearn.solvers.gradient import InnerResult
 from kreinlearn.spectrum import split
 from tests.conftest import gram_of_signature
@@ -229,7 +229,7 @@ def test_the_outer_loop_hands_on_what_it_has():
     np.testing.assert_array_equal(w1, first)
     assert given["eps"] == 0.5 and given["max_inner"] == 11 and len(given["rng"]) == 1
     np.testing.assert_array_equal([given["rate"], again["rate"]], [[0.25], [0.125]])
-    np.testing.assert_array_equal(given["limit"], [OVERSHOT["step"]])
+    np.testing.assert_array_equal(given["limit"], [MAX_GROWTH["step"]])
     assert [row["inner"] for row in result.history] == [0, 7, 7]
     assert [row["iter"] for row in result.history] == [0, 1, 2]
     assert np.isnan(result.history[0]["rate"])
@@ -239,10 +239,10 @@ def test_the_outer_loop_hands_on_what_it_has():
     assert result.history[2]["gradient"] == pytest.approx(gradient)
     assert result.crit == (pytest.approx(gradient),) and result.n_iter == (2,)
     assert result.status == (Status.MAX_ITER,)
-    assert CCCP().max_inner == UNLIMITED
+    assert CCCP().max_inner == MAX_INNER_STEPS
 
 
-@pytest.mark.parametrize(("shrink", "reach"), OVERSHOT.items())
+@pytest.mark.parametrize(("shrink", "reach"), MAX_GROWTH.items())
 def test_how_far_is_too_far_depends_on_when_rates_shrink(shrink, reach):
     inner = Given([], shrink=shrink)
     problem = risk(scale=30.0)

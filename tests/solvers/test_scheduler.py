@@ -7,7 +7,7 @@ from kreinlearn.losses import Logistic
 from kreinlearn.operators import Dense
 from kreinlearn.problem import KreinDual
 from kreinlearn.solvers import DualNewton, Status, newton
-from kreinlearn.solvers.newton import EASY, LOOSE, continuation
+from kreinlearn.solvers.newton import MAX_START_SCORE, CONTINUATION_TOL, continuation
 from tests.conftest import gram_of_signature
 
 
@@ -59,9 +59,9 @@ def test_each_value_of_lam_starts_where_the_one_before_has_roughly_arrived():
     assert first == sorted(first)
     for earlier, at in zip(order[:-1], first[1:], strict=True):
         before = [r["residual"] for r in rows[:at] if np.isclose(r["lam"], earlier)]
-        assert before[-1] < LOOSE
+        assert before[-1] < CONTINUATION_TOL
         # None went on to its end before the next one started, but for the problem.
-        assert all(residual >= LOOSE for residual in before[:-1])
+        assert all(residual >= CONTINUATION_TOL for residual in before[:-1])
 
 
 def test_values_of_lam_on_the_path_end_when_they_are_loose():
@@ -70,7 +70,7 @@ def test_values_of_lam_on_the_path_end_when_they_are_loose():
         residuals = [
             row["residual"] for row in result.history if np.isclose(row["lam"], lam)
         ]
-        assert residuals[-1] < LOOSE and 1e-10 < residuals[-1]
+        assert residuals[-1] < CONTINUATION_TOL and 1e-10 < residuals[-1]
 
 
 def test_a_tiny_lam_begins_where_scores_are_moderate():
@@ -78,7 +78,7 @@ def test_a_tiny_lam_begins_where_scores_are_moderate():
     result = DualNewton().solve(block, tol=1e-6)
     size = np.abs(block.point(block.start()).F).max()
     first = result.history[0]["lam"]
-    assert size > EASY and first == pytest.approx(1e-6 * size / EASY)
+    assert size > MAX_START_SCORE and first == pytest.approx(1e-6 * size / MAX_START_SCORE)
     assert result.status == (Status.CONVERGED,)
     # A large one begins with itself.
     assert DualNewton().solve(problem([10.0]), tol=1e-6).history[0]["lam"] == 10.0
@@ -145,7 +145,7 @@ def test_steps_without_gain_are_stalled():
     # No double is as near as that.
     result = DualNewton().solve(problem([0.01]), tol=1e-300)
     assert result.status == (Status.STALLED,) and result.crit[0] < 1e-12
-    assert newton.FLAT <= result.n_iter[0] < 30
+    assert newton.MAX_STALLED_STEPS <= result.n_iter[0] < 30
 
 
 def test_a_start_is_used():
@@ -167,11 +167,11 @@ def test_settings_reach_the_steps():
 @pytest.mark.parametrize("enough", [True, False])
 def test_preconditioned_where_it_pays(monkeypatch, enough):
     made = []
-    usual = KreinDual.preconditioned
+    usual = KreinDual.with_preconditioner
     monkeypatch.setattr(
-        KreinDual, "preconditioned", lambda self: made.append(1) or usual(self)
+        KreinDual, "with_preconditioner", lambda self: made.append(1) or usual(self)
     )
-    monkeypatch.setattr(newton, "WORTHWHILE", 35 * 3 if enough else 35 * 10**6)
+    monkeypatch.setattr(newton, "PRECONDITION_AFTER", 35 * 3 if enough else 35 * 10**6)
     block = problem([0.3, 0.01])
     result = DualNewton().solve(block, tol=1e-9)
     assert len(made) == int(enough)

@@ -54,7 +54,7 @@ def remembered(t, gained, residual, state, *, met=0.0, size=1.0):
     after = SimpleNamespace(residual=np.array([residual]))
     newton._move = lambda *_: (after, np.array([t]), np.array([gained]))
     unbent = []
-    model = SimpleNamespace(unpreconditioned=lambda which: unbent.append(which))
+    model = SimpleNamespace(without_preconditioner=lambda which: unbent.append(which))
     block = SimpleNamespace(model=lambda point, shift: model)
     point = SimpleNamespace(residual=np.array([1.0]))
     _, found = newton.step(block, point, state)
@@ -107,7 +107,7 @@ class Scripted:
     def take(self, which):
         return Scripted(which)
 
-    def shifted(self, shift):
+    def with_shift(self, shift):
         return Scripted(self.which, shift)
 
 
@@ -152,7 +152,7 @@ def test_problems_with_negative_curvature_are_solved_again_with_a_shift():
 
 def test_shifts_come_to_an_end():
     _, asked = directed([[1.0]], [0.1])
-    assert len(asked) == 1 + step.SHIFTS
+    assert len(asked) == 1 + step.MAX_SHIFTS
     shifts = np.array([shift[0] for _, shift, _ in asked[1:]])
     np.testing.assert_allclose(shifts[:3], [1.5, 6.0, 48.0])
 
@@ -207,7 +207,7 @@ def test_no_step_uphill():
 def test_what_never_decreases_is_given_up():
     t, fine, gained, asked = searched([-1e-30], [1.0], value=0.0)
     assert not (t.any() or fine.any() or gained.any())
-    assert len(asked) == step.HALVINGS
+    assert len(asked) == step.MAX_HALVINGS
 
 
 def test_changes_within_rounding_are_accepted_but_gain_nothing():
@@ -224,7 +224,7 @@ def test_changes_within_rounding_are_accepted_but_gain_nothing():
 @pytest.mark.parametrize("sketched", [False, True])
 def test_conjugate_gradients_solve_the_system(columns, intercept, sketched):
     block = dual((30, 0), (0.1, 0.02), columns=columns, intercept=intercept)
-    block = block.preconditioned() if sketched else block
+    block = block.with_preconditioner() if sketched else block
     model = block.model(block.point(block.start()), np.zeros(2))
     found = conjugate_gradients(model, np.array([1e-10, 1e-4]), 500)
     assert not found.negative.any()
@@ -277,7 +277,7 @@ def test_negative_curvature_is_that_of_the_matrix(columns):
     lowest = -np.linalg.eigvalsh(block.K.K)[0]
     assert 0 < found.negative[0] <= lowest * (1 + 1e-9)
     assert found.negative[1] == 0  # where lam is large, nothing is bent
-    shifted = model.shifted(np.array([1.1 * lowest, 0.0]))
+    shifted = model.with_shift(np.array([1.1 * lowest, 0.0]))
     assert not conjugate_gradients(shifted, np.full(2, 1e-8), 500).negative.any()
 
 
@@ -299,7 +299,7 @@ def crowded():
     found = conjugate_gradients(model, np.array([1e-10]), 500)
     D, KD = 4 * found.D, 4 * found.KD
     largest = block.largest_step(point, D)
-    assert largest.min() < step.CROWDED
+    assert largest.min() < step.BOUND_FRACTION
     return block, point, D, KD, largest
 
 
@@ -330,7 +330,7 @@ def test_a_step_far_from_walls_is_taken_whole():
 def test_where_scaling_spoils_the_descent_the_whole_step_is_shortened(monkeypatch):
     block, point, D, KD, largest = crowded()
     uphill = lambda self, point, D, scale: -1e-3 * D  # noqa: E731
-    monkeypatch.setattr(KreinDual, "restored", uphill)
+    monkeypatch.setattr(KreinDual, "project_step", uphill)
     after, t, gained = NewtonStep(1e-6, 500)._move(block, point, D, KD)
     assert gained.all() and 0 < t[0] <= 0.995 * largest.min()
     np.testing.assert_allclose(after.A, point.A + t[0] * D, atol=1e-12)
@@ -339,7 +339,7 @@ def test_where_scaling_spoils_the_descent_the_whole_step_is_shortened(monkeypatc
 def test_only_problems_that_were_bent_go_without_preconditioner():
     block = dual()
     model, seen = block.model(block.point(block.start()), np.zeros(2)), []
-    spy = SimpleNamespace(unpreconditioned=lambda which: seen.append(which) or model)
+    spy = SimpleNamespace(without_preconditioner=lambda which: seen.append(which) or model)
     newton = NewtonStep(1e-6, 50)
     around = SimpleNamespace(
         model=lambda point, shift: spy,

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from kreinlearn.operators import Dense
-from kreinlearn.spectrum import extreme, floor
-from kreinlearn.spectrum.lanczos import DOUBT, _hopeless, _lanczos
+from kreinlearn.spectrum import extreme, certify_above
+from kreinlearn.spectrum.lanczos import FAILURE_PROBABILITY, _hopeless, _lanczos
 from tests.conftest import scaled, tl1_naive
 
 
@@ -32,7 +32,7 @@ def test_a_verdict_is_never_wrong(seed):
     K = tl1_naive(X, X, 3.5)
     mu_min = np.linalg.eigvalsh(K)[0]
     for factor in (0.2, 0.9, 1.1, 2.0, 5.0, 50.0):
-        found = floor(Dense(K), factor * mu_min, max_steps=100, seed=seed)
+        found = certify_above(Dense(K), factor * mu_min, max_steps=100, seed=seed)
         if found.verdict is not None:
             assert found.verdict == (factor > 1)
         assert found.value >= mu_min - 1e-9
@@ -48,8 +48,8 @@ def test_an_isolated_eigenvalue_is_not_overlooked():
     verdicts = []
     for seed in range(50):
         x = np.random.default_rng(seed).standard_normal(n)
-        verdicts.append(floor(Dense(K), -0.25, max_steps=300, seed=seed).verdict)
-        assert abs(v @ x) > DOUBT  # else the test would ask for the impossible
+        verdicts.append(certify_above(Dense(K), -0.25, max_steps=300, seed=seed).verdict)
+        assert abs(v @ x) > FAILURE_PROBABILITY  # else the test would ask for the impossible
     assert True not in verdicts
     assert False in verdicts
 
@@ -57,18 +57,18 @@ def test_an_isolated_eigenvalue_is_not_overlooked():
 def test_proofs_are_cheap_and_end_early_without_hope():
     values = np.concatenate([np.linspace(0.0, 10.0, 500), [1e4]])
     easy = Counting(spectrum_of(values))
-    assert floor(easy, -2.0, max_steps=50).verdict is True
+    assert certify_above(easy, -2.0, max_steps=50).verdict is True
     assert easy.products < 35
     hard = Counting(spectrum_of(values))
-    assert floor(hard, -1e-6, max_steps=50).verdict is None
+    assert certify_above(hard, -1e-6, max_steps=50).verdict is None
     assert hard.products <= 12
 
 
 @pytest.mark.parametrize("n", [1, 2, 5])
 def test_small_matrices_are_seen_whole(n):
-    assert floor(Dense(np.eye(n)), -0.5, max_steps=50).verdict is True
-    assert floor(Dense(-np.eye(n)), -0.5, max_steps=50).verdict is False
-    assert floor(Dense(np.zeros((n, n))), -0.5, max_steps=50).verdict is True
+    assert certify_above(Dense(np.eye(n)), -0.5, max_steps=50).verdict is True
+    assert certify_above(Dense(-np.eye(n)), -0.5, max_steps=50).verdict is False
+    assert certify_above(Dense(np.zeros((n, n))), -0.5, max_steps=50).verdict is True
 
 
 def test_ends_are_followed_as_far_as_told():
@@ -131,7 +131,7 @@ def test_lanczos_vectors_stay_orthogonal():
 
 def test_a_floor_tells_the_smallest_ritz_value():
     K = spectrum_of(np.linspace(1.0, 2.0, 40))
-    found = floor(Dense(K), 0.0, max_steps=40)
+    found = certify_above(Dense(K), 0.0, max_steps=40)
     assert found.verdict is True
     steps = found.steps
     entries = list(_lanczos(Dense(K), 1.0, steps, 0))
@@ -139,25 +139,25 @@ def test_a_floor_tells_the_smallest_ritz_value():
     beta = [beta for _, beta in entries[:-1]]
     T += np.diag(beta, 1) + np.diag(beta, -1)
     assert found.value == pytest.approx(np.linalg.eigvalsh(T)[0])
-    assert floor(Dense(K), 1.5, max_steps=40).verdict is False
-    assert floor(Dense(K), 0.999, max_steps=3) == floor(Dense(K), 0.999, max_steps=3)
-    assert floor(Dense(K), 0.999, max_steps=3).verdict is None
-    assert floor(Dense(K), 0.999, max_steps=3).steps == 3
+    assert certify_above(Dense(K), 1.5, max_steps=40).verdict is False
+    assert certify_above(Dense(K), 0.999, max_steps=3) == certify_above(Dense(K), 0.999, max_steps=3)
+    assert certify_above(Dense(K), 0.999, max_steps=3).verdict is None
+    assert certify_above(Dense(K), 0.999, max_steps=3).steps == 3
 
 
 def test_a_level_on_an_eigenvalue_is_not_proven():
     for n in (1, 3):
-        assert floor(Dense(np.eye(n)), 1.0, max_steps=5).verdict is False
-        assert floor(Dense(np.eye(n)), 1 - 1e-6, max_steps=5).verdict is True
+        assert certify_above(Dense(np.eye(n)), 1.0, max_steps=5).verdict is False
+        assert certify_above(Dense(np.eye(n)), 1 - 1e-6, max_steps=5).verdict is True
 
 
 def test_the_proof_takes_what_the_start_may_hide():
     # Exactly as many steps as Christoffel's function at the level asks for.
     K, level = spectrum_of(np.linspace(1.0, 10.0, 200)), 0.9
-    found = floor(Dense(K), level, max_steps=200)
+    found = certify_above(Dense(K), level, max_steps=200)
     assert found.verdict is True and found.steps > 10
     x = np.random.default_rng(0).standard_normal(200)
-    target = x @ x / (np.pi / 2 * DOUBT**2)
+    target = x @ x / (np.pi / 2 * FAILURE_PROBABILITY**2)
     entries = list(_lanczos(Dense(K), 1.0, 200, 0))
     p, total, steps = [0.0, 1.0], 1.0, 0
     last = 0.0
@@ -181,7 +181,7 @@ def test_a_sum_that_grows_too_slowly_is_hopeless():
 @pytest.mark.parametrize("scale", [1e-8, 1.0, 1e8])
 def test_invariant_spaces_are_seen_at_any_scale(scale):
     K = Dense(scale * spectrum_of(np.array([1.0] * 5 + [2.0] * 5)))
-    found = floor(K, 0.5 * scale, max_steps=9)
+    found = certify_above(K, 0.5 * scale, max_steps=9)
     assert found.verdict is True and found.steps == 2
     assert found.value == pytest.approx(scale)
     assert extreme(K, "smallest", rtol=1e-30).steps == 2
@@ -192,10 +192,10 @@ def test_what_is_proven_is_proven_of_the_start_that_was_made(monkeypatch):
     monkeypatch.setattr(
         np.random, "default_rng", lambda seed: seeds.append(seed) or usual(seed)
     )
-    floor(Dense(np.eye(3)), 0.5, max_steps=3, seed=7)
+    certify_above(Dense(np.eye(3)), 0.5, max_steps=3, seed=7)
     assert set(seeds) == {7}
     seeds.clear()
     extreme(Dense(np.eye(3)), "largest", seed=8)
     extreme(Dense(np.eye(3)), "largest")
-    floor(Dense(np.eye(3)), 0.5, max_steps=3)
+    certify_above(Dense(np.eye(3)), 0.5, max_steps=3)
     assert seeds == [8, 0, 0, 0]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from kreinlearn.spectrum import modulus
-from kreinlearn.spectrum.modulus import absolute, lift, negative_part
+from kreinlearn.spectrum.modulus import matrix_modulus, modulus_factor, negative_part
 from tests.conftest import gram_of_signature
 
 
@@ -35,7 +35,7 @@ def test_samples_without_weight_are_as_if_new(rng):
     weights = np.ones(13)
     weights[[2, 7]] = 0.0
     used = weights > 0
-    G, back = lift(K, weights)
+    G, back = modulus_factor(K, weights)
     full = K + G @ G.T
     np.testing.assert_allclose(
         full[np.ix_(used, used)], naive(K[np.ix_(used, used)]), atol=1e-10
@@ -45,7 +45,7 @@ def test_samples_without_weight_are_as_if_new(rng):
     np.testing.assert_allclose(K @ back(a), full @ a, atol=1e-9)
     np.testing.assert_array_equal(a, before)
     assert (back(a)[~used] == 0).all()
-    found, _ = absolute(K, weights)
+    found, _ = matrix_modulus(K, weights)
     np.testing.assert_allclose(found[:, used], full[:, used], atol=1e-12)
     # Between samples without weight, nothing is needed and nothing is changed.
     np.testing.assert_array_equal(found[np.ix_(~used, ~used)], K[np.ix_(~used, ~used)])
@@ -54,7 +54,7 @@ def test_samples_without_weight_are_as_if_new(rng):
 def test_the_precision_is_kept_and_nothing_is_changed():
     K = gram_of_signature(8, 5).astype(np.float32)
     before = K.copy()
-    found, back = absolute(K, np.ones(13))
+    found, back = matrix_modulus(K, np.ones(13))
     assert found.dtype == np.float32 and back(np.ones((13, 1))).dtype == float
     np.testing.assert_array_equal(K, before)
     np.testing.assert_allclose(found, naive(K.astype(float)), atol=1e-5)
@@ -65,7 +65,7 @@ def test_memory_is_asked_for_before_it_is_used(monkeypatch):
     monkeypatch.setattr(modulus, "check_fits", lambda *args: asked.append(args))
     weights = np.ones(13)
     weights[0] = 0.0
-    lift(gram_of_signature(8, 5), weights)
+    modulus_factor(gram_of_signature(8, 5), weights)
     words = "Room for the eigenvectors of a Gram matrix"
     assert asked == [(4 * 12, 12, np.float64, words)]
 
@@ -73,7 +73,7 @@ def test_memory_is_asked_for_before_it_is_used(monkeypatch):
 @pytest.mark.parametrize("signature", [(6, 0), (0, 6), (0, 0, 6)])
 def test_definite_matrices(signature):
     K = gram_of_signature(*signature)
-    found, back = absolute(K, np.ones(6))
+    found, back = matrix_modulus(K, np.ones(6))
     np.testing.assert_allclose(found, naive(K), atol=1e-10)
     sign = -1.0 if signature[1] else 1.0
     np.testing.assert_allclose(back(np.eye(6)), sign * np.eye(6), atol=1e-10)

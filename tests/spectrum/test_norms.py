@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose
 from kreinlearn.kernels import resolve_kernel
 from kreinlearn.operators import Blocked, Dense, General, RowProducts
 from kreinlearn.spectrum import norms
-from kreinlearn.spectrum.norms import NORMS, penalized, scale_of
+from kreinlearn.spectrum.norms import NORMS, make_dual_matrix, compute_scale
 from tests.conftest import gram_of_signature
 
 
@@ -39,7 +39,7 @@ def test_products_of_rows_against_the_formula(square, rng):
         assert_allclose(rows.diagonal(), M.diagonal(), rtol=1e-5)
         assert_allclose(K.matmat(rows.coefficients(B)), rows.matmat(B))
         if not isinstance(K, Blocked):
-            formed = rows.formed().K
+            formed = rows.store().K
             assert (formed == formed.T).all()
             assert_allclose(formed, M, atol=1e-5 * np.abs(M).max())
 
@@ -50,7 +50,7 @@ def test_back_gives_the_coefficients_of_k(square, rng, norm):
     w[7] = 0
     d = rng.standard_normal((40, 2))
     d[7] = 0
-    matrix, back = penalized(norm, Dense(square), w)
+    matrix, back = make_dual_matrix(norm, Dense(square), w)
     # For the sample without weight too, as if it were new.
     assert_allclose(square @ back(d), matrix.matmat(d), atol=1e-9)
     assert_allclose(back(d)[7], 0)
@@ -58,7 +58,7 @@ def test_back_gives_the_coefficients_of_k(square, rng, norm):
 
 def test_matrices_of_the_convex_norms_are_positive_semidefinite(square):
     for norm in ("hilbert", "euclidean"):
-        matrix = penalized(norm, Dense(square), np.ones(40), formed=True).matrix
+        matrix = make_dual_matrix(norm, Dense(square), np.ones(40), formed=True).matrix
         assert np.linalg.eigvalsh(matrix.K)[0] > -1e-9
 
 
@@ -66,22 +66,22 @@ def test_only_the_euclidean_norm_takes_any_matrix(square):
     K = General(np.triu(square))
     for norm in ("krein", "hilbert"):
         with pytest.raises(TypeError, match="needs a symmetric matrix"):
-            penalized(norm, K, np.ones(40))
+            make_dual_matrix(norm, K, np.ones(40))
 
 
 def test_scale_is_the_mean_absolute_eigenvalue(square):
     moduli = np.abs(np.linalg.eigvalsh(square))
-    assert scale_of(Dense(square), np.ones(40)) == pytest.approx(moduli.mean())
+    assert compute_scale(Dense(square), np.ones(40)) == pytest.approx(moduli.mean())
     general = np.triu(square)
     values = np.linalg.svd(general, compute_uv=False)
-    assert scale_of(General(general), np.ones(40)) == pytest.approx(values.mean())
+    assert compute_scale(General(general), np.ones(40)) == pytest.approx(values.mean())
     # of a positive definite matrix, and of one that is barely not
     definite = gram_of_signature(40, 0)
     barely = definite - (np.linalg.eigvalsh(definite)[0] + 1e-3) * np.eye(40)
     for K in (definite, barely):
         mean = np.abs(np.linalg.eigvalsh(K)).mean()
-        assert scale_of(Dense(K), np.ones(40)) == pytest.approx(mean, rel=1e-9)
-    assert scale_of(Dense(np.zeros((5, 5))), np.ones(5)) == 1.0
+        assert compute_scale(Dense(K), np.ones(40)) == pytest.approx(mean, rel=1e-9)
+    assert compute_scale(Dense(np.zeros((5, 5))), np.ones(5)) == 1.0
 
 
 def test_scale_with_weights_is_that_of_repeated_rows(square, rng):
@@ -89,14 +89,14 @@ def test_scale_with_weights_is_that_of_repeated_rows(square, rng):
     rows = np.repeat(np.arange(40), counts)
     for K in (square, np.triu(square)):
         repeated = General(K[np.ix_(rows, rows)])
-        one, two = scale_of(General(K), counts), scale_of(repeated, np.ones(len(rows)))
+        one, two = compute_scale(General(K), counts), compute_scale(repeated, np.ones(len(rows)))
         assert one == pytest.approx(two)
 
 
 def test_scale_of_many_samples_is_that_of_some(square, monkeypatch):
-    monkeypatch.setattr(norms, "SAMPLED", 25)
-    some = scale_of(Dense(square), np.ones(40))
-    assert some == scale_of(Dense(square), np.ones(40))
+    monkeypatch.setattr(norms, "SCALE_SAMPLES", 25)
+    some = compute_scale(Dense(square), np.ones(40))
+    assert some == compute_scale(Dense(square), np.ones(40))
     assert some != pytest.approx(np.abs(np.linalg.eigvalsh(square)).mean())
     # A sample of square pieces: the same for landmarks among the samples.
     assert some == pytest.approx(np.abs(np.linalg.eigvalsh(square)).mean(), rel=0.4)
@@ -105,19 +105,19 @@ def test_scale_of_many_samples_is_that_of_some(square, monkeypatch):
 def test_the_matrix_of_each_norm(square, rng):
     w = rng.uniform(0.5, 2.0, 40)
     K = Dense(square)
-    krein = penalized("krein", K, w)
+    krein = make_dual_matrix("krein", K, w)
     d = rng.standard_normal((40, 2))
     assert krein.matrix is K and krein.back(d) is d
     moduli = np.abs(np.linalg.eigvalsh(square))
     for scale in (None, 3.0):
         for formed in (False, True):
-            found = penalized("euclidean", K, np.ones(40), scale, formed=formed)
+            found = make_dual_matrix("euclidean", K, np.ones(40), scale, formed=formed)
             s = moduli.mean() if scale is None else scale
             assert_allclose(found.matrix.matmat(d), square @ (square @ d) / s)
             assert_allclose(found.back(d), square.T @ d / s)
             assert isinstance(found.matrix, Dense if formed else RowProducts)
     blocked = Blocked(resolve_kernel("tl1"), rng.uniform(size=(40, 3)))
-    formed = penalized("euclidean", blocked, w, formed=True).matrix
+    formed = make_dual_matrix("euclidean", blocked, w, formed=True).matrix
     assert isinstance(formed, RowProducts)  # what is not stored is not formed
     full = blocked.columns(np.arange(40))
     roots = np.sqrt(w / w.sum())
@@ -129,11 +129,11 @@ def test_scales_of_matrices_that_are_not_square(square):
     K = square[:, :15]
     w = np.ones(40)
     values = np.linalg.svd(K, compute_uv=False)
-    assert scale_of(General(K), w) == pytest.approx(values.sum() / np.sqrt(40 * 15))
+    assert compute_scale(General(K), w) == pytest.approx(values.sum() / np.sqrt(40 * 15))
     # Columns that belong to no sample count once, whatever the weights.
     w[:5] = 3.0
     d = np.ones((40, 1))
-    matrix = penalized("euclidean", General(K), w, 2.0).matrix
+    matrix = make_dual_matrix("euclidean", General(K), w, 2.0).matrix
     assert_allclose(matrix.matmat(d), K @ (K.T @ d) / 2.0)
 
 
@@ -141,15 +141,15 @@ def test_samples_without_weight_have_no_part_in_the_scale(square):
     w = np.ones(40)
     w[10:] = 0.0
     some = np.abs(np.linalg.eigvalsh(square[:10, :10])).mean()
-    assert scale_of(Dense(square), w) == pytest.approx(some)
+    assert compute_scale(Dense(square), w) == pytest.approx(some)
 
 
 def test_some_samples_are_drawn_in_order_and_always_the_same(monkeypatch):
     idx = np.arange(100, 160)
     assert norms._some(idx) is idx
-    monkeypatch.setattr(norms, "SAMPLED", 60)
+    monkeypatch.setattr(norms, "SCALE_SAMPLES", 60)
     assert norms._some(idx) is idx
-    monkeypatch.setattr(norms, "SAMPLED", 20)
+    monkeypatch.setattr(norms, "SCALE_SAMPLES", 20)
     some = norms._some(idx)
     assert len(np.unique(some)) == 20 and (np.diff(some) > 0).all()
     chosen = np.random.default_rng(0).choice(60, 20, replace=False)
@@ -160,7 +160,7 @@ def test_the_norm_that_does_not_fit_is_named(square):
     with pytest.raises(
         TypeError, match=r"^The norm 'krein' needs a symmetric matrix\.$"
     ):
-        penalized("krein", General(square), np.ones(40))
+        make_dual_matrix("krein", General(square), np.ones(40))
     blocked = Blocked(resolve_kernel("tl1"), np.ones((3, 1)))
     with pytest.raises(MemoryError, match="^norm='hilbert' needs the eigenvectors"):
-        penalized("hilbert", blocked, np.ones(3))
+        make_dual_matrix("hilbert", blocked, np.ones(3))

@@ -3,7 +3,7 @@ import pytest
 from scipy.linalg import sqrtm
 
 from kreinlearn.spectrum.decompose import decompose
-from kreinlearn.spectrum.repair import REPAIRS, repaired
+from kreinlearn.spectrum.repair import REPAIRS, replace_eigenvalues
 from tests.conftest import gram_of_signature
 
 
@@ -23,7 +23,7 @@ def naive(K, mode):
 @pytest.mark.parametrize("signature", [(12, 7), (0, 9), (9, 0), (1, 0)])
 def test_training_matrix(mode, signature):
     K = gram_of_signature(*signature)
-    change = repaired(decompose(K), mode)
+    change = replace_eigenvalues(decompose(K), mode)
     expected = naive(K, mode)
     slack = 1e-10 * max(1, np.abs(expected).max())
     np.testing.assert_allclose(change.matrix(), expected, atol=slack)
@@ -35,7 +35,7 @@ def test_training_matrix(mode, signature):
 def test_new_rows_follow_the_training_rows_that_they_combine(mode):
     K = gram_of_signature(12, 7)
     mix = np.random.default_rng(5).standard_normal((4, len(K)))
-    rows = mix @ K @ repaired(decompose(K), mode).extension()
+    rows = mix @ K @ replace_eigenvalues(decompose(K), mode).extension()
     np.testing.assert_allclose(rows, mix @ naive(K, mode), rtol=1e-8, atol=1e-8)
 
 
@@ -50,7 +50,7 @@ def test_new_rows_are_products_of_explicit_features(mode):
     new_features = np.linalg.solve(features * np.sign(mu), new.T).T
     kept = np.ones_like(mu) if mode == "flip" else (mu > 0).astype(float)
     np.testing.assert_allclose(
-        new @ repaired(decompose(train), mode).extension(),
+        new @ replace_eigenvalues(decompose(train), mode).extension(),
         (new_features * kept) @ features.T,
         atol=1e-9,
     )
@@ -62,7 +62,7 @@ def test_null_directions_stay_null_in_the_extension(mode):
     mu, V = np.linalg.eigh(K)
     null = V[:, np.abs(mu) < 1e-10]
     assert null.shape[1] == 3
-    change = repaired(decompose(K), mode)
+    change = replace_eigenvalues(decompose(K), mode)
     assert np.abs(change.extension() @ null).max() < 1e-9
     assert np.abs(change.matrix(on_range=True) @ null).max() < 1e-9
     kept = -mu[0] if mode == "shift" else 0
@@ -74,7 +74,7 @@ def test_null_directions_stay_null_in_the_extension(mode):
 
 @pytest.mark.parametrize("mode", REPAIRS)
 def test_zero_matrix(mode):
-    change = repaired(decompose(np.zeros((4, 4))), mode)
+    change = replace_eigenvalues(decompose(np.zeros((4, 4))), mode)
     np.testing.assert_array_equal(change.matrix(), np.zeros((4, 4)))
     np.testing.assert_array_equal(change.extension(), np.zeros((4, 4)))
 
@@ -82,10 +82,10 @@ def test_zero_matrix(mode):
 @pytest.mark.parametrize("mode", REPAIRS)
 def test_single_precision_is_kept(mode):
     K = gram_of_signature(8, 4).astype(np.float32)
-    change = repaired(decompose(K), mode)
+    change = replace_eigenvalues(decompose(K), mode)
     assert change.matrix().dtype == change.extension().dtype == np.float32
 
 
 def test_unknown_mode():
     with pytest.raises(ValueError, match="'mode' must be one of 'flip'.*got 'mend'"):
-        repaired(decompose(np.eye(2)), "mend")
+        replace_eigenvalues(decompose(np.eye(2)), "mend")

@@ -166,14 +166,14 @@ def _check_options(
     lam: float | None, cv: int | None, landmarks: int | None, memory: str | None
 ) -> None:
     """Raise if options contradict each other."""
-    from kreinlearn._memory import bytes_of
+    from kreinlearn._memory import parse_bytes
 
     if lam is not None and cv is not None:
         raise ValueError("--lam is tried alone, without folds: leave out --cv.")
     if memory is not None:
         if landmarks is None:
             raise ValueError("--memory is for similarities with --landmarks; add them.")
-        bytes_of("--memory", memory)
+        parse_bytes("--memory", memory)
 
 
 def _fit_blocks(

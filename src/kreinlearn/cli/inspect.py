@@ -183,10 +183,10 @@ def _fit_command(words: list[str], y: "Array | None") -> str:
 
 def _symmetric(words: list[str], K: "Array") -> list[str]:
     """Return options with which a matrix that is not symmetric can be learned from."""
-    from kreinlearn._validation import SYMMETRY, check_matrix
+    from kreinlearn._validation import SYMMETRY_TOL, check_matrix
 
     share = check_matrix(K, symmetric="average")[1]
-    is_needed = share > SYMMETRY and "--symmetrize" not in words
+    is_needed = share > SYMMETRY_TOL and "--symmetrize" not in words
     return [*words, "--symmetrize", "mean"] if is_needed else words
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypedDict, TypeVar
 import click
 from click.core import ParameterSource
 
-from kreinlearn._validation import SYMMETRIZED
+from kreinlearn._validation import SYMMETRIZERS
 from kreinlearn.cli.tables import DECIMAL, MARKS, SEP, SPOKEN, marks_of
 from kreinlearn.files.kinds import FORMATS
 from kreinlearn.kernels import KERNELS
@@ -86,7 +86,7 @@ def _registered(
     return None if given is None else choice.convert(given, option, context)
 
 
-def _completed(
+def _append_intercept(
     context: click.Context, option: click.Parameter, begun: str
 ) -> list[str]:
     return [name for name in file_kernels() if name.startswith(begun)]
@@ -173,7 +173,7 @@ _OF_MATRICES = (
     ),
     click.option(
         "--symmetrize",
-        type=click.Choice(list(SYMMETRIZED)),
+        type=click.Choice(list(SYMMETRIZERS)),
         help="What to make of the two directions of a matrix that is not symmetric.",
     ),
 )
@@ -220,7 +220,7 @@ _OF_PAIRS = (
     ),
     click.option(
         "--repeated",
-        type=click.Choice(list(SYMMETRIZED)),
+        type=click.Choice(list(SYMMETRIZERS)),
         help="What to make of several scores of one pair; of hits of a search the "
         "best by default.",
     ),

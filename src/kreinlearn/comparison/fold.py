@@ -22,7 +22,7 @@ from kreinlearn.operators import Dense
 from kreinlearn.runs.cells import Cell
 from kreinlearn.runs.records import Record
 from kreinlearn.search import Fold
-from kreinlearn.spectrum.norms import scale_of
+from kreinlearn.spectrum.norms import compute_scale
 
 PRECOMPUTED = "precomputed"
 """The kernel of data that are a Gram matrix."""
@@ -121,7 +121,7 @@ def unit_of(K: Array) -> float:
     >>> unit_of(np.diag([700.0, -300.0, 500.0]))
     512.0
     """
-    scale = scale_of(Dense(K), np.ones(len(K)))
+    scale = compute_scale(Dense(K), np.ones(len(K)))
     return float(np.exp2(np.rint(np.log2(scale))))
 
 

@@ -29,13 +29,13 @@ from sklearn.utils.validation import (
 from kreinlearn._memory import check_bytes
 from kreinlearn._typing import Array
 from kreinlearn._validation import (
-    ALMOST,
-    STRIP,
+    INFORMATIVE_TOL,
+    STRIP_ROWS,
     check_choice,
     check_distances,
     check_matrix,
     check_similarities,
-    symmetrized,
+    symmetrize_matrix,
 )
 from kreinlearn.exceptions import IndefiniteKernelWarning, warn_caller
 from kreinlearn.kernels import (
@@ -198,12 +198,12 @@ class KernelEstimator(DocumentedEstimator, CallbackSupportMixin, BaseEstimator):
         return self._check_given(kernel, samples), labels
 
     def _check_given(self, kernel: ResolvedKernel, X: ValidSamples) -> ValidSamples:
-        """Return training samples; check a given matrix, symmetrized if asked for."""
+        """Return training samples; check a given matrix, symmetrize_matrix if asked for."""
         if not kernel.is_pairwise:
             return X
         how = getattr(self, "symmetrize", None)
         if how is not None:
-            X = symmetrized(check_matrix(X, symmetric="any")[0], how)
+            X = symmetrize_matrix(check_matrix(X, symmetric="any")[0], how)
         if kernel.is_distance:
             return check_distances(X, symmetric=not self._takes_any_shape)
         if kernel.params.get("check", True):
@@ -549,7 +549,7 @@ def warn_if_uninformative(K: Dense | General | Blocked, kernel: ResolvedKernel) 
     n = K.shape[0]
     if kernel.kind == "gram" or n < 3:
         return
-    some = np.arange(0, n, max(1, n // STRIP))
+    some = np.arange(0, n, max(1, n // STRIP_ROWS))
     shape = _find_uninformative(K.part(some, some))
     if shape is None:
         return
@@ -581,14 +581,14 @@ def _find_uninformative(K: Array) -> str | None:
     diagonal = np.abs(K.diagonal())
     row_sums = np.zeros(n)
     low, high = np.inf, -np.inf
-    for i in range(0, n, STRIP):
-        rows = K[i : i + STRIP]
-        row_sums[i : i + STRIP] = np.abs(rows).sum(axis=1)
+    for i in range(0, n, STRIP_ROWS):
+        rows = K[i : i + STRIP_ROWS]
+        row_sums[i : i + STRIP_ROWS] = np.abs(rows).sum(axis=1)
         low, high = min(low, float(rows.min())), max(high, float(rows.max()))
     off = float((row_sums - diagonal).sum()) / (n * (n - 1))
-    if off < ALMOST * float(diagonal.mean()):
+    if off < INFORMATIVE_TOL * float(diagonal.mean()):
         return "diagonal"
-    return "constant" if high - low < ALMOST * max(abs(high), abs(low)) else None
+    return "constant" if high - low < INFORMATIVE_TOL * max(abs(high), abs(low)) else None
 
 
 # Callbacks of scikit-learn, such as progress bars.

@@ -16,7 +16,7 @@ from scipy.linalg import eigvalsh
 
 from kreinlearn._memory import check_bytes, fits
 from kreinlearn._typing import Array
-from kreinlearn._validation import SYMMETRY, asymmetry
+from kreinlearn._validation import SYMMETRY_TOL, asymmetry
 from kreinlearn.exceptions import (
     ConvergenceWarning,
     DivergenceWarning,
@@ -30,8 +30,8 @@ from kreinlearn.solvers.base import Callback, DCSolver, DualSolver, Row, Status
 from kreinlearn.solvers.monitor import Printer, Watch
 from kreinlearn.solvers.newton import DualNewton
 from kreinlearn.spectrum.decompose import SMALL_MATRIX, has_factor, split
-from kreinlearn.spectrum.lanczos import floor
-from kreinlearn.spectrum.modulus import COPIES
+from kreinlearn.spectrum.lanczos import certify_above
+from kreinlearn.spectrum.modulus import EIGH_COPIES
 
 STATUS_ORDER = list(Status).index
 """Key that orders endings from the best to the worst."""
@@ -128,7 +128,7 @@ def find_regime(K: Dense | Blocked, limit: float) -> tuple[str, float]:
 
     Notes
     -----
-    See `kreinlearn.spectrum.lanczos.floor` for the proof. It costs a few dozen products
+    See `kreinlearn.spectrum.lanczos.certify_above` for the proof. It costs a few dozen products
     and stops early where it would take more. A Cholesky factor decides every case, but
     takes longer than the fit.
     """
@@ -137,7 +137,7 @@ def find_regime(K: Dense | Blocked, limit: float) -> tuple[str, float]:
         mu_min = float(eigvalsh(matrix, subset_by_index=(0, 0))[0])
         return ("unique" if mu_min > -limit else "unknown"), mu_min
     steps = REGIME_STEPS if isinstance(K, Dense) else BLOCKED_REGIME_STEPS
-    found = floor(K, -limit, max_steps=steps)
+    found = certify_above(K, -limit, max_steps=steps)
     return ("unique" if found.verdict else "unknown"), found.value
 
 
@@ -412,9 +412,9 @@ def check_search_cost(
         Number of classes.
     """
     n, has_hilbert = len(X), "hilbert" in norms
-    if has_hilbert and not fits(COPIES * n, n, float):
+    if has_hilbert and not fits(EIGH_COPIES * n, n, float):
         # A given matrix that is not symmetric needs no eigenvectors.
-        if not kernel.is_pairwise or asymmetry(np.asarray(X)) <= SYMMETRY:
+        if not kernel.is_pairwise or asymmetry(np.asarray(X)) <= SYMMETRY_TOL:
             _check_eigenvectors(n)
         has_hilbert = False
     law = HILBERT_SEARCH_COST if has_hilbert else SEARCH_COST
@@ -443,7 +443,7 @@ def _predict_seconds(n: int, law: tuple[float, int, float]) -> float:
 def _check_eigenvectors(n: int) -> None:
     """Raise if eigenvectors of the matrix do not fit in memory."""
     check_bytes(
-        COPIES * n * n * np.dtype(float).itemsize,
+        EIGH_COPIES * n * n * np.dtype(float).itemsize,
         f"The norm 'hilbert' takes eigenvectors of a matrix of {n:,} samples, which "
         "need",
         f"Use the norm 'euclidean', which needs none. {LANDMARK_REMEDY}",

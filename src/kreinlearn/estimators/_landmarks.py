@@ -15,7 +15,7 @@ from sklearn.utils.validation import (
     column_or_1d,
 )
 
-from kreinlearn._memory import available_bytes, bytes_of
+from kreinlearn._memory import available_bytes, parse_bytes
 from kreinlearn._typing import Array
 from kreinlearn._validation import (
     check_count,
@@ -38,7 +38,7 @@ from kreinlearn.landmarks.first import First
 from kreinlearn.landmarks.fit import fit
 from kreinlearn.landmarks.rows import LANDMARKS, drawn
 from kreinlearn.landmarks.settings import Fitted, Settings
-from kreinlearn.losses import link_of
+from kreinlearn.losses import find_link
 from kreinlearn.search import UNITS
 from kreinlearn.solvers.monitor import callback_for
 
@@ -185,7 +185,7 @@ class OnLandmarks(Blockwise):
                 "'cv' must be a number of folds if X is a Dask collection, got "
                 f"{self.cv!r:.60}."
             )
-        memory = None if self.memory is None else bytes_of("memory", self.memory)
+        memory = None if self.memory is None else parse_bytes("memory", self.memory)
         engine = cluster_engine(self, X, y, sample_weight, memory)
         landmarks, self.support_ = self.landmarks, None
         if not isinstance(landmarks, str):
@@ -230,7 +230,7 @@ class OnLandmarks(Blockwise):
     def _memory(self) -> int:
         """Return the bytes that similarities may take."""
         if self.memory is not None:
-            return bytes_of("memory", self.memory)
+            return parse_bytes("memory", self.memory)
         free = available_bytes()
         return KEPT_BYTES if free is None else min(KEPT_BYTES, free // 2)
 
@@ -271,7 +271,7 @@ class OnLandmarks(Blockwise):
         columns, solution = fitted.columns, fitted.solution
         self.classes_ = first.labels
         multinomial = self.multi_class != "ovr"
-        self._link = link_of(len(self.classes_), multinomial)
+        self._link = find_link(len(self.classes_), multinomial)
         self.landmarks_ = columns.Z
         if not is_pairwise(self.kernel):
             self.landmark_indices_ = fitted.rows

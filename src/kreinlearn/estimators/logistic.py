@@ -35,20 +35,20 @@ from kreinlearn.estimators._fit import (
     warn_not_converged,
 )
 from kreinlearn.kernels import ResolvedKernel, Similarities
-from kreinlearn.losses import link_of
+from kreinlearn.losses import find_link
 from kreinlearn.operators import (
     Blocked,
     Dense,
     General,
     Symmetric,
     dense_bytes,
-    few_threads,
+    limit_blas_threads,
 )
 from kreinlearn.solvers.base import DCSolver, DualSolver, Status
 from kreinlearn.solvers.cccp import PUBLISHED
 from kreinlearn.solvers.monitor import callback_for
 from kreinlearn.solvers.newton import DualNewton
-from kreinlearn.spectrum.norms import NORMS, penalized
+from kreinlearn.spectrum.norms import NORMS, make_dual_matrix
 
 MIN_LAM = 1e-250
 """Smallest lam whose inverse leaves room for similarities in double precision."""
@@ -268,7 +268,7 @@ class KreinLogisticRegression(ProbabilisticKernelClassifier):
         check_classes(labels, weights)  # weights of a class may be zero
         if len(labels) > MAX_QUICK_SAMPLES:
             check_fit_cost(len(labels), len(self.classes_), self.norm, self.solver)
-        with few_threads(len(labels)), report_measures(self.verbose):
+        with limit_blas_threads(len(labels)), report_measures(self.verbose):
             shared = Similarities(samples, is_search=False)
             kernel = kernel.fit(shared)
             any_shape = self._takes_any_shape
@@ -316,7 +316,7 @@ class KreinLogisticRegression(ProbabilisticKernelClassifier):
         warn_if_uninformative(K, kernel)
         solver = self._solver()
         multinomial = self._is_multinomial(solver)
-        self._link = link_of(len(self.classes_), multinomial)
+        self._link = find_link(len(self.classes_), multinomial)
         self.operator_ = "blocked" if isinstance(K, Blocked) else "dense"
         watch = callback_for(self.verbose) if self.verbose else None
         if watch is not None:
@@ -329,7 +329,7 @@ class KreinLogisticRegression(ProbabilisticKernelClassifier):
         if self.norm == "krein" and not isinstance(K, General):
             matrix: Symmetric = K
         else:
-            matrix, back = penalized(self.norm, K, counts, formed=solver.needs == "dc")
+            matrix, back = make_dual_matrix(self.norm, K, counts, formed=solver.needs == "dc")
         columns = one_hot(index, len(self.classes_))
         deadline = None if self.max_time is None else Deadline(self.max_time, watch)
         settings: dict[str, Any] = {

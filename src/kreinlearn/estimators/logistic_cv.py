@@ -51,8 +51,8 @@ from kreinlearn.exceptions import (
 )
 from kreinlearn.kernels import ResolvedKernel, Similarities, list_kernels
 from kreinlearn.kernels.threads import limit_threads
-from kreinlearn.losses import link_of, log_probabilities
-from kreinlearn.operators import Blocked, Dense, General, few_threads
+from kreinlearn.losses import find_link, log_probabilities
+from kreinlearn.operators import Blocked, Dense, General, limit_blas_threads
 from kreinlearn.search import (
     Candidate,
     Fold,
@@ -67,7 +67,7 @@ from kreinlearn.search.racing import describe_dropped
 from kreinlearn.search.ridge import warm_start_scores
 from kreinlearn.solvers.base import Status
 from kreinlearn.solvers.monitor import Watch, callback_for
-from kreinlearn.spectrum.norms import NORMS, scale_of
+from kreinlearn.spectrum.norms import NORMS, compute_scale
 
 REGIMES = ("nonconvex", "unknown", "unique")
 """Values of ``regime_``, the least favorable first."""
@@ -314,14 +314,14 @@ class KreinLogisticRegressionCV(ProbabilisticKernelClassifier):
         self.kernel_settings_ = [each.setting for each in settings]
         score_weight, groups = self._route(sample_weight, groups)
         folds = self._make_folds(labels, groups)
-        self._link = link_of(len(self.classes_), self.multi_class != "ovr")
+        self._link = find_link(len(self.classes_), self.multi_class != "ovr")
         rows = self._draw_rows(index, lams)
         norms = self._select_norms(len(labels))
         work = (len(rows), len(settings), len(self.classes_))
         check_search_cost(samples, kernels[0], norms, *work)
         n_jobs = None if self.n_jobs is None else effective_n_jobs(self.n_jobs)
         with (
-            few_threads(len(labels)),
+            limit_blas_threads(len(labels)),
             report_measures(self.verbose),
             nullcontext() if n_jobs is None else limit_threads(n_jobs),
         ):
@@ -698,7 +698,7 @@ class KreinLogisticRegressionCV(ProbabilisticKernelClassifier):
             warm_start_scores(
                 K,
                 counts,
-                scale_of(K, counts),
+                compute_scale(K, counts),
                 norms,
                 lams,
                 one_hot(index, len(self.classes_)),

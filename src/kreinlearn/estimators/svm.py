@@ -28,7 +28,7 @@ from kreinlearn.estimators._base import (
 )
 from kreinlearn.exceptions import ConvergenceWarning, warn_caller
 from kreinlearn.kernels import Similarities
-from kreinlearn.operators import Dense, few_threads
+from kreinlearn.operators import Dense, limit_blas_threads
 from kreinlearn.spectrum.modulus import Negative, negative_part
 
 INNER_TOL = 10.0
@@ -105,7 +105,7 @@ class _KernelMachine(KernelClassifier):
         self.dual_coef_ = np.zeros((labels.shape[1], n))
         self.intercept_ = np.full(labels.shape[1], -1.0)
         varied = np.flatnonzero(np.ptp(labels, axis=0))
-        with few_threads(n):
+        with limit_blas_threads(n):
             columns = self._solve(K, labels[:, varied], C * weights[kept])
         for j, column in zip(varied, columns, strict=True):
             self.dual_coef_[j, kept], self.intercept_[j] = column.a, column.b

@@ -27,9 +27,9 @@ from kreinlearn.kernels.transforms import (
     check_transform_params,
     fit_transform,
 )
-from kreinlearn.operators import few_threads
+from kreinlearn.operators import limit_blas_threads
 from kreinlearn.spectrum.decompose import decompose
-from kreinlearn.spectrum.repair import REPAIRS, Repaired, repaired
+from kreinlearn.spectrum.repair import REPAIRS, Repaired, replace_eigenvalues
 
 DISTANCES_REMEDY = (
     "Put DistanceSimilarity() before it if these are distances, or set check=False if "
@@ -202,8 +202,8 @@ class SpectrumRepair(
         if self.check:
             check_similarities(K, ways=DISTANCES_REMEDY)
         is_exact = self.out_of_sample == "exact"
-        with few_threads(len(K)):
-            change = repaired(decompose(K), self.mode)
+        with limit_blas_threads(len(K)):
+            change = replace_eigenvalues(decompose(K), self.mode)
             self.extension_ = change.extension() if is_exact else None
         mu = change.spectrum.values
         self.eigenvalues_ = mu

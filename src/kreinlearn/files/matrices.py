@@ -16,11 +16,11 @@ from kreinlearn._files import check_regular
 from kreinlearn._memory import check_fits
 from kreinlearn._typing import Array
 from kreinlearn._validation import (
-    WAYS,
+    DISTANCE_REMEDY,
     check_distances,
     check_matrix,
     check_similarities,
-    symmetrized,
+    symmetrize_matrix,
 )
 from kreinlearn.files.guards import damaged
 from kreinlearn.files.scores import (
@@ -200,7 +200,7 @@ def _misnamed(path: Path, name: str, is_distance: bool, square: bool) -> str:
             f"{path}: similarities were expected, but {name!r} names distances; name "
             "the matrix 'K' if it holds similarities."
         )
-    return f"{path}: similarities were expected, but {name!r} names distances. {WAYS}"
+    return f"{path}: similarities were expected, but {name!r} names distances. {DISTANCE_REMEDY}"
 
 
 def _listed(shapes: Shapes) -> str:
@@ -301,7 +301,7 @@ def _matrix(
     # Rows are counted from one in files.
     K, _ = check_matrix(given, what, symmetric="any", square=square, first=1)
     if symmetrize is not None and square:
-        K = symmetrized(K, symmetrize)
+        K = symmetrize_matrix(K, symmetrize)
     if holds == "distances":
         return check_distances(K, what, square=square, first=1)
     if square and holds is None:

@@ -12,12 +12,12 @@ import numpy as np
 
 from kreinlearn._typing import Array
 from kreinlearn._validation import (
-    SYMMETRIZED,
-    SYMMETRY,
+    SYMMETRIZERS,
+    SYMMETRY_TOL,
     check_choice,
     check_distances,
     check_similarities,
-    symmetrized,
+    symmetrize_matrix,
 )
 from kreinlearn.files.headers import AS_SEEN, Marks
 
@@ -65,7 +65,7 @@ class PairOptions:
                     f"{name!r} ({option}) must be a finite number, got {value}."
                 )
         if self.repeated is not None:
-            check_choice("repeated", self.repeated, SYMMETRIZED)
+            check_choice("repeated", self.repeated, SYMMETRIZERS)
 
     @property
     def are_of_pairs(self) -> bool:
@@ -127,7 +127,7 @@ def completed(
         remarks.append(f"missing and taken for {value:g}: {counted}")
     remarks += _both_ways(path, names, K, is_distance, symmetrize)
     if symmetrize is not None:
-        K = symmetrized(K, symmetrize)
+        K = symmetrize_matrix(K, symmetrize)
     if is_distance:
         _check_named_distances(path, names, K)
         return check_distances(K, path, first=1), remarks
@@ -176,7 +176,7 @@ def completed_new(
     K = np.where(known, forth, back)
     both = known & ~np.isnan(back)
     if symmetrize is not None:
-        K[both] = SYMMETRIZED[symmetrize](forth[both], back[both])
+        K[both] = SYMMETRIZERS[symmetrize](forth[both], back[both])
     itself = 0.0 if is_distance else options.missing_self
     if itself is not None:  # a training sample, predicted once more
         column = {name: j for j, name in enumerate(columns)}
@@ -270,7 +270,7 @@ def _both_ways(
 ) -> list[str]:
     """Return a remark if scores differ on the way back, or raise for distances."""
     gaps = np.abs(K - K.T)
-    differ = int((gaps > SYMMETRY * np.abs(K).max()).sum()) // 2
+    differ = int((gaps > SYMMETRY_TOL * np.abs(K).max()).sum()) // 2
     if differ == 0:
         return []
     i, j = divmod(int(gaps.argmax()), len(K))
@@ -294,7 +294,7 @@ def _check_named_distances(path: str, names: Names, K: Array) -> None:
 
     What looks like similarities is left to `check_distances`, which says so.
     """
-    zero, ends = SYMMETRY * float(np.abs(K).max()), K.diagonal()
+    zero, ends = SYMMETRY_TOL * float(np.abs(K).max()), K.diagonal()
     if ends.min() > zero and (ends >= K.max(axis=1)).all():
         return
     if K.min() < -zero:

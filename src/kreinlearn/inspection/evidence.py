@@ -14,11 +14,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from kreinlearn._typing import Array
-from kreinlearn.losses import link_of, log_probabilities
+from kreinlearn.losses import find_link, log_probabilities
 from kreinlearn.methods.records import Method, Scores, Tried, path_of
 from kreinlearn.methods.table import METHODS
 from kreinlearn.methods.tuning import WORST_LOG_LOSS, held_out_scores
-from kreinlearn.operators import few_threads
+from kreinlearn.operators import limit_blas_threads
 from kreinlearn.search import UNITS, Fold
 from kreinlearn.spectrum.decompose import decompose
 
@@ -111,14 +111,14 @@ def predictions(
     found = {treatment: np.empty(shape) for treatment in TREATMENTS}
     for done, fold in enumerate(folds, start=1):
         held = fold[1]
-        with few_threads(n):
+        with limit_blas_threads(n):
             for treatment, method in TREATMENTS.items():
                 scores, _ = held_out_scores(method, K, index, [fold], lams, seed=0)
                 found[treatment][:, held] = scores[:, held]
         if progress is not None:
             progress(done, len(folds))
     found["as it is"] = np.concatenate([found["as it is"], found["flip"]])
-    link = link_of(n_classes, multinomial=True)
+    link = find_link(n_classes, multinomial=True)
     return {
         treatment: _best_elsewhere(
             np.stack([log_probabilities(each, link) for each in scores]), index, folds

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from kreinlearn._typing import Array
 from kreinlearn._validation import (
-    ALMOST,
+    INFORMATIVE_TOL,
     check_count,
     check_matrix,
     check_similarities,
@@ -218,9 +218,9 @@ def _matrix_kind(K: Array, negative_share: float) -> str:
     off = float(np.abs(K - np.diag(K.diagonal())).sum()) / max(1, len(K) * (len(K) - 1))
     if size == 0:
         return "zero"
-    if len(K) > 2 and float(np.ptp(K)) < ALMOST * size:
+    if len(K) > 2 and float(np.ptp(K)) < INFORMATIVE_TOL * size:
         return "constant"
-    if len(K) > 2 and off < ALMOST * diagonal:
+    if len(K) > 2 and off < INFORMATIVE_TOL * diagonal:
         return "diagonal"
     return "semidefinite" if negative_share < ROUNDED else "indefinite"
 

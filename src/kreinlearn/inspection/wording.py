@@ -2,7 +2,7 @@
 
 from typing import Any, NamedTuple
 
-from kreinlearn._validation import SYMMETRY
+from kreinlearn._validation import SYMMETRY_TOL
 
 ROUNDED = 1e-10
 """Asymmetry, or share of negative eigenvalues, that is due to rounding."""
@@ -223,7 +223,7 @@ def _next(found: Inspection, commands: Commands) -> str:
 def _python(found: Inspection, is_insisted: bool) -> str:
     """Return Python that learns from the matrix K as it is."""
     more = ', kernel_params={"check": False}' if is_insisted else ""
-    is_lopsided = found["asymmetry"]["relative"] > SYMMETRY
+    is_lopsided = found["asymmetry"]["relative"] > SYMMETRY_TOL
     matrix = "(K + K.T) / 2" if is_lopsided else "K"
     return f'KreinLogisticRegressionCV(kernel="precomputed"{more}).fit({matrix}, y)'
 

@@ -16,9 +16,9 @@ from numpy.typing import ArrayLike, DTypeLike
 from kreinlearn._memory import check_fits, fits
 from kreinlearn._typing import Array
 from kreinlearn._validation import (
-    MEAN,
-    SYMMETRIZED,
-    SYMMETRY,
+    MEAN_REMEDY,
+    SYMMETRIZERS,
+    SYMMETRY_TOL,
     asymmetry,
     check_choice,
     check_finite,
@@ -303,7 +303,7 @@ class ResolvedKernel:
         if self.symmetrize is None:
             return K
         mirror = np.asarray(self.source(Y, X, **self.params)).T
-        return SYMMETRIZED[self.symmetrize](np.asarray(K), mirror)
+        return SYMMETRIZERS[self.symmetrize](np.asarray(K), mirror)
 
     def dot(
         self,
@@ -377,7 +377,7 @@ class ResolvedKernel:
         return self.record.function(X, Y, **self.params)
 
     def training_matrix(
-        self, samples: "Similarities", *, any_shape: bool = False, remedy: str = MEAN
+        self, samples: "Similarities", *, any_shape: bool = False, remedy: str = MEAN_REMEDY
     ) -> Array:
         """Return the similarities among training samples, checked.
 
@@ -388,7 +388,7 @@ class ResolvedKernel:
         if self.record is not None:
             check_finite(K, NAMED_FINITE_RULE.format(self.name))
             return K
-        if any_shape and asymmetry(K) > SYMMETRY:
+        if any_shape and asymmetry(K) > SYMMETRY_TOL:
             return check_matrix(K, symmetric="any", square=False)[0]
         return check_matrix(K, remedy=remedy)[0]
 
@@ -442,7 +442,7 @@ class ResolvedKernel:
         if self.is_symmetric:
             return K
         difference, relative = K.asymmetry()
-        if any_shape and relative > SYMMETRY:
+        if any_shape and relative > SYMMETRY_TOL:
             K.is_symmetric = False
         elif judge_asymmetry(difference, relative, K.dtype, remedy=ASYMMETRY_REMEDY):
             return Blocked(replace(self, symmetrize="mean"), X)
@@ -530,7 +530,7 @@ def resolve_kernel(
     """
     params = dict(params or {})
     if symmetrize is not None:
-        check_choice("symmetrize", symmetrize, SYMMETRIZED)
+        check_choice("symmetrize", symmetrize, SYMMETRIZERS)
     kind = find_kind(kernel)
     if kind == "distance":
         check_transform_params(params)

@@ -22,7 +22,7 @@ import numpy as np
 
 from kreinlearn._typing import Array
 from kreinlearn._validation import (
-    STRIP,
+    STRIP_ROWS,
     check_choice,
     check_count,
     check_positive,
@@ -283,7 +283,7 @@ def list_candidates(
 
 def _compute_mean_squares(D: Array) -> Array:
     """Return the mean squared distance of each row, row by row the same numbers."""
-    strips = [D[i : i + STRIP] for i in range(0, len(D), STRIP)]
+    strips = [D[i : i + STRIP_ROWS] for i in range(0, len(D), STRIP_ROWS)]
     squares = (np.square(strip, dtype=float, order="C") for strip in strips)
     return np.concatenate([each.mean(axis=1) for each in squares])
 
@@ -292,8 +292,8 @@ def _center(D: Array, means: Array) -> Array:
     """Return -J D^2 J / 2, where J subtracts the mean over the training samples."""
     rows, middle = _compute_mean_squares(D), float(means.mean())
     K = np.empty_like(D)
-    for i in range(0, len(D), STRIP):
-        strip = slice(i, i + STRIP)
+    for i in range(0, len(D), STRIP_ROWS):
+        strip = slice(i, i + STRIP_ROWS)
         # One sum of both means, so that the result is symmetric to the last bit.
         sums = np.add.outer(rows[strip], means)
         sums -= np.square(D[strip], dtype=float)

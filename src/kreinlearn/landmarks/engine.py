@@ -35,7 +35,7 @@ from kreinlearn.landmarks.rows import (
     joined,
 )
 from kreinlearn.losses import Link
-from kreinlearn.operators import few_threads
+from kreinlearn.operators import limit_blas_threads
 
 BLOCK_BYTES = 2**22
 """Similarities in double precision that a thread works on while they are in cache."""
@@ -219,7 +219,7 @@ class LocalEngine:
         is_parallel = not callable(self.task.columns.kernel)
         wanted = self.n_threads if is_parallel else 1
         with (
-            few_threads(0),
+            limit_blas_threads(0),
             helpers(wanted) as n_threads,
             ThreadPoolExecutor(max(1, n_threads)) as pool,
         ):

@@ -12,7 +12,7 @@ import numpy as np
 
 from kreinlearn._memory import check_fits
 from kreinlearn._typing import Array
-from kreinlearn._validation import SYMMETRY, asymmetry, check_matrix
+from kreinlearn._validation import SYMMETRY_TOL, asymmetry, check_matrix
 from kreinlearn.landmarks import select
 from kreinlearn.landmarks.checkpoint import Checkpoint, key_of
 from kreinlearn.landmarks.columns import Columns, columns_for
@@ -24,7 +24,7 @@ from kreinlearn.landmarks.passes import Point, Task
 from kreinlearn.landmarks.penalty import Penalty, penalty_of
 from kreinlearn.landmarks.rows import SampleSet, chosen
 from kreinlearn.landmarks.settings import Factors, Fitted, Settings
-from kreinlearn.losses import link_of
+from kreinlearn.losses import find_link
 
 SEARCH_TOL = 1e-4
 SEARCH_GAIN = 1e-5
@@ -188,7 +188,7 @@ class _Run:
         known = self.unsolved
         self.unsolved = known[0] + n_unsolved, known[1] + len(found.status)
         point = objective.point(found.u, np.arange(len(problems.lam)))
-        link = link_of(self.n_classes, self.multinomial)
+        link = find_link(self.n_classes, self.multinomial)
         losses = self.engine.held(point, link, share).reshape(len(lams), -1)
         held = self.first.weights if share == 1.0 else self.engine.weights(share)
         scores = -losses / held.sum(axis=0)
@@ -265,7 +265,7 @@ def landmark_matrix(columns: Columns, norm: str) -> Array:
         Similarities among the landmarks.
     """
     K = columns(columns.Z)
-    if norm == "euclidean" and asymmetry(K) > SYMMETRY:
+    if norm == "euclidean" and asymmetry(K) > SYMMETRY_TOL:
         return check_matrix(K, symmetric="any", square=False)[0]
     what = "The matrix of similarities among landmarks"
     return check_matrix(K, what, remedy=ASYMMETRIC, dtype=np.float64)[0]

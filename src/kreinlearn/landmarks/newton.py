@@ -22,7 +22,7 @@ from kreinlearn.landmarks.checkpoint import Checkpoint
 from kreinlearn.landmarks.engine import Precision
 from kreinlearn.landmarks.objective import At, Objective, Solve, with_share
 from kreinlearn.landmarks.state import Solution, Stage, State, started
-from kreinlearn.operators import few_threads
+from kreinlearn.operators import limit_blas_threads
 
 ROWS_PER_NUMBER = 20
 """Rows that a Hessian is summed over, for each landmark."""
@@ -91,7 +91,7 @@ def solve(
     """
     driver = _Driver(objective, n_rows, tol, max_iter, share, watch, checkpoint)
     driver.gain = gain if driver.is_convex else 0.0
-    with few_threads(objective.shape[0]):
+    with limit_blas_threads(objective.shape[0]):
         return driver.run(start)
 
 

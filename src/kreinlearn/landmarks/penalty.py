@@ -13,7 +13,7 @@ import numpy as np
 from kreinlearn._typing import Array
 from kreinlearn.operators import Dense, General, gemm
 from kreinlearn.spectrum.decompose import decompose
-from kreinlearn.spectrum.norms import scale_of
+from kreinlearn.spectrum.norms import compute_scale
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ def penalty_of(
     sizes = np.maximum(sizes, 1e-3 * (sizes.mean() or 1.0))
     if norm == "euclidean":
         is_symmetric = bool((K == K.T).all())
-        s = scale_of(Dense(K) if is_symmetric else General(K), counts)
+        s = compute_scale(Dense(K) if is_symmetric else General(K), counts)
         T = np.diag(root[:, 0] / np.sqrt(s))
         Q = np.diag(np.sqrt(s) / root[:, 0])
         return Penalty(T, Q, np.ones(M), sizes, s)

@@ -17,7 +17,7 @@ from kreinlearn.landmarks.engine import BLOCK_BYTES
 from kreinlearn.landmarks.first import First
 from kreinlearn.landmarks.passes import Rows, Task, rows_of
 from kreinlearn.landmarks.rows import SHARES, Chunk, SampleSet, chosen, drawn, joined
-from kreinlearn.operators import few_threads
+from kreinlearn.operators import limit_blas_threads
 
 PIECE_BYTES = 2**24
 """Similarities, in double precision, that are computed by one call of a kernel."""
@@ -70,7 +70,7 @@ def keep(chunk: Chunk, start: int, n_kept: int, task: Task, dtype: DTypeLike) ->
     """Return the similarities of the first rows, computed piece by piece."""
     C = np.empty((n_kept, len(task.columns)), dtype)
     step = _step(task, PIECE_BYTES)
-    with few_threads(0), limit_threads(1):
+    with limit_blas_threads(0), limit_threads(1):
         for i in range(0, n_kept, step):
             last = min(i + step, n_kept)
             C[i:last] = task.columns(chunk.X[i:last], dtype)
@@ -98,7 +98,7 @@ def join(
     rows = Rows(*map(np.concatenate, columns)).take(cut)
     if not is_kept:
         return Shared(X, rows, None)
-    with few_threads(0), limit_threads(1):
+    with limit_blas_threads(0), limit_threads(1):
         return Shared(X, rows, task.columns(X))
 
 
@@ -140,7 +140,7 @@ def _worked(
     """Return the total of what the work gives for each block of rows."""
     step = max(_step(task, BLOCK_BYTES), rows_at_once)
     total = None
-    with few_threads(0), limit_threads(1):
+    with limit_blas_threads(0), limit_threads(1):
         for start, piece in _pieces(X, len(rows.classes), C, task, dtype, step):
             for i in range(0, len(piece), step):
                 block = piece[i : i + step]

@@ -29,7 +29,7 @@ from kreinlearn.problem import KreinDual, KreinRisk
 from kreinlearn.search import DUAL_TOL, Fold
 from kreinlearn.solvers import CCCP, DualNewton
 from kreinlearn.spectrum import split
-from kreinlearn.spectrum.norms import penalized
+from kreinlearn.spectrum.norms import make_dual_matrix
 
 STRENGTHS = (100.0, 10.0, 1.0, 0.1, 1e-2, 1e-3, 1e-4, 1e-5)
 """Values of n lam that comparisons try, in units of the matrix."""
@@ -192,7 +192,7 @@ def exact(
             change = SpectrumRepair(repair, out_of_sample, check=False)
             K, K_new = change.fit_transform(K), change.transform(K_new)
         n, lams = len(y), np.asarray(values, dtype=float)
-        matrix, back = penalized(norm, Dense(K), np.ones(n), formed=True)
+        matrix, back = make_dual_matrix(norm, Dense(K), np.ones(n), formed=True)
         classes = np.unique(y)
         columns = (y[:, None] == classes).astype(float)
         columns = columns[:, 1:] if len(classes) == 2 else columns

@@ -16,7 +16,7 @@ from kreinlearn.methods.folds import grouped_folds, groups_per_class
 from kreinlearn.methods.judging import status_of
 from kreinlearn.methods.records import GIVEN, Method, exact, machine, published
 from kreinlearn.methods.tuning import Choice, tune
-from kreinlearn.operators import few_threads
+from kreinlearn.operators import limit_blas_threads
 from kreinlearn.search import Fold
 from kreinlearn.solvers import PUBLISHED
 
@@ -157,7 +157,7 @@ def fit_method(
     method, folds = METHODS[name], inner_folds(y, fold_seed, groups=groups)
     values, seed = method.values(len(y)), seed % 2**32
     choice = None
-    with warnings.catch_warnings(), np.errstate(all="ignore"), few_threads(len(y)):
+    with warnings.catch_warnings(), np.errstate(all="ignore"), limit_blas_threads(len(y)):
         # Methods that do not converge are part of a comparison.
         warnings.simplefilter("ignore")
         if method.search is not None:

@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.metrics import log_loss
 
 from kreinlearn._typing import Array
-from kreinlearn.losses import Link, link_of, log_probabilities
+from kreinlearn.losses import Link, find_link, log_probabilities
 from kreinlearn.methods.records import Method, path_of
 from kreinlearn.search import Fold
 
@@ -154,7 +154,7 @@ def tune(
     classes, index = np.unique(y, return_inverse=True)
     link = None
     if (score or method.score) == "log_loss":
-        link = link_of(len(classes), method.link == "multinomial")
+        link = find_link(len(classes), method.link == "multinomial")
     means = np.zeros((len(matrices), len(values)))
     ended: Counter[str] = Counter()
     for i, K in enumerate(matrices):

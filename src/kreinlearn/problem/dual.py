@@ -31,7 +31,7 @@ from kreinlearn.operators import Symmetric
 from kreinlearn.problem.intercepts import intercepts, pseudo_inverse
 from kreinlearn.problem.preconditioner import NystroemSketch, Preconditioner
 
-UNSEEN = 1e-3
+INTERCEPT_ACCURACY = 1e-3
 """Error of the intercepts, as a share of the residual of the iterate before."""
 
 
@@ -151,18 +151,18 @@ class DualModel:
         D = self.root.apply(X)
         return D, self.block.product(D)
 
-    def unpreconditioned(self, which: Array) -> "DualModel":
+    def without_preconditioner(self, which: Array) -> "DualModel":
         if self.preconditioner is None:
             return self
         return replace(self, preconditioner=self.preconditioner.off(which))
 
-    def shifted(self, shift: Array) -> "DualModel":
+    def with_shift(self, shift: Array) -> "DualModel":
         sketch, found = self.block.sketch, None
         if sketch is not None:
             found = Preconditioner.of(sketch, self.root.scale, shift)
         return replace(self, shift=shift, preconditioner=found)
 
-    def pull(self, D: Array, KD: Array, X: Array) -> Array:
+    def hessian_vector(self, D: Array, KD: Array, X: Array) -> Array:
         if self.shift.any():
             KD = KD + self.shift[:, None] * D
         return X + self.project(self.root.apply_t(KD))
@@ -195,7 +195,7 @@ class KreinDual:
         The matrices, if each problem has its own; K is then one that is like them, and
         preconditions them.
     sketch : NystroemSketch, optional
-        What preconditions the models; see ``preconditioned``.
+        What preconditions the models; see ``with_preconditioner``.
     """
 
     K: Symmetric
@@ -220,10 +220,10 @@ class KreinDual:
             own=None if self.own is None else self.own.take(which),
         )
 
-    def relaxed(self, factor: Array) -> "KreinDual":
+    def with_scaled_lam(self, factor: Array) -> "KreinDual":
         return replace(self, lam=self.lam * factor)
 
-    def preconditioned(self) -> "KreinDual":
+    def with_preconditioner(self) -> "KreinDual":
         return replace(self, sketch=NystroemSketch.of(self.K))
 
     def start(self) -> Array:
@@ -261,7 +261,7 @@ class KreinDual:
         return np.asarray(self.weights / self.lam)
 
     @cached_property
-    def _speed(self) -> Array:
+    def _dual_slope(self) -> Array:
         """Change of Q for a change of A by one, shape (n, P, 1)."""
         weighs = self.weights > 0
         safe = np.where(weighs, self.weights, 1.0)
@@ -311,13 +311,13 @@ class KreinDual:
             inverse = pseudo_inverse(self.loss.outer(metric, self._rate))
         gap = root.apply_t(self.loss.gap(point.Q, point.B))
         bare = DualModel(self, root, inverse, gap, shift)
-        return replace(bare.shifted(shift), rhs=bare.project(gap))
+        return replace(bare.with_shift(shift), rhs=bare.project(gap))
 
     def largest_step(self, point: DualPoint, D: Array) -> Array:
-        return self.loss.largest_step(point.Q, self._speed * D)
+        return self.loss.largest_step(point.Q, self._dual_slope * D)
 
-    def restored(self, point: DualPoint, D: Array, scale: Array) -> Array:
-        Q = self.loss.moved(point.Q, self._speed * D, scale)
+    def project_step(self, point: DualPoint, D: Array, scale: Array) -> Array:
+        Q = self.loss.move(point.Q, self._dual_slope * D, scale)
         if self.fit_intercept:
             # Tilting all logits by one constant meets the constraint again and can
             # cross no wall, unlike a projection.
@@ -328,19 +328,19 @@ class KreinDual:
         gap = self.loss.gap(point.Q, point.B)
         return np.asarray(-np.einsum("npc,npc->p", gap, D))
 
-    def _moved(self, point: DualPoint, D: Array, t: Array) -> Probabilities:
-        return self.loss.moved(
-            point.Q, self._speed * D, np.broadcast_to(t, D.shape[:2])
+    def _move_probabilities(self, point: DualPoint, D: Array, t: Array) -> Probabilities:
+        return self.loss.move(
+            point.Q, self._dual_slope * D, np.broadcast_to(t, D.shape[:2])
         )
 
     def advance(self, point: DualPoint, D: Array, KD: Array, t: Array) -> DualPoint:
         A, F = point.A + t[:, None] * D, point.F + t[:, None] * KD
         # Newton steps do not depend on c; its error must not show in the residual.
-        c = self._intercepts(F, point.c, UNSEEN * point.residual)
-        return self._complete(self._moved(point, D, t), A, F, c)
+        c = self._intercepts(F, point.c, INTERCEPT_ACCURACY * point.residual)
+        return self._complete(self._move_probabilities(point, D, t), A, F, c)
 
     def change(self, point: DualPoint, D: Array, KD: Array, t: Array) -> Array:
         linear = np.einsum("npc,npc->p", D, point.F)
         square = np.einsum("npc,npc->p", D, KD)
-        entropy = self.loss.entropy(self._moved(point, D, t)) - point.entropy
+        entropy = self.loss.entropy(self._move_probabilities(point, D, t)) - point.entropy
         return np.asarray(t * linear + t**2 * square / 2 + self._mass(entropy))

@@ -12,15 +12,15 @@ from kreinlearn.losses import Loss
 
 INTERCEPT_STEPS = 200
 """Enough bisections for any double; Newton steps usually end after five."""
-SETTLED = 1e-12
+SETTLED_ERROR = 1e-12
 """The same where Newton's method has come to rest, if it will not go further."""
-BALANCED = 1e-16
+BALANCE_TOL = 1e-16
 """Sum of weighted errors that is zero to rounding; the weights sum to one."""
 STAGE_STEPS = 30
 """Most Newton steps at one temperature; beyond, rounding is all that is left."""
-STAGES = 20
+MAX_STAGES = 20
 """Most temperatures on the way down to 1."""
-VANISHED = 1e-6
+VANISHED_FRACTION = 1e-6
 """Share of its target below which the probability of a class is as good as zero."""
 SMALL_ERROR = 1e-3
 """Sum of weighted errors that goes with an error of c by one, at the least."""
@@ -28,9 +28,9 @@ LAST_STEP = 1e-8
 """Step after which Newton's method has all digits."""
 VALUE_ROUNDING = 1e-12
 """Change of the value, relative to it, that may be rounding."""
-RANK = 1e-12
+RANK_TOL = 1e-12
 """Eigenvalues below this share of the largest count as zero."""
-MODERATE = 50.0
+MAX_NEWTON_RANGE = 50.0
 """Range of scores that Newton's method takes at once."""
 
 
@@ -53,7 +53,7 @@ def pseudo_inverse(H: Array) -> Array:
     scale = np.where(size > 1e-200, size, np.inf)  # saturated: nothing to invert
     # NumPy's pinv does the same by way of a general svd, in three times the time.
     values, vectors = np.linalg.eigh(H / scale)
-    large = values > RANK * values[..., -1:]
+    large = values > RANK_TOL * values[..., -1:]
     inverse = np.where(large, 1.0 / np.where(large, values, 1.0), 0.0)
     return np.asarray((vectors * inverse[..., None, :]) @ vectors.mT / scale)
 
@@ -102,7 +102,7 @@ def _multinomial_intercepts(
     left = np.arange(len(c))
     stubborn: set[int] = set()
     size = np.full(len(c), np.inf)
-    balanced = np.maximum(BALANCED, SMALL_ERROR * accuracy)
+    balanced = np.maximum(BALANCE_TOL, SMALL_ERROR * accuracy)
     for _ in range(INTERCEPT_STEPS):
         prob = softmax(F[:, left] + c[left], axis=-1)
         weighted = w[:, left, None] * prob
@@ -110,7 +110,7 @@ def _multinomial_intercepts(
         gradient = mass - target[left]
         new = np.abs(gradient).max(axis=-1)
         worse = (new > size[left] / 2) & (new > balanced[left])
-        stubborn |= set(left[worse & (new > SETTLED)].tolist())
+        stubborn |= set(left[worse & (new > SETTLED_ERROR)].tolist())
         going = (new > balanced[left]) & ~worse
         size[left] = new
         left, gradient, mass = left[going], gradient[going], mass[going]
@@ -132,10 +132,10 @@ def _multinomial_intercept(target: Array, f: Array, w: Array, start: Array) -> A
     would leave Newton's method on a plateau.
     """
     c = start - start.mean()
-    temperature = max(1.0, float(np.ptp(f + c)) / MODERATE)
+    temperature = max(1.0, float(np.ptp(f + c)) / MAX_NEWTON_RANGE)
     if not np.isfinite(temperature):  # it would never fall; such scores mean nothing
         return np.asarray(np.full(len(c), np.nan))
-    fall = max(4.0, temperature ** (1 / STAGES))
+    fall = max(4.0, temperature ** (1 / MAX_STAGES))
     while True:
         c = _tempered_newton(target, f, w, c, temperature)
         if temperature == 1.0:
@@ -169,7 +169,7 @@ def _tempered_newton(
         size = np.abs(gradient).max()
         if size <= 1e-15:
             break
-        gone = gradient + target < VANISHED * target
+        gone = gradient + target < VANISHED_FRACTION * target
         if gone.any():
             # Newton's method is blind to a class whose probability has vanished: one
             # step of proportional scaling, which always descends, brings it back. Its
@@ -220,7 +220,7 @@ def _binary_intercepts(
             newton = here + total / slope
         inside = (newton > low) & (newton < high)
         moved = np.where(inside, newton, (low + high) / 2)
-        moved = np.where(np.abs(total) <= BALANCED, here, moved)
+        moved = np.where(np.abs(total) <= BALANCE_TOL, here, moved)
         # Newton's method squares the error: after a small step there is none left.
         rounding = 1e-15 * np.maximum(1.0, np.abs(moved))
         last = np.maximum(LAST_STEP, accuracy[left])

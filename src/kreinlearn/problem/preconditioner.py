@@ -27,11 +27,11 @@ from scipy.linalg import blas, eigh, lapack  # not NumPy's, see `Dense`
 from kreinlearn._typing import Array
 from kreinlearn.operators import Symmetric, gemm
 
-SHARE, FEWEST, MOST = 30, 30, 150
+SAMPLES_PER_LANDMARK, MIN_LANDMARKS, MAX_LANDMARKS = 30, 30, 150
 """One landmark per 30 samples: more save products, but cost time in each step."""
-SMALLEST = 1e-6
+EIGENVALUE_FLOOR = 1e-6
 """Eigenvalues among the landmarks below this share of the largest are left out."""
-UNEVEN = 100.0
+MAX_MEAN_TO_MEDIAN = 100.0
 """Mean of what is left of the diagonal, in medians, from which one number for all
 samples is no longer like K: then each sample has its own."""
 
@@ -63,16 +63,16 @@ class NystroemSketch:
         """
         n = K.shape[0]
         order = np.random.default_rng(0).permutation(n)
-        landmarks = np.sort(order[: min(MOST, max(FEWEST, n // SHARE))])
+        landmarks = np.sort(order[: min(MAX_LANDMARKS, max(MIN_LANDMARKS, n // SAMPLES_PER_LANDMARK))])
         C = np.ascontiguousarray(K.columns(landmarks))
         values, vectors = eigh(C[landmarks], check_finite=False)
-        kept = values > max(SMALLEST * values[-1], 0.0)
+        kept = values > max(EIGENVALUE_FLOOR * values[-1], 0.0)
         V = gemm(C, vectors[:, kept] / np.sqrt(values[kept]))
         diagonal = K.diagonal()
         mean = max(0.0, float(diagonal.sum() - np.einsum("ij,ij->", V, V)) / n)
         left = np.maximum(0.0, diagonal - np.einsum("ij,ij->i", V, V))
         others = np.delete(left, landmarks)
-        is_even = others.size == 0 or mean <= UNEVEN * np.median(others)
+        is_even = others.size == 0 or mean <= MAX_MEAN_TO_MEDIAN * np.median(others)
         return cls(V, np.full(n, mean) if is_even else left)
 
 

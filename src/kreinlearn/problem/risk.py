@@ -144,7 +144,7 @@ class KreinRisk:
         columns = here.push if here.push.ndim == 2 else here.push[:, None]
         pull = self.K.matmat(columns).reshape(here.push.shape)
         gradient = self.lam * (self._without_intercept(here) + concave) - pull
-        return self._completed(gradient, -here.push.sum(axis=0))
+        return self._append_intercept(gradient, -here.push.sum(axis=0))
 
     def sampled_gradient(self, here: Evaluated, concave: Array, idx: Array) -> Array:
         """Return the same with the loss estimated from samples idx (b,) or (b, P)."""
@@ -155,12 +155,12 @@ class KreinRisk:
             gradient -= (
                 self.K.columns(np.atleast_1d(rows)).reshape(gradient.shape) * push
             )
-        return self._completed(gradient, -own.sum(axis=0))
+        return self._append_intercept(gradient, -own.sum(axis=0))
 
     def _without_intercept(self, here: Evaluated) -> Array:
         return here.f - here.w[-1] if self.fit_intercept else here.f
 
-    def _completed(self, gradient: Array, last: Array) -> Array:
+    def _append_intercept(self, gradient: Array, last: Array) -> Array:
         if self.fit_intercept:
             gradient = np.concatenate([gradient, last[None]])
         return np.asarray(self.scale * gradient)

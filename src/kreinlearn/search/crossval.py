@@ -10,7 +10,7 @@ from numpy.typing import DTypeLike
 
 from kreinlearn._blas import one_thread
 from kreinlearn._typing import Array
-from kreinlearn.operators import Blocked, Dense, General, stored
+from kreinlearn.operators import Blocked, Dense, General, require_stored
 from kreinlearn.search.dual import dual_scores
 from kreinlearn.search.grid import Fold
 from kreinlearn.search.ridge import (
@@ -20,7 +20,7 @@ from kreinlearn.search.ridge import (
     ridge_scores,
     run_in_threads,
 )
-from kreinlearn.spectrum.norms import scale_of
+from kreinlearn.spectrum.norms import compute_scale
 
 RIDGE_TOL = 1e-3
 """Error of convex fits: root of twice the distance from the minimum, about."""
@@ -55,7 +55,7 @@ class FoldedMatrix:
         self.K, self.weights, self.folds, self.dtype = K, weights, folds, dtype
         self.norms = norms
         if "hilbert" in norms:
-            stored(K, "norm='hilbert'")
+            require_stored(K, "norm='hilbert'")
 
     @property
     def stored(self) -> Dense | General:
@@ -71,7 +71,7 @@ class FoldedMatrix:
     def scale(self) -> float:
         """Mean absolute eigenvalue, where there are features that of the folds."""
         if not any(map(self.is_convex, self.norms)):
-            return scale_of(self.K, self.weights.max(axis=1))
+            return compute_scale(self.K, self.weights.max(axis=1))
         return float(np.mean([fold.scale for fold in self.features])) or 1.0
 
     @cached_property

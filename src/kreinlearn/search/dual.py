@@ -68,7 +68,7 @@ def dual_scores(
     folds : sequence of pairs of ndarray
         Indices of training and of held-out samples.
     scale : float
-        The scale of K, see `kreinlearn.spectrum.norms.scale_of`.
+        The scale of K, see `kreinlearn.spectrum.norms.compute_scale`.
     columns : ndarray of shape (n, k)
         Targets, 0 or 1.
     lams : ndarray of shape (L,)

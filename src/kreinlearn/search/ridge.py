@@ -248,7 +248,7 @@ def ridge_scores(
     folds : sequence of FoldFeatures
         Features of S folds, perhaps of several matrices, which are solved together.
     scales : sequence of float
-        The scale of each fold's matrix, see `kreinlearn.spectrum.norms.scale_of`.
+        The scale of each fold's matrix, see `kreinlearn.spectrum.norms.compute_scale`.
     norms : sequence of sequences of {"hilbert", "euclidean"}
         N penalties of each fold.
     lams : ndarray of shape (S, N, L)

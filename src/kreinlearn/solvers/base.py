@@ -155,13 +155,13 @@ class Model(Protocol):
     def apply(self, X: Array) -> tuple[Array, Array]:
         """Return T X, the step in the coefficients, and K T X: one product with K."""
 
-    def unpreconditioned(self, which: Array) -> Self:
+    def without_preconditioner(self, which: Array) -> Self:
         """Return the model without preconditioner where ``which`` (P,) is true."""
 
-    def shifted(self, shift: Array) -> Self:
+    def with_shift(self, shift: Array) -> Self:
         """Return the model with K + shift in place of K, shift of shape (P,)."""
 
-    def pull(self, D: Array, KD: Array, X: Array) -> Array:
+    def hessian_vector(self, D: Array, KD: Array, X: Array) -> Array:
         """Return the projection of X + T'(K D + shift D), for D = T X."""
 
     def precondition(self, R: Array) -> Array:
@@ -182,13 +182,13 @@ class Dual(Protocol[PointT]):
     def take(self, which: Indices) -> Self:
         """Return the block of the chosen problems."""
 
-    def relaxed(self, factor: Array) -> Self:
+    def with_scaled_lam(self, factor: Array) -> Self:
         """Return the block with each lam multiplied; dual variables stay feasible."""
 
     def start(self) -> Array:
         """Return the dual variables of the solution for infinite lam."""
 
-    def preconditioned(self) -> Self:
+    def with_preconditioner(self) -> Self:
         """Return the block whose models are preconditioned, by one sketch of K."""
 
     def product(self, D: Array) -> Array:
@@ -209,7 +209,7 @@ class Dual(Protocol[PointT]):
     def largest_step(self, point: PointT, D: Array) -> Array:
         """Largest step along D inside the box, shape (n, P)."""
 
-    def restored(self, point: PointT, D: Array, scale: Array) -> Array:
+    def project_step(self, point: PointT, D: Array, scale: Array) -> Array:
         """Return D with each sample's part scaled, brought back to the constraints."""
 
     def slope(self, point: PointT, D: Array) -> Array:

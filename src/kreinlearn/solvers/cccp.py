@@ -11,17 +11,17 @@ from kreinlearn._validation import check_choice
 from kreinlearn.solvers.base import DC, Callback, Result, Row, Status
 from kreinlearn.solvers.gradient import SGD, GradientDescent, Inner, InnerResult
 
-OVERSHOT = {"step": 1e6, "outer": 1e12, "increase": 1e12}
+MAX_GROWTH = {"step": 1e6, "outer": 1e12, "increase": 1e12}
 """Growth of the objective that counts as divergence, by when the rate shrinks.
 
 Shrinking rates may bring an overshooting run back, so this is far from its start, and
 farther from overflow. As long as the rate stays the same, scores swing much farther and
 still come back; only exponential growth does not."""
-SUNK = 1e3
+MAX_DESCENT = 1e3
 """The same for values below zero, from which the procedure never comes back."""
 
 
-UNLIMITED = 100_000
+MAX_INNER_STEPS = 100_000
 """Cap on inner steps where none is asked for; other rules end loops long before."""
 
 
@@ -76,7 +76,7 @@ class CCCP:
     split: Literal["paper", "tight", "shift"] = "paper"
     loss_scale: Literal["mean", "sum"] = "mean"
     stop_on: Literal["mean", "sum"] | None = None
-    max_inner: int = UNLIMITED
+    max_inner: int = MAX_INNER_STEPS
 
     def start(self, problem: DC, rng: np.random.Generator) -> Array:
         """Return the first iterate of one problem; an intercept starts at zero.
@@ -197,7 +197,7 @@ class CCCP:
     ) -> list["_Run"]:
         """Return the runs of a block at their first iterates."""
         values, gradients = block.value(w), block.grad(w)
-        reach = OVERSHOT.get(getattr(self.inner, "shrink", "step"), OVERSHOT["step"])
+        reach = MAX_GROWTH.get(getattr(self.inner, "shrink", "step"), MAX_GROWTH["step"])
         ends = _Ends(tol, self.outer_iter, reach, callback)
         return [
             _Run(w[:, j], float(values[j]), gradients[:, j], ends)
@@ -210,7 +210,7 @@ class CCCP:
         crit = np.abs(block.grad(w)).max(axis=0)
         return Result(
             w[:, 0] if problem is not block else w,
-            tuple(run.ended(each) for run, each in zip(runs, crit, strict=True)),
+            tuple(run.finish(each) for run, each in zip(runs, crit, strict=True)),
             tuple(len(run.rows) - 1 for run in runs),
             tuple(map(float, crit)),
             tuple(row for run in runs for row in run.rows),
@@ -275,7 +275,7 @@ class _Run:
         if stop or crit <= tol or len(self.rows) > outer_iter:
             self.status = Status.MAX_ITER
 
-    def ended(self, crit: float) -> Status:
+    def finish(self, crit: float) -> Status:
         """Return how the run ended, given the largest entry of its last gradient."""
         status = self.status or Status.MAX_ITER
         if status in (Status.MAX_ITER, Status.STALLED) and crit <= self.ends.tol:

@@ -110,7 +110,7 @@ class _Descent:
             going = loops.accept(moved, new, np.abs(change) <= eps)
             if len(going) < len(new):  # some have ended: go on with the others
                 surrogate, value = surrogate.take(going), new[going]
-        ended = loops.ended()
+        ended = loops.finish()
         return (
             replace(ended, rate=rho * ended.rate) if self.shrink == "outer" else ended
         )
@@ -155,7 +155,7 @@ class _Loops:
         end = w[:, j], float(self.rate[j]), self.n_iter, status
         self.ends[int(self.running[j])] = end
 
-    def ended(self) -> InnerResult:
+    def finish(self) -> InnerResult:
         """Return where all of them ended; those still running are out of steps."""
         for j in range(len(self.running)):
             self._end(j, self.w, Status.MAX_ITER)

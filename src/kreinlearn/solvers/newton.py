@@ -30,17 +30,17 @@ from kreinlearn._typing import Array
 from kreinlearn.solvers.base import Callback, Dual, PointT, Result, Row, Status
 from kreinlearn.solvers.step import NewtonStep, State
 
-EASY = 40.0
+MAX_START_SCORE = 40.0
 """Largest score at the start from which Newton's method goes straight ahead."""
-LOOSE = 0.1
+CONTINUATION_TOL = 0.1
 """Residual at which the next problem of a continuation path starts."""
-STRIDE = 10.0
+LAM_STRIDE = 10.0
 """Factor between the values of lam along a path."""
-LONGEST = 100
+MAX_PATH_LENGTH = 100
 """Most values of lam on a path; a longer one takes longer strides."""
-WORTHWHILE = 30_000
+PRECONDITION_AFTER = 30_000
 """Columns multiplied by K, times samples, after which a preconditioner pays."""
-FLAT = 5
+MAX_STALLED_STEPS = 5
 """Steps in a row without gain, in objective or residual, that count as stalled."""
 
 
@@ -161,8 +161,8 @@ def continuation(
     factors = iter(easy)
     for j, earlier in enumerate(after):
         before = None if earlier < 0 else final[earlier]
-        factor = float(next(factors) if earlier < 0 else lam[earlier] / lam[j] / STRIDE)
-        stride = max(STRIDE, factor ** (1 / LONGEST))
+        factor = float(next(factors) if earlier < 0 else lam[earlier] / lam[j] / LAM_STRIDE)
+        stride = max(LAM_STRIDE, factor ** (1 / MAX_PATH_LENGTH))
         while factor > 1.0:
             before = Node(j, factor, before)
             nodes.append(before)
@@ -223,8 +223,8 @@ class _Scheduler(Generic[PointT]):
         block = self.problem.take(roots)
         start = block.point(self.w[:, roots])
         size = np.abs(start.F).max(axis=(0, 2))
-        easy = np.where(np.isfinite(size), np.maximum(1.0, size / EASY), 1.0)
-        first = block.relaxed(easy).point(self.w[:, roots], start.F / easy[:, None])
+        easy = np.where(np.isfinite(size), np.maximum(1.0, size / MAX_START_SCORE), 1.0)
+        first = block.with_scaled_lam(easy).point(self.w[:, roots], start.F / easy[:, None])
         self.run(continuation(after, self.problem.lam, easy), first)
 
     def run(self, nodes: Sequence[Node], point: PointT) -> None:
@@ -238,7 +238,7 @@ class _Scheduler(Generic[PointT]):
         active = _Active(first, self._block(first), point, unbent)
         news = set(first)  # whose iterates are to be recorded
         while active.nodes:  # each turn takes a step, of which there are few, or a node
-            active = self._certified(active)
+            active = self._certify(active)
             self._record(active, news)
             done = self._done(active)
             followers = self._followers(waiting, active, done)
@@ -246,23 +246,23 @@ class _Scheduler(Generic[PointT]):
             if done.any() or followers is not None:
                 active = active.take(np.flatnonzero(~done))
             if followers is not None:
-                active = self._joined(active, followers)
+                active = self._join(active, followers)
                 news = set(followers.nodes)
                 waiting = [node for node in waiting if node not in news]
             elif active.nodes:
-                active = self._stepped(active)
+                active = self._step(active)
                 news = set(active.nodes)
 
     def _block(self, nodes: Sequence[Node]) -> Dual[PointT]:
         factor = np.array([node.factor for node in nodes])
-        return self.problem.take([node.problem for node in nodes]).relaxed(factor)
+        return self.problem.take([node.problem for node in nodes]).with_scaled_lam(factor)
 
-    def _joined(self, one: _Active[PointT], two: _Active[PointT]) -> _Active[PointT]:
+    def _join(self, one: _Active[PointT], two: _Active[PointT]) -> _Active[PointT]:
         nodes = [*one.nodes, *two.nodes]
         point, state = one.point.concat(two.point), one.state.concat(two.state)
         return _Active(nodes, self._block(nodes), point, state)
 
-    def _certified(self, active: _Active[PointT]) -> _Active[PointT]:
+    def _certify(self, active: _Active[PointT]) -> _Active[PointT]:
         """Compute the products of problems that seem done again, from scratch.
 
         Until then they are sums of steps, in which rounding adds up, and may be of
@@ -277,7 +277,7 @@ class _Scheduler(Generic[PointT]):
         self.newton.products += 1
         state = stale.state._replace(best=point.residual)
         fresh = _Active(stale.nodes, stale.block, point, state)
-        return self._joined(active.take(np.flatnonzero(~seems_done)), fresh)
+        return self._join(active.take(np.flatnonzero(~seems_done)), fresh)
 
     def _record(self, active: _Active[PointT], news: set[Node]) -> None:
         point = active.point
@@ -297,8 +297,8 @@ class _Scheduler(Generic[PointT]):
                 self.stopped |= bool(self.callback(row))
 
     def _is_small(self, active: _Active[PointT]) -> Array:
-        """Tell whose residual is below ``tol``, or below LOOSE on the path; (P,)."""
-        goal = [self.tol if node.is_final else LOOSE for node in active.nodes]
+        """Tell whose residual is below ``tol``, or below CONTINUATION_TOL on the path; (P,)."""
+        goal = [self.tol if node.is_final else CONTINUATION_TOL for node in active.nodes]
         return np.asarray(active.point.residual < np.array(goal))
 
     def _done(self, active: _Active[PointT]) -> Array:
@@ -306,7 +306,7 @@ class _Scheduler(Generic[PointT]):
 
         A problem has failed if its residual or its objective is not finite, or would
         not be after the next step, which is then not made; it has converged
-        if its residual is small, and stalled after FLAT steps in a row without gain.
+        if its residual is small, and stalled after MAX_STALLED_STEPS steps in a row without gain.
         Any other goes on until it has made ``max_iter`` steps or the callback stops
         all of them.
         """
@@ -319,7 +319,7 @@ class _Scheduler(Generic[PointT]):
                 self.status[p] = Status.NONFINITE
             elif small[j] and (node.is_final or not self.stopped):
                 self.status[p] = Status.CONVERGED
-            elif active.state.flat[j] >= FLAT:
+            elif active.state.flat[j] >= MAX_STALLED_STEPS:
                 self.status[p] = Status.STALLED
             else:
                 self.status[p] = Status.MAX_ITER
@@ -331,7 +331,7 @@ class _Scheduler(Generic[PointT]):
         self, waiting: Sequence[Node], active: _Active[PointT], done: Array
     ) -> _Active[PointT] | None:
         """Return the nodes whose turn it is, where the one before them has arrived."""
-        arrived = np.flatnonzero(done | (active.point.residual < LOOSE)).tolist()
+        arrived = np.flatnonzero(done | (active.point.residual < CONTINUATION_TOL)).tolist()
         place: dict[Node | None, int] = {active.nodes[j]: j for j in arrived}
         nodes = [node for node in waiting if node.before in place]
         if self.stopped or not nodes:
@@ -356,12 +356,12 @@ class _Scheduler(Generic[PointT]):
             self.w[:, node.problem] = ended.block.variables(ended.point)[:, 0]
             self.F[:, node.problem] = ended.point.F[:, 0] * node.factor
 
-    def _stepped(self, active: _Active[PointT]) -> _Active[PointT]:
+    def _step(self, active: _Active[PointT]) -> _Active[PointT]:
         """Return the same after one Newton step of each problem."""
         nodes, block = active.nodes, active.block
         work = self.newton.columns * len(active.point.F)
-        if work >= WORTHWHILE and not self.preconditioned:
-            self.problem, self.preconditioned = self.problem.preconditioned(), True
+        if work >= PRECONDITION_AFTER and not self.preconditioned:
+            self.problem, self.preconditioned = self.problem.with_preconditioner(), True
             block = self._block(nodes)
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             point, state = self.newton.step(block, active.point, active.state)
@@ -374,5 +374,5 @@ class _Scheduler(Generic[PointT]):
             lost = last.take(np.flatnonzero(~finite))
             self.broken |= set(lost.nodes)
             kept = _Active(nodes, block, point, state).take(np.flatnonzero(finite))
-            return self._joined(kept, lost)
+            return self._join(kept, lost)
         return _Active(nodes, block, point, state)

@@ -14,28 +14,28 @@ import numpy as np
 from kreinlearn._typing import Array
 from kreinlearn.solvers.base import Dual, Indices, Model, PointT
 
-FORCING = (0.25, 0.75)
+CG_FORCING = (0.25, 0.75)
 """CG stops at min(first, residual ** second) of its first residual."""
-LAST = 0.1
+FINAL_STEP_FACTOR = 0.1
 """Accuracy of the last step, as a share of what would just do."""
 SHIFTED_FORCING = 1e-2
 """The same where K was shifted: there the steps are few and long."""
 SHIFT_GROWTH = 1.5
 """A shift exceeds the negative curvature that was met by this factor."""
-SHIFTS = 20
+MAX_SHIFTS = 20
 """Most shifts tried for one step, each larger than the one before by a growing factor;
 what is left is taken as it is, and a step without gain counts towards the end."""
-WALL = 0.995
+STEP_BOUND_FRACTION = 0.995
 """Share of the distance to the wall that a whole step may go."""
-SAMPLE_WALL = 0.9
+SAMPLE_BOUND_FRACTION = 0.9
 """Share of that distance for one sample, if its neighbors are to go further."""
-CROWDED = 0.5
+BOUND_FRACTION = 0.5
 """Below this share of a full step, samples are scaled one by one (one product)."""
-ARMIJO = 1e-4
-HALVINGS = 40
-SHORT = 0.1
+ARMIJO_FRACTION = 1e-4
+MAX_HALVINGS = 40
+MIN_STEP = 0.1
 """Step length below which the next step is made with K shifted."""
-NEGATIVE = 1e-10
+CURVATURE_TOL = 1e-10
 """Curvature below this share of the direction's squared length counts as negative."""
 
 
@@ -92,7 +92,7 @@ class NewtonStep:
         """Return the next iterate of each problem, and what to remember."""
         model = block.model(point, state.shift)
         if state.curvature.any():
-            model = model.unpreconditioned(state.curvature > 0)
+            model = model.without_preconditioner(state.curvature > 0)
         D, KD, met = self._direction(model, point.residual, state.shift)
         curvature = np.maximum(state.curvature, met)
         point, t, gained = self._move(block, point, D, KD)
@@ -104,7 +104,7 @@ class NewtonStep:
         less = np.where(state.shift > 1e-3 * size, state.shift / 4, 0.0)
         gained |= point.residual < 0.5 * state.best
         return point, State(
-            np.where(t < SHORT, grown, less),
+            np.where(t < MIN_STEP, grown, less),
             curvature,
             np.minimum(state.best, point.residual),
             np.where(gained, 0, state.flat + 1),
@@ -114,15 +114,15 @@ class NewtonStep:
         self, model: Model, residual: Array, shift: Array
     ) -> tuple[Array, Array, Array]:
         """Return the step, its product, and the negative curvature met, if any."""
-        first, power = FORCING
-        enough = LAST * self.tol / residual  # the step that ends need not be better
+        first, power = CG_FORCING
+        enough = FINAL_STEP_FACTOR * self.tol / residual  # the step that ends need not be better
         rtol = np.minimum(first, np.maximum(residual**power, enough))
         found = self._cg(model, rtol)
         D, KD, negative, shift = found.D, found.KD, found.negative, shift.copy()
         bent = np.flatnonzero(negative > 0)
         met = negative.copy()
         growth = 2.0
-        for _ in range(SHIFTS):
+        for _ in range(MAX_SHIFTS):
             if not bent.size:
                 break
             # Proximal term shift/2 |A - A_k|^2 added to the dual: convex if the shift
@@ -134,7 +134,7 @@ class NewtonStep:
             )
             growth *= 2  # rounding may show far less negative curvature than there is
             rtol = np.full(bent.size, SHIFTED_FORCING)
-            part = self._cg(model.take(bent).shifted(shift[bent]), rtol)
+            part = self._cg(model.take(bent).with_shift(shift[bent]), rtol)
             D[:, bent], KD[:, bent] = part.D, part.KD
             negative[bent] = part.negative
             bent = bent[part.negative > 0]
@@ -151,17 +151,17 @@ class NewtonStep:
     ) -> tuple[PointT, Array, Array]:
         """Return the next iterates, the step lengths, and whether they gain."""
         largest = block.largest_step(point, D)
-        crowded = np.flatnonzero(largest.min(axis=0) < CROWDED)
+        crowded = np.flatnonzero(largest.min(axis=0) < BOUND_FRACTION)
         scaled, K_scaled = D, KD
         if crowded.size:
-            scale = np.minimum(1.0, SAMPLE_WALL * largest)
+            scale = np.minimum(1.0, SAMPLE_BOUND_FRACTION * largest)
             scaled, K_scaled = D.copy(), KD.copy()
             part, inner = block.take(crowded), point.take(crowded)
-            scaled[:, crowded] = part.restored(inner, D[:, crowded], scale[:, crowded])
+            scaled[:, crowded] = part.project_step(inner, D[:, crowded], scale[:, crowded])
             K_scaled[:, crowded] = part.product(scaled[:, crowded])
             self.products += 1
         t, accepted, gained = line_search(block, point, scaled, K_scaled)
-        good = accepted & (t >= SHORT)
+        good = accepted & (t >= MIN_STEP)
         if crowded.size and not good.all():
             # Scaling samples one by one may spoil the descent, or stop a sample that
             # is on the wall: then the whole step is shortened.
@@ -177,11 +177,11 @@ def line_search(
     """Return step lengths (P,), whether each is accepted, and whether it gains."""
     slope = block.slope(point, D)
     downhill = slope < 0
-    t = np.minimum(1.0, WALL * block.largest_step(point, D).min(axis=0))
+    t = np.minimum(1.0, STEP_BOUND_FRACTION * block.largest_step(point, D).min(axis=0))
     noise = 1e-14 * np.abs(point.value)
-    for _ in range(HALVINGS):
+    for _ in range(MAX_HALVINGS):
         change = block.change(point, D, KD, t)
-        fine = downhill & (change <= ARMIJO * t * slope + noise)
+        fine = downhill & (change <= ARMIJO_FRACTION * t * slope + noise)
         if np.all(fine | ~downhill):
             break
         t = np.where(fine, t, t / 2)
@@ -242,9 +242,9 @@ def conjugate_gradients(model: Model, rtol: Array, max_iter: int) -> Directions:
         TP, KTP = model.apply(P)
         found.products += 1
         found.columns += TP[0].size
-        H = model.pull(TP, KTP, P)
+        H = model.hessian_vector(TP, KTP, P)
         curvature = dot(P, H)
-        bent = curvature <= NEGATIVE * dot(P, P)
+        bent = curvature <= CURVATURE_TOL * dot(P, P)
         alpha = rz / np.where(bent, 1.0, curvature)
         if bent.any():
             alpha[bent] = 0.0

@@ -7,7 +7,7 @@ from kreinlearn.spectrum.decompose import (
     split,
 )
 from kreinlearn.spectrum.describe import describe, theorem1_bound
-from kreinlearn.spectrum.lanczos import Bound, Floor, extreme, floor
+from kreinlearn.spectrum.lanczos import Bound, Floor, extreme, certify_above
 
 __all__ = [
     "Bound",
@@ -17,7 +17,7 @@ __all__ = [
     "decompose",
     "describe",
     "extreme",
-    "floor",
+    "certify_above",
     "split",
     "theorem1_bound",
 ]

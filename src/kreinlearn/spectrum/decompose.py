@@ -19,7 +19,7 @@ from kreinlearn.spectrum.lanczos import extreme
 SMALL_MATRIX = 512
 """Up to this n all eigenvalues cost less than a few dozen Lanczos steps."""
 
-SAMPLED, MANY = 200, 0.2
+SPECTRUM_SAMPLES, MANY_NEGATIVE = 200, 0.2
 """All eigenpairs take less time than the negative ones, if more than this share is
 negative; about how many are is told by as many samples."""
 
@@ -106,7 +106,7 @@ def decompose(K: Array, part: Literal["all", "negative"] = "all") -> Spectrum:
     zero = max(scale * np.finfo(K.dtype).eps, np.finfo(K.dtype).tiny)
     if has_factor(K, zero / 2):
         return Spectrum(np.empty(0, K.dtype), np.empty((len(K), 0), K.dtype))
-    if _negative_share(K, zero) > MANY:
+    if _negative_share(K, zero) > MANY_NEGATIVE:
         values, vectors = eigh(K, driver="evd", check_finite=False)
     else:
         some = {"subset_by_value": (-np.inf, -zero)}
@@ -128,7 +128,7 @@ def has_factor(K: Array, shift: float) -> bool:
 
 def _negative_share(K: Array, zero: float) -> float:
     """Return about the share of negative eigenvalues: that among some samples."""
-    step = -(-len(K) // SAMPLED)
+    step = -(-len(K) // SPECTRUM_SAMPLES)
     values = eigvalsh(K[::step, ::step], check_finite=False)
     return float((values < -zero).mean())
 

@@ -14,10 +14,10 @@ from scipy.linalg import blas, eigh_tridiagonal, eigvalsh_tridiagonal
 from kreinlearn._validation import check_choice
 from kreinlearn.operators import Symmetric
 
-DOUBT = 1e-6
-"""Probability with which `floor` may call a level proven that is not."""
-PATIENCE = 8
-"""Steps before `floor` asks whether it will come to an end."""
+FAILURE_PROBABILITY = 1e-6
+"""Probability with which `certify_above` may call a level proven that is not."""
+MIN_STEPS = 8
+"""Steps before `certify_above` asks whether it will come to an end."""
 
 
 def _lanczos(
@@ -103,7 +103,7 @@ def extreme(
     The error bound says that *some* eigenvalue is that near, not that it is the
     extreme one: an isolated eigenvalue may stay unseen for dozens of steps while the
     error looks small. What is certain is that the extreme eigenvalue lies at
-    ``value`` or beyond it; `floor` says more.
+    ``value`` or beyond it; `certify_above` says more.
     """
     check_choice("end", end, ("smallest", "largest"))
     sign = 1.0 if end == "smallest" else -1.0
@@ -143,7 +143,7 @@ class Floor:
     steps: int
 
 
-def floor(K: Symmetric, level: float, *, max_steps: int, seed: int = 0) -> Floor:
+def certify_above(K: Symmetric, level: float, *, max_steps: int, seed: int = 0) -> Floor:
     r"""Tell whether all eigenvalues of K are above a level.
 
     Parameters
@@ -179,7 +179,7 @@ def floor(K: Symmetric, level: float, *, max_steps: int, seed: int = 0) -> Floor
     """
     n = K.shape[0]
     x = np.random.default_rng(seed).standard_normal(n)
-    target = float(x @ x) / (np.pi / 2 * DOUBT**2)
+    target = float(x @ x) / (np.pi / 2 * FAILURE_PROBABILITY**2)
     alpha: list[float] = []
     beta: list[float] = []
     verdict: bool | None = None
@@ -202,7 +202,7 @@ def floor(K: Symmetric, level: float, *, max_steps: int, seed: int = 0) -> Floor
             verdict = True
             break
         beta.append(coupling)
-        if len(alpha) >= PATIENCE and _hopeless(sums, target, max_steps):
+        if len(alpha) >= MIN_STEPS and _hopeless(sums, target, max_steps):
             break
     values = eigvalsh_tridiagonal(alpha, beta[: len(alpha) - 1])
     return Floor(verdict, float(values[0]), len(alpha))

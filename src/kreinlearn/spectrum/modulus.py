@@ -13,7 +13,7 @@ from kreinlearn._typing import Array
 from kreinlearn.operators import gemm
 from kreinlearn.spectrum.decompose import decompose
 
-COPIES = 4
+EIGH_COPIES = 4
 """Matrices of the size of K that an eigendecomposition needs in memory."""
 
 
@@ -37,7 +37,7 @@ class Negative(NamedTuple):
         return np.asarray(self.left @ (self.sizes * (self.left.T @ a)))
 
 
-def lift(K: Array, weights: Array) -> tuple[Array, Callable[[Array], Array]]:
+def modulus_factor(K: Array, weights: Array) -> tuple[Array, Callable[[Array], Array]]:
     """Return what makes K its modulus, and the map between coefficients.
 
     Parameters
@@ -58,7 +58,7 @@ def lift(K: Array, weights: Array) -> tuple[Array, Callable[[Array], Array]]:
     """
     used = np.flatnonzero(weights > 0)
     n = len(used)
-    check_fits(COPIES * n, n, np.float64, "Room for the eigenvectors of a Gram matrix")
+    check_fits(EIGH_COPIES * n, n, np.float64, "Room for the eigenvectors of a Gram matrix")
     negative = negative_part(K[np.ix_(used, used)].astype(float), weights[used])
     G = np.zeros((len(K), len(negative.sizes)))
     G[used] = negative.left * np.sqrt(2 * negative.sizes)
@@ -101,9 +101,9 @@ def negative_part(K: Array, weights: Array) -> Negative:
     return Negative(negative.vectors / root, -negative.values, negative.vectors * root)
 
 
-def absolute(K: Array, weights: Array) -> tuple[Array, Callable[[Array], Array]]:
-    """Return |K| in the precision of K, and the map ``back`` of `lift`."""
-    G, back = lift(K, weights)
+def matrix_modulus(K: Array, weights: Array) -> tuple[Array, Callable[[Array], Array]]:
+    """Return |K| in the precision of K, and the map ``back`` of `modulus_factor`."""
+    G, back = modulus_factor(K, weights)
     modulus = K + gemm(G, G.T).astype(K.dtype, copy=False)
     rest = np.flatnonzero(weights <= 0)
     modulus[np.ix_(rest, rest)] = K[np.ix_(rest, rest)]  # multiplied by zero only

@@ -28,15 +28,15 @@ from kreinlearn.operators import (
     General,
     RowProducts,
     Symmetric,
-    stored,
+    require_stored,
 )
 from kreinlearn.spectrum.decompose import has_factor
-from kreinlearn.spectrum.modulus import absolute
+from kreinlearn.spectrum.modulus import matrix_modulus
 
 NORMS = ("krein", "hilbert", "euclidean")
-SAMPLED = 1000
+SCALE_SAMPLES = 1000
 """Samples among which the scale of K is measured."""
-SLIGHT = 1e-12
+NEGATIVE_TOL = 1e-12
 """Share of the mean eigenvalue up to which negative ones do not count in the scale."""
 
 
@@ -47,7 +47,7 @@ class Penalized(NamedTuple):
     back: Callable[[Array], Array]
 
 
-def penalized(
+def make_dual_matrix(
     norm: str,
     K: Dense | General | Blocked,
     weights: Array,
@@ -67,7 +67,7 @@ def penalized(
         Weights of the samples as repetitions; for all norms but "euclidean" only
         their ratios matter.
     scale : float, optional
-        What `scale_of` gives, if it is known.
+        What `compute_scale` gives, if it is known.
     formed : bool
         Whether to store the matrix, which pays where many products are made with it.
 
@@ -77,21 +77,21 @@ def penalized(
         Symmetric, and positive semidefinite but for "krein".
     """
     if norm == "hilbert":
-        modulus, back = absolute(stored(K, "norm='hilbert'"), weights)
+        modulus, back = matrix_modulus(require_stored(K, "norm='hilbert'"), weights)
         return Penalized(Dense(modulus), back)
     if norm == "euclidean":
-        s = scale_of(K, weights) if scale is None else scale
+        s = compute_scale(K, weights) if scale is None else scale
         features = _column_weights(K, weights) / s
         products = RowProducts(K, features)
         is_formed = formed and not isinstance(K, Blocked)
-        matrix = products.formed() if is_formed else products
+        matrix = products.store() if is_formed else products
         return Penalized(matrix, products.coefficients)
     if isinstance(K, General):
         raise TypeError(f"The norm {norm!r} needs a symmetric matrix.")
     return Penalized(K, lambda d: d)
 
 
-def scale_of(K: Dense | General | Blocked, weights: Array) -> float:
+def compute_scale(K: Dense | General | Blocked, weights: Array) -> float:
     """Return the scale s of K: the mean of its absolute eigenvalues.
 
     Parameters
@@ -124,7 +124,7 @@ def scale_of(K: Dense | General | Blocked, weights: Array) -> float:
     if not is_symmetric:
         return float(svdvals(part).sum()) or 1.0
     trace = float(np.trace(part))
-    if trace > 0 and has_factor(part.astype(float), SLIGHT * trace / len(part)):
+    if trace > 0 and has_factor(part.astype(float), NEGATIVE_TOL * trace / len(part)):
         return trace  # of a positive definite matrix: the sum of its eigenvalues
     return float(np.abs(eigvalsh(part)).sum()) or 1.0
 
@@ -136,8 +136,8 @@ def _column_weights(K: Dense | General | Blocked, weights: Array) -> Array:
 
 
 def _some(idx: Array) -> Array:
-    """Return at most SAMPLED of the indices, always the same ones."""
-    if len(idx) <= SAMPLED:
+    """Return at most SCALE_SAMPLES of the indices, always the same ones."""
+    if len(idx) <= SCALE_SAMPLES:
         return idx
-    chosen = np.random.default_rng(0).choice(len(idx), SAMPLED, replace=False)
+    chosen = np.random.default_rng(0).choice(len(idx), SCALE_SAMPLES, replace=False)
     return np.asarray(idx[np.sort(chosen)])

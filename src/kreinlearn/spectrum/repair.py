@@ -138,7 +138,7 @@ class Repaired:
         return Spectrum(self.factors, self.spectrum.vectors).matrix()
 
 
-def repaired(spectrum: Spectrum, mode: str) -> Repaired:
+def replace_eigenvalues(spectrum: Spectrum, mode: str) -> Repaired:
     """Return a matrix with its eigenvalues replaced.
 
     Parameters
@@ -173,7 +173,7 @@ def repaired(spectrum: Spectrum, mode: str) -> Repaired:
     >>> import numpy as np
     >>> from kreinlearn.spectrum.decompose import decompose
     >>> K = np.diag([3.0, -1.0])
-    >>> clipped = repaired(decompose(K), "clip")
+    >>> clipped = replace_eigenvalues(decompose(K), "clip")
     >>> clipped.matrix()
     array([[3., 0.],
            [0., 0.]])
