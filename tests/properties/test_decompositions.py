@@ -137,5 +137,5 @@ def test_a_proven_floor_is_one(K, factor, steps):
 def test_the_zero_matrix_has_no_parts():
     zero = np.zeros((3, 3))
     assert decompose(zero).signature == (0, 0, 3)
-    assert absolute(zero, np.ones(3))[0] == pytest.approx(zero)
+    assert matrix_modulus(zero, np.ones(3))[0] == pytest.approx(zero)
     assert split(Dense(zero), "paper").minus(np.eye(3)) == pytest.approx(zero)

@@ -218,7 +218,7 @@ class KernelEstimator(DocumentedEstimator, CallbackSupportMixin, BaseEstimator):
             return samples
         K = match_new(self, X)
         with explain_columns(self, K):
-            checker = self._with_columns_of(K)
+            checker = self._match_width(K)
             samples = checker._check_samples(kernel, K, reset=False)
         return check_distances(samples, square=False) if kernel.is_distance else samples
 
@@ -249,7 +249,7 @@ class KernelEstimator(DocumentedEstimator, CallbackSupportMixin, BaseEstimator):
             raise ValueError("'X' must hold at least one sample, got none.")
         return (samples, *y) if y else samples
 
-    def _with_columns_of(self, X: ArrayLike) -> "KernelEstimator":
+    def _match_width(self, X: ArrayLike) -> "KernelEstimator":
         """Return an estimator that expects as many columns as X has.
 
         Columns are all training samples, or those of ``support_``.
@@ -570,7 +570,7 @@ def warn_if_uninformative(K: Dense | General | Blocked, kernel: ResolvedKernel) 
         )
     warn_caller(
         f"The Gram matrix of kernel {kernel.name!r} is almost {shape}, so that "
-        f"it hardly tells samples apart; {advice}",
+        f"it hardly separates samples; {advice}",
         IndefiniteKernelWarning,
     )
 

@@ -224,7 +224,7 @@ def fit_dual(
         w0 = start.reshape(shape)
         result = solver.solve(block, w0, tol=tol, callback=callback)
     # Products of an end that was not certified are sums of steps, perhaps in single
-    # precision: what is reported comes from one of its own.
+    # precision: the reported residual comes from a fresh one.
     is_certified = isinstance(solver, DualNewton) and all(
         status == Status.CONVERGED for status in result.status
     )

@@ -112,13 +112,13 @@ class KreinLogisticRegression(ProbabilisticKernelClassifier):
     dtype : {None, "float32", "float64"}, default=None
         Precision of the Gram matrix; None keeps that of X.
     operator : {"auto", "dense", "blocked"}, default="auto"
-        Whether the Gram matrix is stored, or computed anew in blocks for every
+        Whether the Gram matrix is stored, or computed in blocks for every
         product, which needs memory for a few columns only and takes longer. "auto"
         stores it if it fits in memory.
     symmetrize : {None, "mean", "max", "min"}, default=None
         What to make of K(x, z) and K(z, x) if they differ. None refuses a matrix that
         is not symmetric beyond rounding, unless the norm is "euclidean", which takes
-        it as it is. Rows of new samples in a given matrix are used as they are.
+        it. Rows of new samples in a given matrix are not changed.
     random_state : int, RandomState or None, default=None
         For "ccicp-sgd" and random starts.
     verbose : int or callable, default=0

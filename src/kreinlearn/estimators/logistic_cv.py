@@ -107,7 +107,7 @@ class KreinLogisticRegressionCV(ProbabilisticKernelClassifier):
         from 100 to 0.001, or down to 1e-7 for as long as the smallest is the best.
     norms : sequence of {"krein", "hilbert", "euclidean"}, \
             default=("hilbert", "euclidean")
-        Norms to try. Similarities that are not symmetric are taken as they are by
+        Norms to try. Similarities that are not symmetric are accepted by
         "euclidean" alone, and a matrix that is not square if no other norm is to be
         tried. Where K has no negative eigenvalue, "krein" and
         "hilbert" are the same.
@@ -293,7 +293,7 @@ class KreinLogisticRegressionCV(ProbabilisticKernelClassifier):
             Labels.
         sample_weight : array-like of shape (n_samples,), default=None
             Weights, in the fits and in the scores. With metadata routing, a scorer
-            that is no name gets them if it asks for them.
+            other than a name gets them if it requests them.
         groups : array-like of shape (n_samples,), default=None
             Groups, for splitters that keep them together.
 
@@ -552,7 +552,7 @@ class KreinLogisticRegressionCV(ProbabilisticKernelClassifier):
         if len(self.norms) > 1 and not all(one.is_symmetric for one in candidates):
             warn_caller(
                 "The similarities are not symmetric, and only the norm 'euclidean' "
-                "takes them as they are: the others were not tried. Set "
+                "accepts them: the others were not tried. Set "
                 "symmetrize='mean', 'max' or 'min' to try them all.",
                 IndefiniteKernelWarning,
             )
@@ -628,7 +628,7 @@ class KreinLogisticRegressionCV(ProbabilisticKernelClassifier):
             warn_caller(
                 f"{(~converged).sum()} of {converged.size} fits of the chosen settings "
                 f"did not converge within max_iter={self.max_iter} in "
-                "cross-validation; their scores were used as they are. Raise max_iter, "
+                "cross-validation; their scores were used. Raise max_iter, "
                 "or try larger lams.",
                 ConvergenceWarning,
             )

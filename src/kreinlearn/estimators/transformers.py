@@ -85,7 +85,7 @@ class SpectrumRepair(
 
     With "exact", ``transform(K)`` of the training matrix is ``fit_transform(K)`` to
     rounding. With "none" it is not: `transform` cannot know that the rows it is given
-    are the training rows and returns them as they are; only `fit_transform`, which
+    are the training rows and returns them unchanged; only `fit_transform`, which
     pipelines call in training, gives the repaired matrix. Scores *on training data*
     of a pipeline with "none" therefore mix a repaired with an unrepaired matrix.
 

@@ -136,7 +136,7 @@ class Kernel:
     """A kernel: its function, and all that is known about it.
 
     ``kernel(X, Y=None, **params)`` calls the function. Only the name and the function
-    are needed; whatever else is told serves searches, comparisons and blocked products.
+    are required; the rest serves searches, comparisons and blocked products.
 
     Parameters
     ----------
@@ -160,7 +160,7 @@ class Kernel:
         Whether it is positive definite for all parameters.
     check : callable, optional
         ``check(X)`` gives the samples as the function takes them, or raises; for
-        samples that are no arrays.
+        samples that are not arrays.
 
     Examples
     --------

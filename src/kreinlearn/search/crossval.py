@@ -58,7 +58,7 @@ class FoldedMatrix:
             require_stored(K, "norm='hilbert'")
 
     @property
-    def stored(self) -> Dense | General:
+    def matrix(self) -> Dense | General:
         """The matrix, which is stored."""
         assert not isinstance(self.K, Blocked)
         return self.K
@@ -85,7 +85,7 @@ def decompose_folds(matrices: Sequence[FoldedMatrix]) -> None:
     """Compute the features of all folds of matrices that need them, in threads."""
     some = [one for one in matrices if any(map(one.is_convex, one.norms))]
     jobs = [
-        partial(compute_features, one.stored, one.weights[:, f], held, one.dtype)
+        partial(compute_features, one.matrix, one.weights[:, f], held, one.dtype)
         for one in some
         for f, (_, held) in enumerate(one.folds)
     ]

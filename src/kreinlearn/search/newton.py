@@ -14,13 +14,13 @@ import numpy as np
 
 from kreinlearn._typing import Array
 
-TINY = 1e-30
+TINY_CURVATURE = 1e-30
 MAX_PRODUCTS = 200
 """Conjugate gradient iterations of one Newton step."""
 MAX_HALVINGS = 40
 ARMIJO_FRACTION = 1e-4
 """Fraction of the predicted decrease that a step must reach."""
-FORCING = 0.1
+CG_FORCING = 0.1
 """Largest fraction of the error that conjugate gradients may leave."""
 FINAL_FRACTION = 0.03
 """Fraction of the tolerance below which conjugate gradients need not go."""
@@ -177,7 +177,7 @@ def solve(
             )
         if step % PRECONDITIONER_STEPS == 0:
             blocks = _invert_leading(problems, curvature)
-        fraction = np.minimum(FORCING, error)
+        fraction = np.minimum(CG_FORCING, error)
         fraction = np.maximum(fraction, FINAL_FRACTION * tol / np.maximum(error, tol))
         goal = np.where(is_open, fraction**2, np.inf)
         d, U = _find_directions(problems, prob, curvature, inverse, blocks, G, goal)
@@ -245,15 +245,15 @@ def _find_directions(
         H = problems.sum_features(problems.apply_curvature(V, prob, curvature))
         H += problems.penalty * Q
         bend = _dot(Q, H)
-        is_open = (rz > goal) & (bend > TINY)
-        alpha = np.where(is_open, rz / np.maximum(bend, TINY), 0).reshape(-1, 1)
+        is_open = (rz > goal) & (bend > TINY_CURVATURE)
+        alpha = np.where(is_open, rz / np.maximum(bend, TINY_CURVATURE), 0).reshape(-1, 1)
         d_rows += alpha * Q_rows
         R_rows -= alpha * H.reshape(R_rows.shape)
         Z = precondition(R)
         new = _dot(R, Z)
         if not (is_open & (new > goal)).any():
             break
-        Q_rows *= np.where(rz > TINY, new / np.maximum(rz, TINY), 0).reshape(-1, 1)
+        Q_rows *= np.where(rz > TINY_CURVATURE, new / np.maximum(rz, TINY_CURVATURE), 0).reshape(-1, 1)
         Q += Z
         rz = new
     return d, problems.compute_scores(d)
@@ -294,7 +294,7 @@ def _make_panels(B: Array) -> Array:
     """Return matrices (S, i, j) as panels (S, j / PANEL, i, PANEL), padded by zeros.
 
     BLAS copies a matrix before it multiplies a few rows with it, which takes longer
-    than the product; narrow panels are multiplied as they are.
+    than the product; narrow panels are not copied.
     """
     S, i, j = B.shape
     if j < MIN_PANELS * PANEL:

@@ -26,7 +26,7 @@ RACE_ROWS, RACE_FOLDS = 400, 2
 MIN_ROWS = 150
 """A race takes half of the samples, but not fewer than this; up to this number of
 samples of two classes, it takes longer than it saves."""
-MARGIN = 1
+LAM_MARGIN = 1
 """Values of lam before and after the best of the race that are tried first."""
 N_ERRORS = 2.0
 """Standard errors by which a candidate must be behind."""
@@ -115,8 +115,8 @@ def finish_race(
             about = (settings, one.setting, one.norm, reason)
             dropped.append(describe_dropped(*about, len(gap), behind, error))
             continue
-        first = max(0, min(one.best - MARGIN, context.n_first - 2 * MARGIN - 1))
-        part = slice(first, min(first + 2 * MARGIN + 1, context.n_first))
+        first = max(0, min(one.best - LAM_MARGIN, context.n_first - 2 * LAM_MARGIN - 1))
+        part = slice(first, min(first + 2 * LAM_MARGIN + 1, context.n_first))
         windows.setdefault(one.setting, {})[one.norm] = part
     units = np.ones(len(settings))
     for one in candidates:

@@ -35,7 +35,7 @@ from kreinlearn.search.newton import RidgeProblems, solve
 SINGLE_TOL = 1e-5
 """Smallest tolerance of problems solved in single precision, in half the time. Those
 that do not converge are solved again in double precision."""
-NEGLIGIBLE = 1e-12
+EIGENVALUE_FLOOR = 1e-12
 """Features whose eigenvalue is below this fraction of the largest are left out."""
 GROUP_COLUMNS = 24
 """Columns of scores that are solved together, from larger to smaller lam."""
@@ -48,7 +48,7 @@ STACK_SCORES, MAX_STACKS = 2**14, 4
 """Scores that are worth a stack of their own, and a thread."""
 START_TOL = 1e-7
 """Error of warm starts of exact fits, most of which need no further step."""
-COPIES = 4
+EIGH_COPIES = 4
 """Matrices of the size of K that an eigendecomposition needs in memory."""
 
 
@@ -99,7 +99,7 @@ def compute_features(
     is_square = K.shape[0] == K.shape[1]
     others = train if is_square else np.arange(K.shape[1])
     columns = root if is_square else np.ones(K.shape[1])
-    check_fits(COPIES * len(train), len(others), np.float64, "Room for eigenvectors")
+    check_fits(EIGH_COPIES * len(train), len(others), np.float64, "Room for eigenvectors")
     part = K.part(train, others)
     scaled = root[:, None] * part * columns
     # NumPy's eigh, unlike SciPy's, lets other threads run.
@@ -110,7 +110,7 @@ def compute_features(
         squares, vectors = np.linalg.eigh(gemm(scaled.T, scaled, dtype))
         sizes = np.sqrt(np.maximum(squares, 0.0))
     kept = np.argsort(-sizes, kind="stable")
-    kept = kept[sizes[kept] > NEGLIGIBLE * sizes.max(initial=0.0)]
+    kept = kept[sizes[kept] > EIGENVALUE_FLOOR * sizes.max(initial=0.0)]
     directions = columns[:, None] * vectors[:, kept]
     E = gemm(part, directions, dtype)
     share = w / w.sum()

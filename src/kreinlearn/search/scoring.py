@@ -21,7 +21,7 @@ PSEUDO_ERRORS = 0.5
 """Errors added to those among held-out samples (Laplace smoothing): a model that was
 right on all of sixty samples is not right for sure. Without it, far too small a lam is
 chosen where few samples happen to be easy."""
-DRAWS = 500
+BOOTSTRAP_DRAWS = 500
 """Bootstrap draws; weights change in the third digit between seeds."""
 MAX_MODELS, MIN_WEIGHT = 5, 0.05
 """Largest number of models averaged, and smallest weight among them."""
@@ -175,7 +175,7 @@ def weigh_models(logs: Array, weights: Array, error: Array, seed: int = 0) -> Ar
 
     Pseudo Bayesian model averaging with the Bayesian bootstrap [1]_: the weight is the
     exponential of the summed log-likelihood, averaged over random weights of the
-    samples, so that models that cannot be told apart get similar weights.
+    samples, so that models of equal quality get similar weights.
 
     Parameters
     ----------
@@ -203,7 +203,7 @@ def weigh_models(logs: Array, weights: Array, error: Array, seed: int = 0) -> Ar
     # One impossible event would outweigh everything: like scikit-learn's log-loss,
     # clip probabilities at the machine epsilon.
     floor = float(np.log(np.finfo(float).eps))
-    bootstrap = np.random.default_rng(seed).dirichlet(np.ones(logs.shape[1]), DRAWS)
+    bootstrap = np.random.default_rng(seed).dirichlet(np.ones(logs.shape[1]), BOOTSTRAP_DRAWS)
     bootstrap *= weights
     bootstrap *= weights.sum() / bootstrap.sum(axis=1, keepdims=True)
     found = softmax(np.maximum(logs, floor) @ bootstrap.T, axis=0).mean(axis=1)

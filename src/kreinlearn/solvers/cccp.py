@@ -232,7 +232,7 @@ class _Run:
     def __init__(self, w: Array, value: float, gradient: Array, ends: _Ends) -> None:
         self.w, self.value, self.ends = w, value, ends
         self.limit = ends.reach * max(1.0, abs(value))
-        self.floor = -SUNK * max(1.0, abs(value))
+        self.floor = -MAX_DESCENT * max(1.0, abs(value))
         self.best = (value if value >= 0 else np.inf, w)
         self.rows: list[Row] = []
         self.status: Status | None = None
