@@ -27,7 +27,7 @@ SITUATIONS = {
         "inspection",
     ],
     "Fits and searches": ["estimators", "problem", "search", "methods"],
-        "Memory and time": ["_memory", "operators", "estimators/_fit"],
+    "Memory and time": ["_memory", "operators", "estimators/_fit"],
     "Many rows, landmarks, clusters": [
         "landmarks",
         "estimators/_landmarks",

@@ -213,7 +213,9 @@ def symmetrize_matrix(K: Array, how: str) -> Array:
     return np.asarray(SYMMETRIZERS[how](K, K.T))
 
 
-def check_similarities(K: Array, what: str = "A Gram matrix", ways: str = DISTANCE_REMEDY) -> None:
+def check_similarities(
+    K: Array, what: str = "A Gram matrix", ways: str = DISTANCE_REMEDY
+) -> None:
     """Raise if a matrix looks like distances: learned from, they stand upside down.
 
     Parameters
@@ -349,5 +351,7 @@ def _asymmetry(K: Array) -> tuple[float, float]:
     for i in range(0, len(K), STRIP_ROWS):
         rows = K[i : i + STRIP_ROWS]
         largest = max(largest, float(np.abs(rows).max()))
-        difference = max(difference, float(np.abs(rows - K[:, i : i + STRIP_ROWS].T).max()))
+        difference = max(
+            difference, float(np.abs(rows - K[:, i : i + STRIP_ROWS].T).max())
+        )
     return difference, difference / largest if largest > 0 else 0.0

@@ -35,7 +35,7 @@ def main() -> int:
     given = parser.parse_args()
     sys.path.insert(0, str(install.ROOT / "src"))  # whatever is installed
     if given.store:
-        from tests.golden import require_stored
+        from tests.golden import stored
 
         stored.write()
     if given.inventory:

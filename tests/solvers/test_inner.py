@@ -278,7 +278,9 @@ def test_values_far_below_zero_are_divergence():
     problem = risk(lam=1.0)
     v = np.r_[np.linalg.eigh(problem.K.K)[1][:, 0], 0.0][:, None]
     deep = next(
-        t * v for t in np.geomspace(1, 1e6, 200) if problem.value(t * v[:, 0]) < -MAX_DESCENT
+        t * v
+        for t in np.geomspace(1, 1e6, 200)
+        if problem.value(t * v[:, 0]) < -MAX_DESCENT
     )
     shallow = next(
         t * v for t in np.geomspace(1, 1e6, 200) if problem.value(t * v[:, 0]) < -1

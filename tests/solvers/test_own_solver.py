@@ -46,7 +46,9 @@ class SteepestDescent:
         while point.residual.max() > tol and len(rows) < self.max_iter:
             model = problem.model(point, none)
             D, KD = model.apply(model.rhs)
-            H = model.hessian_vector(D, KD, model.rhs)  # the best step of the quadratic model
+            H = model.hessian_vector(
+                D, KD, model.rhs
+            )  # the best step of the quadratic model
             length = np.einsum("npc,npc->p", model.rhs, model.rhs)
             curvature = np.einsum("npc,npc->p", model.rhs, H)
             t = np.where(

@@ -78,7 +78,9 @@ def test_a_tiny_lam_begins_where_scores_are_moderate():
     result = DualNewton().solve(block, tol=1e-6)
     size = np.abs(block.point(block.start()).F).max()
     first = result.history[0]["lam"]
-    assert size > MAX_START_SCORE and first == pytest.approx(1e-6 * size / MAX_START_SCORE)
+    assert size > MAX_START_SCORE and first == pytest.approx(
+        1e-6 * size / MAX_START_SCORE
+    )
     assert result.status == (Status.CONVERGED,)
     # A large one begins with itself.
     assert DualNewton().solve(problem([10.0]), tol=1e-6).history[0]["lam"] == 10.0

@@ -339,7 +339,9 @@ def test_where_scaling_spoils_the_descent_the_whole_step_is_shortened(monkeypatc
 def test_only_problems_that_were_bent_go_without_preconditioner():
     block = dual()
     model, seen = block.model(block.point(block.start()), np.zeros(2)), []
-    spy = SimpleNamespace(without_preconditioner=lambda which: seen.append(which) or model)
+    spy = SimpleNamespace(
+        without_preconditioner=lambda which: seen.append(which) or model
+    )
     newton = NewtonStep(1e-6, 50)
     around = SimpleNamespace(
         model=lambda point, shift: spy,

@@ -48,8 +48,12 @@ def test_an_isolated_eigenvalue_is_not_overlooked():
     verdicts = []
     for seed in range(50):
         x = np.random.default_rng(seed).standard_normal(n)
-        verdicts.append(certify_above(Dense(K), -0.25, max_steps=300, seed=seed).verdict)
-        assert abs(v @ x) > FAILURE_PROBABILITY  # else the test would ask for the impossible
+        verdicts.append(
+            certify_above(Dense(K), -0.25, max_steps=300, seed=seed).verdict
+        )
+        assert (
+            abs(v @ x) > FAILURE_PROBABILITY
+        )  # else the test would ask for the impossible
     assert True not in verdicts
     assert False in verdicts
 
@@ -140,7 +144,9 @@ def test_a_floor_tells_the_smallest_ritz_value():
     T += np.diag(beta, 1) + np.diag(beta, -1)
     assert found.value == pytest.approx(np.linalg.eigvalsh(T)[0])
     assert certify_above(Dense(K), 1.5, max_steps=40).verdict is False
-    assert certify_above(Dense(K), 0.999, max_steps=3) == certify_above(Dense(K), 0.999, max_steps=3)
+    assert certify_above(Dense(K), 0.999, max_steps=3) == certify_above(
+        Dense(K), 0.999, max_steps=3
+    )
     assert certify_above(Dense(K), 0.999, max_steps=3).verdict is None
     assert certify_above(Dense(K), 0.999, max_steps=3).steps == 3
 

@@ -89,7 +89,10 @@ def test_scale_with_weights_is_that_of_repeated_rows(square, rng):
     rows = np.repeat(np.arange(40), counts)
     for K in (square, np.triu(square)):
         repeated = General(K[np.ix_(rows, rows)])
-        one, two = compute_scale(General(K), counts), compute_scale(repeated, np.ones(len(rows)))
+        one, two = (
+            compute_scale(General(K), counts),
+            compute_scale(repeated, np.ones(len(rows))),
+        )
         assert one == pytest.approx(two)
 
 
@@ -129,7 +132,9 @@ def test_scales_of_matrices_that_are_not_square(square):
     K = square[:, :15]
     w = np.ones(40)
     values = np.linalg.svd(K, compute_uv=False)
-    assert compute_scale(General(K), w) == pytest.approx(values.sum() / np.sqrt(40 * 15))
+    assert compute_scale(General(K), w) == pytest.approx(
+        values.sum() / np.sqrt(40 * 15)
+    )
     # Columns that belong to no sample count once, whatever the weights.
     w[:5] = 3.0
     d = np.ones((40, 1))

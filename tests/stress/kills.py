@@ -153,7 +153,7 @@ def fault(name: str, folder: Path) -> str:
     return ""
 
 
-def finish(process: BaseProcess, folder: Path) -> str:
+def ended(process: BaseProcess, folder: Path) -> str:
     """Wait for the end of a run; return what is wrong with it, or nothing."""
     process.join(PATIENCE)
     if process.is_alive():

@@ -86,7 +86,7 @@ def _registered(
     return None if given is None else choice.convert(given, option, context)
 
 
-def _append_intercept(
+def _completed(
     context: click.Context, option: click.Parameter, begun: str
 ) -> list[str]:
     return [name for name in file_kernels() if name.startswith(begun)]

@@ -588,7 +588,9 @@ def _find_uninformative(K: Array) -> str | None:
     off = float((row_sums - diagonal).sum()) / (n * (n - 1))
     if off < INFORMATIVE_TOL * float(diagonal.mean()):
         return "diagonal"
-    return "constant" if high - low < INFORMATIVE_TOL * max(abs(high), abs(low)) else None
+    return (
+        "constant" if high - low < INFORMATIVE_TOL * max(abs(high), abs(low)) else None
+    )
 
 
 # Callbacks of scikit-learn, such as progress bars.

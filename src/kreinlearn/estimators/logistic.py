@@ -329,7 +329,9 @@ class KreinLogisticRegression(ProbabilisticKernelClassifier):
         if self.norm == "krein" and not isinstance(K, General):
             matrix: Symmetric = K
         else:
-            matrix, back = make_dual_matrix(self.norm, K, counts, formed=solver.needs == "dc")
+            matrix, back = make_dual_matrix(
+                self.norm, K, counts, formed=solver.needs == "dc"
+            )
         columns = one_hot(index, len(self.classes_))
         deadline = None if self.max_time is None else Deadline(self.max_time, watch)
         settings: dict[str, Any] = {

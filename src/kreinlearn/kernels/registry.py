@@ -8,7 +8,7 @@ Code below that boundary asks the resolved kernel, never the name.
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
@@ -57,18 +57,10 @@ from kreinlearn.kernels.transport import (
 from kreinlearn.kernels.vector import ROW_KERNELS
 from kreinlearn.operators import Blocked, Dense, General
 
-Kind = Literal[
-    "rows",
-    "matrices",
-    "series",
-    "sequences",
-    "graphs",
-    "sets",
-    "gram",
-    "distance",
-    "callable",
-]
-"""What X holds: samples of a domain, a given matrix, or samples of a user's function."""
+Kind = str
+"""What X holds: "rows", "matrices", "series", "sequences", "graphs" or "sets" (samples of
+a kernel with a name), "gram" or "distance" (a given matrix), or "callable" (samples of a
+user's function)."""
 PAIRWISE_KINDS: dict[str, Kind] = {"precomputed": "gram", "distance": "distance"}
 """Kernels that stand for a matrix computed elsewhere."""
 FINITE_RULE = "The kernel must give finite numbers"
@@ -105,9 +97,8 @@ def _list_domain_kernels() -> list[Kernel]:
                 name = "weisfeiler_lehman_assignment"
             if measure.function is histogram_wasserstein:
                 check = check_histograms
-            kernels.append(
-                Kernel(name, measure.function, measure, samples=samples, check=check)
-            )
+            about = {"samples": samples, "check": check}
+            kernels.append(Kernel(name, measure.function, measure, **about))
     return kernels
 
 
@@ -342,42 +333,38 @@ class ResolvedKernel:
             transform = record.make_transform(rows, self.params)
             if isinstance(transform, Compiled):
                 return multiply_rows(rows, given, record.measure.sums, transform, B)
-        function = self._call_transposed if is_transposed else self.call
+        is_symmetric = self.record is not None and others is X
         if self.record is not None:
             # Check all samples first: a message names a position in all of them.
-            function = self._call_record
-            function(X, others[:1])
+            self.record.function(X, others[:1], **self.params)
             if others is not X:
-                function(X[:1], others)
+                self.record.function(X[:1], others, **self.params)
 
         def compute_block(i: slice, j: slice) -> Array:
             if self.record is not None:
-                is_same = others is X and i == j
-                return function(X[i], None if is_same else others[j])
+                part = None if is_symmetric and i == j else others[j]
+                return self.record.function(X[i], part, **self.params)
+            pair = (others[j], X[i]) if is_transposed else (X[i], others[j])
+            K = np.asarray(self.call(*pair))
             block = (i.stop - i.start, j.stop - j.start)
-            return _check_result(function(X[i], others[j]), block, (i.start, j.start))
+            return _check_result(K.T if is_transposed else K, block, (i.start, j.start))
 
-        is_symmetric = self.record is not None and others is X
         return multiply_values(compute_block, shape, B, is_symmetric)
-
-    def _call_transposed(self, X: SampleSet, Y: SampleSet) -> Array:
-        return np.asarray(self.call(Y, X)).T
 
     def _find_record(self) -> Kernel | None:
         """Return the record, also that of a function of this package."""
         if self.record is not None or self.symmetrize is not None:
             return self.record
         source = getattr(self.source, "function", self.source)
-        return next(
-            (each for each in KERNELS.values() if each.function is source), None
-        )
-
-    def _call_record(self, X: SampleSet, Y: SampleSet | None) -> Array:
-        assert self.record is not None
-        return self.record.function(X, Y, **self.params)
+        found = (each for each in KERNELS.values() if each.function is source)
+        return next(found, None)
 
     def training_matrix(
-        self, samples: "Similarities", *, any_shape: bool = False, remedy: str = MEAN_REMEDY
+        self,
+        samples: "Similarities",
+        *,
+        any_shape: bool = False,
+        remedy: str = MEAN_REMEDY,
     ) -> Array:
         """Return the similarities among training samples, checked.
 

@@ -157,7 +157,11 @@ def fit_method(
     method, folds = METHODS[name], inner_folds(y, fold_seed, groups=groups)
     values, seed = method.values(len(y)), seed % 2**32
     choice = None
-    with warnings.catch_warnings(), np.errstate(all="ignore"), limit_blas_threads(len(y)):
+    with (
+        warnings.catch_warnings(),
+        np.errstate(all="ignore"),
+        limit_blas_threads(len(y)),
+    ):
         # Methods that do not converge are part of a comparison.
         warnings.simplefilter("ignore")
         if method.search is not None:

@@ -328,7 +328,9 @@ class KreinDual:
         gap = self.loss.gap(point.Q, point.B)
         return np.asarray(-np.einsum("npc,npc->p", gap, D))
 
-    def _move_probabilities(self, point: DualPoint, D: Array, t: Array) -> Probabilities:
+    def _move_probabilities(
+        self, point: DualPoint, D: Array, t: Array
+    ) -> Probabilities:
         return self.loss.move(
             point.Q, self._dual_slope * D, np.broadcast_to(t, D.shape[:2])
         )
@@ -342,5 +344,7 @@ class KreinDual:
     def change(self, point: DualPoint, D: Array, KD: Array, t: Array) -> Array:
         linear = np.einsum("npc,npc->p", D, point.F)
         square = np.einsum("npc,npc->p", D, KD)
-        entropy = self.loss.entropy(self._move_probabilities(point, D, t)) - point.entropy
+        entropy = (
+            self.loss.entropy(self._move_probabilities(point, D, t)) - point.entropy
+        )
         return np.asarray(t * linear + t**2 * square / 2 + self._mass(entropy))

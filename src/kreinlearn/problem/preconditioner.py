@@ -63,7 +63,9 @@ class NystroemSketch:
         """
         n = K.shape[0]
         order = np.random.default_rng(0).permutation(n)
-        landmarks = np.sort(order[: min(MAX_LANDMARKS, max(MIN_LANDMARKS, n // SAMPLES_PER_LANDMARK))])
+        landmarks = np.sort(
+            order[: min(MAX_LANDMARKS, max(MIN_LANDMARKS, n // SAMPLES_PER_LANDMARK))]
+        )
         C = np.ascontiguousarray(K.columns(landmarks))
         values, vectors = eigh(C[landmarks], check_finite=False)
         kept = values > max(EIGENVALUE_FLOOR * values[-1], 0.0)

@@ -246,14 +246,18 @@ def _find_directions(
         H += problems.penalty * Q
         bend = _dot(Q, H)
         is_open = (rz > goal) & (bend > TINY_CURVATURE)
-        alpha = np.where(is_open, rz / np.maximum(bend, TINY_CURVATURE), 0).reshape(-1, 1)
+        alpha = np.where(is_open, rz / np.maximum(bend, TINY_CURVATURE), 0).reshape(
+            -1, 1
+        )
         d_rows += alpha * Q_rows
         R_rows -= alpha * H.reshape(R_rows.shape)
         Z = precondition(R)
         new = _dot(R, Z)
         if not (is_open & (new > goal)).any():
             break
-        Q_rows *= np.where(rz > TINY_CURVATURE, new / np.maximum(rz, TINY_CURVATURE), 0).reshape(-1, 1)
+        Q_rows *= np.where(
+            rz > TINY_CURVATURE, new / np.maximum(rz, TINY_CURVATURE), 0
+        ).reshape(-1, 1)
         Q += Z
         rz = new
     return d, problems.compute_scores(d)

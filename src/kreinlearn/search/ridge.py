@@ -99,7 +99,9 @@ def compute_features(
     is_square = K.shape[0] == K.shape[1]
     others = train if is_square else np.arange(K.shape[1])
     columns = root if is_square else np.ones(K.shape[1])
-    check_fits(EIGH_COPIES * len(train), len(others), np.float64, "Room for eigenvectors")
+    check_fits(
+        EIGH_COPIES * len(train), len(others), np.float64, "Room for eigenvectors"
+    )
     part = K.part(train, others)
     scaled = root[:, None] * part * columns
     # NumPy's eigh, unlike SciPy's, lets other threads run.

@@ -203,7 +203,9 @@ def weigh_models(logs: Array, weights: Array, error: Array, seed: int = 0) -> Ar
     # One impossible event would outweigh everything: like scikit-learn's log-loss,
     # clip probabilities at the machine epsilon.
     floor = float(np.log(np.finfo(float).eps))
-    bootstrap = np.random.default_rng(seed).dirichlet(np.ones(logs.shape[1]), BOOTSTRAP_DRAWS)
+    bootstrap = np.random.default_rng(seed).dirichlet(
+        np.ones(logs.shape[1]), BOOTSTRAP_DRAWS
+    )
     bootstrap *= weights
     bootstrap *= weights.sum() / bootstrap.sum(axis=1, keepdims=True)
     found = softmax(np.maximum(logs, floor) @ bootstrap.T, axis=0).mean(axis=1)

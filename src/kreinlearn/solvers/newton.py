@@ -161,7 +161,9 @@ def continuation(
     factors = iter(easy)
     for j, earlier in enumerate(after):
         before = None if earlier < 0 else final[earlier]
-        factor = float(next(factors) if earlier < 0 else lam[earlier] / lam[j] / LAM_STRIDE)
+        factor = float(
+            next(factors) if earlier < 0 else lam[earlier] / lam[j] / LAM_STRIDE
+        )
         stride = max(LAM_STRIDE, factor ** (1 / MAX_PATH_LENGTH))
         while factor > 1.0:
             before = Node(j, factor, before)
@@ -224,7 +226,9 @@ class _Scheduler(Generic[PointT]):
         start = block.point(self.w[:, roots])
         size = np.abs(start.F).max(axis=(0, 2))
         easy = np.where(np.isfinite(size), np.maximum(1.0, size / MAX_START_SCORE), 1.0)
-        first = block.with_scaled_lam(easy).point(self.w[:, roots], start.F / easy[:, None])
+        first = block.with_scaled_lam(easy).point(
+            self.w[:, roots], start.F / easy[:, None]
+        )
         self.run(continuation(after, self.problem.lam, easy), first)
 
     def run(self, nodes: Sequence[Node], point: PointT) -> None:
@@ -255,7 +259,9 @@ class _Scheduler(Generic[PointT]):
 
     def _block(self, nodes: Sequence[Node]) -> Dual[PointT]:
         factor = np.array([node.factor for node in nodes])
-        return self.problem.take([node.problem for node in nodes]).with_scaled_lam(factor)
+        return self.problem.take([node.problem for node in nodes]).with_scaled_lam(
+            factor
+        )
 
     def _join(self, one: _Active[PointT], two: _Active[PointT]) -> _Active[PointT]:
         nodes = [*one.nodes, *two.nodes]
@@ -298,7 +304,9 @@ class _Scheduler(Generic[PointT]):
 
     def _is_small(self, active: _Active[PointT]) -> Array:
         """Tell whose residual is below ``tol``, or below CONTINUATION_TOL on the path; (P,)."""
-        goal = [self.tol if node.is_final else CONTINUATION_TOL for node in active.nodes]
+        goal = [
+            self.tol if node.is_final else CONTINUATION_TOL for node in active.nodes
+        ]
         return np.asarray(active.point.residual < np.array(goal))
 
     def _done(self, active: _Active[PointT]) -> Array:
@@ -331,7 +339,9 @@ class _Scheduler(Generic[PointT]):
         self, waiting: Sequence[Node], active: _Active[PointT], done: Array
     ) -> _Active[PointT] | None:
         """Return the nodes whose turn it is, where the one before them has arrived."""
-        arrived = np.flatnonzero(done | (active.point.residual < CONTINUATION_TOL)).tolist()
+        arrived = np.flatnonzero(
+            done | (active.point.residual < CONTINUATION_TOL)
+        ).tolist()
         place: dict[Node | None, int] = {active.nodes[j]: j for j in arrived}
         nodes = [node for node in waiting if node.before in place]
         if self.stopped or not nodes:

@@ -115,7 +115,9 @@ class NewtonStep:
     ) -> tuple[Array, Array, Array]:
         """Return the step, its product, and the negative curvature met, if any."""
         first, power = CG_FORCING
-        enough = FINAL_STEP_FACTOR * self.tol / residual  # the step that ends need not be better
+        enough = (
+            FINAL_STEP_FACTOR * self.tol / residual
+        )  # the step that ends need not be better
         rtol = np.minimum(first, np.maximum(residual**power, enough))
         found = self._cg(model, rtol)
         D, KD, negative, shift = found.D, found.KD, found.negative, shift.copy()
@@ -157,7 +159,9 @@ class NewtonStep:
             scale = np.minimum(1.0, SAMPLE_BOUND_FRACTION * largest)
             scaled, K_scaled = D.copy(), KD.copy()
             part, inner = block.take(crowded), point.take(crowded)
-            scaled[:, crowded] = part.project_step(inner, D[:, crowded], scale[:, crowded])
+            scaled[:, crowded] = part.project_step(
+                inner, D[:, crowded], scale[:, crowded]
+            )
             K_scaled[:, crowded] = part.product(scaled[:, crowded])
             self.products += 1
         t, accepted, gained = line_search(block, point, scaled, K_scaled)

@@ -143,7 +143,9 @@ class Floor:
     steps: int
 
 
-def certify_above(K: Symmetric, level: float, *, max_steps: int, seed: int = 0) -> Floor:
+def certify_above(
+    K: Symmetric, level: float, *, max_steps: int, seed: int = 0
+) -> Floor:
     r"""Tell whether all eigenvalues of K are above a level.
 
     Parameters

@@ -58,7 +58,9 @@ def modulus_factor(K: Array, weights: Array) -> tuple[Array, Callable[[Array], A
     """
     used = np.flatnonzero(weights > 0)
     n = len(used)
-    check_fits(EIGH_COPIES * n, n, np.float64, "Room for the eigenvectors of a Gram matrix")
+    check_fits(
+        EIGH_COPIES * n, n, np.float64, "Room for the eigenvectors of a Gram matrix"
+    )
     negative = negative_part(K[np.ix_(used, used)].astype(float), weights[used])
     G = np.zeros((len(K), len(negative.sizes)))
     G[used] = negative.left * np.sqrt(2 * negative.sizes)
