@@ -16,7 +16,7 @@ GIB = 2**30
 @pytest.fixture
 def system(tmp_path, monkeypatch):
     """Return what writes files of a system that does not exist, by path."""
-    monkeypatch.setattr(_memory, "ROOT", tmp_path)
+    monkeypatch.setattr(_memory, "SYSTEM_ROOT", tmp_path)
     infinity = resource.RLIM_INFINITY
     monkeypatch.setattr(resource, "getrlimit", lambda _: (infinity, infinity))
 

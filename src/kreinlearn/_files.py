@@ -1,4 +1,4 @@
-"""Files: nothing is lost by accident, nobody sees half of one, and each has an end."""
+"""Atomic writes, overwrite protection, and checks before reading."""
 
 import gzip
 import io
@@ -10,12 +10,12 @@ from secrets import token_hex
 from shutil import copymode
 from typing import Protocol
 
-TABLES = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".parquet")
+TABLE_ENDINGS = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".parquet")
 """Endings of the tables that can be written."""
 
 
 class Frame(Protocol):
-    """A DataFrame, as far as it is written."""
+    """The methods of a DataFrame that write it."""
 
     def to_csv(self, *, index: bool, sep: str, lineterminator: str) -> str:
         """Return the table as text."""
@@ -39,14 +39,12 @@ def user_cache() -> Path:
 
 
 def check_regular(path: str | os.PathLike[str]) -> None:
-    """Raise if something is there that is no file, such as /dev/zero or a pipe.
-
-    Nobody knows where these end, and they cannot be read twice.
+    """Raise for devices and pipes, which may never end and cannot be read twice.
 
     Parameters
     ----------
     path : path-like
-        What is to be read; links are followed.
+        The file to be read; links are followed.
 
     Raises
     ------
@@ -55,7 +53,7 @@ def check_regular(path: str | os.PathLike[str]) -> None:
     """
     try:
         mode = os.stat(path).st_mode
-    except OSError:  # whoever opens it says why it cannot be read
+    except OSError:  # opening the file raises a better message
         return
     if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
         raise OSError(
@@ -67,7 +65,7 @@ def check_regular(path: str | os.PathLike[str]) -> None:
 def check_free(path: str | os.PathLike[str], force: bool = False) -> Path:
     """Return where a file may be written, or raise.
 
-    Call this before long work, whose result would have no place to go.
+    Call this before long work.
 
     Parameters
     ----------
@@ -115,7 +113,7 @@ def replace(path: str | os.PathLike[str], content: bytes) -> None:
     path : path-like
         The file; replaced if it exists.
     content : bytes
-        What it is to hold.
+        The content.
 
     Raises
     ------
@@ -145,16 +143,16 @@ def replace(path: str | os.PathLike[str], content: bytes) -> None:
 
 
 def check_table_name(path: str) -> None:
-    """Raise unless the ending of a name says which table to write."""
-    if not path.lower().endswith(TABLES):
+    """Raise unless the ending of a name is that of a table."""
+    if not path.lower().endswith(TABLE_ENDINGS):
         raise ValueError(
-            f"The name of a table to write must end with {', '.join(TABLES)}, got "
+            f"The name of a table to write must end with {', '.join(TABLE_ENDINGS)}, got "
             f"{path!r}."
         )
 
 
-def encoded(frame: Frame, path: str) -> bytes:
-    """Return a table in the form that the name of its file asks for, without index."""
+def encode_table(frame: Frame, path: str) -> bytes:
+    """Return a table in the format of its file name, without the index."""
     name = path.lower()
     if name.endswith(".parquet"):
         buffer = io.BytesIO()

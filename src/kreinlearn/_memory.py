@@ -1,8 +1,8 @@
-"""How much memory is left, and whether something fits in it.
+"""Available memory, and checks that an array fits in it.
 
-What is left is the least of what three sources grant: the machine, the control group
-of a container, and the limit on the process's own address space. A source that says
-nothing does not count.
+The available memory is the smallest of three limits: free memory of the machine, the
+control group of a container, and the address space of the process. Unknown limits are
+skipped.
 """
 
 import re
@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 BYTES_RESERVED = 0.8
-"""Share of the available memory that a matrix, a table or a model may take."""
-ROOT = Path("/")
-"""Where the files of the system are."""
-GROUPS = {
+"""Fraction of the available memory that a matrix, a table or a model may take."""
+SYSTEM_ROOT = Path("/")
+"""Root of the file system."""
+GROUP_FILES = {
     "": ("memory.max", "memory.current", "inactive_file"),
     "memory": (
         "memory.limit_in_bytes",
@@ -24,31 +24,31 @@ GROUPS = {
         "total_inactive_file",
     ),
 }
-"""By controller, as /proc/self/cgroup names it (version 2 has none): the files with
-the limit and the use, and the entry of memory.stat that counts cached files, which are
-part of the use but given up on demand."""
-STAT = "memory.stat"
+"""By controller in /proc/self/cgroup (version 2 has none): the files with the limit and
+the use, and the entry of memory.stat with cached files, which are part of the use but
+released on demand."""
+STAT_FILE = "memory.stat"
 NO_LIMIT = 2**60
-"""Version 1 writes a number above this where there is no limit, version 2 "max"."""
+"""Version 1 of control groups writes a larger number for unlimited, version 2 "max"."""
 
 
 def available_bytes() -> int | None:
-    """Return the bytes that this process can still have, or None if nobody says."""
-    found = [_of_machine(), *_of_groups(), _of_process()]
+    """Return the bytes that this process can still allocate, or None if unknown."""
+    found = [_find_free_memory(), *_find_group_memory(), _find_process_memory()]
     known = [free for free in found if free is not None]
     return max(0, min(known)) if known else None
 
 
 def fits(n_rows: int, n_cols: int, dtype: DTypeLike) -> bool:
-    """Tell whether a dense matrix fits in memory; if nobody says, it does."""
+    """Return whether a dense matrix fits in memory; true if the limit is unknown."""
     free = available_bytes()
-    return free is None or _bytes_of(n_rows, n_cols, dtype) <= BYTES_RESERVED * free
+    return free is None or _count_bytes(n_rows, n_cols, dtype) <= BYTES_RESERVED * free
 
 
 def check_fits(n_rows: int, n_cols: int, dtype: DTypeLike, what: str) -> None:
     """Raise MemoryError if a dense matrix, which ``what`` names, would not fit."""
     check_bytes(
-        _bytes_of(n_rows, n_cols, dtype),
+        _count_bytes(n_rows, n_cols, dtype),
         f"{what} of shape ({n_rows}, {n_cols}) in {np.dtype(dtype).name} needs",
         "Use fewer samples or dtype='float32'.",
     )
@@ -76,13 +76,13 @@ def check_bytes(needed: int, what: str, advice: str, free: int | None = None) ->
         )
 
 
-def _bytes_of(n_rows: int, n_cols: int, dtype: DTypeLike) -> int:
+def _count_bytes(n_rows: int, n_cols: int, dtype: DTypeLike) -> int:
     return n_rows * n_cols * np.dtype(dtype).itemsize
 
 
-def _of_machine() -> int | None:
-    """Return what is free or can be freed, by Linux itself or else by psutil."""
-    kibibytes = _entry(ROOT / "proc/meminfo", "MemAvailable:")
+def _find_free_memory() -> int | None:
+    """Return the free memory of the machine, from Linux or psutil."""
+    kibibytes = _entry(SYSTEM_ROOT / "proc/meminfo", "MemAvailable:")
     if kibibytes is not None:
         return kibibytes * 1024
     try:
@@ -92,28 +92,30 @@ def _of_machine() -> int | None:
     return int(psutil.virtual_memory().available)
 
 
-def _of_groups() -> list[int]:
-    """Return what is left of each limit on the process's control groups."""
+def _find_group_memory() -> list[int]:
+    """Return the remaining memory of each control group of the process."""
     return [
-        limit - int(_text_of(use) or 0) + (_entry(use.parent / STAT, cached) or 0)
-        for limit, use, cached in _limited_groups(ROOT)
+        limit
+        - int(_read_text(use) or 0)
+        + (_entry(use.parent / STAT_FILE, cached) or 0)
+        for limit, use, cached in _limited_groups(SYSTEM_ROOT)
     ]
 
 
-@cache  # looked for once: a gram matrix of few samples takes less time than this
+@cache  # slower than a Gram matrix of few samples
 def _limited_groups(root: Path) -> list[tuple[int, Path, str]]:
     """Return limit, file with the use, and entry for cached files of each group."""
     found = []
-    for line in _text_of(root / "proc/self/cgroup").splitlines():
+    for line in _read_text(root / "proc/self/cgroup").splitlines():
         _, controllers, path = line.split(":", 2)
-        for controller in GROUPS.keys() & controllers.split(","):
-            limit, use, cached = GROUPS[controller]
+        for controller in GROUP_FILES.keys() & controllers.split(","):
+            limit, use, cached = GROUP_FILES[controller]
             top = root / "sys/fs/cgroup" / controller
             group = top / path.lstrip("/")
             # A limit on any group above holds as well. In a container the path may
             # be that of the host, and only the top may exist.
             for folder in (group, *group.parents):
-                most = _text_of(folder / limit).strip()
+                most = _read_text(folder / limit).strip()
                 if most.isdigit() and int(most) < NO_LIMIT:
                     found.append((int(most), folder / use, cached))
                 if folder == top:
@@ -121,8 +123,8 @@ def _limited_groups(root: Path) -> list[tuple[int, Path, str]]:
     return found
 
 
-def _of_process() -> int | None:
-    """Return what the process may still add to its address space."""
+def _find_process_memory() -> int | None:
+    """Return the remaining address space of the process."""
     try:
         import resource
     except ImportError:  # Windows
@@ -130,20 +132,20 @@ def _of_process() -> int | None:
     limit, _ = resource.getrlimit(resource.RLIMIT_AS)
     if limit == resource.RLIM_INFINITY:
         return None
-    pages = _text_of(ROOT / "proc/self/statm").split() or ["0"]
+    pages = _read_text(SYSTEM_ROOT / "proc/self/statm").split() or ["0"]
     return limit - int(pages[0]) * resource.getpagesize()
 
 
 def _entry(path: Path, name: str) -> int | None:
     """Return the number that follows a name at the start of a line."""
-    for line in _text_of(path).splitlines():
+    for line in _read_text(path).splitlines():
         words = line.split()
         if words[:1] == [name]:
             return int(words[1])
     return None
 
 
-def _text_of(path: Path) -> str:
+def _read_text(path: Path) -> str:
     """Return the text of a file, empty if it cannot be read."""
     try:
         return path.read_text(encoding="ascii")
@@ -151,13 +153,13 @@ def _text_of(path: Path) -> str:
         return ""
 
 
-UNITS = {"": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
-UNITS |= {"KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40, "B": 1}
-"""Bytes in what people call them."""
+BYTE_UNITS = {"": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
+BYTE_UNITS |= {"KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40, "B": 1}
+"""Bytes by unit."""
 
 
 def parse_bytes(name: str, size: int | float | str) -> int:
-    """Return a number of bytes that was given as a number or a text such as "2GB".
+    """Return the number of bytes for a number or a text such as "2GB".
 
     Parameters
     ----------
@@ -175,7 +177,7 @@ def parse_bytes(name: str, size: int | float | str) -> int:
     try:
         if found is None or isinstance(size, bool):
             raise ValueError
-        return int(float(found[1]) * UNITS[found[2].upper()])
+        return int(float(found[1]) * BYTE_UNITS[found[2].upper()])
     except (KeyError, ValueError):
         raise ValueError(
             f"{name!r} must be a number of bytes, or text such as '2GB', got {size!r}."

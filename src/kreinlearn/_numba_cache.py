@@ -67,7 +67,7 @@ def compile_variant(function: Any, *constants: int, **options: Any) -> Any:
 
     Numba names machine code by the function and a number that counts per process. Two
     variants of one name, compiled by different processes and read from the cache by a
-    third, could not be told apart, and one would run in place of the other.
+    third, would have the same name, and one would run in place of the other.
 
     Parameters
     ----------

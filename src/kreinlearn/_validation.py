@@ -1,4 +1,4 @@
-"""Checks with one error sentence: what was expected, what came, what to do."""
+"""Checks that raise one message: expected, got, remedy."""
 
 from collections.abc import Callable, Iterable
 from numbers import Integral, Real
@@ -11,22 +11,21 @@ from kreinlearn._typing import Array
 from kreinlearn.exceptions import IndefiniteKernelWarning, warn_caller
 
 INFORMATIVE_TOL = 1e-3
-"""Off-diagonal entries this much smaller than the diagonal, or spread this much
-smaller than their mean, tell samples apart no longer."""
+"""Similarities with relative differences below this no longer separate samples."""
 SYMMETRY_TOL = 1e-6
 """Largest asymmetry, relative to the largest entry, that is averaged away."""
 MEAN_REMEDY = "If the symmetric part is meant, pass (K + K.T) / 2."
-"""What to do about a matrix that is not symmetric."""
+"""Advice for a matrix that is not symmetric."""
 MIRROR_TILE = 320
 """Rows and columns compared with their mirror image while in cache."""
 DISTANCE_REMEDY = (
     "Distances go with kernel='distance' (--distance on the command line); if these "
-    "are similarities, such as counts or an adjacency matrix, say so by "
+    "are similarities, such as counts or an adjacency matrix, set "
     "kernel_params={'check': False} (--similarity)."
 )
-"""What to do with similarities that look like distances."""
+"""Advice for similarities that look like distances."""
 STRIP_ROWS = 1024
-"""Rows looked at together where a second n x n array would be a waste."""
+"""Rows that are processed together to avoid a second n x n array."""
 
 
 def check_positive(name: str, value: float) -> float:
@@ -181,7 +180,7 @@ SYMMETRIZERS: dict[str, Callable[[Array, Array], Array]] = {
     "max": np.maximum,
     "min": np.minimum,
 }
-"""Ways to make one similarity of the two that a pair has."""
+"""Functions that make one similarity of both values of a pair."""
 
 
 def asymmetry(K: Array) -> float:
@@ -216,7 +215,7 @@ def symmetrize_matrix(K: Array, how: str) -> Array:
 def check_similarities(
     K: Array, what: str = "A Gram matrix", ways: str = DISTANCE_REMEDY
 ) -> None:
-    """Raise if a matrix looks like distances: learned from, they stand upside down.
+    """Raise if a matrix of similarities looks like distances.
 
     Parameters
     ----------
@@ -237,7 +236,7 @@ def check_similarities(
 
 
 def looks_like_distances(K: Array) -> bool:
-    """Tell whether K has a zero diagonal and nothing negative off it, but not all 0.
+    """Return whether K has a zero diagonal and nothing negative off it, but not all 0.
 
     Zero is what is negligible beside the largest entry. No second matrix is made, and
     the diagonal of most similarities ends the question after one look at the entries.
@@ -318,7 +317,7 @@ def _check_both_ways(D: Array, what: str, first: int) -> None:
     i = int(np.argmax(gaps))
     j = int(np.abs(D[i] - D[:, i]).argmax())
     raise ValueError(
-        f"{what} must be symmetric, but it says {D[i, j]:.4g} from {i + first} to "
+        f"{what} must be symmetric, but it has {D[i, j]:.4g} from {i + first} to "
         f"{j + first} and {D[j, i]:.4g} back, where both differ most; "
         "symmetrize='mean' (--symmetrize mean on the command line) takes the mean of "
         "both."
@@ -326,7 +325,7 @@ def _check_both_ways(D: Array, what: str, first: int) -> None:
 
 
 def _is_finite_and_symmetric(K: Array) -> bool:
-    """Tell whether no entry differs from its mirror image, one tile after another.
+    """Return whether no entry differs from its mirror image, one tile after another.
 
     The difference is not zero for infinite numbers and NaN either.
     """
@@ -346,7 +345,7 @@ def _is_finite_and_symmetric(K: Array) -> bool:
 
 
 def _asymmetry(K: Array) -> tuple[float, float]:
-    """Return the largest ``|K - K'|``, as it is and relative to the largest ``|K|``."""
+    """Return the largest ``|K - K'|``, absolute and relative to the largest ``|K|``."""
     largest, difference = 0.0, 0.0
     for i in range(0, len(K), STRIP_ROWS):
         rows = K[i : i + STRIP_ROWS]

@@ -256,7 +256,7 @@ def _intensity(image: Array, i: int, white: float | None) -> Array:
         white = 1.0 if kind == "f" else WHITE.get(image.dtype.name)
     if white is None:
         raise ValueError(
-            f"Image {i} is of dtype {image.dtype}, which does not tell how bright "
+            f"Image {i} is of dtype {image.dtype}, which does not define how bright "
             "white is. Give 'white', e.g. 255, or convert to uint8."
         )
     gray = np.asarray(image @ LUMINANCE if image.ndim == 3 else image, dtype=np.float64)

@@ -79,7 +79,7 @@ def gemm(A: Array, B: Array, kind: DTypeLike = np.float64) -> Array:
 
 
 class _Stored:
-    """What stored matrices have in common."""
+    """Common base of stored matrices."""
 
     def __init__(self, K: Array) -> None:
         self.K = K
@@ -361,7 +361,7 @@ class RowProducts:
 
 @contextmanager
 def limit_blas_threads(n: int) -> Iterator[None]:
-    """Keep BLAS to one thread while matrices of n samples are small.
+    """Limit BLAS to one thread while matrices of n samples are small.
 
     Up to 600 samples two threads gain nothing; and where other processes run, threads
     that wait for each other lose a lot.

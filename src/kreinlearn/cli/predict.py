@@ -91,7 +91,7 @@ def predict_command(
     Predictions have the names of the new samples, if these have names.
     """  # noqa: D301 - click reads \b as a mark
     from kreinlearn import persistence
-    from kreinlearn._files import check_free, check_table_name, encoded
+    from kreinlearn._files import check_free, check_table_name, encode_table
     from kreinlearn._files import replace as write
     from kreinlearn.files import PairOptions
 
@@ -126,7 +126,7 @@ def predict_command(
     if safe_csv:
         frame = _guarded(frame)
     if out is not None:
-        write(out, encoded(frame, out))
+        write(out, encode_table(frame, out))
     _print_predictions(frame, out, accuracy, as_json)
 
 

@@ -32,7 +32,7 @@ from kreinlearn.problem.intercepts import intercepts, pseudo_inverse
 from kreinlearn.problem.preconditioner import NystroemSketch, Preconditioner
 
 INTERCEPT_ACCURACY = 1e-3
-"""Error of the intercepts, as a share of the residual of the iterate before."""
+"""Error of the intercepts, as a fraction of the residual of the iterate before."""
 
 
 def uniqueness_threshold(mu_min: float, max_weight: float, loss: Loss) -> float:
@@ -237,7 +237,7 @@ class KreinDual:
         return intercepts(self.loss, self.Y, F, self.weights, start, accuracy)
 
     def _guess(self, w: Array, F: Array) -> Array:
-        """Return about the intercepts of scores F, going by dual variables.
+        """Return approximate intercepts of scores F from dual variables.
 
         At a stationary point w is F + c, up to a constant per sample if C > 1.
         """
@@ -319,8 +319,8 @@ class KreinDual:
     def project_step(self, point: DualPoint, D: Array, scale: Array) -> Array:
         Q = self.loss.move(point.Q, self._dual_slope * D, scale)
         if self.fit_intercept:
-            # Tilting all logits by one constant meets the constraint again and can
-            # cross no wall, unlike a projection.
+            # Adding one constant to all logits meets the constraint again and crosses
+            # no bound, unlike a projection.
             Q = self.loss.at(self.feasible(self.loss.logits(Q)))
         return self.coefficients(Q) - point.A
 

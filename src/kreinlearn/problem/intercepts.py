@@ -21,7 +21,7 @@ STAGE_STEPS = 30
 MAX_STAGES = 20
 """Most temperatures on the way down to 1."""
 VANISHED_FRACTION = 1e-6
-"""Share of its target below which the probability of a class is as good as zero."""
+"""Fraction of its target below which the probability of a class counts as zero."""
 SMALL_ERROR = 1e-3
 """Sum of weighted errors that goes with an error of c by one, at the least."""
 LAST_STEP = 1e-8
@@ -29,7 +29,7 @@ LAST_STEP = 1e-8
 VALUE_ROUNDING = 1e-12
 """Change of the value, relative to it, that may be rounding."""
 RANK_TOL = 1e-12
-"""Eigenvalues below this share of the largest count as zero."""
+"""Eigenvalues below this fraction of the largest count as zero."""
 MAX_NEWTON_RANGE = 50.0
 """Range of scores that Newton's method takes at once."""
 
@@ -96,11 +96,11 @@ def intercepts(
 def _multinomial_intercepts(
     Y: Array, F: Array, w: Array, start: Array, accuracy: Array
 ) -> Array:
-    """Newton's method on all problems at once; the stubborn ones again, with care."""
+    """Batched Newton; problems that fail are solved again with damping."""
     target = np.einsum("np,npc->pc", w, Y)
     c = start - start.mean(axis=-1, keepdims=True)
     left = np.arange(len(c))
-    stubborn: set[int] = set()
+    failed: set[int] = set()
     size = np.full(len(c), np.inf)
     balanced = np.maximum(BALANCE_TOL, SMALL_ERROR * accuracy)
     for _ in range(INTERCEPT_STEPS):
@@ -110,7 +110,7 @@ def _multinomial_intercepts(
         gradient = mass - target[left]
         new = np.abs(gradient).max(axis=-1)
         worse = (new > size[left] / 2) & (new > balanced[left])
-        stubborn |= set(left[worse & (new > SETTLED_ERROR)].tolist())
+        failed |= set(left[worse & (new > SETTLED_ERROR)].tolist())
         going = (new > balanced[left]) & ~worse
         size[left] = new
         left, gradient, mass = left[going], gradient[going], mass[going]
@@ -120,7 +120,7 @@ def _multinomial_intercepts(
         hessian[:, np.arange(mass.shape[1]), np.arange(mass.shape[1])] += mass
         inverse = pseudo_inverse(hessian)
         c[left] -= np.einsum("pcd,pd->pc", inverse, gradient)
-    for p in stubborn:
+    for p in failed:
         c[p] = _multinomial_intercept(target[p], F[:, p], w[:, p], start[p])
     return np.asarray(c - c.mean(axis=-1, keepdims=True))
 

@@ -15,7 +15,7 @@ in products with K: 9782 without and 4955 with, and no product to find V. (A hun
 landmarks take 3356, but more time.) As many leading eigenpairs took 5283, besides two
 products with a block of columns to find them; without ``rest`` they did harm where the
 spectrum is flat. Where negative curvature is met, solvers do without: preconditioned
-directions overlook it, and may end at a wall.
+directions overlook it, and may end at a bound.
 """
 
 from collections.abc import Sequence
@@ -30,7 +30,7 @@ from kreinlearn.operators import Symmetric, gemm
 SAMPLES_PER_LANDMARK, MIN_LANDMARKS, MAX_LANDMARKS = 30, 30, 150
 """One landmark per 30 samples: more save products, but cost time in each step."""
 EIGENVALUE_FLOOR = 1e-6
-"""Eigenvalues among the landmarks below this share of the largest are left out."""
+"""Eigenvalues among the landmarks below this fraction of the largest are dropped."""
 MAX_MEAN_TO_MEDIAN = 100.0
 """Mean of what is left of the diagonal, in medians, from which one number for all
 samples is no longer like K: then each sample has its own."""
@@ -53,8 +53,8 @@ class NystroemSketch:
         Parameters
         ----------
         K : Symmetric
-            The matrix. What is negative among the landmarks is left out, for M must
-            be positive definite.
+            The matrix. Negative eigenvalues among the landmarks are dropped, since M
+            must be positive definite.
 
         Returns
         -------

@@ -18,7 +18,7 @@ from kreinlearn.spectrum.describe import theorem1_bound
 
 
 class Evaluated(NamedTuple):
-    """What one product with K tells about a point: f, K- a, the loss, w y b."""
+    """Quantities at a point from one product with K: f, K- a, the loss, w y b."""
 
     w: Array
     f: Array

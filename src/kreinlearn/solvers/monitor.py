@@ -1,4 +1,4 @@
-"""What watches a solve: the only place in the library that prints."""
+"""Callbacks of solvers; the only module of the library that prints."""
 
 import sys
 from collections.abc import Callable, Mapping
@@ -42,7 +42,7 @@ def _cell(value: float | str) -> str:
 
 
 def callback_for(verbose: int | Watch) -> Watch | None:
-    """Return the callback for a solver that an estimator's ``verbose`` asks for.
+    """Return the callback of a solver for the parameter ``verbose``.
 
     Parameters
     ----------

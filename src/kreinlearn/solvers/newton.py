@@ -6,7 +6,7 @@ For each problem of a block, from a strictly interior point:
 2. solve the Newton system by preconditioned conjugate gradients, to an accuracy tied
    to the residual; if a direction of negative curvature turns up, solve again with K
    shifted until the model is convex, which is one step of DC programming on the dual;
-3. if a wall is near, scale the samples that would hit it one by one instead of
+3. if a bound is near, scale the samples that would reach it one by one instead of
    shortening the whole step;
 4. halve the step until the dual objective decreases enough. Scores move linearly, so
    this costs no product with K.
@@ -176,7 +176,7 @@ def continuation(
 
 @dataclass(frozen=True)
 class _Active(Generic[PointT]):
-    """Nodes that step together: their block, their iterates, what is remembered."""
+    """Nodes that step together: their block, iterates and state."""
 
     nodes: list[Node]
     block: Dual[PointT]
@@ -193,7 +193,7 @@ class _Active(Generic[PointT]):
 
 
 class _Scheduler(Generic[PointT]):
-    """Decides which problems take the next step, and keeps what was found."""
+    """Decides which problems take the next step, and stores their solutions."""
 
     def __init__(
         self,
@@ -238,8 +238,8 @@ class _Scheduler(Generic[PointT]):
         """
         first = [node for node in nodes if node.before is None]
         waiting = [node for node in nodes if node.before is not None]
-        unbent = State.new(np.zeros(len(first)))
-        active = _Active(first, self._block(first), point, unbent)
+        fresh_state = State.new(np.zeros(len(first)))
+        active = _Active(first, self._block(first), point, fresh_state)
         news = set(first)  # whose iterates are to be recorded
         while active.nodes:  # each turn takes a step, of which there are few, or a node
             active = self._certify(active)
@@ -303,14 +303,14 @@ class _Scheduler(Generic[PointT]):
                 self.stopped |= bool(self.callback(row))
 
     def _is_small(self, active: _Active[PointT]) -> Array:
-        """Tell whose residual is below ``tol``, or below CONTINUATION_TOL on the path; (P,)."""
+        """Return whose residual is below ``tol``, or below CONTINUATION_TOL on the path; (P,)."""
         goal = [
             self.tol if node.is_final else CONTINUATION_TOL for node in active.nodes
         ]
         return np.asarray(active.point.residual < np.array(goal))
 
     def _done(self, active: _Active[PointT]) -> Array:
-        """Tell which iterates need no further step, and note why; shape (P,).
+        """Return which iterates need no further step, shape (P,); set their status.
 
         A problem has failed if its residual or its objective is not finite, or would
         not be after the next step, which is then not made; it has converged

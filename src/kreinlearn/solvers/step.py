@@ -1,4 +1,4 @@
-"""One Newton step of a block of dual problems: direction, walls, step length.
+"""One Newton step of a block of dual problems: direction, bounds, step length.
 
 The direction is found by preconditioned conjugate gradients, many problems at once.
 
@@ -17,30 +17,29 @@ from kreinlearn.solvers.base import Dual, Indices, Model, PointT
 CG_FORCING = (0.25, 0.75)
 """CG stops at min(first, residual ** second) of its first residual."""
 FINAL_STEP_FACTOR = 0.1
-"""Accuracy of the last step, as a share of what would just do."""
+"""Accuracy of the last step, as a fraction of the one required."""
 SHIFTED_FORCING = 1e-2
 """The same where K was shifted: there the steps are few and long."""
 SHIFT_GROWTH = 1.5
 """A shift exceeds the negative curvature that was met by this factor."""
 MAX_SHIFTS = 20
-"""Most shifts tried for one step, each larger than the one before by a growing factor;
-what is left is taken as it is, and a step without gain counts towards the end."""
+"""Largest number of shifts tried for one step; each is larger by a growing factor."""
 STEP_BOUND_FRACTION = 0.995
-"""Share of the distance to the wall that a whole step may go."""
+"""Fraction of the distance to the bound that a whole step may go."""
 SAMPLE_BOUND_FRACTION = 0.9
-"""Share of that distance for one sample, if its neighbors are to go further."""
+"""Fraction of that distance for one sample, if others go further."""
 BOUND_FRACTION = 0.5
-"""Below this share of a full step, samples are scaled one by one (one product)."""
+"""Below this fraction of a full step, samples are scaled one by one (one product)."""
 ARMIJO_FRACTION = 1e-4
 MAX_HALVINGS = 40
 MIN_STEP = 0.1
 """Step length below which the next step is made with K shifted."""
 CURVATURE_TOL = 1e-10
-"""Curvature below this share of the direction's squared length counts as negative."""
+"""Curvature below this fraction of the squared length counts as negative."""
 
 
 class State(NamedTuple):
-    """What is remembered about each problem of a block, arrays of shape (P,).
+    """State of each problem of a block between steps, arrays of shape (P,).
 
     Attributes
     ----------
@@ -96,8 +95,8 @@ class NewtonStep:
         D, KD, met = self._direction(model, point.residual, state.shift)
         curvature = np.maximum(state.curvature, met)
         point, t, gained = self._move(block, point, D, KD)
-        # A step that is cut to nearly nothing was made for another landscape than
-        # the one around the point: the next one is more cautious.
+        # If the line search rejects most of the step, the model was poor: increase the
+        # shift.
         size = np.sqrt(dot(KD, KD) / np.maximum(dot(D, D), 1e-300))
         size = np.where(curvature > 0, curvature, size)
         grown = np.maximum(2 * state.shift, SHIFT_GROWTH * size)
@@ -121,25 +120,25 @@ class NewtonStep:
         rtol = np.minimum(first, np.maximum(residual**power, enough))
         found = self._cg(model, rtol)
         D, KD, negative, shift = found.D, found.KD, found.negative, shift.copy()
-        bent = np.flatnonzero(negative > 0)
+        indefinite = np.flatnonzero(negative > 0)
         met = negative.copy()
         growth = 2.0
         for _ in range(MAX_SHIFTS):
-            if not bent.size:
+            if not indefinite.size:
                 break
             # Proximal term shift/2 |A - A_k|^2 added to the dual: convex if the shift
             # exceeds |mu_n|, and the step still lowers the dual itself. Following the
-            # direction of negative curvature to the wall instead was tried and took
+            # direction of negative curvature to the bound instead was tried and took
             # several times as many steps, for it pins one sample at a time.
-            shift[bent] = np.maximum(
-                growth * shift[bent], SHIFT_GROWTH * negative[bent]
+            shift[indefinite] = np.maximum(
+                growth * shift[indefinite], SHIFT_GROWTH * negative[indefinite]
             )
             growth *= 2  # rounding may show far less negative curvature than there is
-            rtol = np.full(bent.size, SHIFTED_FORCING)
-            part = self._cg(model.take(bent).with_shift(shift[bent]), rtol)
-            D[:, bent], KD[:, bent] = part.D, part.KD
-            negative[bent] = part.negative
-            bent = bent[part.negative > 0]
+            rtol = np.full(indefinite.size, SHIFTED_FORCING)
+            part = self._cg(model.take(indefinite).with_shift(shift[indefinite]), rtol)
+            D[:, indefinite], KD[:, indefinite] = part.D, part.KD
+            negative[indefinite] = part.negative
+            indefinite = indefinite[part.negative > 0]
         return D, KD, met
 
     def _cg(self, model: Model, rtol: Array) -> "Directions":
@@ -168,7 +167,7 @@ class NewtonStep:
         good = accepted & (t >= MIN_STEP)
         if crowded.size and not good.all():
             # Scaling samples one by one may spoil the descent, or stop a sample that
-            # is on the wall: then the whole step is shortened.
+            # is at its bound: then the whole step is shortened.
             scaled = np.where(good[:, None], scaled, D)
             K_scaled = np.where(good[:, None], K_scaled, KD)
             t, accepted, gained = line_search(block, point, scaled, K_scaled)
@@ -223,14 +222,14 @@ def conjugate_gradients(model: Model, rtol: Array, max_iter: int) -> Directions:
     model : Model
         The models of a block.
     rtol : ndarray of shape (P,)
-        A problem is done when its residual is this share of the first.
+        A problem is done when its residual is this fraction of the first.
     max_iter : int
         Most products with K.
 
     Returns
     -------
     Directions
-        The solutions, as far as they were followed.
+        The solutions, perhaps not to full accuracy.
     """
     R = model.rhs
     found = Directions(np.zeros(R.shape), np.zeros(R.shape), np.zeros(R.shape[1]))
@@ -248,13 +247,15 @@ def conjugate_gradients(model: Model, rtol: Array, max_iter: int) -> Directions:
         found.columns += TP[0].size
         H = model.hessian_vector(TP, KTP, P)
         curvature = dot(P, H)
-        bent = curvature <= CURVATURE_TOL * dot(P, P)
-        alpha = rz / np.where(bent, 1.0, curvature)
-        if bent.any():
-            alpha[bent] = 0.0
+        indefinite = curvature <= CURVATURE_TOL * dot(P, P)
+        alpha = rz / np.where(indefinite, 1.0, curvature)
+        if indefinite.any():
+            alpha[indefinite] = 0.0
             with np.errstate(divide="ignore", invalid="ignore"):
-                met = -dot(TP[:, bent], KTP[:, bent]) / dot(TP[:, bent], TP[:, bent])
-            found.negative[active[bent]] = np.maximum(met, np.finfo(float).tiny)
+                met = -dot(TP[:, indefinite], KTP[:, indefinite]) / dot(
+                    TP[:, indefinite], TP[:, indefinite]
+                )
+            found.negative[active[indefinite]] = np.maximum(met, np.finfo(float).tiny)
         if active.size == len(found.negative):
             found.D += alpha[:, None] * TP
             found.KD += alpha[:, None] * KTP
@@ -262,7 +263,7 @@ def conjugate_gradients(model: Model, rtol: Array, max_iter: int) -> Directions:
             found.D[:, active] += alpha[:, None] * TP
             found.KD[:, active] += alpha[:, None] * KTP
         R = R - alpha[:, None] * H
-        keep = np.flatnonzero(~bent & (dot(R, R) > goal))
+        keep = np.flatnonzero(~indefinite & (dot(R, R) > goal))
         if keep.size:
             Z = model.precondition(R)
             new = dot(R, Z)

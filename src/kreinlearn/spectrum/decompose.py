@@ -20,8 +20,8 @@ SMALL_MATRIX = 512
 """Up to this n all eigenvalues cost less than a few dozen Lanczos steps."""
 
 SPECTRUM_SAMPLES, MANY_NEGATIVE = 200, 0.2
-"""All eigenpairs take less time than the negative ones, if more than this share is
-negative; about how many are is told by as many samples."""
+"""If more than this fraction of the eigenvalues of so many samples is negative, all
+eigenpairs take less time than the negative ones."""
 
 TAU_MARGIN = 1.01
 """The paper asks for tau > -mu_n: this much more."""
@@ -106,7 +106,7 @@ def decompose(K: Array, part: Literal["all", "negative"] = "all") -> Spectrum:
     zero = max(scale * np.finfo(K.dtype).eps, np.finfo(K.dtype).tiny)
     if has_factor(K, zero / 2):
         return Spectrum(np.empty(0, K.dtype), np.empty((len(K), 0), K.dtype))
-    if _negative_share(K, zero) > MANY_NEGATIVE:
+    if _estimate_negative_fraction(K, zero) > MANY_NEGATIVE:
         values, vectors = eigh(K, driver="evd", check_finite=False)
     else:
         some = {"subset_by_value": (-np.inf, -zero)}
@@ -116,7 +116,7 @@ def decompose(K: Array, part: Literal["all", "negative"] = "all") -> Spectrum:
 
 
 def has_factor(K: Array, shift: float) -> bool:
-    """Tell whether K + shift I has a Cholesky factor, and so is positive definite."""
+    """Return whether K + shift I has a Cholesky factor, and so is positive definite."""
     shifted = K.copy()
     shifted.flat[:: len(K) + 1] += shift
     try:
@@ -126,8 +126,8 @@ def has_factor(K: Array, shift: float) -> bool:
     return True
 
 
-def _negative_share(K: Array, zero: float) -> float:
-    """Return about the share of negative eigenvalues: that among some samples."""
+def _estimate_negative_fraction(K: Array, zero: float) -> float:
+    """Return the fraction of negative eigenvalues among some samples."""
     step = -(-len(K) // SPECTRUM_SAMPLES)
     values = eigvalsh(K[::step, ::step], check_finite=False)
     return float((values < -zero).mean())

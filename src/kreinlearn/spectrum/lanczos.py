@@ -15,9 +15,9 @@ from kreinlearn._validation import check_choice
 from kreinlearn.operators import Symmetric
 
 FAILURE_PROBABILITY = 1e-6
-"""Probability with which `certify_above` may call a level proven that is not."""
+"""Probability that `certify_above` wrongly proves a level."""
 MIN_STEPS = 8
-"""Steps before `certify_above` asks whether it will come to an end."""
+"""Steps before `certify_above` may give up."""
 
 
 def _lanczos(
@@ -49,7 +49,7 @@ def _lanczos(
 
 @dataclass(frozen=True)
 class Bound:
-    """An extreme eigenvalue, as far as it was followed.
+    """An extreme eigenvalue and its error bound.
 
     Attributes
     ----------
@@ -100,10 +100,10 @@ def extreme(
 
     Notes
     -----
-    The error bound says that *some* eigenvalue is that near, not that it is the
+    The error bound means that *some* eigenvalue is that near, not that it is the
     extreme one: an isolated eigenvalue may stay unseen for dozens of steps while the
-    error looks small. What is certain is that the extreme eigenvalue lies at
-    ``value`` or beyond it; `certify_above` says more.
+    error looks small. The extreme eigenvalue lies at ``value`` or beyond it; see
+    `certify_above` for a proof.
     """
     check_choice("end", end, ("smallest", "largest"))
     sign = 1.0 if end == "smallest" else -1.0
@@ -125,7 +125,7 @@ def extreme(
 
 @dataclass(frozen=True)
 class Floor:
-    """Where the spectrum ends below, as far as it was asked.
+    """Result of `certify_above`: whether all eigenvalues are above a level.
 
     Attributes
     ----------
@@ -211,7 +211,7 @@ def certify_above(
 
 
 def _hopeless(sums: list[float], target: float, max_steps: int) -> bool:
-    """Tell whether a sum that grows twice as fast as of late would come too late."""
+    """Return whether a sum that grows twice as fast as now would come too late."""
     half = len(sums) // 2
     growth = 2 * np.log(sums[-1] / sums[half]) / (len(sums) - 1 - half)
     left = max_steps - (len(sums) - 1)

@@ -37,7 +37,7 @@ NORMS = ("krein", "hilbert", "euclidean")
 SCALE_SAMPLES = 1000
 """Samples among which the scale of K is measured."""
 NEGATIVE_TOL = 1e-12
-"""Share of the mean eigenvalue up to which negative ones do not count in the scale."""
+"""Negative eigenvalues below this fraction of the mean do not count in the scale."""
 
 
 class Penalized(NamedTuple):
@@ -67,7 +67,7 @@ def make_dual_matrix(
         Weights of the samples as repetitions; for all norms but "euclidean" only
         their ratios matter.
     scale : float, optional
-        What `compute_scale` gives, if it is known.
+        Result of `compute_scale`, if it is known.
     formed : bool
         Whether to store the matrix, which pays where many products are made with it.
 
@@ -111,7 +111,7 @@ def compute_scale(K: Dense | General | Blocked, weights: Array) -> float:
     Notes
     -----
     With weights w that sum to one it is the sum of the absolute eigenvalues of
-    W^(1/2) K W^(1/2), the mean for a row that stands as often as its weight says.
+    W^(1/2) K W^(1/2), the mean with each row repeated by its weight.
     """
     rows = _some(np.flatnonzero(weights > 0))
     roots = np.sqrt(weights[rows] / weights[rows].sum())

@@ -159,14 +159,14 @@ def replace_eigenvalues(spectrum: Spectrum, mode: str) -> Repaired:
     samples: a new sample whose similarities are ``c' K``, a combination of training
     rows, gets the same combination ``c' h(K)`` of repaired rows. An eigenvalue with
     ``|mu| <= n eps max|mu|``, eps the spacing of its precision, counts as zero: the
-    training samples say nothing about new samples in that direction, so the extension
-    leaves it out, as a pseudoinverse does.
+    training samples carry no information about new samples in that direction, so the
+    extension drops it, as a pseudoinverse does.
 
     For "flip" and "clip" the quotients are 1, -1 and 0, and nothing is amplified; for
     "square" the extension is K itself. For "shift" they are ``1 + |mu_n| / mu``, large
     wherever mu is small: the extension then amplifies what is noise in ``K_new``.
     (As a kernel between samples, the shift adds ``|mu_n|`` to the similarity of a
-    sample with itself and nothing to that of two samples: new rows stay as they are.)
+    sample with itself and nothing to that of two samples: new rows do not change.)
 
     Examples
     --------
