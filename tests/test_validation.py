@@ -3,10 +3,10 @@ import warnings
 import numpy as np
 import pytest
 
-from kreinlearn._validation import TILE, check_matrix
+from kreinlearn._validation import MIRROR_TILE, check_matrix
 from kreinlearn.exceptions import IndefiniteKernelWarning
 
-N = 2 * TILE + 9  # three tiles, the last of them small
+N = 2 * MIRROR_TILE + 9  # three tiles, the last of them small
 
 
 @pytest.fixture
@@ -32,7 +32,9 @@ def test_precision(dtype):
     assert check_matrix(np.eye(3, dtype=dtype), dtype=float)[0].dtype == float
 
 
-@pytest.mark.parametrize("place", [(0, N - 1), (N - 1, 0), (TILE, 3), (TILE, TILE - 1)])
+@pytest.mark.parametrize(
+    "place", [(0, N - 1), (N - 1, 0), (MIRROR_TILE, 3), (MIRROR_TILE, MIRROR_TILE - 1)]
+)
 def test_every_tile_is_looked_at(K, place):
     K[place] += 1e-3
     size = np.abs(K).max()
@@ -48,10 +50,10 @@ def test_every_tile_is_looked_at(K, place):
 @pytest.mark.parametrize("symmetric", ["refuse", "average", "any"])
 @pytest.mark.parametrize("both", [True, False])
 def test_infinite_numbers_are_found(K, bad, symmetric, both):
-    K[TILE, 3] = bad
+    K[MIRROR_TILE, 3] = bad
     if both:
-        K[3, TILE] = bad
-    row, column = (3, TILE) if both else (TILE, 3)
+        K[3, MIRROR_TILE] = bad
+    row, column = (3, MIRROR_TILE) if both else (MIRROR_TILE, 3)
     words = f"^K must be finite, got {bad} in row {row + 1}, column {column + 1}\\.$"
     with pytest.raises(ValueError, match=words):
         check_matrix(K, "K", symmetric=symmetric, first=1)

@@ -6,7 +6,7 @@ from sklearn.linear_model import LogisticRegression
 
 from kreinlearn.operators import Dense, General
 from kreinlearn.search import ridge
-from kreinlearn.search.crossval import FoldedMatrix, Path, out_of_fold_scores
+from kreinlearn.search.crossval import FoldedMatrix, out_of_fold_scores
 from kreinlearn.search.ridge import compute_features, warm_start_scores
 from kreinlearn.spectrum.norms import compute_scale
 from tests.conftest import gram_of_signature
@@ -36,7 +36,7 @@ def ridge_scores(fold, norms, scale, columns, lams, **settings):
 
 def held_out(matrix, norms, columns, lams, **settings):
     """Return the scores of one matrix by norm."""
-    paths = [Path(matrix, norm, lams) for norm in norms]
+    paths = [(matrix, norm, lams) for norm in norms]
     return dict(zip(norms, out_of_fold_scores(paths, columns, **settings), strict=True))
 
 
@@ -379,7 +379,7 @@ def test_matrices_together_give_the_scores_of_each(n_classes, monkeypatch):
         )
     ]
     paths = [
-        Path(folded, norm, LAMS * folded.scale * factor)
+        (folded, norm, LAMS * folded.scale * factor)
         for folded, factor in zip(matrices, (1, 0.1, 0.01), strict=True)
         for norm in norms
     ]

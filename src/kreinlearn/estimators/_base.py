@@ -733,9 +733,9 @@ def explain_columns(estimator: BaseEstimator, K: ArrayLike) -> Iterator[None]:
             "training sample."
         )
         if np.shape(K)[0] == getattr(estimator, "n_features_in_", None):
-            advice = (
-                "It has one row per training sample, but should have one column per "
-                "training sample: pass its transpose, K.T."
+            advice += (
+                " If its rows are the training samples, pass its transpose, K.T; if "
+                "its columns are features, use another kernel."
             )
         raise ValueError(f"{error} {advice}") from None
 

@@ -15,7 +15,6 @@ from kreinlearn.operators import Blocked, Dense, General
 from kreinlearn.search.crossval import (
     RIDGE_TOL,
     FoldedMatrix,
-    Path,
     decompose_folds,
     out_of_fold_scores,
 )
@@ -246,7 +245,7 @@ class SearchContext:
     def _score(self, todo: Sequence[tuple[FoldedMatrix, Candidate, slice]]) -> None:
         """Solve and score parts of the candidates' values of lam."""
         solved = out_of_fold_scores(
-            [Path(matrix, one.norm, one.lams[part]) for matrix, one, part in todo],
+            [(matrix, one.norm, one.lams[part]) for matrix, one, part in todo],
             self.Y,
             multinomial=self.scorer.link == "multinomial",
             fit_intercept=self.fit_intercept,

@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Sequence
 from functools import cached_property, partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -95,23 +95,14 @@ def decompose_folds(matrices: Sequence[FoldedMatrix]) -> None:
         one.features = [next(found) for _ in one.folds]
 
 
-class Path(NamedTuple):
-    """Problems of one matrix and norm, with L decreasing values of lam."""
-
-    matrix: FoldedMatrix
-    norm: str
-    lams: Array
-
-
-class PathScores(NamedTuple):
-    """Scores (L, n_held, k) of each fold, and which fits (n_folds, L) converged."""
-
-    scores: list[Array]
-    converged: Array
+LamPath = tuple[FoldedMatrix, str, Array]
+"""Problems of one matrix and norm, with L decreasing values of lam."""
+PathScores = tuple[list[Array], Array]
+"""Scores (L, n_held, k) of each fold, and which fits (n_folds, L) converged."""
 
 
 def out_of_fold_scores(
-    paths: Sequence[Path],
+    paths: Sequence[LamPath],
     Y: Array,
     *,
     multinomial: bool,
@@ -123,7 +114,7 @@ def out_of_fold_scores(
 
     Parameters
     ----------
-    paths : sequence of Path
+    paths : sequence of (FoldedMatrix, str, ndarray)
         What to solve; convex problems of small matrices are solved together.
     Y : ndarray of shape (n, k)
         Targets, 0 or 1.
@@ -136,8 +127,8 @@ def out_of_fold_scores(
 
     Returns
     -------
-    list of PathScores
-        In the order of ``paths``.
+    list of (list of ndarray, ndarray)
+        Scores and convergence, in the order of ``paths``.
     """
     model: dict[str, Any] = {
         "multinomial": multinomial,
@@ -152,7 +143,7 @@ def out_of_fold_scores(
         else:
             assert not isinstance(matrix.K, General)
             about = (matrix.K, matrix.weights, matrix.folds, matrix.scale)
-            found[p] = PathScores(*dual_scores(norm, *about, Y, lams, **model))
+            found[p] = dual_scores(norm, *about, Y, lams, **model)
     by_shape: dict[Any, list[list[int]]] = defaultdict(list)
     for (_, n_lams), own in by_matrix.items():
         by_shape[len(own), n_lams].append(own)
@@ -162,7 +153,7 @@ def out_of_fold_scores(
 
 
 def _solve_ridge(
-    paths: Sequence[Path], group: list[list[int]], Y: Array, model: dict[str, Any]
+    paths: Sequence[LamPath], group: list[list[int]], Y: Array, model: dict[str, Any]
 ) -> dict[int, PathScores]:
     """Solve the paths of several matrices, with as many norms and lams each."""
     folds: list[FoldFeatures] = []
@@ -170,12 +161,12 @@ def _solve_ridge(
     norms: list[list[str]] = []
     lams: list[list[Array]] = []
     for own in group:
-        matrix = paths[own[0]].matrix
+        matrix = paths[own[0]][0]
         count = len(matrix.folds)
         folds += matrix.features
         scales += [matrix.scale] * count
-        norms += [[paths[p].norm for p in own]] * count
-        lams += [[paths[p].lams for p in own]] * count
+        norms += [[paths[p][1] for p in own]] * count
+        lams += [[paths[p][2] for p in own]] * count
     every: Array = np.array(lams)
     columns = Y.shape[1] * every.shape[1] * every.shape[2]
     jobs = [
@@ -188,10 +179,8 @@ def _solve_ridge(
     converged = np.concatenate([each for _, each in results])
     found, first = {}, 0
     for own in group:
-        part = slice(first, first + len(paths[own[0]].matrix.folds))
+        part = slice(first, first + len(paths[own[0]][0].folds))
         for i, p in enumerate(own):
-            found[p] = PathScores(
-                [each[i] for each in scores[part]], converged[part, i]
-            )
+            found[p] = [each[i] for each in scores[part]], converged[part, i]
         first = part.stop
     return found

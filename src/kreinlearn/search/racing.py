@@ -5,8 +5,8 @@ that would get no weight in the end, by paired differences of held-out
 log-likelihoods, are dropped.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, TypedDict
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -39,24 +39,8 @@ TIME_OVER = "max_time"
 """Reason of settings that were not tried in time."""
 
 
-class Dropped(TypedDict):
-    """A candidate that was left out of a search, and why."""
-
-    kernel: str
-    params: Mapping[str, Any]
-    norm: str
-    rows: int
-    behind: float
-    error: float
-    reason: str
-
-
-class RaceResult(NamedTuple):
-    """What a race leaves: windows by setting, the most promising setting first."""
-
-    windows: dict[int, Windows | None]
-    units: Array
-    dropped: list[Dropped]
+Dropped = dict[str, Any]
+"""A candidate that was left out of a search, and why: see ``dropped_``."""
 
 
 def draw_race(index: Array, seed: int) -> Array:
@@ -67,7 +51,7 @@ def draw_race(index: Array, seed: int) -> Array:
 
 def finish_race(
     context: SearchContext, race: SearchContext, candidates: Sequence[Candidate]
-) -> RaceResult:
+) -> tuple[dict[int, Windows | None], Array, list[Dropped]]:
     """Drop candidates that are clearly behind, or one too many.
 
     Parameters
@@ -79,9 +63,14 @@ def finish_race(
 
     Returns
     -------
-    RaceResult
-        What is left. The best candidate always stays, and so do its neighbors: the
-        settings of the same kernel before and after it, with the same norm.
+    windows : dict of int to mapping
+        Values of lam to try first, by setting, the most promising setting first. The
+        best candidate always stays, and so do its neighbors: the settings of the same
+        kernel before and after it, with the same norm.
+    units : ndarray of shape (n_settings,)
+        Units of lam.
+    dropped : list of dict
+        Candidates that are left out.
     """
     n, settings = len(context.Y), context.settings
     held = np.concatenate([rows for _, rows in race.folds])
@@ -121,7 +110,7 @@ def finish_race(
     units = np.ones(len(settings))
     for one in candidates:
         units[one.setting] = one.unit * race.n_used / context.n_used
-    return RaceResult(dict(windows), units, dropped)
+    return dict(windows), units, dropped
 
 
 def describe_dropped(
@@ -134,15 +123,15 @@ def describe_dropped(
     error: float = np.nan,
 ) -> Dropped:
     """Return what ``dropped_`` holds of a candidate."""
-    return Dropped(
-        kernel=settings[setting].name,
-        params=settings[setting].params,
-        norm=norm,
-        rows=rows,
-        behind=behind,
-        error=error,
-        reason=reason,
-    )
+    return {
+        "kernel": settings[setting].name,
+        "params": settings[setting].params,
+        "norm": norm,
+        "rows": rows,
+        "behind": behind,
+        "error": error,
+        "reason": reason,
+    }
 
 
 def describe_undecomposed(settings: Sequence[ResolvedKernel], n: int) -> list[Dropped]:
