@@ -147,7 +147,7 @@ def test_both_norms_at_once_and_in_threads():
     both = held_out(folded, folded.norms, columns, LAMS, tol=1e-7, **SETTINGS)
     for norm in both:
         alone = held_out(folded, [norm], columns, LAMS, tol=1e-7, **SETTINGS)[norm]
-        for one, other in zip(both[norm].scores, alone.scores, strict=True):
+        for one, other in zip(both[norm][0], alone[0], strict=True):
             np.testing.assert_allclose(one, other, atol=1e-6)
     scale = compute_scale(K, np.ones(N))
     assert folded.scale == pytest.approx(scale, rel=0.1)
@@ -278,7 +278,7 @@ def test_a_race_by_single_precision_sees_nearly_the_same():
         )
         for dtype in (np.float32, np.float64)
     )
-    pair = single["hilbert"].scores[0], double["hilbert"].scores[0]
+    pair = single["hilbert"][0][0], double["hilbert"][0][0]
     np.testing.assert_allclose(*pair, atol=1e-2)
 
 
@@ -383,13 +383,13 @@ def test_matrices_together_give_the_scores_of_each(n_classes, monkeypatch):
         for folded, factor in zip(matrices, (1, 0.1, 0.01), strict=True)
         for norm in norms
     ]
-    paths[0] = paths[0]._replace(lams=paths[0].lams[:1])  # of another length
+    paths[0] = (*paths[0][:2], paths[0][2][:1])  # of another length
     settings = {**SETTINGS, "multinomial": n_classes > 2, "tol": 1e-8}
     together = out_of_fold_scores(paths, columns, **settings)
     for path, found in zip(paths, together, strict=True):
         (alone,) = out_of_fold_scores([path], columns, **settings)
-        assert found.converged.shape == (2, len(path.lams))
-        for one, other in zip(found.scores, alone.scores, strict=True):
+        assert found[1].shape == (2, len(path[2]))
+        for one, other in zip(found[0], alone[0], strict=True):
             np.testing.assert_allclose(one, other, atol=1e-4)
 
 
