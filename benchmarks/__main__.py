@@ -7,7 +7,7 @@ def start() -> None:
     """Run the command line; an interrupt during the imports exits with 130 as well."""
     try:
         from benchmarks.commands import app
-        from kreinlearn.cli import run_command
+        from kreinlearn.app.cli import run_command
 
         run_command(app, "python -m benchmarks")
     except KeyboardInterrupt:

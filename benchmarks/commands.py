@@ -9,8 +9,8 @@ from pathlib import Path
 
 import click
 
-from kreinlearn.cli.helping import examples
-from kreinlearn.cli.options import AS_JSON
+from kreinlearn.app.cli.helping import examples
+from kreinlearn.app.cli.options import AS_JSON
 from reproduction.data.commands import DATA_FOLDER
 
 PROGRAM = "python -m benchmarks"

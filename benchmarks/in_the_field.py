@@ -29,7 +29,7 @@ from sklearn.metrics import accuracy_score, log_loss
 from which_method import OUTER, collected, outer_fold
 
 from kreinlearn._typing import Array
-from kreinlearn.runs import Cell
+from kreinlearn.app.runs import Cell
 
 QUICK = "cat-cortex"
 FOLDS, ARCHIVE = "folds", "archive"

@@ -30,8 +30,8 @@ from sklearn.model_selection import StratifiedKFold
 
 from kreinlearn import KreinLogisticRegression
 from kreinlearn._typing import Array
-from kreinlearn.runs import Cell, grid, progress_bar, read_records, run
-from kreinlearn.runs.records import FAILED, forget
+from kreinlearn.app.runs import Cell, grid, progress_bar, read_records, run
+from kreinlearn.app.runs.records import FAILED, forget
 from kreinlearn.spectrum import describe
 
 OUTER = 5

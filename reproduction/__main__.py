@@ -6,7 +6,7 @@ import sys
 def start() -> None:
     """Run the command line; an interrupt during the imports exits with 130 as well."""
     try:
-        from kreinlearn.cli import run_command
+        from kreinlearn.app.cli import run_command
         from reproduction.commands import app
 
         run_command(app, "python -m reproduction")

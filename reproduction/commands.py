@@ -7,8 +7,8 @@ import sys
 import click
 
 from kreinlearn._validation import check_choice
-from kreinlearn.cli.helping import examples
-from kreinlearn.cli.options import AS_JSON, whole_command
+from kreinlearn.app.cli.helping import examples
+from kreinlearn.app.cli.options import AS_JSON, whole_command
 from reproduction.catalog import EXPERIMENTS
 from reproduction.data.commands import DATA_FOLDER, data_command
 
@@ -79,7 +79,7 @@ def make_experiment_command(name: str) -> click.Command:
         retry: bool,
         as_json: bool,
     ) -> None:
-        from kreinlearn.runs.progress import progress_bar
+        from kreinlearn.app.runs.progress import progress_bar
         from reproduction.page import write
         from reproduction.run import announce_runs, run_experiment
 

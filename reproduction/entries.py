@@ -4,7 +4,7 @@ import statistics
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from kreinlearn.pages.entries import DASH, Entry, Note, signed
+from kreinlearn.app.report.entries import DASH, Entry, Note, signed
 
 
 class Spread(NamedTuple):

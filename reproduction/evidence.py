@@ -8,9 +8,9 @@ from math import log2, sqrt
 
 import numpy as np
 
-from kreinlearn.pages import entries
-from kreinlearn.pages.entries import DASH, Entry, Note
-from kreinlearn.pages.tables import PageTable, TableRow, make_table
+from kreinlearn.app.report import entries
+from kreinlearn.app.report.entries import DASH, Entry, Note
+from kreinlearn.app.report.tables import PageTable, TableRow, make_table
 from reproduction import published
 from reproduction.methods import GRID
 from reproduction.summary import Summary

@@ -17,8 +17,8 @@ from kreinlearn._typing import Array
 from kreinlearn.estimators import KreinLogisticRegressionCV
 from kreinlearn.features import RegionCovariance
 from kreinlearn.kernels import spd_distances, spd_widths
-from kreinlearn.runs.cells import Cell
-from kreinlearn.runs.records import Record
+from kreinlearn.app.runs.cells import Cell
+from kreinlearn.app.runs.records import Record
 from reproduction.data.local import folder
 from reproduction.methods import KernelSettings
 

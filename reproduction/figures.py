@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kreinlearn.pages import colors
-from kreinlearn.pages.dots import name_rows
-from kreinlearn.pages.figures import NARROW, Drawing, Figure, powers_of_ten
-from kreinlearn.pages.plots import scale_by_range
+from kreinlearn.app.report import colors
+from kreinlearn.app.report.dots import name_rows
+from kreinlearn.app.report.figures import NARROW, Drawing, Figure, powers_of_ten
+from kreinlearn.app.report.plots import scale_by_range
 from reproduction import published
 from reproduction.evidence import Evidence, gather_evidence
 from reproduction.methods import LETTER_SUFFIX

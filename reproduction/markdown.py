@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from kreinlearn.pages.entries import Entry, Note
-from kreinlearn.pages.tables import PageTable, marks_in
+from kreinlearn.app.report.entries import Entry, Note
+from kreinlearn.app.report.tables import PageTable, marks_in
 
 
 def format_table(table: PageTable, notes: Sequence[Note] = ()) -> str:

@@ -8,8 +8,8 @@ import numpy as np
 from sklearn.multiclass import OneVsRestClassifier
 
 from kreinlearn._typing import Array
-from kreinlearn.methods.judging import worst
-from kreinlearn.methods.records import (
+from kreinlearn.app.methods.judging import worst
+from kreinlearn.app.methods.records import (
     Method,
     Path,
     Scores,
@@ -18,7 +18,7 @@ from kreinlearn.methods.records import (
     path_of,
     published,
 )
-from kreinlearn.methods.table import METHODS
+from kreinlearn.app.methods.table import METHODS
 from kreinlearn.solvers import CCCP, PUBLISHED
 from reproduction.published import TABLE5, TABLE5_OURS
 from reproduction.splits import TL1_RATIO

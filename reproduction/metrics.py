@@ -8,8 +8,8 @@ import numpy as np
 
 from kreinlearn._typing import Array
 from kreinlearn.kernels import spd_distances
-from kreinlearn.runs.cells import Cell
-from kreinlearn.runs.records import Record
+from kreinlearn.app.runs.cells import Cell
+from kreinlearn.app.runs.records import Record
 
 SEARCHED_METRICS = {
     "Euclidean": "euclid",

@@ -8,16 +8,16 @@ from typing import NamedTuple
 
 from kreinlearn._files import replace
 from kreinlearn._validation import check_choice
-from kreinlearn.pages.entries import Note
-from kreinlearn.pages.figures import Figure, files
-from kreinlearn.pages.page import Section, html
-from kreinlearn.pages.tables import (
+from kreinlearn.app.report.entries import Note
+from kreinlearn.app.report.figures import Figure, files
+from kreinlearn.app.report.page import Section, html
+from kreinlearn.app.report.tables import (
     PageTable,
     csv_text,
     general_notes,
     make_table,
 )
-from kreinlearn.runs.records import FAILED, Record, read_records
+from kreinlearn.app.runs.records import FAILED, Record, read_records
 from reproduction.figures import make_figures
 from reproduction.markdown import format_table
 from reproduction.notes import find_notes

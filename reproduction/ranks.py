@@ -10,10 +10,10 @@ import numpy as np
 from scipy.stats import friedmanchisquare, rankdata, studentized_range
 
 from kreinlearn._typing import Array
-from kreinlearn.pages import colors
-from kreinlearn.pages.entries import DASH, numeral
-from kreinlearn.pages.figures import NARROW, Drawing, Figure, plain
-from kreinlearn.pages.tables import TableRow
+from kreinlearn.app.report import colors
+from kreinlearn.app.report.entries import DASH, numeral
+from kreinlearn.app.report.figures import NARROW, Drawing, Figure, plain
+from kreinlearn.app.report.tables import TableRow
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas

@@ -12,11 +12,11 @@ from typing import Any, Literal
 import numpy as np
 
 from kreinlearn.kernels import gram
-from kreinlearn.methods.records import Method
+from kreinlearn.app.methods.records import Method
 from kreinlearn.operators import Dense
 from kreinlearn.problem import KreinRisk
-from kreinlearn.runs.cells import Cell, grid
-from kreinlearn.runs.records import Record
+from kreinlearn.app.runs.cells import Cell, grid
+from kreinlearn.app.runs.records import Record
 from kreinlearn.solvers import CCCP, SGD, GradientDescent, Result
 from kreinlearn.solvers.cccp import UNLIMITED
 from kreinlearn.spectrum import Split, split

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from kreinlearn._validation import check_choice, check_count
 from kreinlearn.exceptions import ConvergenceWarning, IndefiniteKernelWarning
-from kreinlearn.runs.cells import Cell
-from kreinlearn.runs.records import FAILED, Record, forget, read_records
-from kreinlearn.runs.runner import LIMIT, Progress, run
+from kreinlearn.app.runs.cells import Cell
+from kreinlearn.app.runs.records import FAILED, Record, forget, read_records
+from kreinlearn.app.runs.runner import LIMIT, Progress, run
 from reproduction import faces, metrics, protocol, readings
 from reproduction.catalog import EXPERIMENTS
 from reproduction.data import available, info
@@ -53,7 +53,7 @@ def run_experiment(
     retry : bool
         Whether to run cells again whose status is error or timeout.
     progress : callable, optional
-        Called after each cell; see `kreinlearn.runs.progress.progress_bar`.
+        Called after each cell; see `kreinlearn.app.runs.progress.progress_bar`.
 
     Returns
     -------

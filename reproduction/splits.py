@@ -11,8 +11,8 @@ import numpy as np
 
 from kreinlearn._typing import Array
 from kreinlearn.operators import Dense
-from kreinlearn.runs.cells import Cell
-from kreinlearn.runs.records import Record
+from kreinlearn.app.runs.cells import Cell
+from kreinlearn.app.runs.records import Record
 from kreinlearn.spectrum import describe, extreme
 from reproduction.data import load
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from kreinlearn.pages import entries
-from kreinlearn.pages.entries import Note
-from kreinlearn.pages.tables import PageTable, TableRow, make_table
+from kreinlearn.app.report import entries
+from kreinlearn.app.report.entries import Note
+from kreinlearn.app.report.tables import PageTable, TableRow, make_table
 from reproduction import published
 from reproduction.entries import (
     Spread,

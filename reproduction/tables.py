@@ -5,9 +5,9 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import product
 
-from kreinlearn.pages import entries
-from kreinlearn.pages.entries import DASH, Entry, Note
-from kreinlearn.pages.tables import PageTable, TableRow, make_table
+from kreinlearn.app.report import entries
+from kreinlearn.app.report.entries import DASH, Entry, Note
+from kreinlearn.app.report.tables import PageTable, TableRow, make_table
 from reproduction import published
 from reproduction.entries import (
     find_marks,

@@ -82,7 +82,7 @@ def compares_here(monkeypatch):
     """Let comparisons run in this process: others take seconds to start."""
     from tests.comparison.test_compare import inline
 
-    monkeypatch.setattr("kreinlearn.comparison.run.run", inline)
+    monkeypatch.setattr("kreinlearn.app.comparison.run.run", inline)
 
 
 @pytest.fixture

@@ -25,43 +25,38 @@ LAYERS = {
     "kernels": {"operators"},
     "problem": {"losses", "operators", "spectrum"},
     "search": MODEL - {"search"},
-    "files": set(),
-    "pipelines": {"files"},
-    "landmarks": {"files", "kernels", "losses", "operators", "spectrum"},
+    "io": set(),
+    "pipelines": {"io"},
+    "landmarks": {"io", "kernels", "losses", "operators", "spectrum"},
     "estimators": MODEL | {"landmarks"},
     "persistence": {"estimators", "features", "kernels", "solvers"},
     "__init__": {"estimators", "persistence"},
-    "runs": set(),
-    "pages": set(),
-    "methods": MODEL - {"kernels"} | {"estimators"},
-    "comparison": MODEL | {"estimators", "methods", "pages", "runs"},
-    "inspection": MODEL - {"kernels"} | {"methods", "pages", "runs"},
-    "cli": {"*"},
-    "__main__": {"cli"},
+    "app": {"*"},
+    "__main__": {"app"},
 }
 # Library: packages that may import it. NumPy, SciPy and the standard library are free.
 LIBRARIES = {
     "sklearn": (
         *("_convergence", "_skops", "kernels", "search", "landmarks", "estimators"),
-        *("features", "pipelines", "persistence", "methods", "comparison", "cli"),
+        *("features", "pipelines", "persistence", "app"),
     ),
-    "joblib": ("kernels", "estimators", "comparison"),
-    "numba": ("_numba_cache", "kernels", "cli"),
+    "joblib": ("estimators", "app"),
+    "numba": ("_numba_cache", "kernels", "app"),
     "llvmlite": ("kernels",),
-    "threadpoolctl": ("_blas", "runs", "cli"),
+    "threadpoolctl": ("_blas", "app"),
     "skops": ("_skops",),
     "psutil": ("_memory",),
-    "pandas": ("files", "pipelines", "cli"),
-    "pyarrow": ("files", "pipelines", "cli"),
+    "pandas": ("io", "pipelines", "app"),
+    "pyarrow": ("io", "pipelines"),
     "rapidfuzz": ("kernels",),
     "ot": ("kernels",),
     "dask": ("landmarks", "estimators"),
-    "distributed": ("landmarks", "estimators"),
-    "matplotlib": ("pages", "cli"),
-    "jinja2": ("pages",),
-    "markupsafe": ("pages",),
-    "rich": ("runs", "cli"),
-    "click": ("cli",),
+    "distributed": ("landmarks",),
+    "matplotlib": ("app",),
+    "jinja2": ("app",),
+    "markupsafe": ("app",),
+    "rich": ("app",),
+    "click": ("app",),
 }
 # Imported only inside the functions that need them.
 LAZY = {
@@ -130,7 +125,7 @@ def test_layers_have_no_cycles():
     order = list(LAYERS)
     for package, targets in LAYERS.items():
         later = order[order.index(package) :]
-        assert not targets & set(later) or package == "cli", package
+        assert not targets & set(later) or package == "app", package
 
 
 def test_every_permission_is_used():
@@ -153,13 +148,13 @@ def test_every_permission_is_used():
         ("operators", "kreinlearn.kernels.gram", True, "may not import"),
         ("search/ridge", "kreinlearn.kernels._x.f", True, "private to its package"),
         ("estimators/svm", "sklearn.utils._bunch.Bunch", True, "private to scikit"),
-        ("estimators/svm", "kreinlearn.runs.runner", False, "may not import"),
-        ("pages/figures", "matplotlib.pyplot", True, "inside the function"),
+        ("estimators/svm", "kreinlearn.app.runs.runner", False, "may not import"),
+        ("app/report/figures", "matplotlib.pyplot", True, "inside the function"),
         ("losses", ".problem.KreinRisk", True, "relatively"),
-        ("comparison/fold", "reproduction.published", True, "only a checkout has"),
-        ("pages/figures", "matplotlib.pyplot", False, ""),
-        ("cli/compare", "kreinlearn.runs.runner", False, ""),
-        ("comparison/fold", "kreinlearn._files.replace", True, ""),
+        ("app/comparison/fold", "reproduction.published", True, "only a checkout has"),
+        ("app/report/figures", "matplotlib.pyplot", False, ""),
+        ("app/cli/compare", "kreinlearn.app.runs.runner", False, ""),
+        ("app/comparison/fold", "kreinlearn._files.replace", True, ""),
     ],
 )
 def test_the_rules_find_faults(file, name, is_top, words):

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from benchmarks import commands
-from kreinlearn import cli
+from kreinlearn.app import cli
 
 pytestmark = pytest.mark.slow
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks import commands
-from kreinlearn.cli import run_command
+from kreinlearn.app.cli import run_command
 
 pytestmark = pytest.mark.slow
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from kreinlearn import cli
-from kreinlearn.comparison import demo
+from kreinlearn.app import cli
+from kreinlearn.app.comparison import demo
 
 ROOT = Path(__file__).parents[1]
 SLOW = pytest.mark.slow

@@ -20,7 +20,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from kreinlearn import KreinSVC, cli, save
+from kreinlearn import KreinSVC, save
+from kreinlearn.app import cli
 from tests.test_cli import run
 from tests.test_persistence import rewritten
 

@@ -217,7 +217,7 @@ def test_landmarks_keep_groups_together(capsys, here):
 
 @pytest.mark.slow
 def test_compare_keeps_groups_together(capsys, here, compares_here, monkeypatch):
-    from kreinlearn.comparison import run as module
+    from kreinlearn.app.comparison import run as module
 
     plans = []
     original = module.run_comparison
@@ -259,7 +259,7 @@ def test_rows_that_are_alike_within_groups_do_not_flatter(capsys, here):
 
 
 def test_folds_of_groups_against_scikit_learn():
-    from kreinlearn.methods.folds import grouped_folds
+    from kreinlearn.app.methods.folds import grouped_folds
 
     table = patients()
     y, groups = table["kind"].to_numpy(), table["patient"].to_numpy()
@@ -465,7 +465,7 @@ def test_refusals_come_before_computation(capsys, here, monkeypatch):
     def computed(*_, **__):
         raise AssertionError("computed")
 
-    monkeypatch.setattr("kreinlearn.cli.samples.similarities", computed)
+    monkeypatch.setattr("kreinlearn.app.cli.samples.similarities", computed)
     for words, message in {
         "--folds 7": "7 folds need 7 of each class",
         "--methods nobody": "nobody",
@@ -477,8 +477,8 @@ def test_refusals_come_before_computation(capsys, here, monkeypatch):
 
 
 def test_compare_leaves_out_what_takes_longest_unless_asked():
-    from kreinlearn.comparison.plan import plan_comparison
-    from kreinlearn.methods.table import METHODS
+    from kreinlearn.app.comparison.plan import plan_comparison
+    from kreinlearn.app.methods.table import METHODS
 
     table = patients(99)
     X, y = table[FEATURES].to_numpy(), table["kind"].to_numpy()
@@ -491,7 +491,7 @@ def test_compare_leaves_out_what_takes_longest_unless_asked():
 
 
 def test_scales_are_those_of_pipelines():
-    from kreinlearn.cli.tables import SCALES
+    from kreinlearn.app.cli.tables import SCALES
     from kreinlearn.pipelines import SCALERS
 
     assert tuple(SCALERS) == SCALES

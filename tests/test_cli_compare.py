@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_iris
 
-from kreinlearn.comparison import run as module
+from kreinlearn.app.comparison import run as module
 from kreinlearn.kernels import gram
-from kreinlearn.runs.runner import Progress
+from kreinlearn.app.runs.runner import Progress
 from tests.comparison.test_compare import inline
 from tests.test_cli import run
 
@@ -31,7 +31,7 @@ def flowers(tmp_path, monkeypatch):
 @pytest.fixture
 def not_drawn(monkeypatch):
     """Leave the page empty, where a test is about something else."""
-    name = "kreinlearn.comparison.page.comparison_page"
+    name = "kreinlearn.app.comparison.page.comparison_page"
     monkeypatch.setattr(name, lambda found: "<!DOCTYPE html>")
 
 
@@ -93,7 +93,7 @@ def test_other_settings_are_refused_with_one_line(capsys, flowers, tmp_path):
 
 @pytest.mark.usefixtures("not_drawn")
 def test_large_data_are_announced(capsys, flowers, monkeypatch):
-    monkeypatch.setattr("kreinlearn.comparison.plan.LARGE_DATA", 10)
+    monkeypatch.setattr("kreinlearn.app.comparison.plan.LARGE_DATA", 10)
     code, _, err = run(capsys, "compare", "flowers.csv", *FEW, "--jobs", "1")
     assert code == 0
     assert re.match(r"50 rows: 4 fits .* 55,000 bytes and, roughly, 0m00s;", err)
@@ -113,7 +113,7 @@ def test_progress_goes_to_stderr(capsys, flowers, monkeypatch):
 
 
 def test_help_names_every_method(capsys):
-    from kreinlearn.methods.table import METHODS
+    from kreinlearn.app.methods.table import METHODS
 
     code, out, _ = run(capsys, "compare", "--help")
     text = "".join(out.split())

@@ -13,9 +13,9 @@ from sklearn.svm import SVC
 
 import kreinlearn
 from kreinlearn import DistanceSimilarity, KreinLogisticRegressionCV, SpectrumRepair
-from kreinlearn.cli import main
+from kreinlearn.app.cli import main
 from kreinlearn.datasets import make_gram
-from kreinlearn.inspection import inspect_matrix
+from kreinlearn.app.inspection import inspect_matrix
 from kreinlearn.kernels.transforms import FORMS
 
 
@@ -302,7 +302,7 @@ def test_what_is_recommended_runs_as_printed(krein, files, name, verdict, monkey
         return (value and {**value, "what": verdict}), why
 
     if verdict != "own":  # every recommendation, whatever the data say
-        from kreinlearn.inspection import verdict as module
+        from kreinlearn.app.inspection import verdict as module
 
         found = module._value
         monkeypatch.setattr(module, "_value", decided)

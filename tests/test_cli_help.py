@@ -6,8 +6,8 @@ import shlex
 import click
 import pytest
 
-from kreinlearn import cli
-from kreinlearn.cli.helping import ARGUMENTS, GROUPS, LAST
+from kreinlearn.app import cli
+from kreinlearn.app.cli.helping import ARGUMENTS, GROUPS, LAST
 from tests.test_cli import run
 
 TAUGHT = ("inspect", "fit", "predict", "compare")

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from kreinlearn.cli import main
+from kreinlearn.app.cli import main
 from kreinlearn.datasets import make_gram, make_monks
 from kreinlearn.kernels import KERNELS
 from tests.conftest import scaled

@@ -11,8 +11,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 
 from kreinlearn import LandmarkLogisticRegression, load
-from kreinlearn.cli import landmarks
-from kreinlearn.files import chunks
+from kreinlearn.app.cli import landmarks
+from kreinlearn.io import chunks
 from tests.test_cli import run
 
 FIT = ("--landmarks", "25", "-o", "m.krein", "--force")

@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 
 import kreinlearn
-from kreinlearn.cli import main
-from kreinlearn.files import read_pairs
+from kreinlearn.app.cli import main
+from kreinlearn.io import read_pairs
 
 N, NEW = 40, 6
 

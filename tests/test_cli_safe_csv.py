@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from kreinlearn.cli.predict import _guarded
+from kreinlearn.app.cli.predict import _guarded
 from tests.test_cli import run
 
 LABELS = ['=HYPERLINK("http://x","y")', "@SUM(A1)", "plain"]

@@ -31,7 +31,8 @@ import pytest
 import benchmarks.commands
 import kreinlearn
 import reproduction.commands
-from kreinlearn import cli, datasets, kernels
+from kreinlearn import datasets, kernels
+from kreinlearn.app import cli
 from kreinlearn.search import candidates
 
 ROOT = Path(__file__).parents[1]

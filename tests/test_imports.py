@@ -62,7 +62,7 @@ def test_names_of_the_package_are_there():
 
 def test_the_command_line_answers_without_scikit_learn_and_numba():
     program = (
-        "import sys\nfrom kreinlearn.cli import app\n"
+        "import sys\nfrom kreinlearn.app.cli import app\n"
         "for arguments in (['--version'], ['--help'], ['fit', '--help']):\n"
         "    app.main(arguments, standalone_mode=False)\n"
         "assert {'sklearn', 'numba'}.isdisjoint(sys.modules)"

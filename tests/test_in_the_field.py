@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kreinlearn.runs import Cell
+from kreinlearn.app.runs import Cell
 
 pytestmark = pytest.mark.slow
 

@@ -17,7 +17,7 @@ kreinlearn.__main__.start()
 
 
 def test_an_interrupt_during_imports_is_a_clean_exit():
-    for name in ("kreinlearn.cli", "click", "kreinlearn.cli.info"):
+    for name in ("kreinlearn.app.cli", "click", "kreinlearn.app.cli.info"):
         call = [sys.executable, "-c", SLOW.format(name=name)]
         ended = subprocess.run(call, capture_output=True, text=True)
         assert ended.returncode == 130

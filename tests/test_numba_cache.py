@@ -125,7 +125,7 @@ def test_a_folder_of_others_is_not_used(tmp_path, monkeypatch):
 
 
 def test_all_kernels_are_compiled_ahead(monkeypatch, capsys):
-    from kreinlearn import cli
+    from kreinlearn.app import cli
     from kreinlearn.kernels import precompile
 
     names = []

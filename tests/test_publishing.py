@@ -137,7 +137,7 @@ def test_the_wheel_has_what_it_needs_and_no_more(wheel):
         for path in (source / "kreinlearn").rglob("*")
         if path.is_file() and "__pycache__" not in path.parts
     }
-    assert {"kreinlearn/py.typed", "kreinlearn/pages/page.html.j2"} <= files
+    assert {"kreinlearn/py.typed", "kreinlearn/app/report/page.html.j2"} <= files
     assert {name for name in names if ".dist-info/" not in name} == files
     # A checkout has these.
     for word in ("bench", "reproduc", "paper", "toml"):

@@ -26,13 +26,13 @@ from kreinlearn import (
     _numba_cache,
     files,
 )
-from kreinlearn.files.chunks import table_blocks
-from kreinlearn.inspection.page import inspection_page
+from kreinlearn.io.chunks import table_blocks
+from kreinlearn.app.inspection.page import inspection_page
 from kreinlearn.kernels import _kept
 from kreinlearn.landmarks.checkpoint import Checkpoint
 from kreinlearn.landmarks.state import State
-from tests.files.test_hostile import archive, array_bytes, header_of, refused
-from tests.pages import made
+from tests.io.test_hostile import archive, array_bytes, header_of, refused
+from tests.report import made
 from tests.test_cli import run
 from tests.test_persistence import rewritten
 

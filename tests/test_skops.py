@@ -51,7 +51,7 @@ def test_predictions_import_neither_torch_nor_all_of_scikit_learn(tmp_path):
     fake = "raise SystemExit('torch was imported')"
     (tmp_path / "torch" / "__init__.py").write_text(fake)
     program = (
-        "import sys\nfrom kreinlearn.cli import app\n"
+        "import sys\nfrom kreinlearn.app.cli import app\n"
         f"app.main(['predict', {str(model)!r}, {str(new)!r}], standalone_mode=False)\n"
         "print(*sys.modules)"
     )

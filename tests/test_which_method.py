@@ -14,7 +14,7 @@ import pytest
 from sklearn.metrics import log_loss
 from sklearn.svm import SVC
 
-from kreinlearn.runs import Cell, read_records
+from kreinlearn.app.runs import Cell, read_records
 
 pytestmark = pytest.mark.slow
 

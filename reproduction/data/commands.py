@@ -4,7 +4,7 @@ import json
 
 import click
 
-from kreinlearn.cli.options import AS_JSON
+from kreinlearn.app.cli.options import AS_JSON
 
 DATA_FOLDER = click.option(
     "--data",

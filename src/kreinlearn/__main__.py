@@ -6,7 +6,7 @@ import sys
 def start() -> None:
     """Run the command line; an interrupt while it is imported ends like a later one."""
     try:
-        from kreinlearn.cli import main
+        from kreinlearn.app.cli import main
 
         main()
     except KeyboardInterrupt:

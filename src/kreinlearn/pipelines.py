@@ -20,9 +20,9 @@ from sklearn.preprocessing import (
 
 from kreinlearn._typing import Array
 from kreinlearn._validation import check_choice
-from kreinlearn.files.chunks import TableBlocks, table_blocks
-from kreinlearn.files.suspects import warn_of_columns
-from kreinlearn.files.values import NEARLY_ALL
+from kreinlearn.io.chunks import TableBlocks, table_blocks
+from kreinlearn.io.suspects import warn_of_columns
+from kreinlearn.io.values import NEARLY_ALL
 
 if TYPE_CHECKING:
     import pandas as pd

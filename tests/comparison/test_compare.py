@@ -10,21 +10,21 @@ from sklearn.metrics import log_loss, roc_auc_score
 from sklearn.preprocessing import FunctionTransformer, MinMaxScaler
 from sklearn.svm import SVC
 
-from kreinlearn.cli import main
-from kreinlearn.comparison import run as module
-from kreinlearn.comparison.fold import Job, outcome, unit_of
-from kreinlearn.comparison.page import comparison_page
-from kreinlearn.comparison.plan import FEW_ROWS, plan_comparison, stratified
-from kreinlearn.comparison.run import run_comparison
-from kreinlearn.comparison.summary import reliability_bins, rows_as_csv, summary_of
-from kreinlearn.comparison.verdict import facts
+from kreinlearn.app.cli import main
+from kreinlearn.app.comparison import run as module
+from kreinlearn.app.comparison.fold import Job, outcome, unit_of
+from kreinlearn.app.comparison.page import comparison_page
+from kreinlearn.app.comparison.plan import FEW_ROWS, plan_comparison, stratified
+from kreinlearn.app.comparison.run import run_comparison
+from kreinlearn.app.comparison.summary import reliability_bins, rows_as_csv, summary_of
+from kreinlearn.app.comparison.verdict import facts
 from kreinlearn.kernels import gram
-from kreinlearn.methods.records import Method
-from kreinlearn.methods.table import METHODS
-from kreinlearn.runs.cells import Cell
-from kreinlearn.runs.records import Store, record_of
-from kreinlearn.runs.records import read_records as read
-from kreinlearn.runs.workers import _outcome
+from kreinlearn.app.methods.records import Method
+from kreinlearn.app.methods.table import METHODS
+from kreinlearn.app.runs.cells import Cell
+from kreinlearn.app.runs.records import Store, record_of
+from kreinlearn.app.runs.records import read_records as read
+from kreinlearn.app.runs.workers import _outcome
 
 FEW = ("IKLR krein", "SVC clip")
 FEW_OPTIONS = {"kernels": ["tl1"], "methods": FEW, "folds": 3}

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from kreinlearn.comparison import demo
-from kreinlearn.comparison.demo_data import gaps
+from kreinlearn.app.comparison import demo
+from kreinlearn.app.comparison.demo_data import gaps
 from kreinlearn.spectrum import describe
 
 

@@ -5,10 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from kreinlearn.comparison import plan_comparison, run_comparison
-from kreinlearn.comparison import run as module
+from kreinlearn.app.comparison import plan_comparison, run_comparison
+from kreinlearn.app.comparison import run as module
 from kreinlearn.kernels import gram
-from kreinlearn.methods import METHODS
+from kreinlearn.app.methods import METHODS
 from reproduction.methods import KLR, ON_FACES, ON_TL1, SVM
 from tests.comparison.test_compare import inline
 

@@ -5,7 +5,7 @@ import statistics
 import pytest
 from scipy.stats import binomtest
 
-from kreinlearn.comparison.intervals import behind, interval_of
+from kreinlearn.app.comparison.intervals import behind, interval_of
 
 
 @pytest.mark.parametrize("hits", [[0, 0], [20, 31], [40, 60]])

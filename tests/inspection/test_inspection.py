@@ -8,9 +8,9 @@ from sklearn.linear_model import Ridge
 
 from kreinlearn import KreinLogisticRegression, SpectrumRepair
 from kreinlearn.datasets import make_gram
-from kreinlearn.inspection import evidence as worth
-from kreinlearn.inspection import permutation
-from kreinlearn.inspection.verdict import inspect_matrix, sampled
+from kreinlearn.app.inspection import evidence as worth
+from kreinlearn.app.inspection import permutation
+from kreinlearn.app.inspection.verdict import inspect_matrix, sampled
 from kreinlearn.kernels import gram
 from kreinlearn.spectrum import decompose
 from tests.conftest import gram_of_signature
@@ -239,7 +239,7 @@ def test_rare_classes_are_left_out_and_folds_reduced(rng, monkeypatch):
 
 
 def test_large_matrices_are_sampled(rng, monkeypatch):
-    from kreinlearn.inspection import verdict as inspection
+    from kreinlearn.app.inspection import verdict as inspection
 
     monkeypatch.setattr(inspection, "LARGEST", 50)
     monkeypatch.setattr(inspection, "LEARNED", 40)

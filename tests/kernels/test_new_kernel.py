@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
 
-from kreinlearn import KreinLogisticRegression, KreinLogisticRegressionCV, cli, load
-from kreinlearn.comparison.plan import plan_comparison
+from kreinlearn import KreinLogisticRegression, KreinLogisticRegressionCV, load
+from kreinlearn.app import cli
+from kreinlearn.app.comparison.plan import plan_comparison
 from kreinlearn.kernels import (
     KERNELS,
     Grid,

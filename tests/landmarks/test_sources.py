@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from kreinlearn import LandmarkLogisticRegression
-from kreinlearn.files import table_blocks
+from kreinlearn.io import table_blocks
 from kreinlearn.landmarks.sources import BlockSource
 from kreinlearn.pipelines import fit_from
 

@@ -1,1 +1,1 @@
-from tests.pages.conftest import stored  # noqa: F401
+from tests.report.conftest import stored  # noqa: F401

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from kreinlearn.cli import run_command
+from kreinlearn.app.cli import run_command
 from reproduction import commands
 from reproduction.catalog import EXPERIMENTS
 from reproduction.data import names

@@ -5,8 +5,8 @@ from math import log2, sqrt
 import numpy as np
 import pytest
 
-from kreinlearn.runs.cells import Cell
-from kreinlearn.runs.records import read_records, record_of
+from kreinlearn.app.runs.cells import Cell
+from kreinlearn.app.runs.records import read_records, record_of
 from reproduction import published
 from reproduction.evidence import (
     Evidence,

@@ -7,8 +7,8 @@ import pytest
 from kreinlearn import KreinLogisticRegressionCV
 from kreinlearn.features import RegionCovariance
 from kreinlearn.kernels import Similarities, spd_distances
-from kreinlearn.runs.cells import Cell
-from kreinlearn.runs.records import record_of
+from kreinlearn.app.runs.cells import Cell
+from kreinlearn.app.runs.records import record_of
 from reproduction import faces
 from reproduction.catalog import EXPERIMENTS
 from reproduction.faces import Stored, distances, images

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from kreinlearn.runs.cells import Cell
-from kreinlearn.runs.records import record_of
+from kreinlearn.app.runs.cells import Cell
+from kreinlearn.app.runs.records import record_of
 from reproduction.metrics import SEARCHED_METRICS, SIZES, random_stack, search
 from reproduction.published import TABLE1
 

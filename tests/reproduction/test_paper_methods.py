@@ -5,8 +5,8 @@ import pytest
 from sklearn.datasets import make_blobs
 
 from kreinlearn.kernels import gram
-from kreinlearn.methods.judging import status_of
-from kreinlearn.methods.records import published
+from kreinlearn.app.methods.judging import status_of
+from kreinlearn.app.methods.records import published
 from kreinlearn.solvers import AS_PRINTED, PUBLISHED
 from reproduction.methods import (
     ON_FACES,

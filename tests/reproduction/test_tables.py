@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kreinlearn.pages.entries import Entry, statuses
-from kreinlearn.pages.tables import csv_text, make_table
-from kreinlearn.runs.records import read_records as read
+from kreinlearn.app.report.entries import Entry, statuses
+from kreinlearn.app.report.tables import csv_text, make_table
+from kreinlearn.app.runs.records import read_records as read
 from reproduction import published
 from reproduction.entries import Spread, find_marks
 from reproduction.markdown import format_table

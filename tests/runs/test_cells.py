@@ -3,7 +3,7 @@ import sys
 
 import pytest
 
-from kreinlearn.runs.cells import Cell, grid, seed_of
+from kreinlearn.app.runs.cells import Cell, grid, seed_of
 
 CELL = Cell("fig2", "monks1", "CCICP-GD", 3, (("eps", 0.1), ("init", "zeros")))
 
@@ -26,7 +26,7 @@ def test_cell_survives_json():
 @pytest.mark.parametrize("hash_seed", ["0", "1"])
 def test_seeds_are_the_same_in_every_process(hash_seed):
     code = (
-        "from kreinlearn.runs.cells import Cell;"
+        "from kreinlearn.app.runs.cells import Cell;"
         f"cell = Cell.from_dict({CELL.as_dict()!r}); print(cell.seed, cell.half_seed)"
     )
     answer = subprocess.run(

@@ -4,7 +4,7 @@ import io
 
 import pytest
 
-from kreinlearn.runs.progress import share_teller
+from kreinlearn.app.runs.progress import share_teller
 
 
 class Terminal(io.StringIO):

@@ -4,8 +4,8 @@ import os
 import numpy as np
 import pytest
 
-from kreinlearn.runs.cells import Cell
-from kreinlearn.runs.records import (
+from kreinlearn.app.runs.cells import Cell
+from kreinlearn.app.runs.records import (
     FIELDS,
     Store,
     forget,

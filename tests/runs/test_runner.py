@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from kreinlearn.runs import progress as progress_module
-from kreinlearn.runs.cells import grid
-from kreinlearn.runs.records import read_records as read
-from kreinlearn.runs.records import record_of, rounded
-from kreinlearn.runs.runner import Progress, run, surroundings
+from kreinlearn.app.runs import progress as progress_module
+from kreinlearn.app.runs.cells import grid
+from kreinlearn.app.runs.records import read_records as read
+from kreinlearn.app.runs.records import record_of, rounded
+from kreinlearn.app.runs.runner import Progress, run, surroundings
 from tests.runs import work
 from tests.stress.kills import descendants, outliving
 
@@ -104,7 +104,7 @@ def test_workers_keep_to_one_thread(tmp_path):
 SCRIPT = """
 import signal
 import sys
-from kreinlearn.runs.runner import run
+from kreinlearn.app.runs.runner import run
 from tests.runs import work
 # A job in the background may have inherited that interrupts are ignored.
 signal.signal(signal.SIGINT, signal.default_int_handler)

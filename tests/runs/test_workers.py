@@ -5,8 +5,8 @@ import signal
 
 import pytest
 
-from kreinlearn.runs import workers
-from kreinlearn.runs.workers import THREADS, Crew, serve
+from kreinlearn.app.runs import workers
+from kreinlearn.app.runs.workers import THREADS, Crew, serve
 from tests.runs import work
 
 

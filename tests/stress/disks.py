@@ -28,7 +28,7 @@ ALL = ("fit", "predict", "compare", "reproduce", "landmarks", "cache")
 
 def _krein(*words: str) -> Callable[[Path], None]:
     def run(folder: Path) -> None:
-        from kreinlearn.cli import main
+        from kreinlearn.app.cli import main
 
         main(words)
 
@@ -191,7 +191,7 @@ def _case(kind: str, rng: random.Random, folder: Path) -> tuple[str, str]:
 
 
 def _doubled(folder: Path) -> Iterator[str]:
-    from kreinlearn.runs.records import read_records
+    from kreinlearn.app.runs.records import read_records
 
     for path in folder.rglob("*.jsonl"):
         keys = [record["key"] for record in read_records(path)]

@@ -33,9 +33,9 @@ GONE = 10.0
 LIFE = "20 minutes"
 """After which a cluster ends, whatever happens."""
 IMPORTED = [
-    *("kreinlearn.cli.compare", "reproduction.commands", "reproduction.run"),
+    *("kreinlearn.app.cli.compare", "reproduction.commands", "reproduction.run"),
     "reproduction.page",
-    *("kreinlearn.comparison.page", "kreinlearn.estimators", "kreinlearn.files"),
+    *("kreinlearn.app.comparison.page", "kreinlearn.estimators", "kreinlearn.io"),
     *("kreinlearn.pipelines", "kreinlearn.landmarks.fit", "dask.array", "distributed"),
 ]
 

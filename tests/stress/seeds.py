@@ -9,13 +9,14 @@ from pathlib import Path
 
 import numpy as np
 
-from kreinlearn import files, load
-from kreinlearn.files.chunks import table_blocks
-from kreinlearn.files.matching import Training, read_like
+from kreinlearn import io as files
+from kreinlearn import load
+from kreinlearn.io.chunks import table_blocks
+from kreinlearn.io.matching import Training, read_like
 from kreinlearn.kernels._kept import Kept
 from kreinlearn.landmarks.checkpoint import Checkpoint
 from kreinlearn.landmarks.state import started
-from kreinlearn.runs.records import Store, read_records
+from kreinlearn.app.runs.records import Store, read_records
 
 TABLE = "width,kind,size,y\n1.5,red,3,a\n2,blue,4,b\n-1e3,red,,a\n0.25,red,7,b\n"
 PAIRS = "p,q,1.5\nq,p,1.5\np,p,3\nq,q,3\np,r,0.5\nr,r,2\n"

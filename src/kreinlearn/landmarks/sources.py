@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from kreinlearn._typing import Array
-from kreinlearn.files.chunks import TableBlocks, is_table_on_disk, table_blocks
+from kreinlearn.io.chunks import TableBlocks, is_table_on_disk, table_blocks
 from kreinlearn.landmarks.rows import Chunk, SampleSet
 
 Blocks = Callable[[], Iterable[Any]]

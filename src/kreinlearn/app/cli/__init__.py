@@ -1,0 +1,145 @@
+"""The command line: parses, calls, exits with a code."""
+
+import atexit
+import gc
+import logging
+import os
+import sys
+import warnings
+from collections.abc import Sequence
+from importlib import import_module
+from importlib.metadata import version
+
+import click
+
+EPILOG = """\b
+Examples, for the first five minutes:
+  krein demo                            see what it is good for
+  krein inspect FILE                    how indefinite is a similarity of yours?
+  krein fit FILE -o model.krein         learn from it
+  krein predict model.krein NEW         predict new samples
+
+krein COMMAND --help says what a command is for, with examples.
+"""
+COMMANDS = (
+    "demo",
+    "inspect",
+    "fit",
+    "predict",
+    "compare",
+    "info",
+)
+"""Modules of this folder, each with a NAME_command, in the order of the help."""
+MOVED_COMMANDS = {
+    "reproduce": "python -m reproduction",
+    "data": "python -m reproduction data",
+    "bench": "python -m benchmarks",
+}
+"""Former commands and their replacements, which a checkout of the source has."""
+
+YOUNG_OBJECTS = 50_000
+"""New objects after which Python looks for garbage: by default 700, and then a tenth of
+the time of imports goes into looking at modules that stay."""
+
+
+class _Commands(click.Group):
+    """Commands, each imported when it is asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name in MOVED_COMMANDS:
+            raise click.UsageError(
+                f"`krein {cmd_name}` is now `{MOVED_COMMANDS[cmd_name]}`, run from a "
+                "checkout of the source."
+            )
+        if cmd_name not in COMMANDS:
+            return None
+        module = import_module(f"kreinlearn.app.cli.{cmd_name}")
+        command: click.Command = getattr(module, f"{cmd_name}_command")
+        return command
+
+
+@click.group(
+    cls=_Commands,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog=EPILOG,
+)
+@click.version_option(version("kreinlearn"), prog_name="krein")
+def app() -> None:
+    """Learn with similarities that are not positive definite kernels."""
+
+
+def main(argv: Sequence[str] | None = None) -> None:
+    """Run `krein` with the arguments of the process by default, and exit."""
+    run_command(app, "krein", argv)
+
+
+def run_command(
+    command: click.Command, program: str, argv: Sequence[str] | None = None
+) -> None:
+    """Run a command line and exit.
+
+    The exit code is 0 when done; 2 for bad input, with one line on stderr; 130 when
+    interrupted.
+
+    Parameters
+    ----------
+    command : click.Command
+        The command line.
+    program : str
+        What a user types to run it; messages start with its last word.
+    argv : sequence of str, optional
+        The arguments; by default those of the process.
+    """
+    show_log()
+    if argv is None:  # the process is ours
+        gc.set_threshold(YOUNG_OBJECTS)
+        atexit.register(gc.freeze)  # at the end, garbage is the system's to collect
+    name = program.split()[-1]
+
+    def print_warning(message: Warning | str, *place: object, **rest: object) -> None:
+        click.echo(f"{name}: warning: {_one_line(message)}", err=True)
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("default", UserWarning)
+            warnings.showwarning = print_warning
+            code = command.main(args=argv, prog_name=program, standalone_mode=False)
+    except click.exceptions.NoArgsIsHelpError as error:
+        error.show()
+        code = 2
+    except click.ClickException as error:
+        click.echo(f"{name}: {_one_line(error.format_message())}", err=True)
+        code = 2
+    except BrokenPipeError:  # the reader of our output, such as head, has closed it
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 0
+    except (ValueError, TypeError, OSError, MemoryError, ImportError) as error:
+        click.echo(f"{name}: {_one_line(error)}", err=True)
+        code = 2
+    except (click.Abort, KeyboardInterrupt):  # click has ended the line by then
+        click.echo(f"{name}: interrupted.", err=True)
+        code = 130
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def show_log() -> None:
+    """Print messages of the package's logger to stderr, one line each."""
+
+    class Handler(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            click.echo(f"krein: {record.getMessage()}", err=True)
+
+    logger = logging.getLogger("kreinlearn")
+    if not logger.handlers:
+        logger.addHandler(Handler(logging.INFO))
+    logger.setLevel(logging.INFO)
+
+
+def _one_line(message: Exception | Warning | str) -> str:
+    """Return a message on one line; those of the system with the file first."""
+    if isinstance(message, OSError) and message.filename and message.strerror:
+        message = f"{message.filename}: {message.strerror}."
+    return " ".join(str(message).split())

@@ -1,0 +1,372 @@
+"""krein fit."""
+
+import json
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from kreinlearn.app.cli import landmarks as on_landmarks
+from kreinlearn.app.cli import options, report, samples, tables
+from kreinlearn.app.cli.helping import GroupedHelpCommand, examples
+from kreinlearn.app.cli.options import KernelParams, Notes
+from kreinlearn.app.cli.output import Facts, setting_text
+from kreinlearn.app.cli.tables import table_options
+
+if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator
+    from sklearn.pipeline import Pipeline
+
+    from kreinlearn import KreinLogisticRegression, KreinLogisticRegressionCV
+    from kreinlearn._typing import Array
+    from kreinlearn.io import PairOptions, Table
+    from kreinlearn.io.chunks import TableBlocks
+    from kreinlearn.io.columns import Roles
+    from kreinlearn.io.scores import Holds
+
+    Exact = KreinLogisticRegression | KreinLogisticRegressionCV
+
+CV_FOLDS = 5
+"""Folds of the cross-validation by default."""
+
+
+EXAMPLES = examples(
+    "krein fit train.csv -o model.krein",
+    "krein fit patients.csv --target outcome --id patient --scale robust -o m.krein",
+    "krein fit distances.csv --distance --labels labels.csv -o model.krein",
+)
+
+
+@click.command(
+    "fit",
+    cls=GroupedHelpCommand,
+    arguments={
+        "train": "Training samples: a file or folder, see above.",
+    },
+    epilog=EXAMPLES,
+)
+@click.argument("train", metavar="TRAIN")
+@click.option("-o", "--out", required=True, metavar="MODEL", help="File to write.")
+@table_options()
+@options.matrix_options
+@options.pair_options
+@options.KERNEL_OPTION
+@options.PARAM
+@click.option(
+    "--cv",
+    type=click.IntRange(2),
+    help=f"Folds that choose kernel parameters, lam and norm; {CV_FOLDS} by default, "
+    f"{on_landmarks.FOLDS} with --landmarks.",
+)
+@click.option("--lam", type=float, help="Fix the regularization: no cross-validation.")
+@click.option(
+    "--norm",
+    type=click.Choice(["krein", "hilbert", "euclidean"]),
+    help="Try only this norm; by default hilbert and euclidean are averaged.",
+)
+@click.option(
+    "--landmarks",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Learn from similarities with N of the samples, for any number of samples: "
+    "1000 is usual. Tables (csv, tsv, parquet, a folder of parquet files) are read in "
+    "blocks.",
+)
+@click.option(
+    "--memory",
+    metavar="SIZE",
+    help="Memory for similarities with the landmarks, such as 2GB; what is beyond is "
+    "computed anew when it is needed.",
+)
+@options.FORCE
+@options.AS_JSON
+def fit_command(
+    train: str,
+    out: str,
+    target: str | None,
+    header: bool | None,
+    distance: bool,
+    form: str | None,
+    similarity: bool,
+    symmetrize: str | None,
+    kernel: str | None,
+    params: KernelParams,
+    cv: int | None,
+    lam: float | None,
+    norm: str | None,
+    landmarks: int | None,
+    memory: str | None,
+    force: bool,
+    as_json: bool,
+    pairs: "PairOptions",
+    roles: "Roles",
+    **steps: Any,
+) -> None:
+    """Train a classifier on your samples, and save the model.
+
+    \b
+    TRAIN is one of these; text may be compressed (.gz):
+      a table      csv, tsv, parquet, libsvm; labels in the last column or --target
+      a matrix     npz, npy, csv with names, phylip; similarities or --distance
+      pairs        m8 or --format pairs; labels in the file that --labels names
+      sequences    fasta; labels in the headers or --labels
+      time series  ts or --format ucr
+      graphs       a folder of the TU collection
+
+    By default three kernels of a table, or eight forms and widths of distances, are
+    tried, and averaged by how well they predict held-out samples. Of sequences, series
+    and graphs, a measure is computed first. With --landmarks, one kernel (tl1) is tried
+    with several parameters.
+    """  # noqa: D301 - click reads \b as a mark
+    from kreinlearn import io, persistence
+    from kreinlearn._files import check_free
+    from kreinlearn.io.reading import check_table_options
+
+    check_free(out, force)
+    _check_options(lam, cv, landmarks, memory)
+    tables.check_groups(roles, lam)
+    click.get_current_context().with_resource(options.measuring())
+    holds = options.held(distance, similarity)
+    pairs = samples.with_format(train, kernel, pairs)
+    blocks = None
+    if landmarks is not None and roles.group is None:  # whose folds need all rows
+        blocks = on_landmarks.table_for(train, target, header, pairs, roles)
+    start = time.perf_counter()
+    if blocks is not None:
+        check_table_options(train, holds, symmetrize, pairs)
+        known = _kernel_of(io.Table(blocks.path), kernel, params, holds, form)
+        whole, notes, found = _fit_blocks(blocks, *known)
+    else:
+        table = io.read(
+            train,
+            target=target,
+            header=header,
+            holds=holds,
+            symmetrize=symmetrize,
+            pairs=pairs,
+            roles=roles,
+        )
+        known = _kernel_of(table, kernel, params, holds, form)
+        whole, found = _fit_table(table, *known)
+        notes = _notes(table, steps["impute"], pairs, symmetrize)
+        if table.kind is not None:
+            notes["samples"] = samples.notes_of(table, pairs, target)
+    found |= {"seconds": time.perf_counter() - start, "model": str(out)}
+    persistence.save(whole, out, overwrite=force, notes=notes)
+    found["bytes"] = Path(out).stat().st_size
+    click.echo(json.dumps(found) if as_json else report.summary(found))
+
+
+def _check_options(
+    lam: float | None, cv: int | None, landmarks: int | None, memory: str | None
+) -> None:
+    """Raise if options contradict each other."""
+    from kreinlearn._memory import parse_bytes
+
+    if lam is not None and cv is not None:
+        raise ValueError("--lam is tried alone, without folds: leave out --cv.")
+    if memory is not None:
+        if landmarks is None:
+            raise ValueError("--memory is for similarities with --landmarks; add them.")
+        parse_bytes("--memory", memory)
+
+
+def _fit_blocks(
+    table: "TableBlocks", kernel: str | None, params: KernelParams
+) -> tuple["Pipeline", Notes, Facts]:
+    """Fit a model on landmarks to a table that is read in blocks."""
+    given = click.get_current_context().params
+    if given["lam"] is None:
+        folds = given["cv"] or on_landmarks.FOLDS
+        _check_folds(table, table.classes, table.counts, folds)
+    whole, model = on_landmarks.fit_table(table, kernel or "tl1", params, given)
+    counted = (table.classes, table.counts)
+    found = report.of_data(table.path, table.target, len(table.columns), *counted)
+    notes = on_landmarks.notes_of(table, given["impute"])
+    return whole, notes, on_landmarks.findings(found, model)
+
+
+def _fit_table(
+    table: "Table", kernel: str | None, params: KernelParams
+) -> tuple["BaseEstimator", Facts]:
+    """Fit a model to what is in memory."""
+    import numpy as np
+    from sklearn.pipeline import make_pipeline
+
+    from kreinlearn.pipelines import prepare
+
+    given, y = click.get_current_context().params, np.asarray(table.y)
+    counted = np.unique(y, return_counts=True)
+    is_exact = given["landmarks"] is None
+    folds = given["cv"] or (CV_FOLDS if is_exact else on_landmarks.FOLDS)
+    if given["lam"] is None:
+        _check_folds(table, *counted, folds)
+    splits = tables.group_folds(table, folds, "--cv")
+    options.remark(table)
+    steps = {name: given[name] for name in ("scale", "impute", "one_hot")}
+    before = None if table.X is None else prepare(table.X, **steps)
+    if is_exact:
+        model = _model(kernel, params, given["lam"], given["norm"], folds)
+        watching = _search_progress(model)
+    else:
+        samples_of = partial(on_landmarks.settings_of, table, before, kernel, params)
+        model = on_landmarks.model_for(kernel or "tl1", params, given, samples_of)
+        watching = on_landmarks.progress(model, len(y))
+    if splits is not None:
+        model.set_params(cv=splits)
+    whole = model if before is None else make_pipeline(before, model)
+    with watching, samples.named(table):
+        whole.fit(table.named_samples, y)
+    if splits is not None:
+        model.set_params(cv=folds)  # rows are none of the model's
+    n_features = None if table.X is None else table.X.shape[1]
+    found = report.of_data(table.path, table.target, n_features, *counted)
+    if table.kind is not None:
+        from kreinlearn.io.samples import described
+
+        found["kind"], found["described"] = table.kind, described(table)
+    if is_exact:
+        return whole, report.of_exact(found, model, y)
+    return whole, on_landmarks.findings(found, model)
+
+
+def _kernel_of(
+    table: "Table",
+    kernel: str | None,
+    params: KernelParams,
+    holds: "Holds | None",
+    form: str | None,
+) -> tuple[str | None, KernelParams]:
+    """Return the kernel of what was read, None for the default ones of a table."""
+    if table.kind is not None:
+        return samples.kernel_for(table, kernel, params, form)
+    options.check_form(form, holds == "distances")
+    if params and not kernel:
+        raise ValueError("--param needs --kernel, whose parameter it is.")
+    if table.K is not None:
+        what = "distances" if holds == "distances" else "a matrix"
+        tables.check_no_features(table.path, what, ("kernel", "params"))
+        return options.matrix_kernel(holds, form)
+    samples.check_rows(table, kernel)
+    return kernel, params
+
+
+def _model(
+    kernel: str | None,
+    params: KernelParams,
+    lam: float | None,
+    norm: str | None,
+    cv: int,
+) -> "Exact":
+    """Return the estimator that the options ask for."""
+    from kreinlearn import KreinLogisticRegression, KreinLogisticRegressionCV
+    from kreinlearn._validation import check_positive
+
+    if lam is not None:
+        check_positive("lam", lam)
+        return KreinLogisticRegression(
+            kernel or "tl1", params or None, lam=lam, norm=norm or "krein"
+        )
+    model = KreinLogisticRegressionCV(cv=cv, kernel_params=params or None)
+    if kernel:
+        model.set_params(kernel=kernel)
+    if norm:
+        model.set_params(norms=(norm,))
+    return model
+
+
+def _check_folds(
+    table: "Table | TableBlocks", classes: "Array", counts: "Array", cv: int
+) -> None:
+    """Raise if a class is too small for a sample of it in each fold."""
+    least = int(counts.argmin())
+    if counts[least] < cv:
+        label, count = classes.tolist()[least], int(counts[least])
+        advice = f"use --cv {count}" if count > 1 else "remove it"
+        is_nameless = table.target_place is not None and not table.header
+        if count == 1 and is_nameless and isinstance(label, str):
+            advice = "say --header if the first line holds names, remove the sample"
+        raise ValueError(
+            f"{table.path}: each of {cv} folds needs a sample of each class, but class "
+            f"{label!r} has {count} sample{'s' * (count > 1)}; {advice}, or go without "
+            "folds by --lam."
+        )
+
+
+REPORTED = ("norm", "lam", "score", "best", "done")
+"""What a search tells of a setting, besides its kernel and parameters."""
+
+
+@contextmanager
+def _search_progress(model: "Exact") -> Iterator[None]:
+    """Show how many settings of the kernel have been tried."""
+    if not hasattr(model, "norms"):  # one setting, no search
+        yield
+        return
+    from kreinlearn.app.runs.progress import counter
+
+    seen: set[str] = set()
+    with counter(sys.stderr, "fit") as show:
+
+        def tell(row: Facts) -> bool:
+            params = {k: v for k, v in row.items() if k not in REPORTED}
+            name = setting_text(params.pop("kernel"), params)
+            if name not in seen:
+                seen.add(name)
+                text = f"{name}, best log-loss so far {-row['best']:.3f}"
+                show(len(seen), _n_left(model), text, row["done"])
+            return False
+
+        model.verbose = tell
+        try:
+            yield
+        except MemoryError as error:
+            if "--landmarks" in str(error):
+                raise
+            raise MemoryError(
+                f"{error} Or take --norm euclidean, which needs no eigenvectors, "
+                "--lam, which fits once, or --landmarks 1000, whose memory grows with "
+                "the number of samples only."
+            ) from None
+    model.verbose = 0
+
+
+def _n_left(model: "KreinLogisticRegressionCV") -> int:
+    """Return how many settings were not dropped early, with any norm."""
+    gone = [setting_text(why["kernel"], why["params"]) for why in model.dropped_]
+    norms = len(model.norms)
+    return len(model.kernel_settings_) - sum(
+        gone.count(name) == norms for name in set(gone)
+    )
+
+
+def _notes(
+    table: "Table", impute: bool, pairs: "PairOptions", symmetrize: str | None
+) -> Notes:
+    """Return what predict has to know of the training file."""
+    notes: Notes = {"source": table.path, "target": table.target}
+    if table.names is not None and table.K is not None:
+        from kreinlearn.io.kinds import kind_of
+
+        notes["pairs"] = {
+            "format": kind_of(table.path, pairs.format, marks=pairs.marks)[1],
+            "missing": pairs.missing,
+            "missing_self": pairs.missing_self,
+            "repeated": pairs.repeated,
+            "symmetrize": symmetrize,
+        }
+    if table.X is not None:
+        from kreinlearn.pipelines import text_columns
+
+        notes["header"] = table.header
+        notes["columns"] = list(table.X.columns)
+        notes["target_place"] = table.target_place
+        notes["text"] = text_columns(table.X)
+        notes["impute"] = impute
+        notes |= tables.notes_of_columns(table.layout)
+    return notes

@@ -1,0 +1,346 @@
+"""Options that several commands share."""
+
+import functools
+import os
+import shlex
+import sys
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, TypedDict, TypeVar
+
+import click
+from click.core import ParameterSource
+
+from kreinlearn._validation import SYMMETRIZERS
+from kreinlearn.app.cli.tables import DECIMAL, MARKS, SEP, SPOKEN, marks_of
+from kreinlearn.io.kinds import FORMATS
+from kreinlearn.kernels import KERNELS
+from kreinlearn.kernels.transforms import FORMS
+
+if TYPE_CHECKING:
+    from kreinlearn.io import Table
+    from kreinlearn.io.scores import Holds
+
+KernelParams = dict[str, float | str | bool]
+IN_FILES = {
+    "rows": "of a table",
+    "series": "of time series",
+    "sequences": "of sequences",
+    "graphs": "of graphs",
+}
+"""What samples in files are, and what the help says before the names of kernels."""
+SWITCH = {"true": True, "false": False}
+Command = TypeVar("Command", bound=Callable[..., None])
+
+
+class PairNotes(TypedDict, total=False):
+    """How `krein fit` read pairs, for `krein predict` to read new ones alike."""
+
+    format: str
+    missing: float | None
+    missing_self: float | None
+    repeated: str | None
+    symmetrize: str | None
+
+
+class SampleNotes(TypedDict, total=False):
+    """How `krein fit` read series, sequences or graphs, for `krein predict`."""
+
+    format: str
+    target: str | None
+    labels: bool
+
+
+class Notes(TypedDict, total=False):
+    """What `krein fit` keeps of the training file, for `krein predict`."""
+
+    source: str
+    target: str | None
+    header: bool
+    columns: list[str]
+    target_place: int | None
+    text: list[str]
+    impute: bool
+    apart: dict[str, int]
+    id: str | None
+    group: str | None
+    pairs: PairNotes
+    samples: SampleNotes
+
+
+def kernels_between(samples: str) -> list[str]:
+    """Return the kernels between samples of a kind that are registered now."""
+    return [name for name, kernel in KERNELS.items() if kernel.samples == samples]
+
+
+def file_kernels() -> list[str]:
+    """Return the kernels between all samples that files hold."""
+    return [name for kind in IN_FILES for name in kernels_between(kind)]
+
+
+def _registered(
+    context: click.Context, option: click.Parameter, given: str | None
+) -> str | None:
+    """Return the name of a kernel, or raise: a choice made at the time of the call."""
+    choice = click.Choice(file_kernels())
+    return None if given is None else choice.convert(given, option, context)
+
+
+def _completed(
+    context: click.Context, option: click.Parameter, begun: str
+) -> list[str]:
+    return [name for name in file_kernels() if name.startswith(begun)]
+
+
+class _KernelOption(click.Option):
+    """An option whose help names the kernels at the time of the call."""
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        listed = [
+            f"{what} {', '.join(kernels_between(k))}" for k, what in IN_FILES.items()
+        ]
+        self.help = f"The kernel: {'; '.join(listed)}."
+        return super().get_help_record(ctx)
+
+
+def _words() -> set[str]:
+    """Return the parameters that are no numbers, such as a matrix of substitutions."""
+    return {
+        name
+        for kind in IN_FILES
+        for kernel in kernels_between(kind)
+        for name, usual in KERNELS[kernel].parameters.items()
+        if isinstance(usual, str | bool)
+    }
+
+
+def _parsed(
+    context: click.Context, option: click.Parameter, given: tuple[str, ...]
+) -> KernelParams:
+    """Return NAME=VALUE pairs as a dict."""
+    params: KernelParams = {}
+    for pair in given:
+        name, _, value = pair.partition("=")
+        if name in _words():
+            params[name] = SWITCH.get(value.lower(), value)
+            continue
+        try:
+            params[name] = int(value) if value.lstrip("+-").isdigit() else float(value)
+        except ValueError:
+            raise click.BadParameter(
+                f"expected NAME=VALUE with a number such as sigma=0.5, got {pair!r}."
+            ) from None
+    return params
+
+
+AS_JSON = click.option(
+    "--json", "as_json", is_flag=True, help="Print JSON, one object per line."
+)
+FORCE = click.option("--force", is_flag=True, help="Replace files that exist.")
+KERNEL_OPTION = click.option(
+    "--kernel",
+    cls=_KernelOption,
+    callback=_registered,
+    metavar="NAME",
+    shell_complete=_completed,
+    help="",
+)
+PARAM = click.option(
+    "--param",
+    "params",
+    multiple=True,
+    callback=_parsed,
+    metavar="NAME=VALUE",
+    help="Fix a parameter of the kernel; may be given several times.",
+)
+DISTANCE = click.option(
+    "--distance",
+    is_flag=True,
+    help="The matrix holds distances; in npz it is named 'D' or is the only one.",
+)
+_OF_MATRICES = (
+    DISTANCE,
+    click.option(
+        "--form",
+        type=click.Choice(FORMS),
+        help="How distances become similarities; widths are multiples of their median.",
+    ),
+    click.option(
+        "--similarity",
+        is_flag=True,
+        help="The matrix holds similarities, even if it looks like distances: counts, "
+        "or an adjacency matrix.",
+    ),
+    click.option(
+        "--symmetrize",
+        type=click.Choice(list(SYMMETRIZERS)),
+        help="What to make of the two directions of a matrix that is not symmetric.",
+    ),
+)
+
+
+def matrix_options(command: Command) -> Command:
+    """Add the options that say what is in a square matrix."""
+    for option in reversed(_OF_MATRICES):
+        command = option(command)
+    return command
+
+
+FORMAT = click.option(
+    "--format",
+    "format",
+    type=click.Choice(FORMATS),
+    help="What the file holds, if its name does not tell: 'pairs' are lines "
+    "'a,b,score', 'blast' is outfmt 6, also of Foldseek, 'matrix' has names in the "
+    "first line and the first column, 'ucr' has a label and a time series in each "
+    "line.",
+)
+MISSING = click.option(
+    "--missing",
+    type=float,
+    metavar="VALUE",
+    help="What stands for the score of a pair that is missing; refused by default.",
+)
+_OF_PAIRS = (
+    FORMAT,
+    click.option(
+        "--labels",
+        metavar="FILE",
+        help="csv or tsv with name and label of each sample of a matrix, of pairs or "
+        "of FASTA; with more columns, --target says which.",
+    ),
+    SEP,
+    DECIMAL,
+    MISSING,
+    click.option(
+        "--missing-self",
+        type=float,
+        metavar="VALUE",
+        help="What stands for the missing similarity of a sample with itself.",
+    ),
+    click.option(
+        "--repeated",
+        type=click.Choice(list(SYMMETRIZERS)),
+        help="What to make of several scores of one pair; of hits of a search the "
+        "best by default.",
+    ),
+)
+PAIR_OPTIONS = ("format", "labels", *MARKS, "missing", "missing_self", "repeated")
+
+
+def pair_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the options of pairs, which a command takes as one argument, ``pairs``."""
+
+    @functools.wraps(command)
+    def bundled(
+        format: str | None,
+        labels: str | None,
+        sep: str | None,
+        decimal: str,
+        missing: float | None,
+        missing_self: float | None,
+        repeated: str | None,
+        **rest: object,
+    ) -> None:
+        from kreinlearn.io import PairOptions
+
+        marks = marks_of(sep, decimal)
+        pairs = PairOptions(format, missing, missing_self, repeated, labels, marks)
+        command(pairs=pairs, **rest)
+
+    whole: Callable[..., None] = bundled
+    for option in reversed(_OF_PAIRS):
+        whole = option(whole)
+    return whole
+
+
+def remark(table: "Table") -> None:
+    """Say on stderr what was filled in or left out when a matrix was read."""
+    if table.remark:
+        click.echo(f"krein: {table.remark}", err=True)
+
+
+def held(distance: bool, similarity: bool) -> "Holds | None":
+    """Return what a matrix is said to hold, or raise if that is contradictory."""
+    if distance and similarity:
+        raise ValueError("Give --distance or --similarity, not both.")
+    if distance:
+        return "distances"
+    return "similarities" if similarity else None
+
+
+def check_form(form: str | None, distance: bool) -> None:
+    """Raise if a form was named for what is neither given nor computed distances."""
+    if form is not None and not distance:
+        raise ValueError(
+            "--form is a form of distances: it goes with --distance, or with a kernel "
+            "that gives distances, such as dtw."
+        )
+
+
+def matrix_kernel(
+    holds: "Holds | None", form: str | None = None
+) -> tuple[str, KernelParams]:
+    """Return the kernel of a matrix that was read, and its parameters."""
+    if holds == "distances":
+        return "distance", {} if form is None else {"form": form}
+    return "precomputed", {"check": False} if holds == "similarities" else {}
+
+
+def repeated_options(names: Collection[str]) -> list[str]:
+    """Return those of the named options that were given, as words of a command."""
+    context = click.get_current_context()
+    words: list[str] = []
+    for option in context.command.params:
+        name, value = str(option.name), context.params[str(option.name)]
+        source = context.get_parameter_source(name)
+        if name not in names or source is not ParameterSource.COMMANDLINE:
+            continue
+        if isinstance(value, bool):
+            is_off = not value and option.secondary_opts
+            words.append((option.secondary_opts if is_off else option.opts)[0])
+            continue
+        each_given = [value]
+        if name == "params":
+            each_given = [f"{n}={v}" for n, v in value.items()]
+        elif isinstance(value, tuple):
+            each_given = list(value)
+        for each in each_given:
+            word = next((w for w, mark in SPOKEN.items() if mark == each), str(each))
+            words += [option.opts[0], word]
+    return words
+
+
+def whole_command() -> str:
+    """Return the command as it was typed, but for --json: that makes no page."""
+    context = click.get_current_context()
+    words = [
+        str(context.params[str(each.name)])
+        for each in context.command.params
+        if isinstance(each, click.Argument)
+    ]
+    options_given = {
+        str(each.name)
+        for each in context.command.params
+        if isinstance(each, click.Option) and each.name != "as_json"
+    }
+    given = repeated_options(options_given)
+    return shlex.join([*context.command_path.split(), *words, *given])
+
+
+def cache_folder() -> str:
+    """Return the folder where measures are kept; "off" means nowhere."""
+    from kreinlearn._files import user_cache
+
+    return os.environ.get("KREINLEARN_CACHE") or str(user_cache() / "measures")
+
+
+@contextmanager
+def measuring() -> Iterator[None]:
+    """Show how far a measure between samples is, and keep it in the user's cache."""
+    from kreinlearn import kernels
+    from kreinlearn.app.runs.progress import share_teller
+
+    with share_teller(sys.stderr) as tell:
+        with kernels.measuring(cache=cache_folder(), progress=tell):
+            yield

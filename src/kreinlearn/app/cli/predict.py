@@ -1,0 +1,369 @@
+"""krein predict."""
+
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from kreinlearn.app.cli import landmarks as on_landmarks
+from kreinlearn.app.cli import options, samples, tables
+from kreinlearn.app.cli.helping import GroupedHelpCommand, examples
+from kreinlearn.app.cli.options import AS_JSON, DISTANCE, FORCE, Notes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import pandas as pd
+    from sklearn.base import BaseEstimator
+    from sklearn.pipeline import Pipeline
+
+    from kreinlearn._typing import Array
+    from kreinlearn.io import PairOptions, Table
+    from kreinlearn.io.matching import Training
+
+
+FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
+"""How cells begin that spreadsheets run as formulas, see OWASP on CSV injection."""
+EXAMPLES = examples(
+    "krein predict model.krein new.csv",
+    "krein predict model.krein new.csv --proba -o predictions.csv",
+)
+
+
+@click.command(
+    "predict",
+    cls=GroupedHelpCommand,
+    arguments={
+        "model": "Model file written by `krein fit`.",
+        "data": "New samples: a file or folder, see above.",
+    },
+    epilog=EXAMPLES,
+)
+@click.argument("model", metavar="MODEL")
+@click.argument("data", metavar="DATA")
+@click.option(
+    "-o", "--out", metavar="OUT", help="File to write: csv, csv.gz, tsv or parquet."
+)
+@click.option("--proba", is_flag=True, help="Add the probability of each class.")
+@click.option(
+    "--safe-csv",
+    is_flag=True,
+    help="Guard text that a spreadsheet would take for a formula by an apostrophe.",
+)
+@tables.HEADER
+@tables.SEP
+@tables.DECIMAL
+@DISTANCE
+@options.FORMAT
+@options.MISSING
+@FORCE
+@AS_JSON
+def predict_command(
+    model: str,
+    data: str,
+    out: str | None,
+    proba: bool,
+    safe_csv: bool,
+    header: bool | None,
+    distance: bool,
+    format: str | None,
+    missing: float | None,
+    sep: str | None,
+    decimal: str,
+    force: bool,
+    as_json: bool,
+) -> None:
+    """Predict the labels of new samples with a saved model.
+
+    \b
+    MODEL is a file of `krein fit`, and DATA holds, for a model of
+      a table      rows with the same columns, by name or, without names, by order
+      a matrix     similarities with (or distances to) the training samples
+      sequences, time series, graphs
+                   new ones: the measure to the training samples is computed
+
+    Columns that training left out are left out, and the column that --id named is
+    kept. If DATA has labels too, they are compared with the predictions. A matrix has
+    one row per new sample; --distance need not be repeated. If the training samples
+    have names, DATA may be pairs of new and training samples, or a matrix with names,
+    in any order; what --format and --missing said in training holds here, too.
+    Predictions have the names of the new samples, if these have names.
+    """  # noqa: D301 - click reads \b as a mark
+    from kreinlearn import persistence
+    from kreinlearn._files import check_free, check_table_name, encode_table
+    from kreinlearn._files import replace as write
+    from kreinlearn.io import PairOptions
+
+    if safe_csv:
+        _check_spreadsheet(out, as_json)
+    if out is not None:
+        check_table_name(out)
+        check_free(out, force)
+    click.get_current_context().with_resource(options.measuring())
+    fitted, stamp = persistence.load_stamped(model)
+    needed = "predict_proba" if proba else "predict"
+    if not hasattr(fitted, needed):
+        raise ValueError(f"The {type(fitted).__name__} in {model} has no {needed}.")
+    is_distance = _takes_distances(fitted)
+    if distance and not is_distance:
+        raise ValueError(
+            f"The model in {model} takes no distances; leave out --distance."
+        )
+    said = PairOptions(format, missing, marks=tables.marks_of(sep, decimal))
+    notes, is_plain = stamp["notes"], format is None and missing is None
+    if is_plain and on_landmarks.predicts_in_blocks(fitted, data):
+        frame, y = _predicted_in_blocks(fitted, notes, data, header, said, proba)
+    else:
+        frame, y = _predicted(model, fitted, notes, data, header, said, proba)
+    if notes.get("id") and "id" not in frame:
+        click.echo(
+            f"krein: {data} has no column {notes['id']!r}, which named the training "
+            "samples: predictions are in the order of the rows.",
+            err=True,
+        )
+    accuracy = _accuracy(fitted, frame["prediction"].to_numpy(), y)
+    if safe_csv:
+        frame = _guarded(frame)
+    if out is not None:
+        write(out, encode_table(frame, out))
+    _print_predictions(frame, out, accuracy, as_json)
+
+
+def _check_spreadsheet(out: str | None, as_json: bool) -> None:
+    """Raise if what will be written is no table that a spreadsheet would open."""
+    is_parquet = out is not None and out.lower().endswith(".parquet")
+    if is_parquet or (out is None and as_json):
+        raise ValueError(
+            "--safe-csv guards the cells of csv and tsv, got "
+            f"{'parquet' if is_parquet else '--json'}, where text is never a formula; "
+            "leave it out."
+        )
+
+
+def _guarded(frame: "pd.DataFrame") -> "pd.DataFrame":
+    """Return predictions where no text begins as a formula does; numbers stay."""
+
+    def guard(cell: object) -> object:
+        is_formula = isinstance(cell, str) and cell.startswith(FORMULA_STARTS)
+        return f"'{cell}" if is_formula else cell
+
+    text = [name for name in ("id", "prediction") if name in frame]
+    return frame.assign(**frame[text].map(guard))
+
+
+def _predicted(
+    path: str,
+    model: "BaseEstimator",
+    notes: Notes,
+    data: str,
+    header: bool | None,
+    said: "PairOptions",
+    proba: bool,
+) -> tuple["pd.DataFrame", "Array | None"]:
+    """Return predictions for the samples in a file, and labels if they are there."""
+    import pandas as pd
+
+    X, table = _new_samples(path, model, notes, data, header, said)
+    frame = pd.DataFrame({} if table.names is None else {"id": table.names})
+    with samples.named(table):
+        if proba and table.kind is not None:  # measured once
+            probabilities = model.predict_proba(X)
+            predicted = model.classes_[probabilities.argmax(axis=1)]
+        else:
+            predicted = model.predict(X)
+            probabilities = model.predict_proba(X) if proba else None
+        frame["prediction"] = predicted.tolist()
+        if probabilities is not None:
+            names = [f"proba_{label}" for label in model.classes_.tolist()]
+            frame[names] = probabilities
+    return frame, table.y
+
+
+def _predicted_in_blocks(
+    model: "Pipeline",
+    notes: Notes,
+    data: str,
+    header: bool | None,
+    said: "PairOptions",
+    proba: bool,
+) -> tuple["pd.DataFrame", "Array | None"]:
+    """Return predictions for a table of any length, and labels if they are there."""
+    training, check = _training(model, notes), _check_of(notes)
+    frame, y, left_out = on_landmarks.predicted(
+        model, training, data, header, said.marks, proba, check
+    )
+    _tell_left_out(left_out)
+    return frame, y
+
+
+def _new_samples(
+    path: str,
+    model: "BaseEstimator",
+    notes: Notes,
+    data: str,
+    header: bool | None,
+    said: "PairOptions",
+) -> tuple["pd.DataFrame | Array | list[Any]", "Table"]:
+    """Return new samples as a model takes them, and the file with their labels."""
+    import pandas as pd
+    from sklearn.utils import get_tags
+
+    format, missing = said.format, said.missing
+    kind = samples.sample_kind(model)
+    if get_tags(model).input_tags.pairwise:
+        table = _similarities(model, notes, data, header, said)
+        X = table.samples
+        if table.names is not None:
+            X = pd.DataFrame(X, columns=_columns(model, X.shape[1]), copy=False)
+        return X, table
+    if missing is not None or (kind is None and format not in (None, "table")):
+        what = (
+            "a table: leave out --format and" if kind is None else f"{kind}: leave out"
+        )
+        raise ValueError(f"The model in {path} was trained on {what} --missing.")
+    if kind is not None:
+        table = samples.new_samples(model, kind, notes, data, said, header)
+        return table.items or [], table
+    return _known_features(model, notes, data, header, said)
+
+
+def _takes_distances(model: "BaseEstimator") -> bool:
+    """Tell whether a model was trained on distances, in a search or pipeline or not."""
+    from kreinlearn import DistanceSimilarity
+
+    inner = getattr(model, "best_estimator_", model)
+    first = inner.steps[0][1] if hasattr(inner, "steps") else inner
+    is_change = isinstance(first, DistanceSimilarity)
+    return is_change or getattr(first, "kernel", None) == "distance"
+
+
+def _print_predictions(
+    frame: "pd.DataFrame", out: str | None, accuracy: float | None, as_json: bool
+) -> None:
+    """Print the predictions or, if they are in a file, where they are."""
+    if out is not None and as_json:
+        said = {"out": out, "samples": len(frame), "accuracy": accuracy}
+        click.echo(json.dumps(said))
+    elif out is not None:
+        click.echo(f"{len(frame)} predictions written to {out}.", err=True)
+    elif as_json:
+        for row in frame.to_dict("records"):
+            click.echo(json.dumps(row))
+    else:
+        click.echo(frame.to_csv(index=False, lineterminator="\n"), nl=False)
+
+
+def _similarities(
+    model: "BaseEstimator",
+    notes: Notes,
+    data: str,
+    header: bool | None,
+    said: "PairOptions",
+) -> "Table":
+    """Return the similarities with, or the distances to, the training samples."""
+    from kreinlearn.io.matching import read_similarities
+
+    known = getattr(model, "feature_names_in_", None)
+    learned, pairs = notes.get("pairs", {}), said
+    is_text = known is not None and not data.lower().endswith((".npz", ".npy"))
+    if is_text:
+        pairs = replace(
+            said,
+            missing=learned.get("missing") if said.missing is None else said.missing,
+            missing_self=learned.get("missing_self"),
+            repeated=learned.get("repeated"),
+        )
+    table = read_similarities(
+        data,
+        model.n_features_in_,
+        getattr(model, "support_", ()),
+        is_distance=_takes_distances(model),
+        names=None if known is None else list(map(str, known)),
+        pairs=pairs,
+        usual=learned.get("format"),
+        symmetrize=learned.get("symmetrize"),
+        header=header,
+    )
+    options.remark(table)
+    return table
+
+
+def _columns(model: "BaseEstimator", count: int) -> list[str]:
+    """Return the names of the training samples that predictions need."""
+    names = list(model.feature_names_in_)
+    return names if count == len(names) else [names[i] for i in model.support_]
+
+
+def _known_features(
+    model: "Pipeline",
+    notes: Notes,
+    data: str,
+    header: bool | None,
+    said: "PairOptions",
+) -> tuple["pd.DataFrame | Array", "Table"]:
+    """Return the features that the model knows, and the file with the labels."""
+    from kreinlearn.io.matching import read_like
+
+    training = _training(model, notes)
+    table, left_out = read_like(data, training, header, said.marks)
+    _tell_left_out(left_out)
+    X: pd.DataFrame = table.X
+    _check_of(notes)(X)
+    names = [str(name) for name in getattr(model, "feature_names_in_", ())]
+    return X.set_axis(names, axis=1) if names else X.to_numpy(), table
+
+
+def _training(model: "Pipeline", notes: Notes) -> "Training":
+    """Return what is known of the table that a model was trained on."""
+    from kreinlearn.io.matching import Training
+
+    names = [str(name) for name in getattr(model, "feature_names_in_", ())]
+    return Training(
+        names or [str(i + 1) for i in range(model.n_features_in_)],
+        header=bool(names) and notes.get("header", True),
+        target=notes.get("target"),
+        target_place=notes.get("target_place"),
+        text=notes.get("text", ()),
+        text_labels=model.classes_.dtype.kind in "UO",
+        apart=notes.get("apart", {}),
+        id=notes.get("id"),
+    )
+
+
+def _check_of(notes: Notes) -> "Callable[[pd.DataFrame], None]":
+    """Return what raises if a cell is missing that the model cannot fill in."""
+    from kreinlearn.pipelines import check_complete
+
+    def check(X: "pd.DataFrame") -> None:
+        if not notes.get("impute", False):
+            check_complete(X, "fill it in, or train again with `krein fit --impute`")
+
+    return check
+
+
+def _tell_left_out(names: list[str]) -> None:
+    from kreinlearn.io.values import some_of
+
+    if names:
+        click.echo(f"krein: columns left out: {some_of(names)}.", err=True)
+
+
+def _accuracy(model: "Pipeline", predicted: "Array", y: "Array | None") -> float | None:
+    """Return the share of known labels that were predicted, and print it."""
+    import numpy as np
+
+    is_text = model.classes_.dtype.kind in "UO"
+    if (
+        y is None
+        or (y.dtype.kind == "U") != is_text
+        or not np.isin(y, model.classes_).any()
+    ):
+        return None
+    labeled = y != "" if y.dtype.kind == "U" else np.isfinite(y)
+    accuracy = float((predicted == y)[labeled].mean())
+    click.echo(
+        f"krein: accuracy {accuracy:.4f} on {int(labeled.sum())} labeled samples.",
+        err=True,
+    )
+    return accuracy

@@ -1,0 +1,207 @@
+"""Series, sequences and graphs on the command line: their kernels and measures."""
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import click
+
+from kreinlearn.app.cli.options import KernelParams, Notes, SampleNotes
+from kreinlearn.app.cli.tables import check_no_features
+from kreinlearn.kernels import KERNELS, Similarities, resolve_kernel
+
+if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator
+
+    from kreinlearn._typing import Array
+    from kreinlearn.io import PairOptions, Table
+    from kreinlearn.io.table import SampleKind
+
+USUAL = {
+    "series": "dtw",
+    "sequences": "smith_waterman",
+    "graphs": "weisfeiler_lehman_assignment",
+}
+"""The kernel of samples if none is named."""
+NUCLEOTIDES = frozenset("ACGTUN")
+"""Letters of DNA and RNA, all of which stand for amino acids or their kinds, too."""
+PLACE = re.compile(r"Sequence (\d+) of 'X' \(counted from 0\)")
+"""How kernels name a sequence that they cannot use."""
+
+
+def with_format(
+    path: str | os.PathLike[str], kernel: str | None, pairs: "PairOptions"
+) -> "PairOptions":
+    """Return options by which lines of the UCR archive are read as such.
+
+    A table in tsv or txt looks the same: a kernel of series tells them apart.
+    """
+    from kreinlearn.io.samples import is_ucr
+
+    is_open = pairs.format is None and kernel in KERNELS
+    if is_open and KERNELS[str(kernel)].samples == "series" and is_ucr(path):
+        return replace(pairs, format="ucr")
+    return pairs
+
+
+def check_rows(table: "Table", kernel: str | None) -> None:
+    """Raise if a kernel of other samples was named for a table."""
+    from kreinlearn.io.samples import GIVE
+
+    for kind in GIVE:
+        if kernel in KERNELS and KERNELS[str(kernel)].samples == kind:
+            remedy = f"give {GIVE[kind]}"
+            if kind == "series":
+                remedy = "say --format ucr if each line is a label and a series"
+            raise ValueError(
+                f"{table.path} holds a table, and the kernel {kernel!r} compares "
+                f"{kind}; {remedy}."
+            )
+
+
+def kernel_for(
+    table: "Table",
+    kernel: str | None,
+    params: Mapping[str, float | str | bool],
+    form: str | None,
+) -> tuple[str, KernelParams]:
+    """Return the kernel of samples and its parameters, or raise if they do not fit."""
+    assert table.kind is not None
+    check_no_features(table.path, table.kind)
+    name = kernel or USUAL[table.kind]
+    record = KERNELS.get(name)
+    if record is None or record.samples != table.kind:
+        fitting = [each for each in KERNELS if KERNELS[each].samples == table.kind]
+        raise ValueError(
+            f"{table.path} holds {table.kind}, and the kernel must be one of "
+            f"{', '.join(fitting)}, got {name!r}."
+        )
+    measure = record.measure
+    known = [*(measure.params if measure else record.parameters)]
+    known += ["width"] if record.is_distance else []
+    for each in params:
+        if each not in known:
+            listed = ", ".join(known) or "no parameters"
+            raise ValueError(f"Kernel {name!r} takes {listed}, got {each!r}.")
+    found = dict(params)
+    if form is not None:
+        if not record.is_distance:
+            raise ValueError(
+                f"--form is a form of distances, and the kernel {name!r} gives "
+                "similarities; leave it out."
+            )
+        found["form"] = form
+    if "matrix" in known and "matrix" not in found and _are_nucleotides(table):
+        click.echo(
+            f"krein: {table.path}: all letters are those of nucleotides, hence "
+            "matrix=nuc44; --param matrix=blosum62 takes them for amino acids.",
+            err=True,
+        )
+        found["matrix"] = "nuc44"
+    return name, found
+
+
+def _are_nucleotides(table: "Table") -> bool:
+    return all(NUCLEOTIDES.issuperset(sequence) for sequence in table.items or [])
+
+
+@contextmanager
+def named(table: "Table") -> Iterator[None]:
+    """Call a sequence by its file and name, where a kernel counts sequences."""
+    try:
+        yield
+    except ValueError as error:
+        found = PLACE.match(str(error))
+        if found is None or table.names is None:
+            raise
+        name, rest = table.names[int(found[1])], str(error)[found.end() :]
+        raise ValueError(f"{table.path}: the sequence {name!r}{rest}") from None
+
+
+def similarities(table: "Table", kernel: str, params: KernelParams) -> "Array":
+    """Return the similarities of samples."""
+    with named(table):
+        return _measured(table, kernel).matrix(kernel, params)
+
+
+def distances(table: "Table", kernel: str, params: KernelParams) -> "Array":
+    """Return the distances of samples, before a form makes similarities of them."""
+    return _measured(table, kernel).compute_distances(resolve_kernel(kernel, params))
+
+
+def _measured(table: "Table", kernel: str) -> Similarities:
+    """Return what computes a measure between samples, each once."""
+    check = KERNELS[kernel].check
+    return Similarities(table.items if check is None else check(table.items))
+
+
+def some_of(table: "Table", rows: "Array") -> "Table":
+    """Return some of the samples, with their names and labels."""
+    y, names, items = table.y, table.names, table.items or []
+    return replace(
+        table,
+        items=[items[i] for i in rows],
+        names=None if names is None else [names[i] for i in rows],
+        y=None if y is None else y[rows],
+    )
+
+
+def notes_of(table: "Table", pairs: "PairOptions", target: str | None) -> SampleNotes:
+    """Return how samples were read, for new ones to be read alike."""
+    from kreinlearn.io.kinds import kind_of
+
+    is_inside = pairs.labels is None
+    return {
+        "format": kind_of(table.path, pairs.format)[1],
+        "target": target if is_inside else None,
+        "labels": is_inside,
+    }
+
+
+def sample_kind(model: "BaseEstimator") -> "SampleKind | None":
+    """Return what a model learned from, if that is no table and no matrix."""
+    from kreinlearn.io.samples import GIVE
+
+    kernel = getattr(_inside(model), "kernel", None)
+    record = KERNELS.get(kernel) if isinstance(kernel, str) else None
+    return next((kind for kind in GIVE if record and record.samples == kind), None)
+
+
+def _inside(model: "BaseEstimator") -> "BaseEstimator":
+    """Return the estimator in a search or at the end of a pipeline."""
+    inner = getattr(model, "best_estimator_", model)
+    return inner.steps[-1][1] if hasattr(inner, "steps") else inner
+
+
+def new_samples(
+    model: "BaseEstimator",
+    kind: "SampleKind",
+    notes: Notes,
+    data: str,
+    said: "PairOptions",
+    header: bool | None,
+) -> "Table":
+    """Return new samples for a model, and their labels if they are there."""
+    from kreinlearn.io.headers import AS_SEEN
+    from kreinlearn.io.samples import Learned, content_of, read_new_samples
+
+    noted, inner = notes.get("samples", {}), _inside(model)
+    first = getattr(inner, "estimators_", [inner])[0]
+    kept = first.landmarks_ if hasattr(first, "landmarks_") else first.X_fit_
+    learned = Learned(
+        kind,
+        model.classes_.tolist(),
+        format=noted.get("format"),
+        target=noted.get("target"),
+        labels=noted.get("labels", True),
+        content=content_of(kind, kept[0]) if len(kept) else None,
+    )
+    if said.marks != AS_SEEN:
+        raise ValueError(
+            f"The model was trained on {kind}, whose files take neither --sep nor "
+            "--decimal; leave them out."
+        )
+    return read_new_samples(data, learned, said.format, header)

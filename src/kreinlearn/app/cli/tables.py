@@ -1,0 +1,192 @@
+"""Options that say how a table is read, and which of its columns are no features."""
+
+import functools
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import click
+from click.core import ParameterSource
+
+if TYPE_CHECKING:
+    from kreinlearn.app.cli.options import Notes
+    from kreinlearn.io import Table
+    from kreinlearn.io.columns import Layout, Roles
+    from kreinlearn.io.headers import Marks
+    from kreinlearn.search import Fold
+
+SCALES = ("minmax", "standard", "robust", "none")
+SPOKEN = {"tab": "\t", "\\t": "\t", "space": " "}
+"""Separators that are easier said than typed."""
+PREPARING = ("scale", "impute", "one_hot")
+MARKS = ("sep", "decimal")
+
+
+def _separator(
+    context: click.Context, option: click.Parameter, given: str | None
+) -> str | None:
+    """Return what separates cells, or raise if nothing can."""
+    mark = SPOKEN.get(given, given) if given is not None else None
+    if mark is not None and (len(mark) != 1 or mark.isalnum() or mark in "\"'.+-\r\n"):
+        raise click.BadParameter(
+            "expected one character that separates cells, such as ; or | (in quotes, "
+            f"for the shell), or 'tab' or 'space', got {given!r}."
+        )
+    return mark
+
+
+HEADER = click.option(
+    "--header/--no-header",
+    default=None,
+    help="Whether the first line holds names; by default it does if no cell of it is "
+    "a number, or if some are, but its words are unlike those below.",
+)
+SEP = click.option(
+    "--sep",
+    metavar="CHAR",
+    callback=_separator,
+    help="What separates the cells of a text: a character, 'tab' or 'space'; by "
+    "default a comma, a semicolon or a tab, whichever the first line has.",
+)
+DECIMAL = click.option(
+    "--decimal",
+    type=click.Choice([".", ","]),
+    default=".",
+    show_default=True,
+    help="What stands before decimals: a comma for numbers such as 5,8.",
+)
+DROP = click.option(
+    "--drop",
+    multiple=True,
+    metavar="COL",
+    help="Leave out a column, by name or position; may be given several times.",
+)
+ID = click.option(
+    "--id",
+    "id",
+    metavar="COL",
+    help="Column that names the samples: no feature, but kept in predictions.",
+)
+GROUP = click.option(
+    "--group",
+    metavar="COL",
+    help="Column that says which rows belong together, such as those of one patient: "
+    "they are learned from, or held out, together. It is no feature.",
+)
+_FIRST = (
+    click.option(
+        "--target",
+        metavar="COL",
+        help="Column of the labels, by name or position (from 1; -1 is the last); the "
+        "last by default, in the format ucr the first. For npz an array, 'y' by "
+        "default; for npy a file; for FASTA what follows the name ('description', by "
+        "default), its last bar ('bar'), or the number of a field of the header.",
+    ),
+    HEADER,
+    DROP,
+    ID,
+)
+_LAST = (
+    click.option(
+        "--scale",
+        type=click.Choice(SCALES),
+        default=SCALES[0],
+        show_default=True,
+        help="How features are scaled: to [0, 1]; to mean 0 and variance 1; by median "
+        "and quantiles (5 % to 95 %), for columns with outliers; or not at all.",
+    ),
+    click.option(
+        "--impute",
+        is_flag=True,
+        help="Fill missing values with the median or, for text, the most frequent one.",
+    ),
+    click.option(
+        "--one-hot", is_flag=True, help="Encode columns of text as zeros and ones."
+    ),
+)
+
+
+def table_options(
+    groups: bool = True,
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Return what adds the options of tables.
+
+    A command takes those of columns as one argument, ``roles``, and those of features
+    by their names.
+    """
+
+    def decorated(command: Callable[..., None]) -> Callable[..., None]:
+        @functools.wraps(command)
+        def bundled(
+            drop: tuple[str, ...],
+            id: str | None,
+            group: str | None = None,
+            **rest: object,
+        ) -> None:
+            from kreinlearn.io.columns import Roles
+
+            command(roles=Roles(drop, id, group), **rest)
+
+        whole: Callable[..., None] = bundled
+        for option in reversed((*_FIRST, *((GROUP,) if groups else ()), *_LAST)):
+            whole = option(whole)
+        return whole
+
+    return decorated
+
+
+def marks_of(sep: str | None, decimal: str) -> "Marks":
+    """Return what was said of the text of a file."""
+    from kreinlearn.io.headers import Marks
+
+    return Marks(sep, decimal)
+
+
+def given_options(names: tuple[str, ...]) -> list[str]:
+    """Return those of the named options that were given, as they are typed."""
+    context = click.get_current_context()
+    return [
+        option.opts[0]
+        for option in context.command.params
+        if option.name in names
+        and context.get_parameter_source(option.name) is ParameterSource.COMMANDLINE
+    ]
+
+
+def check_no_features(path: str, holds: str, names: tuple[str, ...] = ()) -> None:
+    """Raise if the command was given an option that only a table takes."""
+    given = given_options((*names, *PREPARING))
+    if given:
+        raise ValueError(
+            f"{path} holds {holds}; {', '.join(given)} "
+            f"{'goes' if len(given) == 1 else 'go'} with a table: leave "
+            f"{'it' if len(given) == 1 else 'them'} out."
+        )
+
+
+def notes_of_columns(layout: "Layout | None") -> "Notes":
+    """Return which columns were no features, for `krein predict`."""
+    if layout is None or not layout.apart:
+        return {}
+    return {"apart": dict(layout.apart), "id": layout.id, "group": layout.group}
+
+
+def check_groups(roles: "Roles", lam: float | None) -> None:
+    """Raise if groups are named where there are no folds."""
+    if roles.group is not None and lam is not None:
+        raise ValueError(
+            f"--group keeps rows together in folds, and --lam goes without folds: to "
+            f"leave the column out, use --drop {roles.group}."
+        )
+
+
+def group_folds(table: "Table", count: int, option: str) -> "list[Fold] | None":
+    """Return folds that keep groups together; None if there are no groups."""
+    if table.groups is None or table.layout is None or table.y is None:
+        return None
+    from kreinlearn.app.methods.folds import grouped_folds
+
+    try:
+        return grouped_folds(table.y, table.groups, count, seed=0)
+    except ValueError as error:
+        where = f"{table.path}, column {table.layout.group!r}"
+        raise ValueError(f"{where}: {str(error)[:-1]} ({option}).") from None

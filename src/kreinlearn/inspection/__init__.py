@@ -1,6 +1,0 @@
-"""`krein inspect`: how indefinite a similarity is, and what to do about it."""
-
-from kreinlearn.inspection.page import inspection_page
-from kreinlearn.inspection.verdict import inspect_matrix
-
-__all__ = ["inspect_matrix", "inspection_page"]
