@@ -30,19 +30,10 @@ if str(ROOT) not in sys.path:
 RECORD = Path("docs", "results", "measured.json")
 SOURCE = Path("src", "kreinlearn")
 MODEL = ("losses.py", "operators.py", "kernels", "spectrum", "problem", "solvers")
-SEARCH = tuple(
-    f"estimators/{name}.py"
-    for name in (
-        "_grid",
-        "logistic_cv",
-        "_solve",
-        "_size",
-        "_libsvm",
-    )
-)
+SEARCH = tuple(f"estimators/{name}.py" for name in ("_base", "_fit", "logistic_cv"))
 EXACT = (*MODEL, "search", *SEARCH)
-LANDMARKS = (*MODEL, "landmarks", "estimators/_landmarks.py")
-READERS = ("files", "persistence", "runs", "_files.py", "_memory.py")
+LANDMARKS = (*MODEL, "landmarks", "estimators/landmarks.py")
+READERS = ("io", "persistence.py", "app/runs", "_files.py", "_memory.py")
 REPRODUCTION = "reproduction"
 PROGRAMS = {"python": [sys.executable]}
 MEASURED_CODE = ("src", REPRODUCTION, "benchmarks", "tests/stress")
@@ -82,8 +73,8 @@ def _bench(names: str) -> str:
     return f"python -m benchmarks {names} --out {{out}}"
 
 
-PROTOCOL = _reproduction_files("methods", "protocol", "splits", "faces", "readings")
-FITTED = (*EXACT, "methods", "features.py", *PROTOCOL)
+PROTOCOL = _reproduction_files("app/methods", "protocol", "splits", "faces", "readings")
+FITTED = (*EXACT, "app/methods", "features.py", *PROTOCOL)
 PAGES = {
     "readme": Page("README", ("python docs/draw_readme.py",), EXACT),
     "speed": Page(
