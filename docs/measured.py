@@ -73,7 +73,7 @@ def _bench(names: str) -> str:
     return f"python -m benchmarks {names} --out {{out}}"
 
 
-PROTOCOL = _reproduction_files("app/methods", "protocol", "splits", "faces", "readings")
+PROTOCOL = _reproduction_files("methods", "protocol", "splits", "faces", "readings")
 FITTED = (*EXACT, "app/methods", "features.py", *PROTOCOL)
 PAGES = {
     "readme": Page("README", ("python docs/draw_readme.py",), EXACT),

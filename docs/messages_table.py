@@ -24,9 +24,9 @@ SITUATIONS = {
         "losses",
         "kernels",
         "spectrum",
-        "inspection",
+        "app/inspection",
     ],
-    "Fits and searches": ["estimators", "problem", "search", "methods"],
+    "Fits and searches": ["estimators", "problem", "search", "app/methods"],
     "Memory and time": ["_memory", "operators", "estimators/_fit"],
     "Many rows, landmarks, clusters": [
         "landmarks",
