@@ -31,10 +31,8 @@ SITUATIONS = {
     "Memory and time": ["_memory", "operators", "estimators/_size"],
     "Many rows, landmarks, clusters": [
         "landmarks",
-        "estimators/_landmarks",
         "estimators/landmarks",
         "estimators/landmark_features",
-        "estimators/_collections",
     ],
     "Time series": ["kernels/series", "kernels/_series", "files/series"],
     "Sequences": ["kernels/sequences", "kernels/_alignment", "files/fasta"],

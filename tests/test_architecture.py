@@ -67,11 +67,16 @@ MAY_IMPORT = {
         {"sklearn"},
     ),
     "landmarks/select": ({"landmarks"}, {"sklearn"}),
-    "landmarks/sources": ({"landmarks", "files"}, set()),
-    "landmarks/cluster": ({"landmarks", "losses"}, {"dask", "distributed"}),
-    "landmarks/worker": ({"landmarks", "kernels", "operators"}, {"dask"}),
+    "landmarks/sources": ({"files"}, {"sklearn"}),
+    "landmarks/engine": (
+        {"landmarks", "kernels", "losses", "operators"},
+        {"dask", "distributed"},
+    ),
     "landmarks/*": (LANDMARKS, set()),
-    "estimators/_collections": ({"estimators", "landmarks"}, {"sklearn", "dask"}),
+    "estimators/landmarks": (
+        {"estimators", "landmarks", "losses", "search", "solvers", "spectrum"},
+        {"sklearn", "dask"},
+    ),
     "estimators/*": (MODEL | {"estimators", "landmarks"}, {"sklearn", "joblib"}),
     # What goes in and out of it.
     "features": (set(), {"sklearn"}),

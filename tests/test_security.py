@@ -30,7 +30,7 @@ from kreinlearn.files.chunks import table_blocks
 from kreinlearn.inspection.page import inspection_page
 from kreinlearn.kernels import _kept
 from kreinlearn.landmarks.checkpoint import Checkpoint
-from kreinlearn.landmarks.state import State
+from kreinlearn.landmarks.newton import State
 from tests.files.test_hostile import archive, array_bytes, header_of, refused
 from tests.pages import made
 from tests.test_cli import run

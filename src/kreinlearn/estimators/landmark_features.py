@@ -5,37 +5,31 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils import Tags, check_random_state
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from kreinlearn._typing import Array, Kernel, Seed
-from kreinlearn._validation import check_choice, check_count
 from kreinlearn.estimators._callbacks import tells_callbacks
-from kreinlearn.estimators._inputs import (
-    KernelEstimator,
-    is_pairwise,
-    learns_form,
-)
+from kreinlearn.estimators._inputs import is_pairwise
+from kreinlearn.estimators.landmarks import LandmarkEstimator
 from kreinlearn.exceptions import warn_caller
-from kreinlearn.kernels.distances import DEFAULTS, DistanceForm
-from kreinlearn.landmarks.columns import Columns, columns_for
-from kreinlearn.landmarks.engine import LocalEngine
-from kreinlearn.landmarks.first import Draws
-from kreinlearn.landmarks.fit import choose, landmark_matrix, second_moment
-from kreinlearn.landmarks.passes import Task
-from kreinlearn.landmarks.penalty import penalty_of
-from kreinlearn.landmarks.rows import Memory, chosen
-from kreinlearn.landmarks.select import WAYS, n_candidates
+from kreinlearn.landmarks.columns import fit_columns
+from kreinlearn.landmarks.engine import Engine, ThreadExecutor
+from kreinlearn.landmarks.fit import second_moment
+from kreinlearn.landmarks.passes import DataSummary, PassContext, SamplingPlan
+from kreinlearn.landmarks.penalty import build_penalty, landmark_gram
+from kreinlearn.landmarks.select import count_candidates, select_landmarks
+from kreinlearn.landmarks.sources import MemorySource, take_samples
 from kreinlearn.operators import gemm
 
-CHUNK = 4096
+CHUNK_ROWS = 4096
 """Samples whose similarities are computed at once."""
 
 
 class LandmarkFeatures(
-    ClassNamePrefixFeaturesOutMixin, TransformerMixin, KernelEstimator
+    ClassNamePrefixFeaturesOutMixin, TransformerMixin, LandmarkEstimator
 ):
-    r"""Features made of similarities with landmarks, for any linear model.
+    r"""Similarities with landmarks as features, for any linear model.
 
     With the eigenvalues mu and eigenvectors U of the similarities among M landmarks,
     the features of a sample are its similarities with the landmarks times
@@ -44,12 +38,12 @@ class LandmarkFeatures(
     times its sign in ``signs_``, approximate the similarities of all samples; without
     the signs they approximate the modulus.
 
-    Directions are left out only where K is zero to rounding. Others with a small
-    eigenvalue, which make features of other samples large at random if the similarity
-    is indefinite, are scaled down instead: ``|mu|`` is raised to the size that the
-    direction has among all samples. To leave out what is below a tenth of the mean
-    took held-out log-loss from 1.4 to 2.1 times that of the exact model on one
-    similarity (DTW on GunPoint, as -d), and from 1.06 to 1.14 on chickenpieces.
+    Directions are dropped only where K is zero to rounding. For an indefinite
+    similarity, other directions with a small eigenvalue can have large random features
+    of other samples. They are scaled down: ``|mu|`` is raised to the size of the
+    direction among all samples. Dropping all below a tenth of the mean eigenvalue
+    instead raised held-out log-loss from 1.4 to 2.1 times that of the exact model on
+    one similarity (DTW on GunPoint, as -d), and from 1.06 to 1.14 on chickenpieces.
 
     Parameters
     ----------
@@ -60,24 +54,24 @@ class LandmarkFeatures(
     n_landmarks : int, default=1000
         Number of landmarks, unless they are given.
     landmarks : {"uniform", "kmeans++", "leverage"} or sequence, default="uniform"
-        How they are chosen, or the landmarks themselves.
+        Selection method, or the landmarks themselves.
     dtype : {None, "float32", "float64"}, default=None
         Precision of similarities and features; None keeps that of X.
     random_state : int, RandomState or None, default=None
-        For the choice of landmarks; None means 0.
+        For the selection of landmarks; None means 0.
 
     Attributes
     ----------
     landmarks_ : sequence of M samples
         The landmarks.
     signs_ : ndarray of shape (n_features_out,)
-        1 or -1, the sign of the eigenvalue that belongs to each feature.
+        1 or -1, the sign of the eigenvalue of each feature.
     eigenvalues_ : ndarray of shape (n_features_out,)
-        Signs times the moduli that features are scaled by, the largest first.
+        Signs times the moduli that scale the features, the largest first.
     components_ : ndarray of shape (M, n_features_out)
-        Similarities with the landmarks become features by a product with this.
+        Matrix from similarities with the landmarks to features.
     n_features_in_ : int
-        Number of features of a sample, if it has some.
+        Number of features of a sample, if samples are rows of a table.
 
     See Also
     --------
@@ -96,8 +90,6 @@ class LandmarkFeatures(
     >>> print(f"{model.fit(X, y).score(X, y):.2f}")
     0.99
     """
-
-    _means: Array | None
 
     def __init__(
         self,
@@ -123,7 +115,7 @@ class LandmarkFeatures(
 
     @tells_callbacks()
     def fit(self, X: ArrayLike, y: ArrayLike | None = None) -> Self:
-        """Choose landmarks and find the directions.
+        """Select landmarks and compute the directions.
 
         Parameters
         ----------
@@ -137,27 +129,39 @@ class LandmarkFeatures(
         self : LandmarkFeatures
             The fitted transformer.
         """
-        self._check_parameters()
+        if is_pairwise(self.kernel):
+            raise ValueError(
+                "'kernel' must compare samples, got 'precomputed' or 'distance': use "
+                "LandmarkLogisticRegression, which takes columns of a matrix."
+            )
+        self._check_selection()
         samples = self._check_samples(X, reset=True)
-        Z, n = self.landmarks, len(samples)
-        if isinstance(Z, str):
-            Z = self._chosen(samples)
+        n, params = len(samples), self.kernel_params or {}
+        is_drawn = isinstance(self.landmarks, str)
+        if is_drawn:
+            M, seed = self.n_landmarks, self._draw_seed()
+            if M > n:
+                warn_caller(
+                    f"n_landmarks={M} is more than the {n} samples: all of them are "
+                    "landmarks."
+                )
+            plan = SamplingPlan(1, count_candidates(self.landmarks, M), seed)
+            _, summary = _summarize(samples, n, plan)
+            kernel = (self.kernel, params)
+            which = select_landmarks(summary, self.landmarks, M, *kernel, seed)
+            Z = take_samples(summary.samples, which)
         else:
-            Z = self._check_samples(Z, reset=False)
-        columns = columns_for(self.kernel, self.kernel_params or {}, Z)
-        self.landmarks_ = columns.Z
-        if columns.form is not None:
-            self.distance_median_ = columns.form.median
-            self.distance_means_ = columns.form.means
-        K, moment = landmark_matrix(columns, "hilbert"), None
-        if not (isinstance(self.landmarks, str) and len(Z) == n):
-            engine = LocalEngine(Memory(samples, np.zeros(n), None, CHUNK), 0)
-            engine.first(Draws())
-            one = (np.zeros(1), np.ones(1))
-            engine.prepare(Task(columns, *one, multinomial=False, draws=Draws()))
-            moment = second_moment(engine, len(Z), n)
-        # The signs are those of "krein", and so are the coordinates.
-        penalty = penalty_of("krein", K, moment=moment)
+            Z = self._check_samples(self.landmarks, reset=False)
+        columns = fit_columns(self.kernel, params, Z)
+        self._store_columns(columns)
+        K, moment = landmark_gram(columns, "hilbert"), None
+        if not is_drawn or len(Z) < n:
+            engine, summary = _summarize(samples, CHUNK_ROWS, SamplingPlan())
+            model = (summary.labels, np.ones(1), False, SamplingPlan())
+            engine.prepare(PassContext(columns, *model))
+            moment = second_moment(engine)
+        # Signs and coordinates are those of "krein".
+        penalty = build_penalty("krein", K, moment=moment)
         moduli = 1.0 / np.einsum("ij,ij->j", penalty.T, penalty.T)
         order = np.argsort(-moduli, kind="stable")
         self.signs_ = penalty.signs[order]
@@ -166,7 +170,7 @@ class LandmarkFeatures(
         return self
 
     def transform(self, X: ArrayLike) -> Array:
-        """Return the features of samples.
+        """Compute the features of samples.
 
         Parameters
         ----------
@@ -183,46 +187,20 @@ class LandmarkFeatures(
         is_single = getattr(samples, "dtype", None) == np.float32
         dtype = np.float32 if is_single else np.float64
         out = np.empty((len(samples), self.components_.shape[1]), dtype)
-        for i in range(0, len(samples), CHUNK):
-            C = columns(samples[i : i + CHUNK])
-            out[i : i + CHUNK] = gemm(np.ascontiguousarray(C), self.components_)
+        for i in range(0, len(samples), CHUNK_ROWS):
+            C = columns(samples[i : i + CHUNK_ROWS])
+            out[i : i + CHUNK_ROWS] = gemm(np.ascontiguousarray(C), self.components_)
         return out
 
     @property
     def _n_features_out(self) -> int:
         return int(self.components_.shape[1])
 
-    def _check_parameters(self) -> None:
-        if is_pairwise(self.kernel):
-            raise ValueError(
-                "'kernel' must compare samples, got 'precomputed' or 'distance': use "
-                "LandmarkLogisticRegression, which takes columns of a matrix."
-            )
-        self._check_kernel()
-        check_count("n_landmarks", self.n_landmarks)
-        if isinstance(self.landmarks, str):
-            check_choice("landmarks", self.landmarks, WAYS)
 
-    def _chosen(self, samples):
-        """Return landmarks among the samples."""
-        state = 0 if self.random_state is None else self.random_state
-        seed = int(check_random_state(state).randint(2**31))
-        n = len(samples)
-        if self.n_landmarks > n:
-            warn_caller(
-                f"n_landmarks={self.n_landmarks} is more than the {n} samples: all of "
-                "them are landmarks."
-            )
-        draws = Draws(1, n_candidates(self.landmarks, self.n_landmarks), seed)
-        rows = Memory(samples, np.zeros(n), None, n)
-        first = LocalEngine(rows, 0).first(draws)
-        how = (self.landmarks, self.n_landmarks, self.kernel, self.kernel_params or {})
-        return chosen(first.samples, choose(first, *how, seed))
-
-    def _columns(self) -> Columns:
-        params, form = self.kernel_params or {}, None
-        if learns_form(self.kernel):
-            own = {k: v for k, v in params.items() if k in DEFAULTS}
-            median, means = self.distance_median_, self.distance_means_
-            form = DistanceForm(**{**DEFAULTS, **own}, median=median, means=means)
-        return Columns(self.kernel, params, self.landmarks_, form)
+def _summarize(
+    samples: Any, chunk_rows: int, plan: SamplingPlan
+) -> tuple[Engine, DataSummary]:
+    """Return an engine for samples of a single class, after its first pass."""
+    source = MemorySource(samples, np.zeros(len(samples)), None, chunk_rows)
+    engine = Engine(ThreadExecutor(source, 0))
+    return engine, engine.summarize(plan)
