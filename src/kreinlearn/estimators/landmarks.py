@@ -48,7 +48,6 @@ from kreinlearn.landmarks.columns import Columns, fit_columns
 from kreinlearn.landmarks.engine import (
     DaskExecutor,
     Engine,
-    PartitionSize,
     ThreadExecutor,
     current_client,
     explain_errors,
@@ -709,7 +708,7 @@ class LandmarkLogisticRegression(LandmarkEstimator, Probable):
         if lengths is not None:
             width = max(8, X.dtype.itemsize) * int(np.prod(X.shape[1:]))
             width += 16  # labels and weights
-            sizes = [PartitionSize(n, n * width) for n in lengths]
+            sizes = [(n, n * width) for n in lengths]
         return DaskExecutor(chunks, sizes, memory, client)
 
     def _make_checker(self, head: Any) -> "LandmarkLogisticRegression":

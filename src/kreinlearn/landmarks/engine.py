@@ -269,12 +269,11 @@ def add_blocks(
     rows, cached, X = part if chunk is None else part._replace(X=chunk.X)
     n_cached = 0 if cached is None else len(cached)
     size = step * max(1, _block_rows(len(context.columns), PIECE_BYTES) // step)
-    firsts = [*[0] * (n_cached > 0), *range(n_cached, len(rows.classes), size)]
-    for first in firsts:
+    computed = range(n_cached, len(rows.classes), size)
+    for first in [0, *computed] if n_cached else computed:
         is_cached = first < n_cached
-        C: Any = (
-            cached if is_cached else context.columns(X[first : first + size], dtype)
-        )
+        some = slice(first, first + size)
+        C: Any = cached if is_cached else context.columns(X[some], dtype)
 
         def run(i: int, C: Any = C, first: int = first) -> Any:
             A = space.append_ones(C[i : i + step], C.dtype if is_single else DOUBLE)
@@ -302,10 +301,8 @@ def cache_chunk(
 def subsample(chunk: Chunk, start: int, context: PassContext, fraction: float) -> Part:
     """Return a random fraction of the rows."""
     numbers = np.arange(start, start + len(chunk.y))
-    mask = (
-        sources.draw_uniform(numbers, context.plan.seed, sources.SUBSAMPLE_STREAM)
-        < fraction
-    )
+    stream = (context.plan.seed, sources.SUBSAMPLE_STREAM)
+    mask = sources.draw_uniform(numbers, *stream) < fraction
     rows = passes.encode_rows(chunk, start, context).take(mask)
     return Part(rows, X=sources.take_samples(chunk.X, mask))
 
@@ -378,7 +375,7 @@ class ThreadExecutor:
         """Yield all rows with their similarities, the cached ones first."""
         use_cache = dtype == self.dtype
         first = len(self.cached) if use_cache else 0
-        for C, rows in list(zip(self.cached, self._rows, strict=False))[:first]:
+        for C, rows in zip(self.cached[:first], self._rows, strict=False):
             yield None, 0, Part(rows, C)
         start = sum(len(rows.classes) for rows in self._rows[:first])
         if first and start == self.n_rows:
@@ -388,11 +385,8 @@ class ThreadExecutor:
                 self._rows.append(passes.encode_rows(chunk, start, self.context))
             start += len(chunk.y)
             C = self.context.columns(chunk.X, dtype)
-            if (
-                use_cache
-                and number == len(self.cached)
-                and C.nbytes <= self._bytes_left
-            ):
+            is_next = use_cache and number == len(self.cached)
+            if is_next and C.nbytes <= self._bytes_left:
                 self._bytes_left -= C.nbytes
                 self.cached.append(C)
             yield None, 0, Part(self._rows[number], C)
@@ -422,22 +416,15 @@ class ThreadExecutor:
         return total
 
 
-class PartitionSize(NamedTuple):
-    """Rows of a partition, and their bytes."""
-
-    n_rows: int
-    n_bytes: int
-
-
 def _explain_errors(method: Function) -> Function:
     """Decorate a method of `DaskExecutor` with `explain_errors`."""
 
     @wraps(method)
-    def explained(self: "DaskExecutor", *args: Any, **options: Any) -> Any:
+    def call(self: "DaskExecutor", *args: Any, **options: Any) -> Any:
         with explain_errors(self.client):
             return method(self, *args, **options)
 
-    return explained
+    return call
 
 
 class DaskExecutor:
@@ -447,8 +434,8 @@ class DaskExecutor:
     ----------
     parts : sequence of Delayed or Future
         Each becomes a Chunk on a worker; the order is that of the rows.
-    sizes : sequence of PartitionSize, optional
-        Their sizes; by default they are computed in a separate pass.
+    sizes : sequence of tuple, optional
+        Rows and bytes of each; by default they are computed in a separate pass.
     memory : int, optional
         Bytes of each worker for cached similarities, at most half of its limit; by
         default a quarter of the limit.
@@ -462,7 +449,7 @@ class DaskExecutor:
     def __init__(
         self,
         parts: Sequence[Future],
-        sizes: Sequence[PartitionSize] | None = None,
+        sizes: Sequence[tuple[int, int]] | None = None,
         memory: int | None = None,
         client: Any = None,
     ) -> None:
@@ -506,15 +493,11 @@ class DaskExecutor:
             return [(*item, None) for item in self.chunks()]
         counts = [int(self.cached_fraction * n) for n in self._n_rows]
         if not self._cached:
-            pairs = zip(self.chunks(), counts, strict=True)
-            items = [(*item, count) for item, count in pairs]
+            items = zip(self._parts, self._starts, counts, strict=True)
             self._cached = self.map(cache_chunk, items, self._context, dtype)
-        return [
-            (None if count == n else chunk, start, cached)
-            for (chunk, start), count, n, cached in zip(
-                self.chunks(), counts, self._n_rows, self._cached, strict=True
-            )
-        ]
+        pairs = zip(self._parts, counts, self._n_rows, strict=True)
+        needed = [None if count == n else part for part, count, n in pairs]
+        return list(zip(needed, self._starts, self._cached, strict=True))
 
     @_explain_errors
     def map(self, function: Function, items: Any, *args: Any) -> list[Any]:
@@ -548,31 +531,26 @@ class DaskExecutor:
 
     def cache_bytes(self, limit: int) -> float:
         """Return the bytes of cached similarities on a worker; a limit of 0 is none."""
-        given, free = self.memory, _data_bytes(limit)
-        if not limit:
-            return UNLIMITED_CACHE_BYTES if given is None else given
-        return (
-            CACHE_FRACTION * free
-            if given is None
-            else min(given, MAX_CACHE_FRACTION * free)
-        )
+        if self.memory is None:
+            most = CACHE_FRACTION * _data_bytes(limit)
+            return most if limit else UNLIMITED_CACHE_BYTES
+        most = MAX_CACHE_FRACTION * _data_bytes(limit)
+        return min(self.memory, most) if limit else self.memory
 
     def _measure_parts(self) -> None:
         """Count the rows of partitions; keep rows on the workers if they are small."""
         if self._sizes is None:
-            tasks = [(part,) for part in self._parts]
-            self._sizes = self.gather(self.map(measure_chunk, tasks))
-        pairs = list(zip(self._parts, self._sizes, strict=True))
-        self._parts = [part for part, size in pairs if size.n_rows]
-        sizes = [size for size in self._sizes if size.n_rows]
-        if not sizes:
+            parts = [(part,) for part in self._parts]
+            self._sizes = self.gather(self.map(measure_chunk, parts))
+        pairs = zip(self._parts, self._sizes, strict=True)
+        found = [(part, *size) for part, size in pairs if size[0]]
+        if not found:
             raise ValueError("'X' must hold at least one sample, got none.")
-        self._n_rows = [size.n_rows for size in sizes]
+        self._parts, self._n_rows, n_bytes = map(list, zip(*found, strict=True))
         self._starts = [int(i) for i in np.cumsum([0, *self._n_rows])[:-1]]
         limits = self._limits()
-        _check_partitions(max(size.n_bytes for size in sizes), limits)
-        free = sum(_data_bytes(limit) for limit in limits)
-        if sum(size.n_bytes for size in sizes) <= ROWS_FRACTION * free:
+        _check_partitions(max(n_bytes), limits)
+        if sum(n_bytes) <= ROWS_FRACTION * sum(map(_data_bytes, limits)):
             self._parts = self.client.compute(self._parts)
 
     def _limits(self) -> list[int]:
@@ -606,11 +584,11 @@ def add_results(parts: list[Any]) -> Any:
     return reduce(operator.add, present) if present else None
 
 
-def measure_chunk(chunk: Chunk) -> PartitionSize:
-    """Return the number of rows of a chunk, and its size in memory."""
+def measure_chunk(chunk: Chunk) -> tuple[int, int]:
+    """Return the number of rows of a chunk, and its bytes."""
     from dask.sizeof import sizeof
 
-    return PartitionSize(len(chunk.y), int(sizeof(chunk)))
+    return len(chunk.y), int(sizeof(chunk))
 
 
 def current_client() -> Any:

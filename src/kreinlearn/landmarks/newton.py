@@ -106,16 +106,9 @@ class State:
     def start(cls, u: Array) -> "State":
         """Return the state before the first pass, from coordinates (r + 1, P, C)."""
         no, pairs = np.zeros(u.shape[1], bool), np.zeros((0, *u.shape))
-        flags = (
-            no.copy(),
-            ~no,
-            no.copy(),
-            no.copy(),
-            no.copy(),
-            np.zeros(len(no), int),
-        )
-        start = (u, u.copy(), np.zeros_like(u), np.ones(len(no)))
-        return cls(*start, *flags, pairs, pairs.copy())
+        flags = (no.copy(), ~no, no.copy(), no.copy(), no.copy())
+        start = (u, u.copy(), np.zeros_like(u), np.ones(len(no)), *flags)
+        return cls(*start, np.zeros(len(no), int), pairs, pairs.copy())
 
 
 @dataclass(frozen=True)
@@ -206,37 +199,41 @@ class NewtonSolver:
             return self._solve(start)
 
     def _solve(self, start: Array | None) -> Solution:
-        objective, n = self.objective, self.objective.engine.n_rows
-        part = subsample_fraction(HESSIAN_ROWS, len(objective.penalty.T), n)
-        part = min(part, self.fraction)
-        stages = self._plan_stages(part, start is not None)
-        state = State.start(
-            np.zeros(objective.shape) if start is None else start.copy()
-        )
-        state.curved = part
-        found = None if self.checkpoint is None else self.checkpoint.read(state)
-        state = state if found is None else found
-        for number in range(state.stage, len(stages)):
-            is_resumed = found is not None and number == found.stage
-            if not is_resumed:
-                # Drop the values that belong to other rows, or to another lam.
-                state.stage, state.step, state.exact = number, 0, False
-                state.is_moving[:] = state.is_stuck[:] = state.is_good[:] = False
-                state.is_stale[:] = True
-                is_smaller = self.lam < self.lam.max()
-                state.is_waiting = stages[number].is_path & is_smaller
-                state.steps = state.changes = state.steps[:0]
-                self.solvers = {}
-            is_last = number == len(stages) - 1
-            at = self._run_stage(state, stages[number], is_resumed, is_last)
+        self._run_stages(start)
+        at, state = self.at, self.state
         status = np.where(state.is_stuck, "stalled", "max_iter").astype(object)
         status[(at.residual <= self.tol) | state.is_good] = "converged"
         gap = np.full(len(self.lam), np.nan)
         if self.is_convex:
             gap = (at.g[:-1] ** 2).sum(axis=(0, 2)) / (2 * self.lam)
-        B = objective.point(state.u, np.arange(len(gap))).B
+        B = self.objective.point(state.u, np.arange(len(gap))).B
         end = (status.tolist(), state.n_iter, self.history)
         return Solution(B, state.u, at.residual, gap, *end)
+
+    def _run_stages(self, start: Array | None) -> None:
+        shape, n_rows = self.objective.shape, self.objective.engine.n_rows
+        M = len(self.objective.penalty.T)
+        part = min(subsample_fraction(HESSIAN_ROWS, M, n_rows), self.fraction)
+        stages = self._plan_stages(part, start is not None)
+        state = State.start(np.zeros(shape) if start is None else start.copy())
+        state.curved = part
+        found = None if self.checkpoint is None else self.checkpoint.read(state)
+        self.state = state = state if found is None else found
+        for number in range(state.stage, len(stages)):
+            self.stage, self.is_last = stages[number], number == len(stages) - 1
+            self.stage_lam = self.lam * self.stage.factor
+            if found is None or number > found.stage:
+                # Drop the values that belong to other rows, or to another lam.
+                state.stage, state.step, state.exact = number, 0, False
+                state.is_moving[:] = state.is_stuck[:] = state.is_good[:] = False
+                state.is_stale[:] = True
+                state.is_waiting = self.stage.is_path & (self.lam < self.lam.max())
+                state.steps = state.changes = state.steps[:0]
+                self.solvers = {}
+                self.at = self._evaluate_all()
+            else:
+                self._resume()
+            self._run_stage()
 
     def _plan_stages(self, part: float, is_near: bool) -> list[ContinuationStage]:
         one = np.ones(len(self.lam))
@@ -246,8 +243,8 @@ class NewtonSolver:
         path = []
         if not self.is_convex:
             reach = self.objective.unique_above(part) / self.lam
-            n_steps = np.log(max(1.0, reach.max())) / np.log(LAM_STEP_FACTOR)
-            n_steps = int(np.ceil(n_steps))
+            n = np.log(max(1.0, reach.max())) / np.log(LAM_STEP_FACTOR)
+            n_steps = int(np.ceil(n))
             for k in range(n_steps, 0, -1):
                 factor = np.maximum(reach ** (k / max(1, n_steps)), 1.0)
                 path.append(ContinuationStage(part, factor, CONTINUATION_TOL))
@@ -257,90 +254,72 @@ class NewtonSolver:
             path.append(ContinuationStage(part, one, tol, is_path))
         return [*path, last]
 
-    def _run_stage(
-        self, state: State, stage: ContinuationStage, is_resumed: bool, is_last: bool
-    ) -> Evaluation:
-        """Solve one stage; return values and gradients at its end."""
-        every = np.arange(len(self.lam))
-        lam = self.lam * stage.factor
-        at = self._evaluate(state, state.u, every, lam, stage)
-        if is_resumed:
-            assert self.checkpoint is not None
-            change = np.abs(at.value - state.value)
-            if (change > 1e-6 * np.maximum(1.0, np.abs(at.value))).any():
-                raise self.checkpoint.mismatch(
-                    "the rows are not those that it began with"
-                )
-            self._factorize(state, ~state.is_stale, lam)
+    def _resume(self) -> None:
+        """Evaluate the points of a checkpoint; raise if its rows were others."""
+        assert self.checkpoint is not None
+        self.at = self._evaluate_all()
+        value, state = self.at.value, self.state
+        change = np.abs(value - state.value)
+        if (change > 1e-6 * np.maximum(1.0, np.abs(value))).any():
+            raise self.checkpoint.mismatch("the rows are not those that it began with")
+        self._factorize(~state.is_stale)
+
+    def _run_stage(self) -> None:
+        state = self.state
         while not self.is_stopped:
             is_exact = state.exact or self.objective.engine.is_exact
-            goal = stage.tol * (0.5 if is_last and not is_exact else 1.0)
+            goal = self.stage.tol * (0.5 if self.is_last and not is_exact else 1.0)
             is_idle = state.is_stuck | state.is_good | state.is_waiting
-            is_active = (at.residual > goal) & ~is_idle
+            is_active = (self.at.residual > goal) & ~is_idle
             if is_active.any() and state.step < self.max_iter:
-                at = self._step(state, at, stage, lam, np.flatnonzero(is_active))
+                self._step(np.flatnonzero(is_active))
             elif state.is_waiting.any():
-                at = self._start_next(state, at, stage, lam)
-            elif is_last and not is_exact and self.min_gain == 0:
+                self._start_next()
+            elif self.is_last and not is_exact and self.min_gain == 0:
                 state.exact = True  # the certificate, and further steps if it fails
                 state.is_moving[:], state.is_stuck[:] = False, False
-                at = self._evaluate(state, state.u, every, lam, stage)
+                self.at = self._evaluate_all()
             else:
                 break
-        return at
 
-    def _start_next(
-        self, state: State, at: Evaluation, stage: ContinuationStage, lam: Array
-    ) -> Evaluation:
+    def _start_next(self) -> None:
         """Start waiting problems with the largest lam at the solutions before them."""
+        state, problems, lam = self.state, self.objective.problems, self.stage_lam
         largest = lam[state.is_waiting].max()
         which = np.flatnonzero(state.is_waiting & (lam == largest))
         before = lam[lam > largest].min()
-        problems = self.objective.problems
         for p in which:
             is_same = (problems.positive == problems.positive[p]) & (lam == before)
             (source,) = np.flatnonzero(is_same & (problems.fold == problems.fold[p]))
             state.u[:, p] = state.u[:, source]
         state.is_waiting[which], state.step = False, 0
-        return at.put(
-            which, self._evaluate(state, state.u[:, which], which, lam, stage)
-        )
+        self.at = self.at.put(which, self._evaluate(state.u[:, which], which))
 
-    def _evaluate(
-        self,
-        state: State,
-        u: Array,
-        which: Array,
-        lam: Array,
-        stage: ContinuationStage,
-    ) -> Evaluation:
+    def _evaluate_all(self) -> Evaluation:
+        return self._evaluate(self.state.u, np.arange(len(self.lam)))
+
+    def _evaluate(self, u: Array, which: Array) -> Evaluation:
         usual: Precision = "single" if self.min_gain else "cached"
-        precision: Precision = "double" if state.exact else usual
-        return self.objective.evaluate(u, which, lam[which], stage.fraction, precision)
+        precision: Precision = "double" if self.state.exact else usual
+        lam, fraction = self.stage_lam[which], self.stage.fraction
+        return self.objective.evaluate(u, which, lam, fraction, precision)
 
-    def _step(
-        self,
-        state: State,
-        at: Evaluation,
-        stage: ContinuationStage,
-        lam: Array,
-        active: Array,
-    ) -> Evaluation:
-        """Try one step of all active problems; return their evaluations afterwards."""
-        is_active = np.isin(range(len(lam)), active)
-        self._factorize(state, state.is_stale & is_active, lam)
+    def _step(self, active: Array) -> None:
+        """Try one step of all active problems."""
+        at, state = self.at, self.state
+        self._factorize(state.is_stale & np.isin(range(len(self.lam)), active))
         fresh = [p for p in active if not state.is_moving[p]]
-        self._set_directions(state, at, fresh)
+        self._set_directions(fresh)
         squares = (at.g**2).sum(axis=(0, 2))
         slope = (at.g * state.d).sum(axis=(0, 2)) if self.is_convex else -squares
         if self.min_gain > 0:  # half of the slope is the predicted decrease
             state.is_good[fresh] = -0.5 * slope[fresh] < self.min_gain
             active = active[~state.is_good[active]]
             if not len(active):
-                return at
+                return
         slope, t = slope[active], state.t[active]
         trial = state.u[:, active] + t[:, None] * state.d[:, active]
-        new = self._evaluate(state, trial, active, lam, stage)
+        new = self._evaluate(trial, active)
         old, merit = self._merit(at)[active], self._merit(new)
         rounding = SINGLE_ROUNDING * self.min_gain or VALUE_ROUNDING
         allowed = ARMIJO_FRACTION * t * slope + rounding * np.abs(old)
@@ -351,26 +330,37 @@ class NewtonSolver:
         pair[0][:, moved] = trial[:, is_accepted] - state.u[:, moved]
         pair[1][:, moved] = new.g[:, is_accepted] - at.g[:, moved]
         state.u[:, moved] = trial[:, is_accepted]
-        at = at.put(moved, new.take(is_accepted))
+        self.at = at = at.put(moved, new.take(is_accepted))
         if self.is_convex:
             state.steps = np.concatenate([state.steps, pair[:1]])[-LBFGS_PAIRS:]
             state.changes = np.concatenate([state.changes, pair[1:]])[-LBFGS_PAIRS:]
-        self._check_curvature(state, at, np.sqrt(squares), moved, stage)
+        self._check_curvature(np.sqrt(squares), moved)
         rest = ~is_accepted
-        self._shorten(state, active[rest], slope[rest], old[rest], merit[rest])
+        self._shorten(active[rest], slope[rest], old[rest], merit[rest])
         state.step += 1
         state.n_iter[active] += 1
         state.value = at.value
-        self._report(state, at, stage, active)
-        return at
+        row = {
+            "stage": state.stage,
+            "iteration": state.step,
+            "rows": self.stage.fraction,
+            "problems": len(active),
+            "objective": float(at.value.mean()),
+            "residual": float(at.residual.max()),
+            "passes": self.objective.engine.n_passes,
+        }
+        self.history.append(row)
+        if self.checkpoint is not None:
+            self.checkpoint.write(state)
+        self.is_stopped = self.callback is not None and bool(self.callback(row))
 
     def _merit(self, at: Evaluation) -> Array:
         """Return the function that a step must decrease."""
         return at.value if self.is_convex else 0.5 * (at.g**2).sum(axis=(0, 2))
 
-    def _factorize(self, state: State, is_needed: Array, lam: Array) -> None:
+    def _factorize(self, is_needed: Array) -> None:
         """Factorize the Newton matrices of some problems, at their anchors."""
-        which = np.flatnonzero(is_needed)
+        which, state = np.flatnonzero(is_needed), self.state
         if not len(which):
             return
         fresh = which[state.is_stale[which]]
@@ -378,15 +368,16 @@ class NewtonSolver:
         state.is_stale[which] = False
         blocks = self.objective.curvatures(state.anchor[:, which], which, state.curved)
         for group, H in zip(self.objective.problems.groups(which), blocks, strict=True):
-            solver = self.objective.solver(H, float(lam[which[group[0]]]))
+            lam = float(self.stage_lam[which[group[0]]])
+            solver = self.objective.solver(H, lam)
             self.solvers |= dict.fromkeys(which[group].tolist(), solver)
 
-    def _set_directions(self, state: State, at: Evaluation, fresh: list[int]) -> None:
+    def _set_directions(self, fresh: list[int]) -> None:
         """Set the directions of problems without one, by the two loops of L-BFGS."""
         if not fresh:
             return
-        q, S, Y = at.g[:, fresh].copy(), state.steps[:, :, fresh], state.changes
-        Y = Y[:, :, fresh]
+        state, q = self.state, self.at.g[:, fresh].copy()
+        S, Y = state.steps[:, :, fresh], state.changes[:, :, fresh]
         products = np.einsum("mipc,mipc->mp", S, Y)
         is_used = products > 0
         rho = np.where(is_used, 1.0 / np.where(is_used, products, 1.0), 0.0)
@@ -400,32 +391,22 @@ class NewtonSolver:
             d += (alpha - beta)[:, None] * s
         # A common shift of the intercepts of all classes changes nothing: remove it.
         d[-1] -= d[-1].mean(axis=1, keepdims=True) if d.shape[2] > 1 else 0.0
-        state.d[:, fresh], state.t[fresh] = -d, 1.0
-        state.is_moving[fresh] = True
+        state.d[:, fresh], state.t[fresh], state.is_moving[fresh] = -d, 1.0, True
 
-    def _check_curvature(
-        self,
-        state: State,
-        at: Evaluation,
-        before: Array,
-        moved: Array,
-        stage: ContinuationStage,
-    ) -> None:
+    def _check_curvature(self, before: Array, moved: Array) -> None:
         """Decide whether the Newton matrices of problems that moved are reused."""
-        after = np.sqrt((at.g**2).sum(axis=(0, 2)))
+        state, after = self.state, np.sqrt((self.at.g**2).sum(axis=(0, 2)))
         ratio = after[moved] / np.maximum(before[moved], np.finfo(float).tiny)
         state.is_moving[moved] = False
         is_slow = (ratio > SLOW_RATIO) & (state.t[moved] == 1.0)
         state.is_stale[moved] = ratio > REUSE_RATIO
-        can_grow = state.step > 1 and state.curved < stage.fraction
+        can_grow = state.step > 1 and state.curved < self.stage.fraction
         if len(moved) and is_slow.all() and can_grow:
-            self._grow_subsample(state)
+            self._grow_subsample()
 
-    def _shorten(
-        self, state: State, which: Array, slope: Array, old: Array, new: Array
-    ) -> None:
+    def _shorten(self, which: Array, slope: Array, old: Array, new: Array) -> None:
         """Shorten rejected steps by a parabola, at least to one half."""
-        t = state.t[which]
+        state, t = self.state, self.state.t[which]
         with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
             best = -slope * t**2 / (2 * (new - old - slope * t))
         best = np.where(np.isfinite(best), best, 0.0)
@@ -435,27 +416,10 @@ class NewtonSolver:
             is_full = state.curved >= self.fraction and not state.is_stale[short].any()
             state.is_stuck[short[state.t[short] < MIN_STEP]] = is_full
             if not is_full:
-                self._grow_subsample(state)
+                self._grow_subsample()
                 state.is_moving[short], state.is_stale[short] = False, True
 
-    def _grow_subsample(self, state: State) -> None:
+    def _grow_subsample(self) -> None:
         """Sum Hessians over more rows from now on."""
-        curved = HESSIAN_GROWTH * state.curved
-        state.curved = self.fraction if curved >= 0.5 * self.fraction else curved
-
-    def _report(
-        self, state: State, at: Evaluation, stage: ContinuationStage, active: Array
-    ) -> None:
-        row = {
-            "stage": state.stage,
-            "iteration": state.step,
-            "rows": stage.fraction,
-            "problems": len(active),
-            "objective": float(at.value.mean()),
-            "residual": float(at.residual.max()),
-            "passes": self.objective.engine.n_passes,
-        }
-        self.history.append(row)
-        if self.checkpoint is not None:
-            self.checkpoint.write(state)
-        self.is_stopped = self.callback is not None and bool(self.callback(row))
+        curved = HESSIAN_GROWTH * self.state.curved
+        self.state.curved = self.fraction if curved >= 0.5 * self.fraction else curved
