@@ -17,7 +17,7 @@ from kreinlearn.landmarks.checkpoint import Checkpoint, digest
 from kreinlearn.landmarks.columns import Columns, fit_columns
 from kreinlearn.landmarks.engine import Engine
 from kreinlearn.landmarks.newton import HESSIAN_ROWS, Callback, NewtonSolver
-from kreinlearn.landmarks.objective import Objective, Problems, subsample_fraction
+from kreinlearn.landmarks.objective import Objective, subsample_fraction
 from kreinlearn.landmarks.passes import DataSummary, PassContext, Point, SamplingPlan
 from kreinlearn.landmarks.penalty import Penalty, build_penalty, landmark_gram
 from kreinlearn.landmarks.sources import SampleSet
@@ -200,7 +200,7 @@ class LandmarkFit:
         grid = np.meshgrid(lams, folds, positive, indexing="ij")
         lam, fold, column = (each.ravel() for each in grid)
         model = (self.n_scores, self.factors, self.fit_intercept)
-        return Objective(self.engine, penalty, Problems(lam, column, fold, *model))
+        return Objective(self.engine, penalty, lam, column, fold, *model)
 
 
 def second_moment(engine: Engine, n_scores: int = 1) -> Array:

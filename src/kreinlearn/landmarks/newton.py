@@ -177,7 +177,7 @@ class NewtonSolver:
     def __post_init__(self) -> None:
         self.is_convex = self.objective.penalty.is_convex
         self.min_gain = self.min_gain if self.is_convex else 0.0
-        self.lam = self.objective.problems.lam
+        self.lam = self.objective.lam
         self.history: list[dict[str, float]] = []
         self.solvers: dict[int, Solve] = {}
         self.is_stopped = False
@@ -284,7 +284,7 @@ class NewtonSolver:
 
     def _start_next(self) -> None:
         """Start waiting problems with the largest lam at the solutions before them."""
-        state, problems, lam = self.state, self.objective.problems, self.stage_lam
+        state, problems, lam = self.state, self.objective, self.stage_lam
         largest = lam[state.is_waiting].max()
         which = np.flatnonzero(state.is_waiting & (lam == largest))
         before = lam[lam > largest].min()
@@ -367,7 +367,7 @@ class NewtonSolver:
         state.anchor[:, fresh] = state.u[:, fresh]
         state.is_stale[which] = False
         blocks = self.objective.curvatures(state.anchor[:, which], which, state.curved)
-        for group, H in zip(self.objective.problems.groups(which), blocks, strict=True):
+        for group, H in zip(self.objective.groups(which), blocks, strict=True):
             lam = float(self.stage_lam[which[group[0]]])
             solver = self.objective.solver(H, lam)
             self.solvers |= dict.fromkeys(which[group].tolist(), solver)

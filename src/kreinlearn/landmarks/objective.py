@@ -27,40 +27,6 @@ Solve = Callable[[Array], Array]
 
 
 @dataclass(frozen=True)
-class Problems:
-    """Problems that share each pass.
-
-    Attributes
-    ----------
-    lam : ndarray of shape (P,)
-        Regularizations.
-    positive : ndarray of shape (P,)
-        Positive class of each problem, unless multinomial.
-    fold : ndarray of shape (P,)
-        Held-out fold of each problem; -1 for none.
-    n_scores : int
-        Columns of scores C: the number of classes if multinomial, else 1.
-    factors : ndarray of shape (n_classes,)
-        Weights of the classes.
-    fit_intercept : bool
-        Whether there are intercepts.
-    """
-
-    lam: Array
-    positive: Array
-    fold: Array
-    n_scores: int
-    factors: Array
-    fit_intercept: bool
-
-    def groups(self, which: Array) -> list[Array]:
-        """Return positions in ``which`` of problems that differ in their fold only."""
-        keys = list(zip(self.lam[which], self.positive[which], strict=True))
-        unique = dict.fromkeys(keys)
-        return [np.array([i for i, k in enumerate(keys) if k == key]) for key in unique]
-
-
-@dataclass(frozen=True)
 class Evaluation:
     """Values (p,), gradients (r + 1, p, C) and residuals (p,) of some problems."""
 
@@ -80,42 +46,61 @@ class Evaluation:
         return Evaluation(value, g, residual)
 
 
+@dataclass
 class Objective:
-    """Mean loss and penalty of all problems, through the passes of an engine.
+    """Mean loss and penalty of P problems that share each pass of an engine.
 
     Parameters
     ----------
     engine : Engine
-        Makes the passes.
+        Passes over the rows.
     penalty : Penalty
         The norm.
-    problems : Problems
-        The problems.
+    lam : ndarray of shape (P,)
+        Regularizations.
+    positive : ndarray of shape (P,)
+        Positive class of each problem, unless multinomial.
+    fold : ndarray of shape (P,)
+        Held-out fold of each problem; -1 for none.
+    n_scores : int
+        Columns of scores C: the number of classes if multinomial, else 1.
+    factors : ndarray of shape (n_classes,)
+        Class weights.
+    fit_intercept : bool
+        Whether there are intercepts.
     """
 
-    def __init__(self, engine: Engine, penalty: Penalty, problems: Problems) -> None:
-        self.engine, self.penalty, self.problems = engine, penalty, problems
-        self._totals: dict[float, Array] = {}
-        self.signs = np.append(penalty.signs, 0.0)[:, None, None]
-        self.sizes = np.append(penalty.sizes, 1.0)[:, None, None]
+    engine: Engine
+    penalty: Penalty
+    lam: Array
+    positive: Array
+    fold: Array
+    n_scores: int
+    factors: Array
+    fit_intercept: bool
 
-    @property
-    def shape(self) -> tuple[int, int, int]:
-        """Shape of coordinates."""
-        problems = self.problems
-        return (len(self.penalty.signs) + 1, len(problems.lam), problems.n_scores)
+    def __post_init__(self) -> None:
+        self._totals: dict[float, Array] = {}
+        self.shape = len(self.penalty.signs) + 1, len(self.lam), self.n_scores
+        self.signs = np.append(self.penalty.signs, 0.0)[:, None, None]
+        self.sizes = np.append(self.penalty.sizes, 1.0)[:, None, None]
+
+    def groups(self, which: Array) -> list[Array]:
+        """Return positions in ``which`` of problems that differ in their fold only."""
+        keys = list(zip(self.lam[which], self.positive[which], strict=True))
+        unique = dict.fromkeys(keys)
+        return [np.array([i for i, k in enumerate(keys) if k == key]) for key in unique]
 
     def point(self, u: Array, which: Array) -> Point:
         """Return the coefficients of some problems."""
         B = self.penalty.coefficients(u)
-        return Point(B, self.problems.positive[which], self.problems.fold[which])
+        return Point(B, self.positive[which], self.fold[which])
 
     def totals(self, fraction: float) -> Array:
         """Return the total weight of the training rows of each problem."""
         if fraction not in self._totals:
-            fold = self.problems.fold
-            by_fold = self.problems.factors @ self.engine.weights(fraction)
-            out = np.where(fold < 0, 0.0, by_fold[fold])
+            by_fold = self.factors @ self.engine.weights(fraction)
+            out = np.where(self.fold < 0, 0.0, by_fold[self.fold])
             self._totals[fraction] = np.asarray(by_fold.sum() - out)
         return self._totals[fraction]
 
@@ -148,7 +133,7 @@ class Objective:
         penalty = 0.5 * lam * np.einsum("ipc,ipc->p", self.signs * u, u)
         full = data + lam[:, None] * self.penalty.gradient(u)
         g = self.penalty.project(data) + lam[:, None] * self.signs * u
-        if not self.problems.fit_intercept:
+        if not self.fit_intercept:
             full[-1], g[-1] = 0.0, 0.0
         residual = (np.abs(full) / self.sizes).max(axis=(0, 2))
         return Evaluation(sums.value / total + penalty, g, residual)
@@ -156,10 +141,10 @@ class Objective:
     def curvatures(self, u: Array, which: Array, fraction: float) -> list[Array]:
         """Return the Hessians of the mean loss in coordinates, one for each group.
 
-        Groups are those of `Problems.groups`. The shape is (n_blocks, r + 1, r + 1),
+        Groups are those of `groups`. The shape is (n_blocks, r + 1, r + 1),
         with the blocks of `sum_hessians`.
         """
-        groups = self.problems.groups(which)
+        groups = self.groups(which)
         sums = self.engine.hessians(self.point(u, which), groups, fraction)
         total = self.totals(fraction)[which]
         found = []
@@ -176,14 +161,14 @@ class Objective:
         out[:r, :r] = gemm(T.T, gemm(np.ascontiguousarray(H[:-1, :-1]), T))
         out[:r, r] = out[r, :r] = T.T @ H[:-1, -1]
         out[r, r] = H[-1, -1]
-        if not self.problems.fit_intercept:
+        if not self.fit_intercept:
             out[r] = out[:, r] = 0.0
             out[r, r] = 1.0
         return out
 
     def solver(self, blocks: Array, lam: float) -> Solve:
         """Factorize the Newton matrix, or its diagonal blocks."""
-        C, size = self.problems.n_scores, blocks.shape[-1]
+        C, size = self.n_scores, blocks.shape[-1]
         is_convex = self.penalty.is_convex
         pairs = class_pairs(C)
         diagonal = lam * self.signs[:, 0, 0]
@@ -207,16 +192,14 @@ class Objective:
 
         There, lam exceeds the curvature of the loss in all negative directions.
         """
-        n = np.arange(len(self.problems.lam))
-        if self.penalty.is_convex:
-            return np.zeros(len(n))
+        n = np.arange(len(self.lam))
         blocks = self.curvatures(np.zeros(self.shape), n, fraction)
-        C = self.problems.n_scores
+        C = self.n_scores
         # At zero all classes are equally probable; the bound is for two such classes.
         ratio = 1.0 if C == 1 else 0.5 / (1.0 / C * (1.0 - 1.0 / C))
         is_negative = np.append(self.penalty.signs < 0, False)
         found = np.zeros(len(n))
-        for group, H in zip(self.problems.groups(n), blocks, strict=True):
+        for group, H in zip(self.groups(n), blocks, strict=True):
             part = H[0][np.ix_(is_negative, is_negative)]
             found[group] = ratio * eigvalsh(part)[-1]
         return found
