@@ -41,7 +41,7 @@ SEARCH = tuple(
     )
 )
 EXACT = (*MODEL, "search", *SEARCH)
-LANDMARKS = (*MODEL, "landmarks", "estimators/_landmarks.py")
+LANDMARKS = (*MODEL, "landmarks", "estimators/landmarks.py")
 READERS = ("files", "persistence", "runs", "_files.py", "_memory.py")
 REPRODUCTION = "reproduction"
 PROGRAMS = {"python": [sys.executable]}

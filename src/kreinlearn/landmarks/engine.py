@@ -78,8 +78,9 @@ class Part(NamedTuple):
 class Workspace:
     """A map over blocks, and one buffer per thread, which later blocks overwrite."""
 
-    def __init__(self, map_blocks: Callable[..., Iterable[Any]] = map) -> None:
-        self.map, self._local = map_blocks, threading.local()
+    def __init__(self) -> None:
+        self.map: Function = map
+        self._local = threading.local()
 
     def append_ones(self, C: Array, dtype: np.dtype) -> Array:
         """Return similarities in some precision, with a column of ones."""
@@ -350,7 +351,7 @@ class ThreadExecutor:
         self, source: Source, memory: int, n_threads: int | None = None
     ) -> None:
         self.source, self.budget = source, memory
-        self.n_threads = n_threads or available()
+        self.n_threads, self.workspace = n_threads or available(), Workspace()
 
     def prepare(self, context: PassContext, dtype: np.dtype, n_rows: int) -> Any:
         """Clear the cache; return the context."""
@@ -410,9 +411,9 @@ class ThreadExecutor:
             helpers(self.n_threads) as n_threads,
             ThreadPoolExecutor(max(1, n_threads)) as pool,
         ):
-            workspace = Workspace(pool.map)
+            self.workspace.map = pool.map
             for item in items:
-                total = function(total, workspace, *item, *args)
+                total = function(total, self.workspace, *item, *args)
         return total
 
 
