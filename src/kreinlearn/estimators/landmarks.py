@@ -27,31 +27,15 @@ from kreinlearn._validation import (
     check_positive,
     check_similarities,
 )
+from kreinlearn.estimators import _inputs as inputs
 from kreinlearn.estimators._callbacks import tells_callbacks
-from kreinlearn.estimators._inputs import (
-    KernelEstimator,
-    ValidSamples,
-    check_classes,
-    check_learned_params,
-    check_pairwise_params,
-    check_weights,
-    class_weighted,
-    is_distance,
-    is_pairwise,
-    learns_form,
-    takes_rows,
-)
+from kreinlearn.estimators._inputs import KernelEstimator, ValidSamples
 from kreinlearn.estimators._outputs import Probable
 from kreinlearn.exceptions import ConvergenceWarning, warn_caller
+from kreinlearn.landmarks import engine as engines
 from kreinlearn.landmarks import select, sources
 from kreinlearn.landmarks.columns import Columns, fit_columns
-from kreinlearn.landmarks.engine import (
-    DaskExecutor,
-    Engine,
-    ThreadExecutor,
-    current_client,
-    explain_errors,
-)
+from kreinlearn.landmarks.engine import DaskExecutor, Engine, ThreadExecutor
 from kreinlearn.landmarks.fit import LandmarkFit
 from kreinlearn.landmarks.passes import DataSummary, SamplingPlan
 from kreinlearn.landmarks.sources import BlockSource, Chunk, MemorySource, Source
@@ -96,7 +80,7 @@ class LandmarkEstimator(KernelEstimator):
         """Return the similarities of a fitted model."""
         params = getattr(self, "kernel_params_", self.kernel_params) or {}
         learned = None
-        if is_distance(self.kernel) or learns_form(self.kernel):
+        if inputs.is_distance(self.kernel) or inputs.learns_form(self.kernel):
             learned = self.distance_median_, self.distance_means_
         return fit_columns(self.kernel, params, self.landmarks_, learned)
 
@@ -326,14 +310,15 @@ class LandmarkLogisticRegression(LandmarkEstimator, Probable):
             return self._fit_rows(executor, grid, seed, callback)
         blocks = sources.open_blocks(X, y, sample_weight)
         if blocks is not None:
-            local = self._open_local(self._open_blocks(*blocks), callback)
+            M = self._count_landmarks(blocks[1])
+            local = self._open_local(self._open_blocks(*blocks, M), M, callback)
             return self._fit_rows(local, grid, seed, callback)
         samples, labels = self._check_training(X, y, sample_weight)
         weights = None
         if sample_weight is not None:
-            weights = check_weights(sample_weight, len(labels))
+            weights = inputs.check_weights(sample_weight, len(labels))
         landmarks = all_weights = None
-        if is_pairwise(self.kernel):
+        if inputs.is_pairwise(self.kernel):
             samples, landmarks, rows = self._take_columns(samples, weights, seed)
             counts = np.ones(len(labels)) if weights is None else weights
             is_all = len(np.unique(rows)) == len(rows) == (counts > 0).sum()
@@ -343,10 +328,9 @@ class LandmarkLogisticRegression(LandmarkEstimator, Probable):
         M = self._count_landmarks(len(labels)) if landmarks is None else len(landmarks)
         n_folds, folds = self._assign_folds(samples, labels, len(grid) > 1)
         source = MemorySource(samples, labels, weights, self._chunk_rows(M), folds)
-        local = self._open_local(source, callback, M)
-        return self._fit_rows(
-            local, grid, seed, callback, n_folds, landmarks, all_weights
-        )
+        local = self._open_local(source, M, callback)
+        given = (n_folds, landmarks, all_weights)
+        return self._fit_rows(local, grid, seed, callback, *given)
 
     def decision_function(self, X: ArrayLike) -> Array:
         """Return the scores f.
@@ -448,7 +432,7 @@ class LandmarkLogisticRegression(LandmarkEstimator, Probable):
             checkpoint=self.checkpoint,
             callback=callback,
         ).run()
-        if not is_pairwise(self.kernel):
+        if not inputs.is_pairwise(self.kernel):
             self.landmark_indices_ = rows
         self._store(fitted)
         return self
@@ -500,7 +484,7 @@ class LandmarkLogisticRegression(LandmarkEstimator, Probable):
         check_count("max_iter", self.max_iter)
         if self.chunk_size is not None:
             check_count("chunk_size", self.chunk_size)
-        is_vectors = callable(self.kernel) or takes_rows(self.kernel)
+        is_vectors = callable(self.kernel) or inputs.takes_rows(self.kernel)
         by_distance = isinstance(self.landmarks, str) and self.landmarks == "kmeans++"
         if by_distance and not is_vectors:
             raise ValueError(
@@ -515,29 +499,25 @@ class LandmarkLogisticRegression(LandmarkEstimator, Probable):
         shared = self.kernel_params or {}
         settings: list[Setting] = [{**shared, **each} for each in grid]
         for params in settings:
-            if is_pairwise(self.kernel):
-                check_pairwise_params(self.kernel, params)
-            elif learns_form(self.kernel):
-                check_learned_params(self.kernel, params)
+            if inputs.is_pairwise(self.kernel):
+                inputs.check_pairwise_params(self.kernel, params)
+            elif inputs.learns_form(self.kernel):
+                inputs.check_learned_params(self.kernel, params)
         return settings
 
     def _check_training(
-        self,
-        X: ArrayLike,
-        y: ArrayLike,
-        sample_weight: ArrayLike | None = None,
-        groups: ArrayLike | None = None,
+        self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None
     ) -> tuple[ValidSamples, Array]:
         """Return validated training samples and labels."""
         is_named = isinstance(self.landmarks, str) and hasattr(X, "columns")
-        if not is_pairwise(self.kernel) or is_named:
+        if not inputs.is_pairwise(self.kernel) or is_named:
             return super()._check_training(X, y, sample_weight, groups)
         self._labels = None
         samples, labels = self._check_samples(X, y, reset=True)
         labels = column_or_1d(labels, warn=True)
         check_consistent_length(samples, labels)
         check_classification_targets(labels)
-        if is_distance(self.kernel):
+        if inputs.is_distance(self.kernel):
             samples = check_distances(samples, square=False)
         return samples, labels
 
@@ -572,7 +552,7 @@ class LandmarkLogisticRegression(LandmarkEstimator, Probable):
                     f"each column of X, got {self.landmarks!r:.60}."
                 )
         Z = K[positions]
-        if is_distance(self.kernel):
+        if inputs.is_distance(self.kernel):
             check_distances(
                 Z, "The distances among landmarks", symmetric=self.norm != "euclidean"
             )
@@ -609,12 +589,12 @@ class LandmarkLogisticRegression(LandmarkEstimator, Probable):
     def _class_factors(self, summary: DataSummary) -> Array:
         """Return the class weights; warn if all rows become landmarks."""
         weights = summary.weights.sum(axis=1)
-        check_classes(summary.labels, weights)
+        inputs.check_classes(summary.labels, weights)
         k = len(summary.labels)
-        factors = class_weighted(self.class_weight, summary.labels, np.arange(k))
+        factors = inputs.class_weighted(self.class_weight, summary.labels, np.arange(k))
         if isinstance(self.class_weight, str):  # balanced
             factors = summary.n_rows / (k * summary.counts.sum(axis=1))
-        check_classes(summary.labels, weights * factors)  # factors may be zero
+        inputs.check_classes(summary.labels, weights * factors)  # factors may be zero
         if isinstance(self.landmarks, str) and self.n_landmarks > summary.n_used:
             warn_caller(
                 f"n_landmarks={self.n_landmarks} is more than the {summary.n_used} "
@@ -631,31 +611,22 @@ class LandmarkLogisticRegression(LandmarkEstimator, Probable):
     def _chunk_rows(self, M: int) -> int:
         return int(self.chunk_size or max(64, CHUNK_BYTES // (4 * M)))
 
-    def _open_local(
-        self, source: Source, callback: Any, M: int | None = None
-    ) -> ThreadExecutor:
+    def _open_local(self, source: Source, M: int, callback: Any) -> ThreadExecutor:
         """Return an executor for this process; report the memory for similarities."""
-        if self.memory is not None:
-            memory = bytes_of("memory", self.memory)
-        else:
-            free = available_bytes()
-            memory = CACHE_BYTES if free is None else min(CACHE_BYTES, free // 2)
-        if callback is not None:
-            n, available = source.n_rows, memory / 2**30
-            M = self._count_landmarks(n) if M is None else M
-            row = {"landmarks": M, "GiB granted": available}
-            if n is not None:
-                needed = 4 * n * M / 2**30
-                row = {"landmarks": M, "GiB in single": needed}
-                row["share kept"] = min(1.0, available / needed)
-            callback(row)
+        free, n = available_bytes(), source.n_rows
+        memory = CACHE_BYTES if free is None else min(CACHE_BYTES, free // 2)
+        memory = memory if self.memory is None else bytes_of("memory", self.memory)
+        if callback is not None and n is None:
+            callback({"landmarks": M, "GiB granted": memory / 2**30})
+        elif callback is not None and n is not None:
+            needed = 4 * n * M / 2**30
+            kept = min(1.0, memory / 2**30 / needed)
+            callback({"landmarks": M, "GiB in single": needed, "share kept": kept})
         return ThreadExecutor(source, memory)
 
-    def _open_blocks(
-        self, read: sources.BlockReader, n_rows: int | None
-    ) -> BlockSource:
+    def _open_blocks(self, read: Any, n_rows: int | None, M: int) -> BlockSource:
         """Return a source that is read in blocks; learn the number of features."""
-        if is_pairwise(self.kernel) or not isinstance(self.cv, Integral | None):
+        if inputs.is_pairwise(self.kernel) or not isinstance(self.cv, Integral | None):
             raise ValueError(
                 "Rows that are read in blocks take a kernel between samples, and 'cv' "
                 f"as a number of folds; got kernel={self.kernel!r} and "
@@ -663,9 +634,9 @@ class LandmarkLogisticRegression(LandmarkEstimator, Probable):
                 "memory."
             )
         self._labels = None
-        size = self._chunk_rows(self._count_landmarks(n_rows))
-        check = partial(self._check_samples, reset=True)
-        next(BlockSource(read, check, size).chunks(), None)
+        size = self._chunk_rows(M)
+        learn = partial(self._check_samples, reset=True)
+        next(BlockSource(read, learn, size).chunks(), None)
         check = partial(self._check_samples, reset=False)
         return BlockSource(read, check, size, n_rows)
 
@@ -679,35 +650,30 @@ class LandmarkLogisticRegression(LandmarkEstimator, Probable):
                 f"{self.cv!r:.60}."
             )
         memory = None if self.memory is None else bytes_of("memory", self.memory)
-        if is_pairwise(self.kernel):
+        if inputs.is_pairwise(self.kernel):
             raise ValueError(
                 f"With kernel={self.kernel!r}, X must be a matrix in memory, got a "
                 "Dask collection; give the samples, and the kernel as a function."
             )
-        client = current_client()
+        client = engines.current_client()
         parts, lengths = sources.split_collection(X)
         n = len(parts)
         labels = sources.split_like("y", y, n, lengths)
         weights = [None] * n
         if sample_weight is not None:
             weights = sources.split_like("sample_weight", sample_weight, n, lengths)
-        with explain_errors(client):
+        with engines.explain_errors(client):
             first_row = delayed(operator.getitem, pure=False)
-            heads = (
-                client.gather(client.compute(first_row(part, slice(1))))
-                for part in parts
-            )
-            head = next((head for head in heads if len(head)), None)
+            tasks = (client.compute(first_row(part, slice(1))) for part in parts)
+            head = next((head for head in map(client.gather, tasks) if len(head)), None)
         if head is None:
             raise ValueError("'X' must hold at least one sample, got none.")
         sent = delayed(self._make_checker(head), traverse=False)
-        check = delayed(_check_partition, pure=False)
-        triples = zip(parts, labels, weights, strict=True)
-        chunks = [check(sent, *each) for each in triples]
-        sizes = None
-        if lengths is not None:
-            width = max(8, X.dtype.itemsize) * int(np.prod(X.shape[1:]))
-            width += 16  # labels and weights
+        check, sizes = delayed(_check_partition, pure=False), None
+        rows = zip(parts, labels, weights, strict=True)
+        chunks = [check(sent, *each) for each in rows]
+        if lengths is not None:  # each row has a label and a weight, too
+            width = max(8, X.dtype.itemsize) * int(np.prod(X.shape[1:])) + 16
             sizes = [(n, n * width) for n in lengths]
         return DaskExecutor(chunks, sizes, memory, client)
 
@@ -732,9 +698,8 @@ class LandmarkLogisticRegression(LandmarkEstimator, Probable):
             samples = np.asarray(samples)[:, self.support_]
         step = max(64, CHUNK_BYTES // (8 * len(columns)))
         b = np.ascontiguousarray(self.coef_.T)
-        parts = [
-            columns(samples[i : i + step]) @ b for i in range(0, len(samples), step)
-        ]
+        starts = range(0, len(samples), step)
+        parts = [columns(samples[i : i + step]) @ b for i in starts]
         return np.asarray(np.concatenate(parts) + self.intercept_)
 
     def _predict_lazily(self, method: str, X: Any) -> Any:
@@ -750,12 +715,13 @@ class LandmarkLogisticRegression(LandmarkEstimator, Probable):
         dtype = self.classes_.dtype if method == "predict" else np.dtype(float)
         model = delayed(self, pure=True, traverse=False)
         call = delayed(_predict_partition, pure=True)
-        blocks = []
+        shape = () if is_flat else (k,)
+        values = [call(model, method, part, shape, dtype) for part in parts]
         sizes: Sequence[float] = lengths or [np.nan] * len(parts)
-        for part, n in zip(parts, sizes, strict=True):
-            shape = (n,) if is_flat else (n, k)
-            value = call(model, method, part, shape[1:], dtype)
-            blocks.append(array.from_delayed(value, shape, dtype=dtype))
+        blocks = [
+            array.from_delayed(value, (n, *shape), dtype=dtype)
+            for value, n in zip(values, sizes, strict=True)
+        ]
         return array.concatenate(blocks, allow_unknown_chunksizes=True)
 
 
@@ -772,7 +738,7 @@ def _check_partition(
     if weights is not None:
         check_consistent_length(labels, weights)
         n = len(labels)  # all weights of a partition may be zero
-        weights = check_weights(weights, n) if np.any(weights) else np.zeros(n)
+        weights = inputs.check_weights(weights, n) if np.any(weights) else np.zeros(n)
     return Chunk(samples, labels, weights)
 
 
