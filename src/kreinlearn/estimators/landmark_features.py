@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from kreinlearn._typing import Array, Kernel, Seed
 from kreinlearn.estimators._callbacks import tells_callbacks
 from kreinlearn.estimators._inputs import is_pairwise
-from kreinlearn.estimators.landmarks import LandmarkEstimator
+from kreinlearn.estimators.landmarks import _LandmarkEstimator
 from kreinlearn.exceptions import warn_caller
 from kreinlearn.landmarks.columns import fit_columns
 from kreinlearn.landmarks.engine import Engine, ThreadExecutor
@@ -27,7 +27,7 @@ CHUNK_ROWS = 4096
 
 
 class LandmarkFeatures(
-    ClassNamePrefixFeaturesOutMixin, TransformerMixin, LandmarkEstimator
+    ClassNamePrefixFeaturesOutMixin, TransformerMixin, _LandmarkEstimator
 ):
     r"""Similarities with landmarks as features, for any linear model.
 

@@ -55,7 +55,7 @@ Setting = Mapping[str, Any]
 """Parameters of a kernel."""
 
 
-class LandmarkEstimator(KernelEstimator):
+class _LandmarkEstimator(KernelEstimator):
     """An estimator with the parameters ``n_landmarks``, ``landmarks``, random_state."""
 
     landmarks: Any
@@ -92,7 +92,7 @@ class LandmarkEstimator(KernelEstimator):
             self.distance_means_ = columns.form.means
 
 
-class LandmarkLogisticRegression(LandmarkEstimator, Probable):
+class LandmarkLogisticRegression(_LandmarkEstimator, Probable):
     r"""Logistic regression on similarities with landmarks, for many samples.
 
     Minimizes the mean loss of ``f(x) = sum_j k(x, z_j) b_j + c`` over M landmarks z,
