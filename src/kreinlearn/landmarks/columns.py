@@ -9,12 +9,7 @@ from numpy.typing import DTypeLike
 
 from kreinlearn._typing import Array
 from kreinlearn.kernels import KERNELS, gram
-from kreinlearn.kernels.distances import (
-    DEFAULTS,
-    PAIRWISE,
-    DistanceForm,
-    learned_form,
-)
+from kreinlearn.kernels.distances import DEFAULTS, PAIRWISE, DistanceForm, learned_form
 
 
 @dataclass(frozen=True)

@@ -110,9 +110,8 @@ class LandmarkFit:
 
     def __post_init__(self) -> None:
         M, self.n_classes = len(self.Z), len(self.summary.labels)
-        check_fits(
-            WORK_MATRICES * M, M, np.float64, f"Work with {M} landmarks on matrices"
-        )
+        what = f"Work with {M} landmarks on matrices"
+        check_fits(WORK_MATRICES * M, M, np.float64, what)
         self.multinomial &= self.n_classes > 2
         self.n_scores = self.n_classes if self.multinomial else 1
         self.n_unsolved = self.n_searched = 0
@@ -124,12 +123,8 @@ class LandmarkFit:
         """Search if there are folds, and fit."""
         best, start, n = 0, None, len(self.grid)
         if self.plan.n_folds > 1:
-            fraction = 1.0
-            if n > 1:
-                fraction = subsample_fraction(
-                    GRID_ROWS, len(self.Z), self.engine.n_rows
-                )
-            found = [self._search(i, fraction) for i in range(n)]
+            part = subsample_fraction(GRID_ROWS, len(self.Z), self.engine.n_rows)
+            found = [self._search(i, part if n > 1 else 1.0) for i in range(n)]
             lams, scores = (np.stack([each[k] for each in found]) for k in (0, 1))
             best = int(scores.mean(axis=2).max(axis=1).argmax())
             start = found[0][2]
@@ -145,11 +140,8 @@ class LandmarkFit:
         if self.checkpoint is not None:
             kernel = getattr(self.kernel, "__name__", self.kernel)
             model = (self.norm, self.fit_intercept, self.multinomial, self.plan.seed)
-            data = (
-                K,
-                *(getattr(self.summary, k) for k in ("labels", "counts", "weights")),
-            )
-            key = digest([kernel, self.lam, *model, *data, self.factors])
+            rows = (self.summary.labels, self.summary.counts, self.summary.weights)
+            key = digest([kernel, self.lam, *model, K, *rows, self.factors])
             options["checkpoint"] = Checkpoint(self.checkpoint, key)
         solver = NewtonSolver(objective, self.tol, self.max_iter, **options)
         self.solution = solver.solve(start)

@@ -15,16 +15,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kreinlearn._typing import Array
+from kreinlearn.landmarks import sources
 from kreinlearn.landmarks.columns import Columns
-from kreinlearn.landmarks.sources import (
-    LANDMARK_STREAM,
-    Chunk,
-    SampleSet,
-    concat_samples,
-    draw_folds,
-    draw_uniform,
-    take_samples,
-)
+from kreinlearn.landmarks.sources import Chunk, SampleSet
 from kreinlearn.losses import Link, Multinomial, log_probabilities
 
 CANDIDATE_ARRAYS = ("key", "row", "weight", "label")
@@ -96,7 +89,7 @@ class DataSummary:
             counts=counts,
             weights=weights,
             n_used=self.n_used + other.n_used,
-            samples=concat_samples([self.samples, other.samples]),
+            samples=sources.concat_samples([self.samples, other.samples]),
             **both,
         )
         return merged._take_candidates(np.sort(order))
@@ -107,7 +100,7 @@ class DataSummary:
 
     def _take_candidates(self, which: Array) -> "DataSummary":
         some = {name: getattr(self, name)[which] for name in CANDIDATE_ARRAYS}
-        return replace(self, samples=take_samples(self.samples, which), **some)
+        return replace(self, samples=sources.take_samples(self.samples, which), **some)
 
 
 def summarize_chunk(chunk: Chunk, start: int, plan: SamplingPlan) -> DataSummary:
@@ -131,7 +124,7 @@ def summarize_chunk(chunk: Chunk, start: int, plan: SamplingPlan) -> DataSummary
     labels, index = np.unique(chunk.y, return_inverse=True)
     cell = index.ravel() * plan.n_folds + folds
     size, shape = len(labels) * plan.n_folds, (len(labels), plan.n_folds)
-    key = draw_uniform(numbers, plan.seed, LANDMARK_STREAM)
+    key = sources.draw_uniform(numbers, plan.seed, sources.LANDMARK_STREAM)
     used = np.flatnonzero(weights > 0)
     few = np.sort(used[np.argsort(key[used], kind="stable")[: plan.n_candidates]])
     return DataSummary(
@@ -143,7 +136,7 @@ def summarize_chunk(chunk: Chunk, start: int, plan: SamplingPlan) -> DataSummary
         numbers[few],
         weights[few],
         chunk.y[few],
-        take_samples(chunk.X, few),
+        sources.take_samples(chunk.X, few),
         plan.n_candidates,
     )
 
@@ -360,7 +353,9 @@ def _number_rows(
     n, folds = len(chunk.y), chunk.folds
     numbers = np.arange(start, start + n)
     weights = np.ones(n) if chunk.weights is None else chunk.weights
-    folds = draw_folds(numbers, plan.n_folds, plan.seed) if folds is None else folds
+    folds = (
+        sources.draw_folds(numbers, plan.n_folds, plan.seed) if folds is None else folds
+    )
     return numbers, np.asarray(weights, dtype=float), folds
 
 
