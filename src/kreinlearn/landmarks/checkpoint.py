@@ -13,7 +13,7 @@ import numpy as np
 from kreinlearn._files import check_free, replace
 from kreinlearn._memory import check_bytes
 
-S = TypeVar("S")
+StateT = TypeVar("StateT")
 
 
 class Checkpoint:
@@ -36,7 +36,7 @@ class Checkpoint:
         np.savez(content, key=np.array(self.key), **vars(state))
         replace(self.path, content.getvalue())
 
-    def read(self, like: S) -> S | None:
+    def read(self, like: StateT) -> StateT | None:
         """Return the state in the file, or None if there is no file."""
         if not Path(self.path).is_file():
             return None
@@ -60,7 +60,7 @@ class Checkpoint:
             reason = reason.rstrip(".")
             raise ValueError(
                 f"The checkpoint {self.path} could not be read ({reason}); remove it "
-                "to begin anew."
+                "to start again."
             ) from None
         if key != self.key:
             raise self.mismatch("its data or parameters are others")

@@ -53,7 +53,7 @@ WORKER_MATRICES = 4
 """Matrices of M x M numbers that a worker needs at a time."""
 REDUCE_FANIN = 8
 """Results that one task adds."""
-DOUBLE = np.dtype(np.float64)
+DOUBLE_DTYPE = np.dtype(np.float64)
 Precision = Literal["double", "cached", "single"]
 Future = Any
 """A future, or a delayed object."""
@@ -193,7 +193,7 @@ class Engine:
         """Return the sum of a function of all blocks of rows."""
         executor, is_part = self.executor, fraction < 1.0
         self.n_passes += not is_part
-        dtype = DOUBLE if precision == "double" or is_part else self.dtype
+        dtype = DOUBLE_DTYPE if precision == "double" or is_part else self.dtype
         total = executor.reduce(
             add_blocks,
             self._subsample(fraction) if is_part else executor.parts(dtype),
@@ -277,7 +277,9 @@ def add_blocks(
         C: Any = cached if is_cached else context.columns(X[some], dtype)
 
         def run(i: int, C: Any = C, first: int = first) -> Any:
-            A = space.append_ones(C[i : i + step], C.dtype if is_single else DOUBLE)
+            A = space.append_ones(
+                C[i : i + step], C.dtype if is_single else DOUBLE_DTYPE
+            )
             cut = slice(first + i, first + i + len(A))
             return function(A, rows.take(cut), context, *args)
 

@@ -350,12 +350,11 @@ def _number_rows(
     chunk: Chunk, start: int, plan: SamplingPlan
 ) -> tuple[Array, Array, Array]:
     """Return numbers, weights and folds of the rows of a chunk."""
-    n, folds = len(chunk.y), chunk.folds
-    numbers = np.arange(start, start + n)
-    weights = np.ones(n) if chunk.weights is None else chunk.weights
-    folds = (
-        sources.draw_folds(numbers, plan.n_folds, plan.seed) if folds is None else folds
-    )
+    numbers = np.arange(start, start + len(chunk.y))
+    weights, folds = chunk.weights, chunk.folds
+    if folds is None:
+        folds = sources.draw_folds(numbers, plan.n_folds, plan.seed)
+    weights = np.ones(len(numbers)) if weights is None else weights
     return numbers, np.asarray(weights, dtype=float), folds
 
 
