@@ -68,12 +68,8 @@ def select_landmarks(
 
 def select_distant(X: Array, weights: Array, n_landmarks: int, seed: int) -> Array:
     """Return increasing positions of n_landmarks distant rows, by k-means++."""
-    _, found = kmeans_plusplus(
-        np.asarray(X, dtype=float),
-        n_landmarks,
-        sample_weight=weights,
-        random_state=seed,
-    )
+    rows, options = np.asarray(X, dtype=float), {"sample_weight": weights}
+    _, found = kmeans_plusplus(rows, n_landmarks, **options, random_state=seed)
     if len(np.unique(found)) < n_landmarks:  # some rows are equal
         rest = np.setdiff1d(np.arange(len(X)), found)
         found = np.append(np.unique(found), rest)[:n_landmarks]
@@ -114,9 +110,8 @@ def sample_by_leverage(
     values, vectors = np.linalg.eigh(features.T @ features)
     values = np.maximum(values, 0.0)
     ridge = values.sum() / max(1, n_landmarks)
-    scores = np.einsum(
-        "ij,ij->i", features @ (vectors / (values + ridge)), features @ vectors
-    )
+    scaled = features @ (vectors / (values + ridge))
+    scores = np.einsum("ij,ij->i", scaled, features @ vectors)
     chances = np.maximum(scores, 1e-12) * weights
     rng = np.random.default_rng(seed)
     # The largest of these keys are a draw without replacement.

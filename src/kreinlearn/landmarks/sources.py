@@ -21,9 +21,7 @@ BlockReader = Callable[[], Iterable[Any]]
 """Each call returns a new iterator that starts at the first block."""
 FOLD_STREAM, SUBSAMPLE_STREAM, LANDMARK_STREAM = range(3)
 """Independent streams of random numbers."""
-SPLITMIX_CONSTANTS = np.array(
-    [0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB], "u8"
-)
+SPLITMIX_CONSTANTS = (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
 
 
 class Chunk(NamedTuple):
@@ -357,7 +355,7 @@ def draw_uniform(rows: Array, seed: int, stream: int) -> Array:
     ndarray of float
         Multiples of 2^-53, uniform.
     """
-    gamma, first, second = SPLITMIX_CONSTANTS
+    gamma, first, second = map(np.uint64, SPLITMIX_CONSTANTS)
     with np.errstate(over="ignore"):
         start = np.uint64(3 * seed + stream) * first ^ second
         z = (rows.astype(np.uint64) + np.uint64(1)) * gamma + start
