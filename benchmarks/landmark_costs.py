@@ -142,35 +142,35 @@ def run(n, M, memory, workers, quick):
 def counted():
     """Count the work of fits from here on, in a dict that is returned at once."""
     from kreinlearn.landmarks.columns import Columns
-    from kreinlearn.landmarks.engine import LocalEngine
+    from kreinlearn.landmarks.engine import Engine
     from kreinlearn.landmarks.objective import Objective
 
     counts = {unit: 0 for unit in UNITS} | {"newton_matrices": 0, "fits": 1}
-    similarities, sums = Columns.__call__, LocalEngine.sums
-    hessians, curvatures = LocalEngine.hessians, Objective.curvatures
+    similarities, sums = Columns.__call__, Engine.sums
+    hessians, curvatures = Engine.hessians, Objective.curvatures
 
     def count_similarities(self, X, dtype=np.float64):
         kind = "single" if np.dtype(dtype) == np.float32 else "double"
         counts[kind] += len(X) * len(self)
         return similarities(self, X, dtype)
 
-    def count_products(self, point, share=1.0, *more):
-        counts["products"] += int(share * self.n_rows) * len(point.B)
-        return sums(self, point, share, *more)
+    def count_products(self, point, fraction=1.0, *more):
+        counts["products"] += int(fraction * self.n_rows) * len(point.B)
+        return sums(self, point, fraction, *more)
 
-    def count_curvature(self, point, groups, share):
-        rows = int(share * self.n_rows)
+    def count_curvature(self, point, groups, fraction):
+        rows = int(fraction * self.n_rows)
         counts["curvature"] += rows * len(point.B) ** 2 * len(groups)
-        return hessians(self, point, groups, share)
+        return hessians(self, point, groups, fraction)
 
-    def count_matrices(self, u, which, share):
-        found = curvatures(self, u, which, share)
+    def count_matrices(self, u, which, fraction):
+        found = curvatures(self, u, which, fraction)
         counts["newton_matrices"] += len(found)
         counts["matrices"] += len(found) * len(u) ** 3
         return found
 
-    Columns.__call__, LocalEngine.sums = count_similarities, count_products
-    LocalEngine.hessians, Objective.curvatures = count_curvature, count_matrices
+    Columns.__call__, Engine.sums = count_similarities, count_products
+    Engine.hessians, Objective.curvatures = count_curvature, count_matrices
     return counts
 
 

@@ -26,7 +26,7 @@ from sklearn.model_selection import train_test_split
 
 from kreinlearn import KreinLogisticRegression, LandmarkLogisticRegression
 from kreinlearn.kernels import gram
-from kreinlearn.landmarks.select import WAYS
+from kreinlearn.landmarks.select import SELECTION_METHODS
 
 NUMBERS, SMALL = (100, 200, 500, 1000, 2000, 4000), (25, 50, 100, 200, 400)
 DRAWS, MANY = 3, 500
@@ -74,7 +74,7 @@ def tasks(options):
         for M in (SMALL[:2] if options.quick else SMALL)
         for name in options.only
         for draw in range(1 if options.quick else DRAWS)
-        for method in WAYS
+        for method in SELECTION_METHODS
     ]
     if options.quick:
         return [*small, *((name, "nystroem", 50, 0) for name in options.only)]

@@ -29,7 +29,7 @@ from common import options_of, say, start
 from scipy.special import expit
 from sklearn.model_selection import StratifiedKFold
 
-from kreinlearn.landmarks.penalty import penalty_of
+from kreinlearn.landmarks.penalty import build_penalty
 
 NAMES = ("GunPoint", "chickenpieces-20-60", "ItalyPowerDemand", "ArrowHead")
 NAMES += ("protein-haasdonk", "protein", "cat-cortex")
@@ -68,18 +68,18 @@ def compared(name, K, y, n_draws):
         n = len(train)
         whole = modulus(here)
         losses.setdefault("exact", []).append(
-            losses_of(penalty_of("hilbert", here).T, here, there, *labels)
+            losses_of(build_penalty("hilbert", here).T, here, there, *labels)
         )
         for draw in range(n_draws):
             rng = np.random.default_rng([number, draw])
             Z = np.sort(rng.choice(n, n // 2, replace=False))
             C, K_ZZ = here[:, Z], here[np.ix_(Z, Z)]
             coordinates = {
-                "as landmarks": penalty_of("hilbert", K_ZZ).T,
-                "raised": penalty_of("hilbert", K_ZZ, moment=C.T @ C / n).T,
+                "as landmarks": build_penalty("hilbert", K_ZZ).T,
+                "raised": build_penalty("hilbert", K_ZZ, moment=C.T @ C / n).T,
                 "moment": roots(C.T @ C / n, 0.25) / len(Z) ** 0.25,
                 "exact norm": roots(whole[np.ix_(Z, Z)], 0.5),
-                "euclidean": penalty_of("euclidean", K_ZZ).T,
+                "euclidean": build_penalty("euclidean", K_ZZ).T,
             }
             for each, T in coordinates.items():
                 found = losses_of(T, C, there[:, Z], *labels)

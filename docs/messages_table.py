@@ -30,10 +30,8 @@ SITUATIONS = {
     "Memory and time": ["_memory", "operators", "estimators/_fit"],
     "Many rows, landmarks, clusters": [
         "landmarks",
-        "estimators/_landmarks",
         "estimators/landmarks",
         "estimators/landmark_features",
-        "estimators/_collections",
     ],
     "Time series": ["kernels/series", "kernels/_series", "io/series"],
     "Sequences": ["kernels/sequences", "kernels/_alignment", "io/fasta"],

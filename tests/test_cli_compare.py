@@ -7,8 +7,8 @@ import pytest
 from sklearn.datasets import load_iris
 
 from kreinlearn.app.comparison import run as module
-from kreinlearn.kernels import gram
 from kreinlearn.app.runs.runner import Progress
+from kreinlearn.kernels import gram
 from tests.comparison.test_compare import inline
 from tests.test_cli import run
 

@@ -14,8 +14,8 @@ from sklearn.svm import SVC
 import kreinlearn
 from kreinlearn import DistanceSimilarity, KreinLogisticRegressionCV, SpectrumRepair
 from kreinlearn.app.cli import main
-from kreinlearn.datasets import make_gram
 from kreinlearn.app.inspection import inspect_matrix
+from kreinlearn.datasets import make_gram
 from kreinlearn.kernels.transforms import FORMS
 
 

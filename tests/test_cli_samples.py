@@ -16,8 +16,8 @@ from sklearn.model_selection import GridSearchCV
 import kreinlearn
 from kreinlearn import KreinLogisticRegression
 from kreinlearn.app.cli import main
-from kreinlearn.io import read_fasta, read_ts, read_tu, read_ucr
 from kreinlearn.app.inspection import verdict
+from kreinlearn.io import read_fasta, read_ts, read_tu, read_ucr
 from kreinlearn.kernels import KERNELS
 
 N, NEW = 24, 5

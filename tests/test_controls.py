@@ -9,11 +9,11 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import minmax_scale
 from sklearn.svm import SVC
 
-from kreinlearn.kernels import gram
 from kreinlearn.app.methods.controls import GAMMAS, SimilarityNeighbors
 from kreinlearn.app.methods.judging import judged, status_of
 from kreinlearn.app.methods.records import COSTS, NEIGHBORS
 from kreinlearn.app.methods.table import METHODS, fit_method, inner_folds
+from kreinlearn.kernels import gram
 from tests.conftest import gram_of_signature
 
 

@@ -15,7 +15,6 @@ from kreinlearn import (
     KreinLogisticRegressionCV,
     SpectrumRepair,
 )
-from kreinlearn.kernels import gram
 from kreinlearn.app.methods import table
 from kreinlearn.app.methods.judging import iterations_of, judged, status_of, worst
 from kreinlearn.app.methods.records import (
@@ -26,6 +25,7 @@ from kreinlearn.app.methods.records import (
 )
 from kreinlearn.app.methods.table import METHODS, fit_method, inner_folds
 from kreinlearn.app.methods.tuning import WORST_LOG_LOSS, held_out_scores, tune
+from kreinlearn.kernels import gram
 from kreinlearn.solvers import PUBLISHED
 from reproduction.methods import one_vs_rest
 from tests.conftest import gram_of_signature

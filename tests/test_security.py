@@ -24,13 +24,13 @@ from kreinlearn import (
     LandmarkLogisticRegression,
     _files,
     _numba_cache,
-    files,
 )
-from kreinlearn.io.chunks import table_blocks
+from kreinlearn import io as files
 from kreinlearn.app.inspection.page import inspection_page
+from kreinlearn.io.chunks import table_blocks
 from kreinlearn.kernels import _kept
 from kreinlearn.landmarks.checkpoint import Checkpoint
-from kreinlearn.landmarks.state import State
+from kreinlearn.landmarks.newton import State
 from tests.io.test_hostile import archive, array_bytes, header_of, refused
 from tests.report import made
 from tests.test_cli import run

@@ -18,13 +18,13 @@ from kreinlearn.app.comparison.plan import FEW_ROWS, plan_comparison, stratified
 from kreinlearn.app.comparison.run import run_comparison
 from kreinlearn.app.comparison.summary import reliability_bins, rows_as_csv, summary_of
 from kreinlearn.app.comparison.verdict import facts
-from kreinlearn.kernels import gram
 from kreinlearn.app.methods.records import Method
 from kreinlearn.app.methods.table import METHODS
 from kreinlearn.app.runs.cells import Cell
 from kreinlearn.app.runs.records import Store, record_of
 from kreinlearn.app.runs.records import read_records as read
 from kreinlearn.app.runs.workers import _outcome
+from kreinlearn.kernels import gram
 
 FEW = ("IKLR krein", "SVC clip")
 FEW_OPTIONS = {"kernels": ["tl1"], "methods": FEW, "folds": 3}

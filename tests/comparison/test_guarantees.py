@@ -7,8 +7,8 @@ import pytest
 
 from kreinlearn.app.comparison import plan_comparison, run_comparison
 from kreinlearn.app.comparison import run as module
-from kreinlearn.kernels import gram
 from kreinlearn.app.methods import METHODS
+from kreinlearn.kernels import gram
 from reproduction.methods import KLR, ON_FACES, ON_TL1, SVM
 from tests.comparison.test_compare import inline
 

@@ -12,7 +12,7 @@ import kreinlearn
 from kreinlearn import KreinLogisticRegression, LandmarkLogisticRegression
 from kreinlearn.exceptions import ConvergenceWarning
 from kreinlearn.kernels import dtw, gram
-from kreinlearn.landmarks.rows import drawn_folds
+from kreinlearn.landmarks.sources import draw_folds
 from kreinlearn.spectrum.decompose import decompose
 from tests.conftest import scaled
 
@@ -191,7 +191,7 @@ def test_many_classes_converge_without_the_whole_newton_matrix(monkeypatch):
     X = scaled(X)
     model = LandmarkLogisticRegression(n_landmarks=20, lam=1e-3)
     whole = clone(model).fit(X, y)
-    monkeypatch.setattr(module, "DIRECT", 10)
+    monkeypatch.setattr(module, "MAX_DIRECT_SIZE", 10)
     blocks = clone(model).fit(X, y)
     assert blocks.converged_
     found, expected = blocks.predict_proba(X), whole.predict_proba(X)
@@ -207,7 +207,7 @@ def test_a_search_is_separate_fits(squares, multi_class, norm, close):
     shared = {"landmarks": X[:30], "multi_class": multi_class, "norm": norm}
     lams = [1e-2, 1e-3, 1e-1]
     model = LandmarkLogisticRegression(lams=lams, cv=3, **shared).fit(X, y)
-    folds = drawn_folds(np.arange(len(X)), 3, model._seed())
+    folds = draw_folds(np.arange(len(X)), 3, model._draw_seed())
     expected = np.zeros((1, 3, 3))
     for i, lam in enumerate(sorted(lams, reverse=True)):
         for f in range(3):

@@ -7,10 +7,10 @@ import pytest
 from sklearn.linear_model import Ridge
 
 from kreinlearn import KreinLogisticRegression, SpectrumRepair
-from kreinlearn.datasets import make_gram
 from kreinlearn.app.inspection import evidence as worth
 from kreinlearn.app.inspection import permutation
 from kreinlearn.app.inspection.verdict import inspect_matrix, sampled
+from kreinlearn.datasets import make_gram
 from kreinlearn.kernels import gram
 from kreinlearn.spectrum import decompose
 from tests.conftest import gram_of_signature

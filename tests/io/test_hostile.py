@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from kreinlearn import io as files
+from kreinlearn.app.runs import read_records
 from kreinlearn.io import text
 from kreinlearn.io.chunks import table_blocks
-from kreinlearn.app.runs import read_records
 
 K = np.eye(3) + 0.5
 

@@ -14,19 +14,17 @@ import pandas as pd
 import pytest
 
 from kreinlearn import LandmarkLogisticRegression
-from kreinlearn.landmarks import engine as engine_module
-from kreinlearn.landmarks.columns import columns_for
-from kreinlearn.landmarks.engine import LocalEngine
-from kreinlearn.landmarks.first import Draws
-from kreinlearn.landmarks.passes import Point, Task
-from kreinlearn.landmarks.rows import Chunk, Memory
+from kreinlearn.kernels import resolve_kernel
+from kreinlearn.landmarks import engine as engines
+from kreinlearn.landmarks.engine import DaskExecutor, Engine, ThreadExecutor
+from kreinlearn.landmarks.passes import PassContext, Point, SamplingPlan, fit_columns
+from kreinlearn.landmarks.sources import Chunk, MemorySource
 
 dask = pytest.importorskip("dask", reason="needs the extra dask")
 distributed = pytest.importorskip("distributed", reason="needs the extra dask")
 da = pytest.importorskip("dask.array", reason="needs the extra dask")
 dd = pytest.importorskip("dask.dataframe", reason="needs the extra dask")
 
-from kreinlearn.landmarks import cluster as engines  # noqa: E402
 from tests.memory import peak  # noqa: E402
 
 SLOW = pytest.mark.slow
@@ -190,34 +188,37 @@ def test_predictions_are_lazy(data, labels):
 @pytest.mark.parametrize("dtype", [None, np.float32])
 def test_engines_give_the_same_sums(client, data, memory, dtype):
     X, y, w = data
-    draws = Draws(3, 100, 5)
+    plan = SamplingPlan(3, 100, 5)
     chunks = [Chunk(X[i : i + 700], y[i : i + 700], w[i : i + 700]) for i in STARTS]
-    local = LocalEngine(Memory(X, y, w, 1000), 10**8, dtype, n_threads=1)
+    executor = ThreadExecutor(MemorySource(X, y, w, 1000), 10**8, n_threads=1)
+    local = Engine(executor, dtype)
     parts = [dask.delayed(_chunk_of)(*chunk) for chunk in chunks]
-    remote = engines.DaskEngine(parts, None, memory, dtype, client)
+    remote = Engine(DaskExecutor(parts, None, memory, client), dtype)
     both = [remote, local]
-    firsts = [engine.first(draws) for engine in both]
-    for name in vars(firsts[0]):
-        values = [getattr(first, name) for first in firsts]
+    summaries = [engine.summarize(plan) for engine in both]
+    for name in vars(summaries[0]):
+        values = [getattr(summary, name) for summary in summaries]
         if np.asarray(values[0]).dtype.kind == "f":
             np.testing.assert_allclose(*values, rtol=1e-12)
         else:
             np.testing.assert_array_equal(*values)
-    columns = columns_for("tl1", {}, X[:7])
-    task = Task(columns, firsts[0].labels, np.array([1.0, 2.0, 3.0]), False, draws)
+    columns = fit_columns(resolve_kernel("tl1"), X[:7])
+    context = PassContext(
+        columns, summaries[0].labels, np.array([1.0, 2.0, 3.0]), False, plan
+    )
     for engine in both:
-        engine.prepare(task)
+        engine.prepare(context)
     rng = np.random.default_rng(1)
     fold = np.repeat([-1, 0, 2], 3)
     point = Point(rng.standard_normal((8, 9, 1)), np.tile(np.arange(3), 3), fold)
     groups = [np.array([0, 1]), np.array([4])]
-    for share in (1.0, 0.3):
+    for fraction in (1.0, 0.3):
         each = [
             (
-                engine.sums(point, share).gradient,
-                engine.sums(point, share, "exact").gradient,
-                engine.hessians(point, groups, share),
-                engine.held(point, "ovr", share),
+                engine.sums(point, fraction).gradient,
+                engine.sums(point, fraction, "double").gradient,
+                engine.hessians(point, groups, fraction),
+                engine.held_out_losses(point, "ovr", fraction),
             )
             for engine in both
         ]
@@ -226,10 +227,10 @@ def test_engines_give_the_same_sums(client, data, memory, dtype):
             gap = np.abs(found - expected).max() / np.abs(expected).max()
             assert gap < close
     np.testing.assert_allclose(remote.weights(0.3), local.weights(0.3), rtol=1e-12)
-    np.testing.assert_allclose(remote.weights(1.0), firsts[1].weights, rtol=1e-12)
+    np.testing.assert_allclose(remote.weights(1.0), summaries[1].weights, rtol=1e-12)
     assert remote.is_exact == local.is_exact
     assert remote.n_passes == local.n_passes
-    assert (remote.kept_share == 1.0) == (memory is None)
+    assert (remote.executor.cached_fraction == 1.0) == (memory is None)
 
 
 STARTS = range(0, N, 700)
@@ -240,24 +241,26 @@ def _chunk_of(*given):
 
 
 @pytest.mark.slow
-def test_second_derivatives_of_a_share_are_the_same_to_the_bit(
+def test_second_derivatives_of_a_subsample_are_the_same_to_the_bit(
     client, data, monkeypatch
 ):
     X, y, w = data
-    for module in (engines, engine_module):
-        monkeypatch.setattr(module, "SHARE_ROWS", 600)  # more than a block
-    draws = Draws(1, 10, 5)
-    task = Task(columns_for("tl1", {}, X[:M]), np.unique(y), np.ones(3), False, draws)
+    monkeypatch.setattr(engines, "SUBSAMPLE_ROWS", 600)  # more than a block
+    plan = SamplingPlan(1, 10, 5)
+    context = PassContext(
+        fit_columns(resolve_kernel("tl1"), X[:M]), np.unique(y), np.ones(3), False, plan
+    )
     point = Point(np.ones((M + 1, 1, 1)), np.array([1]), np.array([-1]))
     found = []
     for size in (190, 700, None):
-        engine = LocalEngine(Memory(X, y, w, 900), 10**8, n_threads=1)
+        executor = ThreadExecutor(MemorySource(X, y, w, 900), 10**8, n_threads=1)
         if size is not None:
             cuts = [slice(i, i + size) for i in range(0, N, size)]
             parts = [dask.delayed(_chunk_of)(X[c], y[c], w[c]) for c in cuts]
-            engine = engines.DaskEngine(parts, client=client)
-        engine.first(draws)
-        engine.prepare(task)
+            executor = DaskExecutor(parts, client=client)
+        engine = Engine(executor)
+        engine.summarize(plan)
+        engine.prepare(context)
         engine.block = 600
         found.append(engine.hessians(point, [np.array([0])], 0.7))
     np.testing.assert_array_equal(found[0], found[1])
@@ -267,22 +270,22 @@ def test_second_derivatives_of_a_share_are_the_same_to_the_bit(
 @pytest.mark.slow
 def test_large_hessians_are_made_one_by_one(client, data, monkeypatch):
     X, y, _ = data
-    monkeypatch.setattr(engines, "LARGE", 1000)
+    monkeypatch.setattr(DaskExecutor, "max_result_bytes", 1000)
     rows = da.from_array(X, chunks=(500, 5))
     assert_same(model_of().fit(rows, y), model_of().fit(X, y))
 
 
 def test_what_workers_may_keep():
     GiB = 2**30
-    engine = engines.DaskEngine([], [], None, None, client="none")
+    executor = DaskExecutor([], [], None, client="none")
     limit = engines.PROCESS_BYTES + 4 * GiB
-    assert engine._granted(limit) == GiB
-    assert engine._granted(0) == engines.UNLIMITED_BYTES
-    assert engine._granted(engines.PROCESS_BYTES) == 0
-    engine.memory = GiB // 2
-    assert engine._granted(limit) == engine._granted(0) == GiB // 2
-    engine.memory = 100 * GiB
-    assert engine._granted(limit) == 2 * GiB
+    assert executor.cache_bytes(limit) == GiB
+    assert executor.cache_bytes(0) == engines.UNLIMITED_CACHE_BYTES
+    assert executor.cache_bytes(engines.PROCESS_BYTES) == 0
+    executor.memory = GiB // 2
+    assert executor.cache_bytes(limit) == executor.cache_bytes(0) == GiB // 2
+    executor.memory = 100 * GiB
+    assert executor.cache_bytes(limit) == 2 * GiB
     engines._check_partitions(GiB, [0, limit])
     with pytest.raises(MemoryError, match=r"A partition of X takes .*use smaller part"):
         engines._check_partitions(2 * GiB, [limit, 0])
@@ -328,13 +331,13 @@ def test_no_client_is_one_sentence(data):
 def test_what_a_cluster_raises_is_one_sentence(client):
     killed = distributed.KilledWorker("sums", None, 3)
     with pytest.raises(MemoryError, match=r"most likely for lack of memory"):
-        with engines.connected(client):
+        with engines.explain_errors(client):
             raise killed
     with pytest.raises(RuntimeError, match=r"lost with a worker cannot be made again"):
-        with engines.connected(client):
+        with engines.explain_errors(client):
             raise CancelledError("sums")
     with pytest.raises(KeyError, match="kernel"):
-        with engines.connected(client):
+        with engines.explain_errors(client):
             raise KeyError("kernel")
 
 
@@ -439,8 +442,8 @@ def test_a_killed_worker_changes_nothing(tmp_path, step, delay):
         killers[0].join()
     assert_same(model, model_of(**given).fit(X, y))
     reads = [len((tmp_path / str(i)).read_text("ascii")) for i in range(20)]
-    # Each chunk is read to be counted and then to be cached, the first once more for its
-    # columns. Chunks of the lost worker are read again; the other worker keeps its own.
+    # Each chunk is read to be counted and then to be cached, the first once more for
+    # its columns. Chunks of the lost worker are read again, and no others.
     assert 2 * 20 + 1 < sum(reads) < 3 * 20 + 1
 
 

@@ -3,34 +3,39 @@ import pickle
 import numpy as np
 import pytest
 
-from kreinlearn.kernels import gram
+from kreinlearn.kernels import gram, resolve_kernel
 from kreinlearn.landmarks import engine as engine_module
-from kreinlearn.landmarks.columns import columns_for
-from kreinlearn.landmarks.engine import LocalEngine
-from kreinlearn.landmarks.first import Draws, first_of
+from kreinlearn.landmarks.engine import Engine, ThreadExecutor
 from kreinlearn.landmarks.passes import (
+    PassContext,
     Point,
     Rows,
-    Task,
-    held_of,
-    hessians_of,
-    pairs_of,
-    rows_of,
-    sums_of,
+    SamplingPlan,
+    class_pairs,
+    encode_rows,
+    fit_columns,
+    sum_held_out_losses,
+    sum_hessians,
+    sum_losses,
+    summarize_chunk,
 )
-from kreinlearn.landmarks.rows import (
-    FOLDS,
-    LANDMARKS,
-    SHARES,
+from kreinlearn.landmarks.sources import (
+    FOLD_STREAM,
+    LANDMARK_STREAM,
+    SUBSAMPLE_STREAM,
     Chunk,
-    Memory,
-    drawn,
-    drawn_folds,
+    MemorySource,
+    draw_folds,
+    draw_uniform,
 )
 from kreinlearn.losses import log_probabilities
 
 N, M = 90, 7
-DRAWS = Draws(3, 10, 5)
+PLAN = SamplingPlan(3, 10, 5)
+
+
+def local_engine(source, memory, dtype=None, n_threads=None):
+    return Engine(ThreadExecutor(source, memory, n_threads), dtype)
 
 
 @pytest.fixture
@@ -40,13 +45,13 @@ def data(rng):
     return X, y, rng.uniform(0.5, 2.0, N)
 
 
-def task_of(X, multinomial, classes=("a", "b", "c")):
+def make_context(X, multinomial, classes=("a", "b", "c")):
     factors = np.linspace(1.0, 2.0, len(classes))
-    columns = columns_for("tl1", {}, X[:M])
-    return Task(columns, np.array(classes), factors, multinomial, DRAWS)
+    columns = fit_columns(resolve_kernel("tl1"), X[:M])
+    return PassContext(columns, np.array(classes), factors, multinomial, PLAN)
 
 
-def point_of(rng, multinomial):
+def make_point(rng, multinomial):
     """Two folds and none, and one-versus-rest problems of each class."""
     P, C = (3, 3) if multinomial else (9, 1)
     fold = np.array([-1, 0, 2]) if multinomial else np.repeat([-1, 0, 2], 3)
@@ -54,59 +59,61 @@ def point_of(rng, multinomial):
     return Point(rng.standard_normal((M + 1, P, C)), positive, fold)
 
 
-def loss_naive(B, X, y, w, task, point, p):
+def loss_naive(B, X, y, w, context, point, p):
     """Sum of weighted losses of a problem, row by row."""
-    folds = drawn_folds(np.arange(len(X)), 3, 5)
+    folds = draw_folds(np.arange(len(X)), 3, 5)
     total = 0.0
     for x, label, weight, fold in zip(X, y, w, folds, strict=True):
         if fold == point.fold[p]:
             continue
-        c = list(task.classes).index(label)
+        c = list(context.classes).index(label)
         f = np.append(gram(x[None], X[:M])[0], 1.0) @ B
-        if task.multinomial:
+        if context.multinomial:
             loss = np.log(np.exp(f).sum()) - f[c]
         else:
             sign = 1 if c == point.positive[p] else -1
             loss = np.log1p(np.exp(-sign * f[0]))
-        total += weight * task.factors[c] * loss
+        total += weight * context.factors[c] * loss
     return total
 
 
-def block_of(X, y, w, task):
-    A = np.column_stack([task.columns(X), np.ones(len(X))])
-    return A, rows_of(Chunk(X, y, w), 0, task)
+def make_block(X, y, w, context):
+    A = np.column_stack([context.columns(X), np.ones(len(X))])
+    return A, encode_rows(Chunk(X, y, w), 0, context)
 
 
 @pytest.mark.parametrize("multinomial", [False, True])
 def test_sums_are_those_of_plain_loops(data, rng, multinomial):
-    task, point = task_of(data[0], multinomial), point_of(rng, multinomial)
-    sums = sums_of(*block_of(*data, task), task, point)
+    context, point = make_context(data[0], multinomial), make_point(rng, multinomial)
+    sums = sum_losses(*make_block(*data, context), context, point)
     for p in range(len(point.fold)):
         B = point.B[:, p]
-        naive = loss_naive(B, *data, task, point, p)
+        naive = loss_naive(B, *data, context, point, p)
         np.testing.assert_allclose(sums.value[p], naive, rtol=1e-12)
         for i, c in [(0, 0), (3, B.shape[1] - 1), (M, 0)]:
             step = np.zeros_like(B)
             step[i, c] = 1e-5
-            ends = [loss_naive(B + s * step, *data, task, point, p) for s in (1, -1)]
+            ends = [loss_naive(B + s * step, *data, context, point, p) for s in (1, -1)]
             slope = (ends[0] - ends[1]) / 2e-5
             np.testing.assert_allclose(sums.gradient[i, p, c], slope, rtol=1e-6)
 
 
 @pytest.mark.parametrize("multinomial", [False, True])
 def test_hessians_are_differences_of_gradients(data, rng, multinomial):
-    task, point = task_of(data[0], multinomial), point_of(rng, multinomial)
-    A, rows = block_of(*data, task)
+    context, point = make_context(data[0], multinomial), make_point(rng, multinomial)
+    A, rows = make_block(*data, context)
     C = point.B.shape[2]
     groups = [np.array([p]) for p in range(len(point.fold))] + [np.array([0, 1])]
-    found = hessians_of(A, rows, task, point, groups)
+    found = sum_hessians(A, rows, context, point, groups)
     for g, group in enumerate(groups):
-        for b, (c, d) in enumerate(pairs_of(C)):
+        for b, (c, d) in enumerate(class_pairs(C)):
             for j in (0, M):
                 step = np.zeros_like(point.B)
                 step[j, :, d] = 1e-5
                 ends = [
-                    sums_of(A, rows, task, Point(point.B + s * step, *rest(point)))
+                    sum_losses(
+                        A, rows, context, Point(point.B + s * step, *rest(point))
+                    )
                     for s in (1, -1)
                 ]
                 slope = (ends[0].gradient - ends[1].gradient)[:, group, c] / 2e-5
@@ -123,11 +130,11 @@ def rest(point):
 )
 def test_held_out_losses_are_those_of_probabilities(data, rng, multinomial, link):
     X, y, w = data
-    task, point = task_of(X, multinomial), point_of(rng, multinomial)
-    A, rows = block_of(X, y, w, task)
-    found = held_of(A, rows, task, point, link)
+    context, point = make_context(X, multinomial), make_point(rng, multinomial)
+    A, rows = make_block(X, y, w, context)
+    found = sum_held_out_losses(A, rows, context, point, link)
     F = (A @ point.B.reshape(M + 1, -1)).reshape(N, 3, 3)
-    folds = drawn_folds(np.arange(N), 3, 5)
+    folds = draw_folds(np.arange(N), 3, 5)
     for model, fold in enumerate([-1, 0, 2]):
         logs = log_probabilities(F[:, model], link)[np.arange(N), rows.classes]
         expected = -(w * logs)[folds == fold].sum()
@@ -139,40 +146,41 @@ def test_held_out_losses_are_those_of_probabilities(data, rng, multinomial, link
 @pytest.mark.parametrize("memory", [0, 2000, 10**6])
 def test_engines_give_the_sums_of_all_rows(data, rng, multinomial, chunk_size, memory):
     X, y, w = data
-    task, point = task_of(X, multinomial), point_of(rng, multinomial)
-    A, rows = block_of(X, y, w, task)
-    engine = LocalEngine(Memory(X, y, w, chunk_size), memory, n_threads=2)
-    engine.first(DRAWS)
-    engine.prepare(task)
+    context, point = make_context(X, multinomial), make_point(rng, multinomial)
+    A, rows = make_block(X, y, w, context)
+    engine = local_engine(MemorySource(X, y, w, chunk_size), memory, n_threads=2)
+    engine.summarize(PLAN)
+    engine.prepare(context)
     engine.block = 8
-    for share in (1.0, 0.4):
-        some = drawn(np.arange(N), 5, SHARES) < share
-        part = A[some], rows.take(some), task, point
-        expected = sums_of(*part)
-        for precision in ("kept", "exact", "kept"):
-            found = engine.sums(point, share, precision)
+    for fraction in (1.0, 0.4):
+        some = draw_uniform(np.arange(N), 5, SUBSAMPLE_STREAM) < fraction
+        part = A[some], rows.take(some), context, point
+        expected = sum_losses(*part)
+        for precision in ("cached", "double", "cached"):
+            found = engine.sums(point, fraction, precision)
             np.testing.assert_allclose(found.value, expected.value, rtol=1e-12)
             scale = np.abs(expected.gradient).max()
             gap = np.abs(found.gradient - expected.gradient).max()
             assert gap < 1e-12 * scale
         groups = [np.array([0, 1])]
-        H = engine.hessians(point, groups, share)
-        np.testing.assert_allclose(H, hessians_of(*part, groups), rtol=1e-10)
-        total = engine.weights(share)
+        H = engine.hessians(point, groups, fraction)
+        np.testing.assert_allclose(H, sum_hessians(*part, groups), rtol=1e-10)
+        total = engine.weights(fraction)
         assert total.shape == (3, 3)
         np.testing.assert_allclose(total.sum(), w[some].sum())
-    assert (engine.kept_rows == N) == (memory == 10**6)
-    assert (engine.kept_rows == 0) == (memory == 0 or chunk_size == 90 > memory / 56)
+    n_cached = sum(map(len, engine.executor.cached))
+    assert (n_cached == N) == (memory == 10**6)
+    assert (n_cached == 0) == (memory == 0 or chunk_size == 90 > memory / 56)
 
 
 @pytest.mark.parametrize("multinomial", [False, True])
 def test_products_may_be_in_single_precision(data, rng, multinomial):
     X, y, w = data
-    task, point = task_of(X, multinomial), point_of(rng, multinomial)
-    engine = LocalEngine(Memory(X, y, w, 13), 10**6, np.float32, n_threads=2)
-    engine.first(DRAWS)
-    engine.prepare(task)
-    expected, found = engine.sums(point), engine.sums(point, precision="rough")
+    context, point = make_context(X, multinomial), make_point(rng, multinomial)
+    engine = local_engine(MemorySource(X, y, w, 13), 10**6, np.float32, n_threads=2)
+    engine.summarize(PLAN)
+    engine.prepare(context)
+    expected, found = engine.sums(point), engine.sums(point, precision="single")
     assert found.gradient.dtype == found.value.dtype == np.float64
     scale = np.abs(expected.gradient).max()
     gap = np.abs(found.gradient - expected.gradient).max() / scale
@@ -180,18 +188,20 @@ def test_products_may_be_in_single_precision(data, rng, multinomial):
     np.testing.assert_allclose(found.value, expected.value, rtol=1e-6)
 
 
-def test_second_derivatives_of_a_share_are_the_same_to_the_bit(data, rng, monkeypatch):
+def test_second_derivatives_of_a_subsample_are_the_same_to_the_bit(
+    data, rng, monkeypatch
+):
     X, y, w = data
-    monkeypatch.setattr(engine_module, "SHARE_ROWS", 8)
-    task, point = task_of(X, False), point_of(rng, False)
+    monkeypatch.setattr(engine_module, "SUBSAMPLE_ROWS", 8)
+    context, point = make_context(X, False), make_point(rng, False)
     found = []
     for chunk_size in (1, 13, 90):
-        engine = LocalEngine(Memory(X, y, w, chunk_size), 10**6, n_threads=1)
-        engine.first(DRAWS)
-        engine.prepare(task)
+        engine = local_engine(MemorySource(X, y, w, chunk_size), 10**6, n_threads=1)
+        engine.summarize(PLAN)
+        engine.prepare(context)
         engine.block = 8
         found.append(engine.hessians(point, [np.array([0])], 0.5))
-        sizes = [len(part.rows.classes) for part in engine._gathered(0.5)]
+        sizes = [len(part.rows.classes) for *_, part in engine._subsample(0.5)]
         assert set(sizes[:-1]) == {8} and 0 < sizes[-1] <= 8
     np.testing.assert_array_equal(found[0], found[1])
     np.testing.assert_array_equal(found[0], found[2])
@@ -202,17 +212,17 @@ def test_the_first_pass_does_not_depend_on_chunks(data, chunk_size):
     X, y, w = data
     w = np.where(np.arange(N) % 4 == 0, 0.0, w)
     y = np.where(np.arange(N) == N - 1, "z", y)  # first seen in the last chunk
-    found = LocalEngine(Memory(X, y, w, chunk_size), 0).first(DRAWS)
+    found = local_engine(MemorySource(X, y, w, chunk_size), 0).summarize(PLAN)
     assert found.labels.tolist() == ["a", "b", "c", "z"]
     assert (found.n_rows, found.n_used) == (N, (w > 0).sum())
-    folds = drawn_folds(np.arange(N), 3, 5)
+    folds = draw_folds(np.arange(N), 3, 5)
     for i, label in enumerate(found.labels):
         for f in range(3):
             mask = (y == label) & (folds == f)
             assert found.counts[i, f] == mask.sum()
             np.testing.assert_allclose(found.weights[i, f], w[mask].sum())
     used = np.flatnonzero(w > 0)
-    smallest = used[np.argsort(drawn(used, 5, LANDMARKS))[:10]]
+    smallest = used[np.argsort(draw_uniform(used, 5, LANDMARK_STREAM))[:10]]
     np.testing.assert_array_equal(found.row, np.sort(smallest))
     np.testing.assert_array_equal(found.samples, X[found.row])
     np.testing.assert_array_equal(found.label, y[found.row])
@@ -221,36 +231,46 @@ def test_the_first_pass_does_not_depend_on_chunks(data, chunk_size):
 
 def test_lists_of_samples_are_drawn():
     X, y = [f"sample {i}" for i in range(20)], np.arange(20) % 2
-    found = LocalEngine(Memory(X, y, None, 7), 0).first(Draws(1, 5, 0))
+    found = local_engine(MemorySource(X, y, None, 7), 0).summarize(
+        SamplingPlan(1, 5, 0)
+    )
     assert found.samples == [X[i] for i in found.row]
     assert len(found.samples) == 5
 
 
 def test_drawn_numbers_are_uniform_and_independent():
     rows = np.arange(100_000)
-    drawn_for = [drawn(rows, 0, each) for each in (FOLDS, SHARES, LANDMARKS)]
-    drawn_for.append(drawn(rows, 1, FOLDS))
-    for each in drawn_for:
+    streams = [
+        draw_uniform(rows, 0, each)
+        for each in (FOLD_STREAM, SUBSAMPLE_STREAM, LANDMARK_STREAM)
+    ]
+    streams.append(draw_uniform(rows, 1, FOLD_STREAM))
+    for each in streams:
         counts = np.histogram(each, 50, (0, 1))[0]
         chi2 = ((counts - 2000) ** 2 / 2000).sum()
         assert 20 < chi2 < 100
-    correlations = np.corrcoef(drawn_for)[np.triu_indices(4, 1)]
+    correlations = np.corrcoef(streams)[np.triu_indices(4, 1)]
     assert np.abs(correlations).max() < 0.015
 
 
 def test_what_goes_to_a_worker_can_be_pickled(data, rng):
     X, y, w = data
-    task, point = task_of(X, True), point_of(rng, True)
+    context, point = make_context(X, True), make_point(rng, True)
     chunk = Chunk(X, y, w)
-    again = pickle.loads(pickle.dumps((chunk, task, point, first_of(chunk, 0, DRAWS))))
-    A, rows = block_of(*again[0][:3], again[1])
+    again = pickle.loads(
+        pickle.dumps((chunk, context, point, summarize_chunk(chunk, 0, PLAN)))
+    )
+    A, rows = make_block(*again[0][:3], again[1])
     assert isinstance(rows, Rows)
-    found, expected = sums_of(A, rows, *again[1:3]), sums_of(A, rows, task, point)
+    found, expected = (
+        sum_losses(A, rows, *again[1:3]),
+        sum_losses(A, rows, context, point),
+    )
     np.testing.assert_array_equal(found.gradient, expected.gradient)
 
 
 def test_a_label_that_was_not_there_is_one_sentence(data):
     X, y, w = data
-    task = task_of(X, True, classes=("a", "b"))
+    context = make_context(X, True, classes=("a", "b"))
     with pytest.raises(ValueError, match=r"the same rows in every pass"):
-        rows_of(Chunk(X, y, w), 0, task)
+        encode_rows(Chunk(X, y, w), 0, context)

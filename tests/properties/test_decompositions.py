@@ -8,7 +8,7 @@ import pytest
 from scipy.linalg import sqrtm
 
 from kreinlearn.operators import Dense
-from kreinlearn.spectrum import decompose, describe, extreme, certify_above, split
+from kreinlearn.spectrum import certify_above, decompose, describe, extreme, split
 from kreinlearn.spectrum.modulus import matrix_modulus, negative_part
 from kreinlearn.spectrum.repair import REPAIRS, replace_eigenvalues
 from tests.properties.draws import examples, hypothesis, matrices, st

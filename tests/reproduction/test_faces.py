@@ -5,10 +5,10 @@ import numpy as np
 import pytest
 
 from kreinlearn import KreinLogisticRegressionCV
-from kreinlearn.features import RegionCovariance
-from kreinlearn.kernels import Similarities, spd_distances
 from kreinlearn.app.runs.cells import Cell
 from kreinlearn.app.runs.records import record_of
+from kreinlearn.features import RegionCovariance
+from kreinlearn.kernels import Similarities, spd_distances
 from reproduction import faces
 from reproduction.catalog import EXPERIMENTS
 from reproduction.faces import Stored, distances, images

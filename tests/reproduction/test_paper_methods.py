@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from sklearn.datasets import make_blobs
 
-from kreinlearn.kernels import gram
 from kreinlearn.app.methods.judging import status_of
 from kreinlearn.app.methods.records import published
+from kreinlearn.kernels import gram
 from kreinlearn.solvers import AS_PRINTED, PUBLISHED
 from reproduction.methods import (
     ON_FACES,

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from kreinlearn import KreinLogisticRegression
-from kreinlearn.kernels import gram
 from kreinlearn.app.methods.records import Method
 from kreinlearn.app.methods.tuning import Choice, tune
 from kreinlearn.app.runs.cells import Cell
 from kreinlearn.app.runs.records import record_of
+from kreinlearn.kernels import gram
 from reproduction import protocol, splits
 from reproduction.catalog import EXPERIMENTS
 from reproduction.methods import GAUSSIANS, ON_TABLES, ON_TL1, TL1

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from kreinlearn import KreinLogisticRegression
-from kreinlearn.kernels import gram
 from kreinlearn.app.runs.cells import Cell
 from kreinlearn.app.runs.records import record_of
+from kreinlearn.kernels import gram
 from kreinlearn.solvers import AS_PRINTED, PUBLISHED, SGD, GradientDescent
 from kreinlearn.solvers.cccp import UNLIMITED
 from kreinlearn.spectrum import split

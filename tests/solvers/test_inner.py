@@ -6,7 +6,7 @@ import pytest
 from kreinlearn.operators import Dense
 from kreinlearn.problem import KreinRisk
 from kreinlearn.solvers import CCCP, SGD, GradientDescent, Status
-from kreinlearn.solvers.cccp import MAX_GROWTH, MAX_DESCENT, MAX_INNER_STEPS
+from kreinlearn.solvers.cccp import MAX_DESCENT, MAX_GROWTH, MAX_INNER_STEPS
 from kreinlearn.solvers.gradient import InnerResult
 from kreinlearn.spectrum import split
 from tests.conftest import gram_of_signature

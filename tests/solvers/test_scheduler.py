@@ -7,7 +7,7 @@ from kreinlearn.losses import Logistic
 from kreinlearn.operators import Dense
 from kreinlearn.problem import KreinDual
 from kreinlearn.solvers import DualNewton, Status, newton
-from kreinlearn.solvers.newton import MAX_START_SCORE, CONTINUATION_TOL, continuation
+from kreinlearn.solvers.newton import CONTINUATION_TOL, MAX_START_SCORE, continuation
 from tests.conftest import gram_of_signature
 
 

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from kreinlearn.operators import Dense
-from kreinlearn.spectrum import extreme, certify_above
+from kreinlearn.spectrum import certify_above, extreme
 from kreinlearn.spectrum.lanczos import FAILURE_PROBABILITY, _hopeless, _lanczos
 from tests.conftest import scaled, tl1_naive
 

@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose
 from kreinlearn.kernels import resolve_kernel
 from kreinlearn.operators import Blocked, Dense, General, RowProducts
 from kreinlearn.spectrum import norms
-from kreinlearn.spectrum.norms import NORMS, make_dual_matrix, compute_scale
+from kreinlearn.spectrum.norms import NORMS, compute_scale, make_dual_matrix
 from tests.conftest import gram_of_signature
 
 

@@ -11,12 +11,12 @@ import numpy as np
 
 from kreinlearn import io as files
 from kreinlearn import load
+from kreinlearn.app.runs.records import Store, read_records
 from kreinlearn.io.chunks import table_blocks
 from kreinlearn.io.matching import Training, read_like
 from kreinlearn.kernels._kept import Kept
 from kreinlearn.landmarks.checkpoint import Checkpoint
-from kreinlearn.landmarks.state import started
-from kreinlearn.app.runs.records import Store, read_records
+from kreinlearn.landmarks.newton import State
 
 TABLE = "width,kind,size,y\n1.5,red,3,a\n2,blue,4,b\n-1e3,red,,a\n0.25,red,7,b\n"
 PAIRS = "p,q,1.5\nq,p,1.5\np,p,3\nq,q,3\np,r,0.5\nr,r,2\n"
@@ -169,12 +169,12 @@ def _read_cache(path: Path) -> None:
 
 
 def _checkpoint() -> list[dict[str, bytes]]:
-    state = started(np.zeros((4, 1, 1)))
+    state = State.start(np.zeros((4, 1, 1)))
     return [{"c.npz": _saved(key=np.array("k"), **vars(state))}]
 
 
 def _read_checkpoint(path: Path) -> None:
-    Checkpoint(path, "k").read(started(np.zeros((4, 1, 1))))
+    Checkpoint(path, "k").read(State.start(np.zeros((4, 1, 1))))
 
 
 def _alone(path: Path) -> None:

@@ -4,8 +4,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from kreinlearn.estimators.landmark_features import LandmarkFeatures
-    from kreinlearn.estimators.landmarks import LandmarkLogisticRegression
+    from kreinlearn.estimators.landmarks import (
+        LandmarkFeatures,
+        LandmarkLogisticRegression,
+    )
     from kreinlearn.estimators.logistic import KreinLogisticRegression
     from kreinlearn.estimators.logistic_cv import KreinLogisticRegressionCV
     from kreinlearn.estimators.svm import DCASVC, KreinSVC
@@ -28,7 +30,7 @@ _FILES = {
     "KreinLogisticRegression": "logistic",
     "KreinLogisticRegressionCV": "logistic_cv",
     "KreinSVC": "svm",
-    "LandmarkFeatures": "landmark_features",
+    "LandmarkFeatures": "landmarks",
     "LandmarkLogisticRegression": "landmarks",
     "SpectrumRepair": "transformers",
 }

@@ -195,6 +195,10 @@ class ResolvedKernel:
         """All other parameters."""
         return {k: v for k, v in self.params.items() if k not in self.measure_params}
 
+    def __reduce__(self) -> tuple[Any, tuple[Any, ...]]:
+        # Without the record, whose functions need not be picklable.
+        return _rebuild, (self.source, self.params, self.symmetrize, self.transform)
+
     def fit(self, samples: "Similarities") -> "ResolvedKernel":
         """Fit the transform of distances to training samples; others need no fit."""
         if not self.is_distance:
@@ -543,6 +547,12 @@ def resolve_kernel(
                 raise TypeError(f"Kernel {kernel!r} takes {listed}, got {name!r}.")
         check_transform_params(found.transform_params)
     return found
+
+
+def _rebuild(
+    kernel: Any, params: Params, symmetrize: str | None, transform: Any
+) -> ResolvedKernel:
+    return replace(resolve_kernel(kernel, params, symmetrize), transform=transform)
 
 
 def find_kind(kernel: Any) -> Kind:

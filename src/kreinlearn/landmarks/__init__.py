@@ -1,1 +1,1 @@
-"""Models on landmarks: passes over any number of rows, and M numbers to be found."""
+"""Models on landmarks, fitted by passes over any number of rows."""

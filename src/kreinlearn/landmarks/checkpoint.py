@@ -1,4 +1,4 @@
-"""A fit that can go on where it was ended: its state in a file, whole or not at all."""
+"""Checkpoints: the state of a fit in a file that is replaced atomically."""
 
 import hashlib
 import io
@@ -13,30 +13,30 @@ import numpy as np
 from kreinlearn._files import check_free, replace
 from kreinlearn._memory import check_bytes
 
-S = TypeVar("S")
+StateT = TypeVar("StateT")
 
 
 class Checkpoint:
-    """A file that holds the state of a fit after its last step.
+    """File with the state of a fit after its last step.
 
     Parameters
     ----------
     path : path-like
         The file.
     key : str
-        What `key_of` says of data and parameters; a file with another key is refused.
+        Digest of data and parameters; reading a file with another key raises.
     """
 
     def __init__(self, path: str | os.PathLike[str], key: str) -> None:
         self.path, self.key = check_free(path, force=True), key
 
     def write(self, state: object) -> None:
-        """Replace the file by the present state, a dataclass of arrays and numbers."""
+        """Replace the file by the current state, a dataclass of arrays and numbers."""
         content = io.BytesIO()
         np.savez(content, key=np.array(self.key), **vars(state))
         replace(self.path, content.getvalue())
 
-    def read(self, like: S) -> S | None:
+    def read(self, like: StateT) -> StateT | None:
         """Return the state in the file, or None if there is no file."""
         if not Path(self.path).is_file():
             return None
@@ -60,7 +60,7 @@ class Checkpoint:
             reason = reason.rstrip(".")
             raise ValueError(
                 f"The checkpoint {self.path} could not be read ({reason}); remove it "
-                "to begin anew."
+                "to start again."
             ) from None
         if key != self.key:
             raise self.mismatch("its data or parameters are others")
@@ -74,24 +74,13 @@ class Checkpoint:
         )
 
 
-def key_of(parts: Iterable[object]) -> str:
-    """Return a short text that changes if any of the parts does.
-
-    Parameters
-    ----------
-    parts : iterable
-        Arrays, and whatever is known by what it prints.
-
-    Returns
-    -------
-    str
-        A checksum.
-    """
-    digest = hashlib.sha256()
+def digest(parts: Iterable[object]) -> str:
+    """Return a checksum of arrays, and of the ``repr`` of other objects."""
+    total = hashlib.sha256()
     for part in parts:
         if isinstance(part, np.ndarray) and part.dtype != object:
-            digest.update(repr((part.shape, part.dtype.str)).encode())
-            digest.update(np.ascontiguousarray(part).tobytes())
+            total.update(repr((part.shape, part.dtype.str)).encode())
+            total.update(np.ascontiguousarray(part).tobytes())
         else:
-            digest.update(repr(part).encode())
-    return digest.hexdigest()
+            total.update(repr(part).encode())
+    return total.hexdigest()

@@ -1,254 +1,89 @@
-"""Who makes the passes: the contract, and the threads of one process.
+"""Passes over rows: one engine over threads of this process or Dask workers.
 
-An engine holds the rows, or knows where they are. A driver asks it for sums, and sees
-no row, apart from the landmarks.
+An executor holds the rows, or references to them. The engine defines the passes, and
+the solver sees their sums and no rows apart from the landmarks. Sums are added in a
+fixed order.
+
+On a cluster, landmarks and similarities stay on the workers; coefficients are sent
+there, and sums come back. Every future is the result of a task on the collections of
+the user, so that Dask recomputes only the values that are lost with a worker.
 """
 
+import operator
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from functools import partial
-from typing import Literal, NamedTuple, Protocol, TypeVar
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import CancelledError, ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import reduce, wraps
+from typing import Any, Literal, NamedTuple, TypeAlias
+from uuid import uuid4
 
 import numpy as np
 from numpy.typing import DTypeLike
 
 from kreinlearn._typing import Array
-from kreinlearn.kernels.threads import available, helpers
-from kreinlearn.landmarks.first import Draws, First, first_of
-from kreinlearn.landmarks.passes import (
-    Point,
-    Rows,
-    Sums,
-    Task,
-    held_of,
-    hessians_of,
-    rows_of,
-    sums_of,
-)
-from kreinlearn.landmarks.rows import (
-    SHARES,
-    SampleSet,
-    Source,
-    chosen,
-    drawn,
-    joined,
-)
+from kreinlearn.kernels.threads import available, helpers, limit_threads
+from kreinlearn.landmarks import passes, sources
+from kreinlearn.landmarks.passes import DataSummary, PassContext, Point, Rows, Sums
+from kreinlearn.landmarks.sources import Chunk, SampleSet, Source
 from kreinlearn.losses import Link
 from kreinlearn.operators import limit_blas_threads
 
 BLOCK_BYTES = 2**22
-"""Similarities in double precision that a thread works on while they are in cache."""
-SHARE_ROWS = 4096
-"""Rows of a share that are gathered, and summed over at a time."""
-SHARE_OF_MEMORY = 4
-"""Similarities of a share of the rows are kept if this part of the memory is enough."""
+"""Similarities of a block in double precision; they stay in the cache of a core."""
+PIECE_BYTES = 2**24
+"""Similarities, in double precision, that a worker computes by one call of a kernel."""
+SUBSAMPLE_ROWS = 4096
+"""Rows of a subsample that are stored together, and summed over at a time."""
+SUBSAMPLE_FRACTION = 4
+"""Similarities of a subsample are cached if they fit in budget / SUBSAMPLE_FRACTION."""
 SINGLE_BYTES = 2**28
-"""Similarities that take more than this in double precision are kept in single."""
-Precision = Literal["exact", "kept", "rough"]
-Total = TypeVar("Total", Sums, Array)
-"""What sums are: a sum of two is one again."""
+"""Similarities above this size in double precision are cached in single."""
+PROCESS_BYTES = 300 * 2**20
+"""Memory of a worker without data: Python and its libraries."""
+CACHE_FRACTION, MAX_CACHE_FRACTION, ROWS_FRACTION = 0.25, 0.5, 0.1
+"""Fractions of a worker's memory for similarities by default, at most, and for rows. If
+half of the workers are lost, the others hold twice as much; Dask moves to disk anything
+above 60 %."""
+UNLIMITED_CACHE_BYTES = 3 * 2**29
+"""Similarities that a worker without a memory limit caches by default."""
+PARTITION_COPIES = 3
+"""Memory that a worker needs to validate a partition, in multiples of its size."""
+WORKER_MATRICES = 4
+"""Matrices of M x M numbers that a worker needs at a time."""
+REDUCE_FANIN = 8
+"""Results that one task adds."""
+DOUBLE_DTYPE = np.dtype(np.float64)
+Precision = Literal["double", "cached", "single"]
+Future = Any
+"""A future, or a delayed object."""
+Item = tuple[Any, ...]
+"""A chunk, the number of its first row, and a `Part`, some of which may be None; or
+futures of them."""
+Function = Callable[..., Any]
+Executor: TypeAlias = "ThreadExecutor | DaskExecutor"
+"""Access to the rows: both classes have the same methods. The functions that `reduce`
+takes get the total so far or None, a `Workspace` or None, the entries of an item, and
+further arguments; they return the new total."""
 
 
-class Engine(Protocol):
-    """What a driver needs. A call may be repeated without harm."""
+class Part(NamedTuple):
+    """Rows, similarities of the first of them, and samples unless stored elsewhere."""
 
-    n_passes: int
-    """Passes over all rows so far."""
-
-    @property
-    def is_exact(self) -> bool:
-        """Whether similarities are in double precision in every pass."""
-
-    def first(self, draws: Draws) -> First:
-        """Learn labels and numbers, and draw candidates for landmarks."""
-
-    def prepare(self, task: Task) -> None:
-        """Hand the landmarks to where the rows are; forget those of before."""
-
-    def sums(
-        self, point: Point, share: float = 1.0, precision: Precision = "kept"
-    ) -> Sums:
-        """Return values and gradients.
-
-        Parameters
-        ----------
-        point : Point
-            Coefficients.
-        share : float
-            Share of the rows to be summed over; the same rows each time.
-        precision : {"exact", "kept", "rough"}
-            Whether similarities are computed anew in double precision, if those that
-            are kept are not; taken as they are kept; or whether products with them
-            may be in single precision, too, if they are.
-        """
-
-    def hessians(self, point: Point, groups: Sequence[Array], share: float) -> Array:
-        """Return second derivatives, summed over a share of the rows."""
-
-    def held(self, point: Point, link: Link, share: float = 1.0) -> Array:
-        """Return the log-losses of held-out rows."""
-
-    def weights(self, share: float) -> Array:
-        """Return the weight of a share of the rows, by class and fold.
-
-        Shape (n_classes, n_folds), without the weights of the classes.
-        """
-
-
-class _Gathered(NamedTuple):
-    """Rows of a share: the samples, what is known of them, similarities if kept."""
-
-    X: SampleSet
     rows: Rows
-    C: Array | None
+    C: Array | None = None
+    X: SampleSet = None
 
 
-class LocalEngine:
-    """Passes by the threads of this process.
+class Workspace:
+    """A map over blocks, and one buffer per thread, which later blocks overwrite."""
 
-    Similarities of the first chunks are kept, as far as memory is granted; those of
-    the others are computed anew in each pass. Compiled kernels have threads of their
-    own, and are called by one thread at a time; blocks of rows are then shared out.
-
-    Parameters
-    ----------
-    source : Source
-        The rows.
-    memory : int
-        Bytes that similarities may take while they are kept.
-    dtype : dtype, optional
-        Precision in which they are computed and kept during iterations; by default
-        double, or single if they are cheap and would take more than 256 MiB.
-    n_threads : int, optional
-        Threads; by default as many as kernels may have.
-    """
-
-    def __init__(
-        self,
-        source: Source,
-        memory: int,
-        dtype: DTypeLike | None = None,
-        n_threads: int | None = None,
-    ) -> None:
-        self.source, self.memory, self.given_dtype = source, memory, dtype
-        self.n_threads = n_threads or available()
-        self.n_passes = 0
-        self.n_rows = 0
-        self._kept: list[Array] = []
-        self._rows: list[Rows] = []
-        self._shares: dict[float, list[_Gathered]] = {}
+    def __init__(self) -> None:
+        self.map: Function = map
         self._local = threading.local()
 
-    def first(self, draws: Draws) -> First:
-        """Learn labels and numbers, and draw candidates for landmarks."""
-        found, start = None, 0
-        for chunk in self.source.chunks():
-            learned = first_of(chunk, start, draws)
-            start += len(chunk.y)
-            found = learned if found is None else found.add(learned, draws.n_sampled)
-        if found is None:
-            raise ValueError("'X' must hold at least one sample, got none.")
-        self.n_rows, self.n_passes = start, self.n_passes + 1
-        return found.in_order()
-
-    def prepare(self, task: Task) -> None:
-        """Take the landmarks; forget those of before."""
-        self.task = task
-        self._kept, self._rows, self._shares = [], [], {}
-        width = len(task.columns) + 1
-        self.dtype = np.dtype(self.given_dtype or np.float64)
-        if self.given_dtype is None and task.columns.is_cheap:
-            is_large = 8 * self.n_rows * width > SINGLE_BYTES
-            self.dtype = np.dtype(np.float32 if is_large else np.float64)
-        self.block = max(64, BLOCK_BYTES // (8 * width))
-        self._left = self.memory
-
-    @property
-    def is_exact(self) -> bool:
-        """Whether similarities are in double precision in every pass."""
-        return self.dtype == np.float64
-
-    @property
-    def kept_rows(self) -> int:
-        """Rows whose similarities are kept; known after a pass over all rows."""
-        return sum(map(len, self._kept))
-
-    def sums(
-        self, point: Point, share: float = 1.0, precision: Precision = "kept"
-    ) -> Sums:
-        """Return values and gradients."""
-        return self._pass(
-            lambda A, rows: sums_of(A, rows, self.task, point), share, precision
-        )
-
-    def hessians(self, point: Point, groups: Sequence[Array], share: float) -> Array:
-        """Return second derivatives, summed over a share of the rows."""
-        return self._pass(
-            lambda A, rows: hessians_of(A, rows, self.task, point, groups),
-            share,
-            rows_at_once=SHARE_ROWS,
-        )
-
-    def held(self, point: Point, link: Link, share: float = 1.0) -> Array:
-        """Return the log-losses of held-out rows."""
-        return self._pass(
-            lambda A, rows: held_of(A, rows, self.task, point, link), share, "rough"
-        )
-
-    def weights(self, share: float) -> Array:
-        """Return the weight of a share of the rows, by class and fold."""
-        shape = (len(self.task.classes), self.task.draws.n_folds)
-        total = np.zeros(shape)
-        for _, rows in self._read(share, None):
-            np.add.at(total, (rows.classes, rows.folds), rows.weights)
-        return total
-
-    def _pass(
-        self,
-        work: Callable[[Array, Rows], Total],
-        share: float,
-        precision: Precision = "kept",
-        rows_at_once: int = 0,
-    ) -> Total:
-        """Return the total of what the work gives for each block of rows."""
-        dtype = np.dtype(np.float64) if precision == "exact" else self.dtype
-        step = max(self.block, rows_at_once)
-        total = None
-        self.n_passes += share == 1.0
-        is_parallel = not callable(self.task.columns.kernel)
-        wanted = self.n_threads if is_parallel else 1
-        with (
-            limit_blas_threads(0),
-            helpers(wanted) as n_threads,
-            ThreadPoolExecutor(max(1, n_threads)) as pool,
-        ):
-            for C, rows in self._read(share, dtype):
-                assert C is not None
-                cuts = [slice(i, i + step) for i in range(0, len(C), step)]
-                inside = C.dtype if precision == "rough" else np.dtype(np.float64)
-                one = partial(self._block, work, C, rows, inside)
-                results = map(one, cuts) if len(cuts) == 1 else pool.map(one, cuts)
-                for result in results:
-                    total = result if total is None else total + result
-        assert total is not None
-        return total
-
-    def _block(
-        self,
-        work: Callable[[Array, Rows], Total],
-        C: Array,
-        rows: Rows,
-        dtype: np.dtype,
-        cut: slice,
-    ) -> Total:
-        return work(self._with_ones(C[cut], dtype), rows.take(cut))
-
-    def _with_ones(self, C: Array, dtype: np.dtype) -> Array:
-        """Return similarities in some precision, with ones beside them.
-
-        They are in memory of this thread's own, which its next call overwrites.
-        """
+    def append_ones(self, C: Array, dtype: np.dtype) -> Array:
+        """Return similarities in some precision, with a column of ones."""
         buffers = vars(self._local)
         buffer, width = buffers.get(dtype.name), C.shape[1] + 1
         if buffer is None or buffer.shape[1] != width or len(buffer) < len(C):
@@ -256,60 +91,596 @@ class LocalEngine:
         np.copyto(buffer[: len(C), :-1], C)
         return buffer[: len(C)]
 
-    def _read(
-        self, share: float, dtype: DTypeLike | None
-    ) -> Iterator[tuple[Array | None, Rows]]:
-        """Yield similarities and rows, chunk by chunk; rows alone without a dtype."""
-        if share < 1.0:
-            for X, rows, C in self._gathered(share):
-                is_made = dtype is not None and C is None
-                yield (self.task.columns(X) if is_made else C), rows
-            return
-        is_kept = dtype is None or dtype == self.dtype
-        first = len(self._kept) if is_kept else 0
-        if is_kept:
-            yield from zip(list(self._kept), self._rows, strict=False)
+
+class Engine:
+    """Passes over rows.
+
+    Parameters
+    ----------
+    executor : Executor
+        Access to the rows.
+    dtype : dtype, optional
+        Precision of cached similarities. By default double, or single if they are cheap
+        and would take more than 256 MiB.
+
+    Attributes
+    ----------
+    n_passes : int
+        Passes over all rows so far.
+    """
+
+    def __init__(self, executor: Executor, dtype: DTypeLike | None = None) -> None:
+        self.executor, self.given_dtype = executor, dtype
+        self.n_passes = self.n_rows = 0
+
+    def summarize(self, plan: passes.SamplingPlan) -> DataSummary:
+        """Collect labels and counts, and draw candidates for landmarks."""
+        summary = self.executor.reduce(add_summary, self.executor.chunks(), plan)
+        if summary is None:
+            raise ValueError("'X' must hold at least one sample, got none.")
+        self.n_rows, self.n_passes = summary.n_rows, self.n_passes + 1
+        self._weights = summary.weights
+        return summary.sort_candidates()
+
+    def prepare(self, context: PassContext) -> None:
+        """Set the landmarks, and drop the values cached for others."""
+        self.n_columns = len(context.columns)
+        self.dtype = np.dtype(self.given_dtype or np.float64)
+        if self.given_dtype is None and context.columns.kernel.is_cheap:
+            is_large = 8 * self.n_rows * (self.n_columns + 1) > SINGLE_BYTES
+            self.dtype = np.dtype(np.float32 if is_large else np.float64)
+        self.block = _block_rows(self.n_columns, BLOCK_BYTES)
+        self._context = self.executor.prepare(context, self.dtype, self.n_rows)
+        self._subsamples: dict[float, list[Item]] = {}
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether similarities are in double precision in every pass."""
+        return self.dtype == np.float64
+
+    def sums(
+        self, point: Point, fraction: float = 1.0, precision: Precision = "cached"
+    ) -> Sums:
+        """Return values and gradients.
+
+        Parameters
+        ----------
+        point : Point
+            Coefficients.
+        fraction : float
+            Fraction of the rows to sum over; the same rows each time.
+        precision : {"double", "cached", "single"}
+            "double" recomputes similarities that are cached in single precision.
+            "single" computes products with these in single precision, in this process.
+        """
+        size = point.B.nbytes
+        return self._sum(passes.sum_losses, (point,), fraction, precision, n_bytes=size)
+
+    def hessians(self, point: Point, groups: Sequence[Array], fraction: float) -> Array:
+        """Return second derivatives, summed over a fraction of the rows."""
+        m, _, C = point.B.shape
+        size = 8 * m * m * len(passes.class_pairs(C)) * len(groups)
+        if size > self.executor.max_result_bytes and len(groups) > 1:
+            each = [self.hessians(point, [group], fraction) for group in groups]
+            return np.concatenate(each)
+        step = max(self.block, SUBSAMPLE_ROWS)
+        args = (point, list(groups))
+        return self._sum(passes.sum_hessians, args, fraction, n_bytes=size, step=step)
+
+    def held_out_losses(self, point: Point, link: Link, fraction: float) -> Array:
+        """Return the summed log-losses of held-out rows."""
+        return self._sum(passes.sum_held_out_losses, (point, link), fraction, "single")
+
+    def weights(self, fraction: float) -> Array:
+        """Return the weight of a fraction of the rows, shape (n_classes, n_folds).
+
+        Class weights are excluded.
+        """
+        if fraction == 1.0:
+            return self._weights
+        parts = self._subsample(fraction)
+        return self.executor.reduce(add_weights, parts, self._context)
+
+    def _sum(
+        self,
+        function: Function,
+        args: tuple[Any, ...],
+        fraction: float,
+        precision: Precision = "cached",
+        n_bytes: int = 0,
+        step: int = 0,
+    ) -> Any:
+        """Return the sum of a function of all blocks of rows."""
+        executor, is_part = self.executor, fraction < 1.0
+        self.n_passes += not is_part
+        dtype = DOUBLE_DTYPE if precision == "double" or is_part else self.dtype
+        total = executor.reduce(
+            add_blocks,
+            self._subsample(fraction) if is_part else executor.parts(dtype),
+            self._context,
+            function,
+            (executor.send(args[0]), *args[1:]),
+            step or self.block,
+            dtype,
+            precision == "single" and executor.allows_single,
+            in_sequence=is_part,
+            n_bytes=n_bytes,
+        )
+        assert total is not None
+        return total
+
+    def _subsample(self, fraction: float) -> list[Item]:
+        """Return a subsample of the rows; one fraction is stored at a time."""
+        if fraction not in self._subsamples:
+            executor, context = self.executor, self._context
+            found = executor.map(subsample, executor.chunks(), context, fraction)
+            counts = executor.map(count_rows, [(part,) for part in found])
+            ends = np.cumsum([0, *executor.gather(counts)])
+            n_rows = int(ends[-1])
+            needed = 8 * self.n_columns * n_rows
+            is_cached = needed <= executor.budget // SUBSAMPLE_FRACTION
+            # Groups have one size, independent of the chunks: a small eigenvalue of
+            # the second moment, and thus the penalty, magnifies rounding in its sums.
+            groups = []
+            for first in range(0, n_rows, SUBSAMPLE_ROWS):
+                i = int(np.searchsorted(ends, first, side="right")) - 1
+                j = int(np.searchsorted(ends, first + SUBSAMPLE_ROWS, side="left"))
+                begin = first - int(ends[i])
+                groups.append((found[i:j], slice(begin, begin + SUBSAMPLE_ROWS)))
+            parts = executor.map(concat, groups, context, is_cached)
+            self._subsamples = {fraction: [(None, 0, part) for part in parts]}
+        return self._subsamples[fraction]
+
+
+def add_summary(
+    total: Any, _: Any, chunk: Chunk, start: int, plan: passes.SamplingPlan
+) -> DataSummary:
+    """Add the summary of a chunk."""
+    summary = passes.summarize_chunk(chunk, start, plan)
+    return summary if total is None else total + summary
+
+
+def add_weights(total: Any, *item: Any) -> Array:
+    """Add the weights of the rows of a part, by class and fold."""
+    *_, part, context = item
+    if total is None:
+        total = np.zeros((len(context.classes), context.plan.n_folds))
+    np.add.at(total, (part.rows.classes, part.rows.folds), part.rows.weights)
+    return np.asarray(total)
+
+
+def add_blocks(
+    total: Any,
+    workspace: Workspace | None,
+    chunk: Chunk | None,
+    start: int,
+    part: Part | None,
+    context: PassContext,
+    function: Function,
+    args: tuple[Any, ...],
+    step: int,
+    dtype: np.dtype,
+    is_single: bool,
+) -> Any:
+    """Add the results of a function for all blocks of ``step`` rows."""
+    space = Workspace() if workspace is None else workspace
+    if part is None:
+        assert chunk is not None
+        part = Part(passes.encode_rows(chunk, start, context))
+    rows, cached, X = part if chunk is None else part._replace(X=chunk.X)
+    n_cached = 0 if cached is None else len(cached)
+    size = step * max(1, _block_rows(len(context.columns), PIECE_BYTES) // step)
+    computed = range(n_cached, len(rows.classes), size)
+    for first in [0, *computed] if n_cached else computed:
+        is_cached = first < n_cached
+        some = slice(first, first + size)
+        C: Any = cached if is_cached else context.columns(X[some], dtype)
+
+        def run(i: int, C: Any = C, first: int = first) -> Any:
+            A = space.append_ones(
+                C[i : i + step], C.dtype if is_single else DOUBLE_DTYPE
+            )
+            cut = slice(first + i, first + i + len(A))
+            return function(A, rows.take(cut), context, *args)
+
+        cuts = range(0, len(C), step)
+        for result in (map if len(cuts) == 1 else space.map)(run, cuts):
+            total = result if total is None else total + result
+    return total
+
+
+def cache_chunk(
+    chunk: Chunk, start: int, n_cached: int, context: PassContext, dtype: np.dtype
+) -> Part:
+    """Compute the similarities of the first rows, piece by piece."""
+    C = np.empty((n_cached, len(context.columns)), dtype)
+    step = _block_rows(C.shape[1], PIECE_BYTES)
+    for i in range(0, n_cached, step):
+        last = min(i + step, n_cached)
+        C[i:last] = context.columns(chunk.X[i:last], dtype)
+    return Part(passes.encode_rows(chunk, start, context), C)
+
+
+def subsample(chunk: Chunk, start: int, context: PassContext, fraction: float) -> Part:
+    """Return a random fraction of the rows."""
+    numbers = np.arange(start, start + len(chunk.y))
+    stream = (context.plan.seed, sources.SUBSAMPLE_STREAM)
+    mask = sources.draw_uniform(numbers, *stream) < fraction
+    rows = passes.encode_rows(chunk, start, context).take(mask)
+    return Part(rows, X=sources.take_samples(chunk.X, mask))
+
+
+def count_rows(part: Part) -> int:
+    """Return the number of rows."""
+    return len(part.rows.classes)
+
+
+def concat(
+    parts: list[Part], cut: slice, context: PassContext, is_cached: bool
+) -> Part:
+    """Concatenate parts, and return a slice of them, with similarities on demand."""
+    X = sources.concat_samples([part.X for part in parts])[cut]
+    columns = zip(*(part.rows for part in parts), strict=True)
+    rows = Rows(*map(np.concatenate, columns)).take(cut)
+    return Part(rows, context.columns(X) if is_cached else None, X)
+
+
+def _block_rows(M: int, n_bytes: int) -> int:
+    """Return the rows whose similarities take that many bytes in double precision."""
+    return max(64, n_bytes // (8 * (M + 1)))
+
+
+class ThreadExecutor:
+    """Threads of this process.
+
+    Similarities of the first chunks are cached up to the memory budget; those of the
+    others are computed in each pass. Compiled kernels start their own threads, and are
+    called by one thread at a time; blocks of rows are then distributed to threads.
+
+    Parameters
+    ----------
+    source : Source
+        The rows.
+    memory : int
+        Bytes of cached similarities.
+    n_threads : int, optional
+        Number of threads; by default the limit of the kernels.
+    """
+
+    allows_single, max_result_bytes = True, np.inf
+
+    def __init__(
+        self, source: Source, memory: int, n_threads: int | None = None
+    ) -> None:
+        self.source, self.budget = source, memory
+        self.n_threads, self.workspace = n_threads or available(), Workspace()
+
+    def prepare(self, context: PassContext, dtype: np.dtype, n_rows: int) -> Any:
+        """Clear the cache; return the context."""
+        self.context, self.dtype, self.n_rows = context, dtype, n_rows
+        self.cached: list[Array] = []
+        self._rows: list[Rows] = []
+        self._bytes_left = self.budget
+        return context
+
+    def send(self, value: Any) -> Any:
+        """Return the value."""
+        return value
+
+    def chunks(self) -> Iterator[Item]:
+        """Yield all chunks, each with the number of its first row."""
+        start = 0
+        for chunk in self.source.chunks():
+            yield chunk, start
+            start += len(chunk.y)
+
+    def parts(self, dtype: np.dtype) -> Iterator[Item]:
+        """Yield all rows with their similarities, the cached ones first."""
+        use_cache = dtype == self.dtype
+        first = len(self.cached) if use_cache else 0
+        for C, rows in zip(self.cached[:first], self._rows, strict=False):
+            yield None, 0, Part(rows, C)
         start = sum(len(rows.classes) for rows in self._rows[:first])
         if first and start == self.n_rows:
             return
         for number, chunk in enumerate(self.source.chunks(first), first):
             if number == len(self._rows):
-                self._rows.append(rows_of(chunk, start, self.task))
+                self._rows.append(passes.encode_rows(chunk, start, self.context))
             start += len(chunk.y)
-            C = None if dtype is None else self.task.columns(chunk.X, dtype)
-            if is_kept and C is not None and number == len(self._kept):
-                if C.nbytes <= self._left:
-                    self._left -= C.nbytes
-                    self._kept.append(C)
-            yield C, self._rows[number]
+            C = self.context.columns(chunk.X, dtype)
+            is_next = use_cache and number == len(self.cached)
+            if is_next and C.nbytes <= self._bytes_left:
+                self._bytes_left -= C.nbytes
+                self.cached.append(C)
+            yield None, 0, Part(self._rows[number], C)
 
-    def _gathered(self, share: float) -> list[_Gathered]:
-        """Return the rows of a share; those of one share are kept at a time."""
-        if share in self._shares:
-            return self._shares[share]
-        found, waiting, start = [], [], 0
-        for chunk in self.source.chunks():
-            numbers = np.arange(start, start + len(chunk.y))
-            mask = drawn(numbers, self.task.draws.seed, SHARES) < share
-            rows = rows_of(chunk, start, self.task).take(mask)
-            start += len(chunk.y)
-            waiting.append((chosen(chunk.X, mask), rows))
-            # Groups of one size, wherever chunks end: a small eigenvalue of the second
-            # moment, and with it the penalty, magnifies the rounding of its sums.
-            while sum(len(rows.classes) for _, rows in waiting) >= SHARE_ROWS:
-                X, rows, _ = self._joined(waiting)
-                head, tail = slice(SHARE_ROWS), slice(SHARE_ROWS, None)
-                found.append(_Gathered(X[head], rows.take(head), None))
-                waiting = [(X[tail], rows.take(tail))]
-        if not found or len(waiting[0][1].classes) or len(waiting) > 1:
-            found.append(self._joined(waiting))
-        n_rows = sum(len(part.rows.classes) for part in found)
-        if 8 * len(self.task.columns) * n_rows <= self.memory // SHARE_OF_MEMORY:
-            found = [part._replace(C=self.task.columns(part.X)) for part in found]
-        self._shares = {share: found}
-        return found
+    def map(self, function: Function, items: Any, *args: Any) -> list[Any]:
+        """Return the results for all items."""
+        with limit_blas_threads(0):
+            return [function(*item, *args) for item in items]
 
-    def _joined(self, waiting: list[tuple[SampleSet, Rows]]) -> _Gathered:
-        X = joined([X for X, _ in waiting])
-        columns = zip(*(rows for _, rows in waiting), strict=True)
-        return _Gathered(X, Rows(*map(np.concatenate, columns)), None)
+    def gather(self, values: list[Any]) -> list[Any]:
+        """Return the values."""
+        return values
+
+    def reduce(
+        self, function: Function, items: Iterable[Item], *args: Any, **_: Any
+    ) -> Any:
+        """Return the total over all items, block after block."""
+        total = None
+        with (
+            limit_blas_threads(0),
+            helpers(self.n_threads) as n_threads,
+            ThreadPoolExecutor(max(1, n_threads)) as pool,
+        ):
+            self.workspace.map = pool.map
+            for item in items:
+                total = function(total, self.workspace, *item, *args)
+        return total
+
+
+def _explain_errors(method: Function) -> Function:
+    """Decorate a method of `DaskExecutor` with `explain_errors`."""
+
+    @wraps(method)
+    def call(self: "DaskExecutor", *args: Any, **options: Any) -> Any:
+        with explain_errors(self.client):
+            return method(self, *args, **options)
+
+    return call
+
+
+class DaskExecutor:
+    """Workers of a Dask cluster.
+
+    Parameters
+    ----------
+    parts : sequence of Delayed or Future
+        Each becomes a Chunk on a worker; the order is that of the rows.
+    sizes : sequence of tuple, optional
+        Rows and bytes of each; by default they are computed in a separate pass.
+    memory : int, optional
+        Bytes of each worker for cached similarities, at most half of its limit; by
+        default a quarter of the limit.
+    client : distributed.Client, optional
+        By default the current client.
+    """
+
+    allows_single = False  # the result would depend on the chunks
+    max_result_bytes = 2**26
+
+    def __init__(
+        self,
+        parts: Sequence[Future],
+        sizes: Sequence[tuple[int, int]] | None = None,
+        memory: int | None = None,
+        client: Any = None,
+    ) -> None:
+        self.client = current_client() if client is None else client
+        self.memory, self._parts, self._sizes = memory, list(parts), sizes
+        self._starts: list[int] = []
+
+    @_explain_errors
+    def prepare(self, context: PassContext, dtype: np.dtype, n_rows: int) -> Future:
+        """Clear the cache; return a future of the context."""
+        M, limits = len(context.columns), self._limits()
+        _check_landmarks(M, limits)
+        self.budget = sum(self.cache_bytes(limit) for limit in limits)
+        self.cached_fraction = min(1.0, self.budget / (n_rows * M * dtype.itemsize))
+        self.dtype, self._cached = dtype, list[Future]()
+        self._context = self.send(context)
+        return self._context
+
+    @_explain_errors
+    def send(self, value: Any) -> Future:
+        """Return a future of a value, for all workers.
+
+        It is the result of a task: a scattered value could not be recomputed after the
+        loss of its worker.
+        """
+        from dask import config
+
+        with config.set({"distributed.admin.large-graph-warning-threshold": "1 TB"}):
+            return self.client.submit(identity, value, pure=False)
+
+    @_explain_errors
+    def chunks(self) -> list[Item]:
+        """Return futures of all chunks, each with the number of its first row."""
+        if not self._starts:
+            self._measure_parts()
+        return list(zip(self._parts, self._starts, strict=True))
+
+    def parts(self, dtype: np.dtype) -> list[Item]:
+        """Return all chunks, with futures of cached similarities in that precision."""
+        if dtype != self.dtype:
+            return [(*item, None) for item in self.chunks()]
+        counts = [int(self.cached_fraction * n) for n in self._n_rows]
+        if not self._cached:
+            items = zip(self._parts, self._starts, counts, strict=True)
+            self._cached = self.map(cache_chunk, items, self._context, dtype)
+        pairs = zip(self._parts, counts, self._n_rows, strict=True)
+        needed = [None if count == n else part for part, count, n in pairs]
+        return list(zip(needed, self._starts, self._cached, strict=True))
+
+    @_explain_errors
+    def map(self, function: Function, items: Any, *args: Any) -> list[Any]:
+        """Return futures of the results for all items."""
+        tasks = [_delay(run_task, function, *item, *args) for item in items]
+        return list(self.client.compute(tasks))
+
+    @_explain_errors
+    def gather(self, values: list[Any]) -> list[Any]:
+        """Return the values of futures."""
+        return list(self.client.gather(values))
+
+    @_explain_errors
+    def reduce(
+        self, function: Function, items: Iterable[Item], *args: Any, **options: Any
+    ) -> Any:
+        """Return the total over all items, added on the workers.
+
+        Options are ``in_sequence``, for additions in the order of threads instead of a
+        tree, and ``n_bytes`` of a result.
+        """
+        tasks = [_delay(run_task, function, None, None, *item, *args) for item in items]
+        if options.get("in_sequence"):
+            tasks = [reduce(lambda one, two: _delay(add_results, [one, two]), tasks)]
+        most = self.max_result_bytes // max(1, options.get("n_bytes", 0))
+        fanin = max(2, min(REDUCE_FANIN, most))
+        while len(tasks) > fanin:
+            groups = [tasks[i : i + fanin] for i in range(0, len(tasks), fanin)]
+            tasks = [_delay(add_results, group) for group in groups]
+        return add_results(self.client.gather(self.client.compute(tasks)))
+
+    def cache_bytes(self, limit: int) -> float:
+        """Return the bytes of cached similarities on a worker; a limit of 0 is none."""
+        if self.memory is None:
+            most = CACHE_FRACTION * _data_bytes(limit)
+            return most if limit else UNLIMITED_CACHE_BYTES
+        most = MAX_CACHE_FRACTION * _data_bytes(limit)
+        return min(self.memory, most) if limit else self.memory
+
+    def _measure_parts(self) -> None:
+        """Count the rows of partitions; keep rows on the workers if they are small."""
+        if self._sizes is None:
+            parts = [(part,) for part in self._parts]
+            self._sizes = self.gather(self.map(measure_chunk, parts))
+        pairs = zip(self._parts, self._sizes, strict=True)
+        found = [(part, *size) for part, size in pairs if size[0]]
+        if not found:
+            raise ValueError("'X' must hold at least one sample, got none.")
+        self._parts, self._n_rows, n_bytes = map(list, zip(*found, strict=True))
+        self._starts = [int(i) for i in np.cumsum([0, *self._n_rows])[:-1]]
+        limits = self._limits()
+        _check_partitions(max(n_bytes), limits)
+        if sum(n_bytes) <= ROWS_FRACTION * sum(map(_data_bytes, limits)):
+            self._parts = self.client.compute(self._parts)
+
+    def _limits(self) -> list[int]:
+        """Return the memory limit of each worker; 0 for none."""
+        workers = self.client.scheduler_info(n_workers=-1)["workers"]
+        return [int(each["memory_limit"] or 0) for each in workers.values()]
+
+
+def _delay(run: Function, *args: Any) -> Future:
+    """Return a task, named by the function that it runs."""
+    from dask import delayed
+
+    name = (args[0] if callable(args[0]) else run).__name__
+    return delayed(run, pure=False)(*args, dask_key_name=f"{name}-{uuid4().hex}")
+
+
+def identity(value: Any) -> Any:
+    """Return the value: a task that moves it to a worker."""
+    return value
+
+
+def run_task(function: Function, *args: Any) -> Any:
+    """Call a function in one thread, since workers run one task per thread."""
+    with limit_blas_threads(0), limit_threads(1):
+        return function(*args)
+
+
+def add_results(parts: list[Any]) -> Any:
+    """Add results in their order; those without rows are None."""
+    present = [part for part in parts if part is not None]
+    return reduce(operator.add, present) if present else None
+
+
+def measure_chunk(chunk: Chunk) -> tuple[int, int]:
+    """Return the number of rows of a chunk, and its bytes."""
+    from dask.sizeof import sizeof
+
+    return len(chunk.y), int(sizeof(chunk))
+
+
+def current_client() -> Any:
+    """Return the current client; raise if there is none."""
+    try:
+        from distributed import default_client
+    except ImportError:
+        raise ImportError(
+            "A fit on Dask collections needs the library distributed; install it with "
+            "pip install 'kreinlearn[dask]'."
+        ) from None
+    try:
+        return default_client()
+    except ValueError:
+        raise ValueError(
+            "A fit on Dask collections needs a cluster, and there is no client of one; "
+            "make it first, as client = distributed.Client()."
+        ) from None
+
+
+@contextmanager
+def explain_errors(client: Any) -> Iterator[None]:
+    """Replace errors of a lost cluster or worker by messages with a remedy.
+
+    Parameters
+    ----------
+    client : distributed.Client
+        The client of the cluster.
+    """
+    from distributed import KilledWorker
+
+    where = client.scheduler.address if client.scheduler else "an unknown address"
+    try:
+        yield
+    except Exception as error:
+        if not _is_alive(client):
+            raise ConnectionError(
+                f"The scheduler at {where} has gone away in the middle of the fit; "
+                "start a cluster and fit to the same data again, which goes on after "
+                "the last step if 'checkpoint' is set."
+            ) from None
+        if isinstance(error, KilledWorker):
+            raise MemoryError(
+                f"Workers ended again and again in the task {error.task}, most likely "
+                "for lack of memory; use smaller partitions, or a lower 'memory'."
+            ) from None
+        if isinstance(error, CancelledError):
+            raise RuntimeError(
+                "Rows that were lost with a worker cannot be made again, since they "
+                "were scattered, or released by the client; fit to collections that "
+                "Dask can compute again."
+            ) from None
+        raise
+
+
+def _is_alive(client: Any) -> bool:
+    """Return whether the scheduler answers."""
+    if client.status != "running":
+        return False
+    try:
+        client.scheduler_info(n_workers=-1)
+    except Exception:  # a lost connection raises errors of many types
+        return False
+    return True
+
+
+def _check_partitions(largest: int, limits: list[int]) -> None:
+    """Raise if a partition does not fit in the memory of a worker."""
+    least = min((limit for limit in limits if limit), default=0)
+    if least and PARTITION_COPIES * largest > _data_bytes(least):
+        raise MemoryError(
+            f"A partition of X takes {largest:,} bytes, and a worker needs "
+            f"{PARTITION_COPIES} times that besides {PROCESS_BYTES:,} bytes of its "
+            f"own, but has {least:,} bytes; use smaller partitions."
+        )
+
+
+def _check_landmarks(M: int, limits: list[int]) -> None:
+    """Raise if second derivatives do not fit in the memory of a worker."""
+    least = min((limit for limit in limits if limit), default=0)
+    needed = 8 * M * (2 * SUBSAMPLE_ROWS + WORKER_MATRICES * M)
+    if least and needed > _data_bytes(least):
+        raise MemoryError(
+            f"A worker needs {needed:,} bytes to work with {M} landmarks, besides "
+            f"{PROCESS_BYTES:,} bytes of its own, but has {least:,} bytes; use fewer "
+            "landmarks, or larger workers."
+        )
+
+
+def _data_bytes(limit: int) -> int:
+    """Return the bytes that a worker has for data."""
+    return max(0, limit - PROCESS_BYTES)

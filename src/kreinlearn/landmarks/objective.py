@@ -1,4 +1,4 @@
-"""The reduced problems as a driver sees them: values, gradients and Newton's matrices.
+"""The reduced problems: values, gradients and Newton matrices.
 
 Letters: P problems with C columns of scores each; ``u`` (r + 1, P, C) coordinates of
 the penalty, the last of them the intercepts; ``g`` gradients of the same shape.
@@ -13,44 +13,65 @@ from scipy.linalg import cho_factor, cho_solve, eigvalsh, lu_factor, lu_solve
 from kreinlearn._memory import check_fits
 from kreinlearn._typing import Array
 from kreinlearn.landmarks.engine import Engine, Precision
-from kreinlearn.landmarks.passes import Point, pairs_of
-from kreinlearn.landmarks.penalty import (
-    Penalty,
-    from_coordinates,
-    penalty_gradient,
-    to_coordinates,
-)
+from kreinlearn.landmarks.passes import Point, class_pairs
+from kreinlearn.landmarks.penalty import Penalty
 from kreinlearn.operators import gemm
 
-DIRECT = 4000
-"""Most numbers of a multinomial problem whose whole Newton matrix is factorized; above,
-only its diagonal blocks, one for each class."""
-FREE = 1e-10
-"""Added to the curvature of intercepts: those of all classes may move together."""
+MAX_DIRECT_SIZE = 4000
+"""Largest multinomial Newton matrix to factorize; above, only its diagonal blocks are,
+one for each class."""
+INTERCEPT_RIDGE = 1e-10
+"""Relative ridge for intercepts: a common shift in all classes has no curvature."""
 Solve = Callable[[Array], Array]
-"""Solves with Newton's matrix, (r + 1, C) to the same."""
+"""Solves a linear system with the Newton matrix, (r + 1, C) to the same shape."""
 
 
 @dataclass(frozen=True)
-class Problems:
-    """What is to be solved, one entry per problem.
+class Evaluation:
+    """Values (p,), gradients (r + 1, p, C) and residuals (p,) of some problems."""
 
-    Attributes
+    value: Array
+    g: Array
+    residual: Array
+
+    def take(self, which: Array) -> "Evaluation":
+        """Return some of the problems."""
+        return Evaluation(self.value[which], self.g[:, which], self.residual[which])
+
+    def put(self, where: Array, other: "Evaluation") -> "Evaluation":
+        """Return a copy with some of the problems replaced."""
+        value, g, residual = self.value.copy(), self.g.copy(), self.residual.copy()
+        value[where], g[:, where] = other.value, other.g
+        residual[where] = other.residual
+        return Evaluation(value, g, residual)
+
+
+@dataclass
+class Objective:
+    """Mean loss and penalty of P problems that share each pass of an engine.
+
+    Parameters
     ----------
+    engine : Engine
+        Passes over the rows.
+    penalty : Penalty
+        The norm.
     lam : ndarray of shape (P,)
         Regularizations.
     positive : ndarray of shape (P,)
-        The class that is told from the others, unless multinomial.
+        Positive class of each problem, unless multinomial.
     fold : ndarray of shape (P,)
-        The fold that is not learned from; -1 for none.
+        Held-out fold of each problem; -1 for none.
     n_scores : int
         Columns of scores C: the number of classes if multinomial, else 1.
     factors : ndarray of shape (n_classes,)
-        Weights of the classes.
+        Class weights.
     fit_intercept : bool
         Whether there are intercepts.
     """
 
+    engine: Engine
+    penalty: Penalty
     lam: Array
     positive: Array
     fold: Array
@@ -58,11 +79,11 @@ class Problems:
     factors: Array
     fit_intercept: bool
 
-    def totals(self, weights: Array) -> Array:
-        """Return the weight each problem learns from, of weights by class, fold."""
-        by_fold = self.factors @ weights
-        out = np.where(self.fold < 0, 0.0, by_fold[self.fold])
-        return np.asarray(by_fold.sum() - out)
+    def __post_init__(self) -> None:
+        self._totals: dict[float, Array] = {}
+        self.shape = len(self.penalty.signs) + 1, len(self.lam), self.n_scores
+        self.signs = np.append(self.penalty.signs, 0.0)[:, None, None]
+        self.sizes = np.append(self.penalty.sizes, 1.0)[:, None, None]
 
     def groups(self, which: Array) -> list[Array]:
         """Return positions in ``which`` of problems that differ in their fold only."""
@@ -70,72 +91,23 @@ class Problems:
         unique = dict.fromkeys(keys)
         return [np.array([i for i, k in enumerate(keys) if k == key]) for key in unique]
 
-
-@dataclass(frozen=True)
-class At:
-    """Values and gradients at a point, of some problems."""
-
-    value: Array
-    g: Array
-    residual: Array
-
-    def put(self, where: Array, other: "At") -> "At":
-        """Return the same with some of the problems replaced."""
-        value, g, residual = self.value.copy(), self.g.copy(), self.residual.copy()
-        value[where], g[:, where] = other.value, other.g
-        residual[where] = other.residual
-        return At(value, g, residual)
-
-
-class Objective:
-    """Mean loss and penalty of all problems, through the passes of an engine.
-
-    Parameters
-    ----------
-    engine : Engine
-        Makes the passes.
-    penalty : Penalty
-        The norm.
-    problems : Problems
-        What is to be solved.
-    weights : ndarray of shape (n_classes, n_folds)
-        Weights of all rows, by class and fold.
-    """
-
-    def __init__(
-        self, engine: Engine, penalty: Penalty, problems: Problems, weights: Array
-    ) -> None:
-        self.engine, self.penalty, self.problems = engine, penalty, problems
-        self._weights = {1.0: weights}
-        self.signs = np.append(penalty.signs, 0.0)[:, None, None]
-        self.sizes = np.append(penalty.sizes, 1.0)[:, None, None]
-
-    @property
-    def shape(self) -> tuple[int, int, int]:
-        """Shape of coordinates."""
-        problems = self.problems
-        return (len(self.penalty.signs) + 1, len(problems.lam), problems.n_scores)
-
     def point(self, u: Array, which: Array) -> Point:
         """Return the coefficients of some problems."""
-        B = from_coordinates(self.penalty, u)
-        return Point(B, self.problems.positive[which], self.problems.fold[which])
+        B = self.penalty.coefficients(u)
+        return Point(B, self.positive[which], self.fold[which])
 
-    def totals(self, share: float) -> Array:
-        """Return the weight that each problem learns from."""
-        if share not in self._weights:
-            self._weights[share] = self.engine.weights(share)
-        return self.problems.totals(self._weights[share])
+    def totals(self, fraction: float) -> Array:
+        """Return the total weight of the training rows of each problem."""
+        if fraction not in self._totals:
+            by_fold = self.factors @ self.engine.weights(fraction)
+            out = np.where(self.fold < 0, 0.0, by_fold[self.fold])
+            self._totals[fraction] = np.asarray(by_fold.sum() - out)
+        return self._totals[fraction]
 
-    def at(
-        self,
-        u: Array,
-        which: Array,
-        lam: Array,
-        share: float,
-        precision: Precision = "kept",
-    ) -> At:
-        """Return values and gradients of some problems.
+    def evaluate(
+        self, u: Array, which: Array, lam: Array, fraction: float, precision: Precision
+    ) -> Evaluation:
+        """Compute values and gradients of some problems.
 
         Parameters
         ----------
@@ -145,43 +117,43 @@ class Objective:
             Their positions.
         lam : ndarray of shape (p,)
             Regularizations, which may be larger than those of the problems.
-        share : float
-            Share of the rows.
-        precision : {"exact", "kept", "rough"}
-            Of similarities and of products with them: see `Engine`.
+        fraction : float
+            Fraction of the rows.
+        precision : {"double", "cached", "single"}
+            Of similarities and of products with them: see `Engine.sums`.
 
         Returns
         -------
-        At
+        Evaluation
             Their values, gradients and residuals.
         """
-        sums = self.engine.sums(self.point(u, which), share, precision)
-        total = self.totals(share)[which]
+        sums = self.engine.sums(self.point(u, which), fraction, precision)
+        total = self.totals(fraction)[which]
         data = sums.gradient / total[:, None]
         penalty = 0.5 * lam * np.einsum("ipc,ipc->p", self.signs * u, u)
-        full = data + lam[:, None] * penalty_gradient(self.penalty, u)
-        g = to_coordinates(self.penalty, data) + lam[:, None] * self.signs * u
-        if not self.problems.fit_intercept:
+        full = data + lam[:, None] * self.penalty.gradient(u)
+        g = self.penalty.project(data) + lam[:, None] * self.signs * u
+        if not self.fit_intercept:
             full[-1], g[-1] = 0.0, 0.0
         residual = (np.abs(full) / self.sizes).max(axis=(0, 2))
-        return At(sums.value / total + penalty, g, residual)
+        return Evaluation(sums.value / total + penalty, g, residual)
 
-    def curvatures(self, u: Array, which: Array, share: float) -> list[Array]:
+    def curvatures(self, u: Array, which: Array, fraction: float) -> list[Array]:
         """Return the Hessians of the mean loss in coordinates, one for each group.
 
-        Shape (n_blocks, r + 1, r + 1), as `hessians_of` has them; what groups are:
-        `Problems.groups`.
+        Groups are those of `groups`. The shape is (n_blocks, r + 1, r + 1),
+        with the blocks of `sum_hessians`.
         """
-        groups = self.problems.groups(which)
-        sums = self.engine.hessians(self.point(u, which), groups, share)
-        total = self.totals(share)[which]
+        groups = self.groups(which)
+        sums = self.engine.hessians(self.point(u, which), groups, fraction)
+        total = self.totals(fraction)[which]
         found = []
         for group, blocks in zip(groups, sums, strict=True):
             mean = total[group].mean()
-            found.append(np.stack([self._inside(block) / mean for block in blocks]))
+            found.append(np.stack([self._project(block) / mean for block in blocks]))
         return found
 
-    def _inside(self, H: Array) -> Array:
+    def _project(self, H: Array) -> Array:
         """Return T' H T, where H has a border for the intercept."""
         T = self.penalty.T
         r = T.shape[1]
@@ -189,19 +161,19 @@ class Objective:
         out[:r, :r] = gemm(T.T, gemm(np.ascontiguousarray(H[:-1, :-1]), T))
         out[:r, r] = out[r, :r] = T.T @ H[:-1, -1]
         out[r, r] = H[-1, -1]
-        if not self.problems.fit_intercept:
+        if not self.fit_intercept:
             out[r] = out[:, r] = 0.0
             out[r, r] = 1.0
         return out
 
     def solver(self, blocks: Array, lam: float) -> Solve:
-        """Return what solves with Newton's matrix, or with its diagonal blocks."""
-        C, size = self.problems.n_scores, blocks.shape[-1]
+        """Factorize the Newton matrix, or its diagonal blocks."""
+        C, size = self.n_scores, blocks.shape[-1]
         is_convex = self.penalty.is_convex
-        pairs = pairs_of(C)
+        pairs = class_pairs(C)
         diagonal = lam * self.signs[:, 0, 0]
-        diagonal[-1] = FREE * blocks[0, -1, -1] if C > 1 else 0.0
-        if C > 1 and is_convex and C * size > DIRECT:
+        diagonal[-1] = INTERCEPT_RIDGE * blocks[0, -1, -1] if C > 1 else 0.0
+        if C > 1 and is_convex and C * size > MAX_DIRECT_SIZE:
             which = [pairs.index((c, c)) for c in range(C)]
             solvers = [_factor(blocks[b], diagonal, True) for b in which]
             return lambda g: np.stack(
@@ -215,28 +187,26 @@ class Objective:
         flat = _factor(H.reshape(C * size, -1), np.tile(diagonal, C), is_convex)
         return lambda g: flat(g.T.ravel()).reshape(C, size).T
 
-    def unique_above(self, share: float) -> Array:
-        """Return the lam above which there is one stationary point, by a share of rows.
+    def unique_above(self, fraction: float) -> Array:
+        """Estimate the lam above which the stationary point is unique, on a subsample.
 
-        The loss is least curved by what lam takes from it in negative directions.
+        There, lam exceeds the curvature of the loss in all negative directions.
         """
-        n = np.arange(len(self.problems.lam))
-        if self.penalty.is_convex:
-            return np.zeros(len(n))
-        blocks = self.curvatures(np.zeros(self.shape), n, share)
-        C = self.problems.n_scores
-        # At zero all classes are equally probable; the bound is where two of them are.
+        n = np.arange(len(self.lam))
+        blocks = self.curvatures(np.zeros(self.shape), n, fraction)
+        C = self.n_scores
+        # At zero all classes are equally probable; the bound is for two such classes.
         ratio = 1.0 if C == 1 else 0.5 / (1.0 / C * (1.0 - 1.0 / C))
         is_negative = np.append(self.penalty.signs < 0, False)
         found = np.zeros(len(n))
-        for group, H in zip(self.problems.groups(n), blocks, strict=True):
+        for group, H in zip(self.groups(n), blocks, strict=True):
             part = H[0][np.ix_(is_negative, is_negative)]
             found[group] = ratio * eigvalsh(part)[-1]
         return found
 
 
 def _factor(H: Array, diagonal: Array, is_convex: bool) -> Solve:
-    """Return what solves with H plus a diagonal."""
+    """Factorize H plus a diagonal, with a ridge if Cholesky's method fails."""
     H = H.copy()
     H.flat[:: len(H) + 1] += diagonal
     if is_convex:
@@ -252,7 +222,7 @@ def _factor(H: Array, diagonal: Array, is_convex: bool) -> Solve:
     return lambda b: np.asarray(lu_solve(lu, b, check_finite=False))
 
 
-def with_share(rows_per_number: int, numbers: int, n_rows: int) -> float:
-    """Return the share of the rows that a Hessian needs; all if it would be half."""
-    share = rows_per_number * numbers / max(1, n_rows)
-    return 1.0 if share >= 0.5 else share
+def subsample_fraction(rows_per_landmark: int, M: int, n_rows: int) -> float:
+    """Return the fraction of the rows in a subsample; one instead of a half or more."""
+    fraction = rows_per_landmark * M / max(1, n_rows)
+    return 1.0 if fraction >= 0.5 else fraction

@@ -1,9 +1,9 @@
-r"""Penalties of coefficients of landmarks, and coordinates in which they are simple.
+r"""Penalties of the coefficients of landmarks, in coordinates that diagonalize them.
 
 The penalty is b'Rb with R of shape (M, M): \|K_ZZ\| for "hilbert", s I for "euclidean",
 K_ZZ for "krein". In coordinates u with b = T u it is the sum of signs * u^2, with signs
-of 1, or of -1 in the negative directions of "krein". So Newton's matrix is well scaled,
-and the distance to the minimum is bounded by the gradient in u alone.
+of 1, or of -1 in the negative directions of "krein". The Newton matrix is then well
+scaled, and the gradient in u bounds the distance to the minimum.
 """
 
 from dataclasses import dataclass
@@ -11,14 +11,18 @@ from dataclasses import dataclass
 import numpy as np
 
 from kreinlearn._typing import Array
+from kreinlearn._validation import SYMMETRY_TOL, asymmetry, check_matrix
+from kreinlearn.landmarks.passes import Columns
 from kreinlearn.operators import Dense, General, gemm
 from kreinlearn.spectrum.decompose import decompose
 from kreinlearn.spectrum.norms import compute_scale
 
+ASYMMETRY_REMEDY = "Use the norm 'euclidean', which takes similarities as they are."
+
 
 @dataclass(frozen=True)
 class Penalty:
-    """A quadratic penalty, in coordinates where it is a sum of squares.
+    """A quadratic penalty, in coordinates where it is a signed sum of squares.
 
     Attributes
     ----------
@@ -31,7 +35,7 @@ class Penalty:
     sizes : ndarray of shape (M,)
         Mean modulus of the similarities with each landmark: units of the gradient.
     scale : float
-        Mean modulus of the eigenvalues of K_ZZ, which lam is measured against.
+        Mean modulus of the eigenvalues of K_ZZ: unit of lam.
     """
 
     T: Array
@@ -45,11 +49,47 @@ class Penalty:
         """Whether no direction has a negative sign."""
         return bool((self.signs > 0).all())
 
+    def coefficients(self, u: Array) -> Array:
+        """Return coefficients and intercepts (M + 1, P, C) from coordinates."""
+        return _multiply(self.T, u)
 
-def penalty_of(
+    def project(self, g: Array) -> Array:
+        """Return a gradient (M + 1, P, C) in coordinates, shape (r + 1, P, C)."""
+        return _multiply(self.T.T, g)
+
+    def gradient(self, u: Array) -> Array:
+        """Return R b and zeros for the intercepts, shape (M + 1, P, C)."""
+        out = _multiply(self.Q, u)
+        out[-1] = 0.0
+        return out
+
+
+def landmark_gram(columns: Columns, norm: str) -> Array:
+    """Return K_ZZ in double precision, exactly symmetric unless "euclidean".
+
+    Parameters
+    ----------
+    columns : Columns
+        Similarities with the landmarks.
+    norm : str
+        "euclidean" accepts an asymmetric K_ZZ.
+
+    Returns
+    -------
+    ndarray of shape (M, M)
+        Similarities among the landmarks.
+    """
+    K = columns(columns.Z)
+    if norm == "euclidean" and asymmetry(K) > SYMMETRY_TOL:
+        return check_matrix(K, symmetric="any", square=False)[0]
+    what = "The matrix of similarities among landmarks"
+    return check_matrix(K, what, remedy=ASYMMETRY_REMEDY, dtype=np.float64)[0]
+
+
+def build_penalty(
     norm: str, K: Array, weights: Array | None = None, moment: Array | None = None
 ) -> Penalty:
-    """Return the penalty that a norm stands for.
+    """Return the penalty of a norm.
 
     Parameters
     ----------
@@ -58,8 +98,8 @@ def penalty_of(
     K : ndarray of shape (M, M)
         Similarities among the landmarks; symmetric, unless "euclidean".
     weights : ndarray of shape (M,), optional
-        Weights of the landmarks if they are all the samples there are: a weight of two
-        is a sample that stands twice.
+        Weights of the landmarks if all samples are landmarks: a weight of two is a
+        repeated sample.
     moment : ndarray of shape (M, M), optional
         Mean of k k' over all samples, with the similarities k of a sample with the
         landmarks; not needed if all samples are landmarks.
@@ -67,21 +107,21 @@ def penalty_of(
     Returns
     -------
     Penalty
-        In its own coordinates. Directions in which K is zero to rounding are left out.
+        Without the directions in which K is zero to rounding.
 
     Notes
     -----
-    A floor in place of truncation: for an indefinite similarity, a direction u in which
-    K_ZZ almost vanishes need not be small in the columns of the other samples, and
-    would hardly be penalized. So the modulus of an eigenvalue is raised to what it
-    would be if all samples were like the landmarks, sqrt(M u' moment u), if that is
-    larger. With all samples as landmarks both are the same.
+    Small eigenvalues are raised, not truncated. For an indefinite similarity, a
+    direction u in which K_ZZ almost vanishes may be large in the columns of other
+    samples, and would hardly be penalized. The modulus of an eigenvalue is therefore
+    raised to sqrt(M u' moment u), its value if all samples were like the landmarks.
+    Both are equal if all samples are landmarks.
 
     With half of the samples as landmarks, held-out losses are then about those of the
     exact norm, restricted to combinations of landmarks, on seven matrices
-    (``benchmarks/landmark_floor.py``, and the page on landmarks). Constants in its
-    place, such as 0.03 or 0.1 of the mean eigenvalue, are better on some matrices and
-    worse on others.
+    (``benchmarks/landmark_floor.py``, and the page on landmarks). Constants instead,
+    such as 0.03 or 0.1 of the mean eigenvalue, are better on some matrices and worse on
+    others.
     """
     M = len(K)
     counts = np.ones(M) if weights is None else weights
@@ -110,36 +150,7 @@ def penalty_of(
     )
 
 
-def from_coordinates(penalty: Penalty, u: Array) -> Array:
-    """Return coefficients and intercepts.
-
-    Parameters
-    ----------
-    penalty : Penalty
-        Its coordinates.
-    u : ndarray of shape (r + 1, P, C)
-        Coordinates; the last are intercepts.
-
-    Returns
-    -------
-    ndarray of shape (M + 1, P, C)
-        Coefficients; the last are intercepts.
-    """
-    return _mapped(penalty.T, u)
-
-
-def to_coordinates(penalty: Penalty, g: Array) -> Array:
-    """Return a gradient in coordinates, (r + 1, P, C) from (M + 1, P, C)."""
-    return _mapped(penalty.T.T, g)
-
-
-def penalty_gradient(penalty: Penalty, u: Array) -> Array:
-    """Return R b and zeros for the intercepts, shape (M + 1, P, C)."""
-    out = _mapped(penalty.Q, u)
-    out[-1] = 0.0
-    return out
-
-
-def _mapped(matrix: Array, u: Array) -> Array:
+def _multiply(matrix: Array, u: Array) -> Array:
+    """Multiply all entries but the last, which belongs to the intercepts."""
     flat = gemm(matrix, np.ascontiguousarray(u[:-1].reshape(len(u) - 1, -1)))
     return np.concatenate([flat.reshape(-1, *u.shape[1:]), u[-1:]])

@@ -1,104 +1,164 @@
-"""Rows that are not in memory: blocks from files or an iterable, cut into chunks."""
+"""Sources of rows: arrays, blocks from files or iterables, Dask collections.
+
+The fold of a row, the subsamples that contain it and the chance that it becomes a
+landmark are functions of its number among all rows. They do not depend on the chunks,
+nor on the process that computes them.
+"""
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+from sklearn.utils.validation import column_or_1d
 
 from kreinlearn._typing import Array
 from kreinlearn.io.chunks import TableBlocks, is_table_on_disk, table_blocks
-from kreinlearn.landmarks.rows import Chunk, SampleSet
 
-Blocks = Callable[[], Iterable[Any]]
-"""Begins anew with the first block in each call."""
+SampleSet = Any
+"""Rows of a table, a stack of matrices, or a list of any samples that kernels take."""
+BlockReader = Callable[[], Iterable[Any]]
+"""Each call returns a new iterator that starts at the first block."""
+FOLD_STREAM, SUBSAMPLE_STREAM, LANDMARK_STREAM = range(3)
+"""Independent streams of random numbers."""
+SPLITMIX_CONSTANTS = (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
 
 
+class Chunk(NamedTuple):
+    """Consecutive rows.
+
+    Attributes
+    ----------
+    X : sequence of n samples
+        As the kernel takes them, checked.
+    y : ndarray of shape (n,)
+        Labels.
+    weights : ndarray of shape (n,) or None
+        Nonnegative weights of the samples; None means one each.
+    folds : ndarray of shape (n,) or None
+        The fold that holds each row out; None means that it is drawn.
+    """
+
+    X: SampleSet
+    y: Array
+    weights: Array | None = None
+    folds: Array | None = None
+
+    def cut(self, part: slice) -> "Chunk":
+        """Return some of the rows."""
+        some: Any = (None if each is None else each[part] for each in self)
+        return Chunk(*some)
+
+
+class Source(Protocol):
+    """Rows that can be read repeatedly, chunk by chunk."""
+
+    @property
+    def n_rows(self) -> int | None:
+        """Number of rows; may be None before the first pass."""
+
+    def chunks(self, first: int = 0) -> Iterator[Chunk]:
+        """Yield all chunks from number ``first`` on; the same ones each time."""
+
+
+@dataclass(frozen=True)
+class MemorySource:
+    """Rows in memory, or mapped into it, in chunks of ``chunk_size``.
+
+    The other attributes are those of a `Chunk` with all rows.
+    """
+
+    X: SampleSet
+    y: Array
+    weights: Array | None
+    chunk_size: int
+    folds: Array | None = None
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return len(self.y)
+
+    def chunks(self, first: int = 0) -> Iterator[Chunk]:
+        """Yield all chunks from number ``first`` on."""
+        rows = Chunk(self.X, self.y, self.weights, self.folds)
+        for start in range(first * self.chunk_size, len(self.y), self.chunk_size):
+            yield rows.cut(slice(start, start + self.chunk_size))
+
+
+@dataclass
 class BlockSource:
-    """A source of blocks of rows that are read anew in each pass.
+    """Blocks of rows that are read again in each pass.
 
     Parameters
     ----------
     read : callable
-        Returns a fresh iterator over blocks: tuples (X, y) or (X, y, weights).
+        Returns a new iterator over blocks: tuples (X, y) or (X, y, weights).
     check : callable
-        Checks the samples of a block, and returns them as the kernel takes them.
+        Validates the samples of a block, and returns them as the kernel takes them.
     chunk_size : int
-        Most rows of a chunk.
+        Maximum number of rows of a chunk.
     n_rows : int, optional
-        Number of rows, if it is known.
+        Number of rows; set after the first pass.
     """
 
-    def __init__(
-        self,
-        read: Blocks,
-        check: Callable[[SampleSet], SampleSet],
-        chunk_size: int,
-        n_rows: int | None = None,
-    ) -> None:
-        self.read, self.check, self.chunk_size = read, check, chunk_size
-        self._n_rows = n_rows
-        self._kind: bool | None = None
-
-    @property
-    def n_rows(self) -> int | None:
-        """Number of rows, if it is known by now."""
-        return self._n_rows
+    read: BlockReader
+    check: Callable[[SampleSet], SampleSet]
+    chunk_size: int
+    n_rows: int | None = None
+    _has_text: bool | None = None
 
     def chunks(self, first: int = 0) -> Iterator[Chunk]:
         """Yield all chunks from number ``first`` on; the same ones each time."""
         number = n_rows = 0
         for place, block in enumerate(self.read(), 1):
-            X, y, weights = _parts(block, place)
-            n_rows += len(y)
-            if self._n_rows is not None and n_rows > self._n_rows:
-                raise _changed(self._n_rows, "more")
-            starts = range(0, len(y), self.chunk_size)
+            chunk = _split_block(block, place)
+            n_rows += len(chunk.y)
+            if self.n_rows is not None and n_rows > self.n_rows:
+                raise _changed_rows(self.n_rows, "more")
+            starts = range(0, len(chunk.y), self.chunk_size)
             if number + len(starts) > first:
-                chunk = self._checked(X, y, weights, place)
+                chunk = self._check_block(chunk, place)
                 for start in starts[max(0, first - number) :]:
-                    yield _cut(chunk, slice(start, start + self.chunk_size))
+                    yield chunk.cut(slice(start, start + self.chunk_size))
             number += len(starts)
-        if self._n_rows is not None and n_rows < self._n_rows:
-            raise _changed(self._n_rows, str(n_rows))
-        self._n_rows = n_rows
+        if self.n_rows is not None and n_rows < self.n_rows:
+            raise _changed_rows(self.n_rows, str(n_rows))
+        self.n_rows = n_rows
 
-    def _checked(
-        self, X: SampleSet, y: Array, weights: Array | None, place: int
-    ) -> Chunk:
-        """Return a block as a chunk, or raise with its number."""
-        is_text = y.dtype.kind not in "biuf"
-        self._kind = is_text if self._kind is None else self._kind
-        if self._kind != is_text:
+    def _check_block(self, chunk: Chunk, place: int) -> Chunk:
+        has_text = chunk.y.dtype.kind not in "biuf"
+        self._has_text = has_text if self._has_text is None else self._has_text
+        if self._has_text != has_text:
             raise ValueError(
                 f"Chunk {place}: labels must be text in all chunks or numbers in all, "
-                f"got {y[0]!r}, unlike those before."
+                f"got {chunk.y[0]!r}, unlike those before."
             )
         try:
-            samples = self.check(X)
+            samples = self.check(chunk.X)
         except ValueError as error:
             raise ValueError(f"Chunk {place}: {error}") from None
-        if len(samples) != len(y):
+        if len(samples) != len(chunk.y):
             raise ValueError(
                 f"Chunk {place}: one label per sample was expected, got {len(samples)} "
-                f"samples and {len(y)} labels."
+                f"samples and {len(chunk.y)} labels."
             )
-        return Chunk(samples, y, weights)
+        return chunk._replace(X=samples)
 
 
-def blocks_of(X: Any, y: Any, weight: Any) -> tuple[Blocks, int | None] | None:
-    """Return how to read blocks, and the number of rows, unless X is in memory.
+def open_blocks(X: Any, y: Any, weight: Any) -> tuple[BlockReader, int | None] | None:
+    """Return a reader of blocks and the number of rows, or None if X is in memory.
 
     Parameters
     ----------
     X : object
-        What an estimator was given: a path, a pyarrow dataset, a callable that returns
-        a fresh iterator over blocks, or something that can be iterated over again and
-        again; anything else, and anything that comes with labels of its own, is taken
-        to be in memory.
+        Argument of an estimator: a path, a pyarrow dataset, a callable that returns a
+        new iterator over blocks, or an iterable that can be read repeatedly. Anything
+        else, and samples with separate labels, count as rows in memory.
     y : str or None
-        Column of the labels, of a table on disk; blocks have labels in them.
+        Label column of a table on disk; blocks contain their labels.
     weight : str or None
-        Column of the weights, of a table on disk.
+        Weight column of a table on disk.
 
     Returns
     -------
@@ -129,12 +189,12 @@ def blocks_of(X: Any, y: Any, weight: Any) -> tuple[Blocks, int | None] | None:
         )
     n_rows = getattr(X, "n_rows", None)
     if isinstance(X, TableBlocks):
-        return lambda: map(_of_numbers, X), n_rows
+        return lambda: map(_check_numbers, X), n_rows
     return (X if callable(X) else lambda: iter(X)), n_rows
 
 
-def _of_numbers(block: tuple[Any, Array, Array | None]) -> Any:
-    """Return a block of a table, or raise if it holds text or a missing cell."""
+def _check_numbers(block: tuple[Any, Array, Array | None]) -> Any:
+    """Return a block of a table; raise if it holds text or a missing cell."""
     X = block[0]
     words = [name for name in X.columns if X[name].dtype.kind not in "fiub"]
     missing = X.isna().to_numpy()
@@ -151,8 +211,8 @@ def _of_numbers(block: tuple[Any, Array, Array | None]) -> Any:
     )
 
 
-def _parts(block: Any, place: int) -> tuple[SampleSet, Array, Array | None]:
-    """Return samples, labels and weights of a block, or raise."""
+def _split_block(block: Any, place: int) -> Chunk:
+    """Return samples, labels and weights of a block; raise if they are malformed."""
     is_tuple = isinstance(block, tuple | list) and len(block) in (2, 3)
     if not is_tuple or not hasattr(block[0], "__len__"):
         raise ValueError(
@@ -185,16 +245,145 @@ def _parts(block: Any, place: int) -> tuple[SampleSet, Array, Array | None]:
             raise ValueError(
                 f"Chunk {place}: one weight per sample, not negative, was expected."
             )
-    return block[0], y, weights
+    return Chunk(block[0], y, weights)
 
 
-def _cut(chunk: Chunk, part: slice) -> Chunk:
-    weights = None if chunk.weights is None else chunk.weights[part]
-    return Chunk(chunk.X[part], chunk.y[part], weights)
-
-
-def _changed(before: int, now: str) -> ValueError:
+def _changed_rows(before: int, now: str) -> ValueError:
     return ValueError(
         f"X must give the same rows each time it is read, but gave {before} rows first "
         f"and {now} later; if it wraps an iterator, make a new one in each call."
     )
+
+
+def is_collection(X: Any) -> bool:
+    """Return whether X is a Dask collection, or a list of delayed chunks or futures."""
+    if not isinstance(X, list | tuple):
+        return hasattr(X, "__dask_graph__")
+    return len(X) > 0 and all(
+        type(part).__module__.partition(".")[0] == "distributed"
+        or hasattr(part, "__dask_graph__")
+        for part in X
+    )
+
+
+def split_collection(X: Any) -> tuple[list[Any], list[int] | None]:
+    """Return the partitions of a collection along its rows, and their lengths.
+
+    Parameters
+    ----------
+    X : Dask collection, or list of delayed objects or futures
+        Partitions of an array get all of its columns.
+
+    Returns
+    -------
+    parts : list of Delayed or Future
+        In the order of the rows.
+    lengths : list of int or None
+        None if they are unknown before the partitions are computed.
+    """
+    if isinstance(X, list | tuple):
+        return list(X), None
+    lengths = None
+    if hasattr(X, "chunks"):
+        X = X.rechunk({axis: -1 for axis in range(1, X.ndim)}) if X.ndim > 1 else X
+        if not np.isnan(X.chunks[0]).any():
+            lengths = [int(n) for n in X.chunks[0]]
+    parts = X.to_delayed()
+    is_array = isinstance(parts, np.ndarray)
+    return (parts.ravel().tolist() if is_array else list(parts)), lengths
+
+
+def split_like(name: str, y: Any, n_parts: int, lengths: list[int] | None) -> list[Any]:
+    """Return the partitions of labels or weights; raise unless they match those of X.
+
+    Parameters
+    ----------
+    name : str
+        Name of the argument, for messages.
+    y : Dask collection, list of delayed objects, or array-like
+        An array-like needs known lengths.
+    n_parts : int
+        Number of partitions of X.
+    lengths : list of int or None
+        Their lengths, if known.
+
+    Returns
+    -------
+    list
+        Delayed objects, futures or arrays.
+    """
+    if not is_collection(y):
+        given = column_or_1d(y)
+        if lengths is None or len(given) != sum(lengths):
+            raise ValueError(
+                f"{name!r} must be a Dask collection with the {n_parts} partitions of "
+                f"X, got {type(y).__name__} of length {len(given)}."
+            )
+        return np.split(given, np.cumsum(lengths)[:-1])
+    if hasattr(y, "chunks") and lengths is not None:
+        known = y.chunks[0]
+        if not np.isnan(known).any():
+            if sum(known) != sum(lengths):
+                raise ValueError(
+                    f"{name!r} must have the {sum(lengths)} rows of X, got "
+                    f"{sum(known)}."
+                )
+            y = y.rechunk({0: tuple(lengths)})
+    parts, _ = split_collection(y)
+    if len(parts) != n_parts:
+        raise ValueError(
+            f"{name!r} must have the {n_parts} partitions of X, got {len(parts)}; "
+            "repartition it."
+        )
+    return parts
+
+
+def draw_uniform(rows: Array, seed: int, stream: int) -> Array:
+    """Return a pseudo-random number in [0, 1) for each row, by SplitMix64.
+
+    Parameters
+    ----------
+    rows : ndarray of int
+        Numbers of the rows among all rows.
+    seed : int
+        Seed.
+    stream : int
+        `FOLD_STREAM`, `SUBSAMPLE_STREAM` or `LANDMARK_STREAM`.
+
+    Returns
+    -------
+    ndarray of float
+        Multiples of 2^-53, uniform.
+    """
+    gamma, first, second = map(np.uint64, SPLITMIX_CONSTANTS)
+    with np.errstate(over="ignore"):
+        start = np.uint64(3 * seed + stream) * first ^ second
+        z = (rows.astype(np.uint64) + np.uint64(1)) * gamma + start
+        z = (z ^ (z >> np.uint64(30))) * first
+        z = (z ^ (z >> np.uint64(27))) * second
+        z ^= z >> np.uint64(31)
+    return np.asarray((z >> np.uint64(11)).astype(float) * 2.0**-53)
+
+
+def draw_folds(rows: Array, n_folds: int, seed: int) -> Array:
+    """Return the fold that holds each row out, from 0 to ``n_folds - 1``."""
+    if n_folds == 1:
+        return np.zeros(len(rows), dtype=np.int64)
+    return np.asarray(
+        (draw_uniform(rows, seed, FOLD_STREAM) * n_folds).astype(np.int64)
+    )
+
+
+def take_samples(samples: SampleSet, which: Array) -> SampleSet:
+    """Return some of the samples, by positions or by a mask."""
+    if isinstance(samples, np.ndarray):
+        return samples[which]
+    positions = np.flatnonzero(which) if which.dtype == bool else which
+    return [samples[i] for i in positions]
+
+
+def concat_samples(parts: list[SampleSet]) -> SampleSet:
+    """Concatenate samples: arrays to an array, anything else to a list."""
+    if all(isinstance(part, np.ndarray) for part in parts):
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+    return [sample for part in parts for sample in part]

@@ -7,7 +7,7 @@ from kreinlearn.spectrum.decompose import (
     split,
 )
 from kreinlearn.spectrum.describe import describe, theorem1_bound
-from kreinlearn.spectrum.lanczos import Bound, Floor, extreme, certify_above
+from kreinlearn.spectrum.lanczos import Bound, Floor, certify_above, extreme
 
 __all__ = [
     "Bound",

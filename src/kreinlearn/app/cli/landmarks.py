@@ -104,9 +104,9 @@ def _begun(
     """Return features to be learned from, what made them, and the model to be."""
     import numpy as np
 
+    from kreinlearn.app.runs.progress import share_teller
     from kreinlearn.kernels import Similarities, resolve_kernel
     from kreinlearn.pipelines import prepared
-    from kreinlearn.app.runs.progress import share_teller
 
     steps = {name: options[name] for name in ("scale", "impute", "one_hot")}
     start = time.monotonic()

@@ -13,14 +13,14 @@ from sklearn.metrics import roc_auc_score
 from sklearn.preprocessing import MinMaxScaler
 
 from kreinlearn._typing import Array
-from kreinlearn.kernels import KERNELS, gram
-from kreinlearn.kernels.transforms import fit_transform
 from kreinlearn.app.methods.judging import judged, timed
 from kreinlearn.app.methods.table import METHODS, fit_method
 from kreinlearn.app.methods.tuning import WORST_LOG_LOSS
-from kreinlearn.operators import Dense
 from kreinlearn.app.runs.cells import Cell
 from kreinlearn.app.runs.records import Record
+from kreinlearn.kernels import KERNELS, gram
+from kreinlearn.kernels.transforms import fit_transform
+from kreinlearn.operators import Dense
 from kreinlearn.search import Fold
 from kreinlearn.spectrum.norms import compute_scale
 

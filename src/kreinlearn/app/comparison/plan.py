@@ -22,12 +22,12 @@ from kreinlearn._validation import (
     check_similarities,
 )
 from kreinlearn.app.comparison.fold import OWN, PRECOMPUTED, Job
-from kreinlearn.kernels import KERNELS
-from kreinlearn.kernels.transforms import FORMS
 from kreinlearn.app.methods.folds import grouped_folds, groups_per_class
 from kreinlearn.app.methods.table import METHODS
 from kreinlearn.app.runs.cells import Cell
 from kreinlearn.app.runs.runner import processors
+from kreinlearn.kernels import KERNELS
+from kreinlearn.kernels.transforms import FORMS
 from kreinlearn.search import Fold
 
 KEPT = 11

@@ -22,12 +22,12 @@ from kreinlearn.app.comparison.intervals import (
     interval_of,
     wilson,
 )
-from kreinlearn.estimators import KreinLogisticRegression
 from kreinlearn.app.methods.records import GIVEN
 from kreinlearn.app.report.plots import evenly_spaced
 from kreinlearn.app.report.tables import csv_text
 from kreinlearn.app.runs.records import FAILED, Record, rounded
 from kreinlearn.app.runs.runner import surroundings
+from kreinlearn.estimators import KreinLogisticRegression
 from kreinlearn.spectrum import describe
 
 MOST_POINTS = 100

@@ -14,10 +14,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from kreinlearn._typing import Array
-from kreinlearn.losses import find_link, log_probabilities
 from kreinlearn.app.methods.records import Method, Scores, Tried, path_of
 from kreinlearn.app.methods.table import METHODS
 from kreinlearn.app.methods.tuning import WORST_LOG_LOSS, held_out_scores
+from kreinlearn.losses import find_link, log_probabilities
 from kreinlearn.operators import limit_blas_threads
 from kreinlearn.search import UNITS, Fold
 from kreinlearn.spectrum.decompose import decompose

@@ -17,10 +17,10 @@ from kreinlearn.app.inspection import wording
 from kreinlearn.app.inspection.evidence import Tell, exchanged, predictions
 from kreinlearn.app.inspection.permutation import conditional
 from kreinlearn.app.inspection.wording import LEVEL, MATTERS, ROUNDED, Inspection
-from kreinlearn.losses import loss_for
 from kreinlearn.app.methods.table import inner_folds
-from kreinlearn.problem import uniqueness_threshold
 from kreinlearn.app.runs.runner import surroundings
+from kreinlearn.losses import loss_for
+from kreinlearn.problem import uniqueness_threshold
 from kreinlearn.spectrum import describe
 
 RAREST = 3

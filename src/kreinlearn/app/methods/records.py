@@ -17,13 +17,13 @@ import numpy as np
 from sklearn.pipeline import Pipeline, make_pipeline
 
 from kreinlearn._typing import Array
+from kreinlearn.app.methods.judging import scores_of, status_of, worst
 from kreinlearn.estimators import (
     KreinLogisticRegression,
     KreinLogisticRegressionCV,
     SpectrumRepair,
 )
 from kreinlearn.losses import loss_for
-from kreinlearn.app.methods.judging import scores_of, status_of, worst
 from kreinlearn.operators import Dense
 from kreinlearn.problem import KreinDual, KreinRisk
 from kreinlearn.search import DUAL_TOL, Fold

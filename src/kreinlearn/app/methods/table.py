@@ -10,12 +10,12 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.svm import SVC
 
 from kreinlearn._typing import Array
-from kreinlearn.estimators import DCASVC, KreinLogisticRegressionCV, KreinSVC
 from kreinlearn.app.methods.controls import GAMMAS, neighbors, on_features
 from kreinlearn.app.methods.folds import grouped_folds, groups_per_class
 from kreinlearn.app.methods.judging import status_of
 from kreinlearn.app.methods.records import GIVEN, Method, exact, machine, published
 from kreinlearn.app.methods.tuning import Choice, tune
+from kreinlearn.estimators import DCASVC, KreinLogisticRegressionCV, KreinSVC
 from kreinlearn.operators import limit_blas_threads
 from kreinlearn.search import Fold
 from kreinlearn.solvers import PUBLISHED

@@ -11,8 +11,8 @@ import numpy as np
 from sklearn.metrics import log_loss
 
 from kreinlearn._typing import Array
-from kreinlearn.losses import Link, find_link, log_probabilities
 from kreinlearn.app.methods.records import Method, path_of
+from kreinlearn.losses import Link, find_link, log_probabilities
 from kreinlearn.search import Fold
 
 LOST = ("diverged", "nonfinite")
