@@ -141,9 +141,9 @@ def run(n, M, memory, workers, quick):
 
 def counted():
     """Count the work of fits from here on, in a dict that is returned at once."""
-    from kreinlearn.landmarks.columns import Columns
     from kreinlearn.landmarks.engine import Engine
     from kreinlearn.landmarks.objective import Objective
+    from kreinlearn.landmarks.passes import Columns
 
     counts = {unit: 0 for unit in UNITS} | {"newton_matrices": 0, "fits": 1}
     similarities, sums = Columns.__call__, Engine.sums

@@ -85,7 +85,7 @@ def load(file: BinaryIO, trusted: Sequence[str]) -> Any:
     Exception
         Whatever else ``skops.io.load`` raises.
     """
-    file = _rename_modules(file)
+    file = rename_modules(file)
     try:
         with ZipFile(file) as archive:
             schema = json.loads(archive.read("schema.json"))
@@ -120,11 +120,11 @@ def find_untrusted_types(file: BinaryIO, trusted: Sequence[str]) -> list[str]:
     """
     import skops.io
 
-    found = skops.io.get_untrusted_types(file=_rename_modules(file))
+    found = skops.io.get_untrusted_types(file=rename_modules(file))
     return sorted(set(found) - set(trusted))
 
 
-def _rename_modules(file: BinaryIO) -> BinaryIO:
+def rename_modules(file: BinaryIO) -> BinaryIO:
     """Return the file, or a copy in memory if it names modules that have moved."""
     try:
         with ZipFile(file) as archive:

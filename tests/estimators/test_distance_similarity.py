@@ -107,7 +107,7 @@ def spoiled(D, i, j, value):
         (lambda D: spoiled(D, 4, 4, 0.5), "zero on its diagonal.*0.5 for sample 4"),
         (
             lambda D: spoiled(D, 3, 5, 9.0),
-            r"says 9 from 3 to 5 and .* symmetrize='mean'",
+            r"has 9 from 3 to 5 and .* symmetrize='mean'",
         ),
         (lambda D: np.exp(-D), "there it is largest, as in a matrix of similarities"),
         (lambda D: D - 5 * np.eye(60) - 5, "must not be negative"),

@@ -76,7 +76,8 @@ def test_little_that_is_behind_matters_with_many_samples(monkeypatch):
 
 
 def test_many_samples_leave_room_for_few_settings():
-    many = [("tl1", {"ratio": ratio}) for ratio in np.linspace(0.1, 0.9, 9)]
+    ratios = np.linspace(0.1, 0.9, 9)
+    many = [resolve_kernel("tl1", {"ratio": ratio}) for ratio in ratios]
     windows, _, dropped = race(np.linspace(-0.21, -0.2, 9), 3.0, 2000, many)
     assert list(windows) == [8, 7, 6]
     assert "not among the best 3 settings" in {why["reason"] for why in dropped}
