@@ -18,7 +18,7 @@ from kreinlearn.problem import KreinRisk
 from kreinlearn.app.runs.cells import Cell, grid
 from kreinlearn.app.runs.records import Record
 from kreinlearn.solvers import CCCP, SGD, GradientDescent, Result
-from kreinlearn.solvers.cccp import UNLIMITED
+from kreinlearn.solvers.cccp import MAX_INNER_STEPS
 from kreinlearn.spectrum import Split, split
 from reproduction import splits
 from reproduction.evidence import EXACT, INEXACT, STEP_DATA
@@ -61,7 +61,7 @@ class Reading:
     def name(self) -> str:
         """Name in tables and records."""
         kind, cap = "SGD" if self.stochastic else "GD", f", {self.cap}"
-        cap = "" if self.cap == UNLIMITED else cap
+        cap = "" if self.cap == MAX_INNER_STEPS else cap
         return f"{kind}: {self.shrink}, {self.loss}, {self.stop}{cap}"
 
     @property
@@ -92,7 +92,7 @@ def _all_readings() -> dict[str, Reading]:
     """
     scales: tuple[Literal["mean", "sum"], ...] = ("mean", "sum")
     capped: tuple[tuple[Literal["step", "outer", "increase"], int], ...] = (
-        ("step", UNLIMITED),
+        ("step", MAX_INNER_STEPS),
         ("increase", 100),
         ("outer", 100),
         ("outer", 200),

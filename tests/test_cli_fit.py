@@ -21,10 +21,10 @@ from sklearn.preprocessing import MinMaxScaler, minmax_scale
 from kreinlearn import (
     KreinLogisticRegression,
     KreinLogisticRegressionCV,
-    cli,
     load,
     save,
 )
+from kreinlearn.app import cli
 from kreinlearn.kernels import KERNELS, gram, linear
 from kreinlearn.persistence import stamp
 from tests.test_cli import run

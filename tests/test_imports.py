@@ -14,7 +14,7 @@ for room in sys.argv[1:]:
     print(json.dumps([room, sorted({name.split(".")[0] for name in sys.modules})]))
 """
 MEASURES = ("kernels.graphs", "kernels.transport")
-ROOMS = ("", "kernels", *MEASURES, "kernels.spd", "comparison", "inspection")
+ROOMS = ("", "kernels", *MEASURES, "kernels.spd", "app.comparison", "app.inspection")
 
 
 @pytest.fixture(scope="module")
@@ -35,11 +35,11 @@ def test_import_is_quiet(fresh):
     ("heavy", "last"),
     [
         ("numba", "kernels.spd"),  # compilers wait until a kernel is computed
-        ("ot", "inspection"),  # optional, and slow to import
+        ("ot", "app.inspection"),  # optional, and slow to import
         ("skops", ""),
         ("numpy", ""),  # names of the package are imported when asked for
         ("sklearn", "kernels.spd"),
-        ("matplotlib", "inspection"),  # drawing waits until something is drawn
+        ("matplotlib", "app.inspection"),  # drawing waits until something is drawn
     ],
 )
 def test_what_is_heavy_is_loaded_when_first_needed(fresh, heavy, last):

@@ -21,7 +21,7 @@ from kreinlearn import (
 )
 from kreinlearn._blas import one_thread
 from kreinlearn.kernels import _pairs, _work, gram, threads
-from kreinlearn.operators import ONE_THREAD
+from kreinlearn.operators import MAX_SINGLE_THREAD
 
 LIMIT = 120
 """Seconds after which a process is taken to hang; it takes one or two."""
@@ -63,7 +63,7 @@ MODELS = {
     ),
     "more than one thread": (
         KreinLogisticRegression(kernel="tl1", lam=1.0),
-        rings(ONE_THREAD + 20),
+        rings(MAX_SINGLE_THREAD + 20),
     ),
 }
 

@@ -17,7 +17,7 @@ from tests.stress import disks, edits, fits, kills, readers, resumable
 
 pytestmark = pytest.mark.slow
 
-FOUND = sorted((Path(__file__).parent / "files" / "damaged").iterdir())
+FOUND = sorted((Path(__file__).parent / "io" / "damaged").iterdir())
 """Each was a traceback, or a sentence without the file, once."""
 
 

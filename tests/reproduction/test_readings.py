@@ -11,7 +11,7 @@ from kreinlearn.app.runs.cells import Cell
 from kreinlearn.app.runs.records import record_of
 from kreinlearn.kernels import gram
 from kreinlearn.solvers import AS_PRINTED, PUBLISHED, SGD, GradientDescent
-from kreinlearn.solvers.cccp import UNLIMITED
+from kreinlearn.solvers.cccp import MAX_INNER_STEPS
 from kreinlearn.spectrum import split
 from reproduction import readings, splits
 from reproduction.evidence import Evidence, is_monotone
@@ -33,7 +33,7 @@ KINDS = ("GD", "SGD")
 def test_a_name_says_what_is_read():
     assert Reading(False, "outer", "sum", "mean", 100).name == CHOSEN["GD"]
     assert Reading(True, "outer", "mean", "mean", 100).name == CHOSEN["SGD"]
-    assert Reading(False, "step", "mean", "mean", UNLIMITED).name == LETTERS["GD"]
+    assert Reading(False, "step", "mean", "mean", MAX_INNER_STEPS).name == LETTERS["GD"]
     assert Reading(True, "increase", "mean", "sum", 7).name == (
         "SGD: increase, mean, sum, 7"
     )
@@ -43,7 +43,7 @@ def test_readings_are_all_combinations_by_name():
     assert all(name == reading.name for name, reading in READINGS.items())
     found = list(READINGS.values())
     assert len(set(found)) == len(found)
-    capped = {("step", UNLIMITED), ("increase", 100)}
+    capped = {("step", MAX_INNER_STEPS), ("increase", 100)}
     capped |= {("outer", cap) for cap in (100, 200, 300)}
     scales = ("mean", "sum")
     for stochastic, losses in ((False, scales), (True, ("mean",))):

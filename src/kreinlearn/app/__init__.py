@@ -1,1 +1,3 @@
 """The application behind the `krein` command."""
+
+__all__: list[str] = []

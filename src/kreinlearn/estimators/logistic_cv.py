@@ -49,7 +49,8 @@ from kreinlearn.exceptions import (
     IndefiniteKernelWarning,
     warn_caller,
 )
-from kreinlearn.kernels import ResolvedKernel, Similarities, list_kernels
+from kreinlearn.kernels import ResolvedKernel, Similarities
+from kreinlearn.kernels.registry import list_kernels
 from kreinlearn.kernels.threads import limit_threads
 from kreinlearn.losses import find_link, log_probabilities
 from kreinlearn.operators import Blocked, Dense, General, limit_blas_threads

@@ -287,7 +287,7 @@ def predicts_in_blocks(model: "BaseEstimator", data: str) -> bool:
 
 def has_rows(model: "LandmarkLogisticRegression") -> bool:
     """Tell whether samples are rows of a table, rather than series or a matrix."""
-    from kreinlearn.kernels import find_kind
+    from kreinlearn.kernels.registry import find_kind
 
     return find_kind(model.kernel) == "rows"
 
