@@ -38,7 +38,7 @@ from kreinlearn._validation import (
     symmetrize_matrix,
 )
 from kreinlearn.exceptions import IndefiniteKernelWarning, warn_caller
-from kreinlearn.kernels import (
+from kreinlearn.kernels.registry import (
     ResolvedKernel,
     find_kind,
     list_kernels,
