@@ -36,11 +36,11 @@ SITUATIONS = {
         "estimators/landmark_features",
         "estimators/_collections",
     ],
-    "Time series": ["kernels/series", "kernels/_series", "files/series"],
-    "Sequences": ["kernels/sequences", "kernels/_alignment", "files/fasta"],
-    "Graphs": ["kernels/graphs", "kernels/_graph", "files/graphs"],
-    "Sets and histograms": ["kernels/transport", "kernels/_distributions"],
-    "Covariance matrices and images": ["kernels/spd", "kernels/_spd", "features"],
+    "Time series": ["kernels/series", "files/series"],
+    "Sequences": ["kernels/sequences", "files/fasta"],
+    "Graphs": ["kernels/graphs", "files/graphs"],
+    "Sets and histograms": ["kernels/transport"],
+    "Covariance matrices and images": ["kernels/spd", "features"],
     "Files": ["files", "_files", "pipelines"],
     "Lists of pairs and matrices with names": [
         "files/pair",
@@ -50,7 +50,7 @@ SITUATIONS = {
         "files/labels",
     ],
     "Saving and loading": ["persistence", "_skops", "estimators/loaded"],
-    "The command line": ["cli", "comparison", "runs", "kernels/_kept"],
+    "The command line": ["cli", "comparison", "runs", "kernels/_cache"],
 }
 """Situations, and the beginnings of the modules that belong to each. The longest
 beginning wins."""

@@ -12,7 +12,7 @@ from kreinlearn import KreinLogisticRegression, KreinLogisticRegressionCV, cli, 
 from kreinlearn.comparison.plan import plan_comparison
 from kreinlearn.kernels import KERNELS, Grid, Kernel, Measure, gram, multiply
 from kreinlearn.operators import Blocked
-from tests.kernels.test_vector import samples
+from tests.kernels.test_rows import samples
 
 DOCS = Path(__file__).parents[2] / "docs"
 NAME = "worst_feature"

@@ -22,7 +22,7 @@ from kreinlearn.estimators._inputs import (
     learns_form,
     symmetric_kernel,
 )
-from kreinlearn.kernels import KERNELS, Measure, measured_rows, multiply
+from kreinlearn.kernels import KERNELS, Measure, iterate_measure_rows, multiply
 from kreinlearn.kernels.distances import DEFAULTS, DistanceForm
 from kreinlearn.losses import Link, log_probabilities
 
@@ -231,7 +231,7 @@ def _measured(models: Sequence[Scored], X: ValidSamples) -> list[Array]:
     forms = [_form_of(m) if learns_form(m.kernel) else np.asarray for m in models]
     a = [np.ascontiguousarray(m.dual_coef_[:, m.support_].T) for m in models]
     scores = [np.empty((len(X), each.shape[1])) for each in a]
-    for rows, D in measured_rows(measure, X, others, _own_params(models[0])):
+    for rows, D in iterate_measure_rows(measure, X, others, _own_params(models[0])):
         for f, columns, form, own in zip(scores, places, forms, a, strict=True):
             f[rows] = form(D if len(columns) == len(order) else D[:, columns]) @ own
     return [f + m.intercept_ for f, m in zip(scores, models, strict=True)]

@@ -6,11 +6,23 @@ names to records, each of which holds such a function and what is known about it
 kernel is one more record.
 """
 
-from kreinlearn.kernels._measuring import measured_rows, measuring
-from kreinlearn.kernels._multiply import multiply
+from kreinlearn.kernels._cache import iterate_measure_rows, measuring
 from kreinlearn.kernels._records import Grid, Kernel, Measure
 from kreinlearn.kernels._similarities import Similarities
 from kreinlearn.kernels._table import KERNELS, gram, resolve
+from kreinlearn.kernels.products import multiply
+from kreinlearn.kernels.rows import (
+    epanechnikov,
+    gaussian_difference,
+    laplacian,
+    linear,
+    log,
+    polynomial,
+    power,
+    rbf,
+    tanh,
+    tl1,
+)
 from kreinlearn.kernels.sequences import (
     check_sequences,
     jaro_winkler,
@@ -27,18 +39,8 @@ from kreinlearn.kernels.spd import (
     spd_stein,
     spd_widths,
 )
-from kreinlearn.kernels.vector import (
-    epanechnikov,
-    gaussian_difference,
-    laplacian,
-    linear,
-    log,
-    polynomial,
-    power,
-    rbf,
-    tanh,
-    tl1,
-)
+
+measured_rows = iterate_measure_rows  # former name
 
 __all__ = [
     "KERNELS",
@@ -53,6 +55,7 @@ __all__ = [
     "erp",
     "gaussian_difference",
     "gram",
+    "iterate_measure_rows",
     "jaro_winkler",
     "laplacian",
     "lcss",

@@ -12,7 +12,7 @@ import numpy as np
 
 from kreinlearn._typing import Array
 from kreinlearn._validation import check_count, check_positive
-from kreinlearn.kernels._pairs import Compiled
+from kreinlearn.kernels._pairwise import Compiled
 from kreinlearn.kernels._records import Finish
 
 TRUNCATION = 0.7

@@ -5,8 +5,8 @@ import numpy as np
 from kreinlearn._memory import check_fits, fits
 from kreinlearn._typing import Array
 from kreinlearn.kernels import _records as records
-from kreinlearn.kernels._kept import digest
-from kreinlearn.kernels._measuring import measured
+from kreinlearn.kernels._cache import compute_measure as measured
+from kreinlearn.kernels._cache import digest
 from kreinlearn.kernels._records import (
     Function,
     Kernel,

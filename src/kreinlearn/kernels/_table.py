@@ -8,12 +8,13 @@ from numpy.typing import ArrayLike
 from kreinlearn._memory import check_fits
 from kreinlearn._typing import Array
 from kreinlearn._validation import check_finite
+from kreinlearn.kernels._cache import compute_measure as measured
+from kreinlearn.kernels._cache import iterate_measure_rows as measured_rows
 from kreinlearn.kernels._domains import DOMAIN_KERNELS
-from kreinlearn.kernels._measuring import measured, measured_rows
 from kreinlearn.kernels._records import Function, Kernel, Params, SampleSet
 from kreinlearn.kernels.distances import PAIRWISE
+from kreinlearn.kernels.rows import ROW_KERNELS
 from kreinlearn.kernels.spd import SPD_KERNELS
-from kreinlearn.kernels.vector import ROW_KERNELS
 
 
 class Kernels(dict[str, Kernel]):

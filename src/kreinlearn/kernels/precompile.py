@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from kreinlearn.kernels._multiply import multiply
 from kreinlearn.kernels._records import Kernel
 from kreinlearn.kernels._table import KERNELS
+from kreinlearn.kernels.products import multiply
 
 N_SAMPLES = 40
 N_FEATURES = (5, 200)

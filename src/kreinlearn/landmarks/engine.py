@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from kreinlearn._typing import Array
-from kreinlearn.kernels.threads import available, helpers
+from kreinlearn.kernels.threads import max_threads, thread_budget
 from kreinlearn.landmarks.first import Draws, First, first_of
 from kreinlearn.landmarks.passes import (
     Point,
@@ -132,7 +132,7 @@ class LocalEngine:
         n_threads: int | None = None,
     ) -> None:
         self.source, self.memory, self.given_dtype = source, memory, dtype
-        self.n_threads = n_threads or available()
+        self.n_threads = n_threads or max_threads()
         self.n_passes = 0
         self.n_rows = 0
         self._kept: list[Array] = []
@@ -220,7 +220,7 @@ class LocalEngine:
         wanted = self.n_threads if is_parallel else 1
         with (
             few_threads(0),
-            helpers(wanted) as n_threads,
+            thread_budget(wanted) as n_threads,
             ThreadPoolExecutor(max(1, n_threads)) as pool,
         ):
             for C, rows in self._read(share, dtype):

@@ -1,55 +1,163 @@
 """Compiled products: tiles of kernel values multiplied by columns while in cache.
 
-``multiply_block`` walks over one block of a kernel matrix in tiles. A tile is made as
-in ``tiles``, multiplied by the columns that are asked for, and forgotten. In a
-symmetric matrix it counts twice, once as it stands and once transposed.
+``multiply_block`` walks over one block of a kernel matrix in tiles. A tile is computed
+as in ``rows``, multiplied by the columns, and discarded. In a symmetric matrix it
+counts twice, once as it stands and once transposed.
 
 Letters: ``X`` (n, m) and ``Y`` (k, m) hold the samples, ``B`` (k, p) the columns, and
-``space`` (4, p, length) what belongs to one block, column by column: B for the rows of
+``space`` (4, p, length) the workspace of one block, column by column: B for the rows of
 the block, B for its columns, and the products that go to its rows and to its columns.
 
-Only ``_blocks`` imports this module, when it is needed. Numba's cache on disk sees a
-change of this file only: after a change of ``tiles``, clear it.
+Numba's cache on disk sees a change of this file only: after a change of ``rows`` or
+``llvm``, clear it.
 """
 
 from functools import cache
 from typing import Any
 
-from numba import njit
+from llvmlite import ir
+from numba import njit, types
+from numba.extending import intrinsic
 
 from kreinlearn._numba_cache import compile_variant
-from kreinlearn.kernels._compiled.generator import (
-    DOUBLES,
-    HEIGHT,
-    PLAIN,
-    multiply_once,
-    multiply_twice,
+from kreinlearn.kernels._compiled.llvm import (
+    LOOP_OPTIONS,
+    PLAIN_LOOPS,
+    add_product,
+    broadcast,
+    emit_loop,
+    make_zeros,
+    unpack_arrays,
 )
-from kreinlearn.kernels._compiled.tiles import (
-    ABSOLUTE,
-    SQUARE,
-    finish_other_row,
-    finish_usual_row,
+from kreinlearn.kernels._compiled.rows import (
+    HEIGHT,
+    SUM_ABSOLUTE,
+    SUM_SQUARE,
+    VECTOR_BYTES,
+    apply_other,
+    apply_usual,
     sum_absolutes,
     sum_products,
     sum_squares,
 )
 
-STEP = 2 * DOUBLES
+DOUBLES_AT_ONCE = VECTOR_BYTES // 8
+"""Double precision numbers in a vector; HEIGHT of them are summed by `_emit_sums`."""
+
+COLUMN_STEP = 2 * DOUBLES_AT_ONCE
 """Columns of a tile that are multiplied at once; tiles are filled up with zeros."""
 
 TILE_ROWS, TILE_COLS = 8, 512
 """A tile stays in the first-level cache; long rows are summed up less often."""
 
-WIDENED_FROM = 5
-"""Fewer columns read single precision; for so many, tiles are converted first."""
+WIDEN_COLUMNS = 5
+"""Fewer columns read single precision; from so many on, tiles are converted first."""
+
+
+# -- a tile times one column -----------------------------------------------------------
+# One column at a time is as fast as several: the tile is in the first-level cache, and
+# with two products from each number loaded, arithmetic is the bottleneck.
+
+
+def _emit_sums(builder, u):
+    """Emit the sums of four vectors of eight numbers each, as one vector of four."""
+
+    def shuffle(x, y, *order):
+        mask = ir.Constant(ir.VectorType(ir.IntType(32), len(order)), order)
+        return builder.shuffle_vector(x, y, mask)
+
+    def add_pairs(x, y):
+        even = shuffle(x, y, 0, 8, 2, 10, 4, 12, 6, 14)
+        return builder.fadd(even, shuffle(x, y, 1, 9, 3, 11, 5, 13, 7, 15))
+
+    x, y = add_pairs(u[0], u[1]), add_pairs(u[2], u[3])
+    first = shuffle(x, y, 0, 1, 8, 9, 4, 5, 12, 13)
+    fours = builder.fadd(first, shuffle(x, y, 2, 3, 10, 11, 6, 7, 14, 15))
+    low = shuffle(fours, fours, 0, 1, 2, 3)
+    return builder.fadd(low, shuffle(fours, fours, 4, 5, 6, 7))
+
+
+def _make_multiply(is_twice):
+    """Return a function that multiplies HEIGHT rows of a tile by one column.
+
+    ``f(tile, r, n_cols, space, q, i, j)`` uses the rows r to r + HEIGHT of the tile and
+    its first n_cols columns, a multiple of COLUMN_STEP. With T for this part, it adds
+    ``T @ space[1, q, j : j + n_cols]`` to ``space[2, q, i : i + HEIGHT]``, and if T is
+    used twice ``T' @ space[0, q, i : i + HEIGHT]`` to ``space[3, q, j : j + n_cols]``.
+    """
+
+    @njit
+    def plain(tile, r, n_cols, space, q, i, j):
+        for s in range(HEIGHT):
+            total = 0.0
+            for c in range(n_cols):
+                value = float(tile[r + s, c])
+                total += value * space[1, q, j + c]
+                if is_twice:
+                    space[3, q, j + c] += value * space[0, q, i + s]
+            space[2, q, i + s] += total
+
+    @intrinsic
+    def add(typingctx, tile, r, n_cols, space, q, i, j):
+        n = types.intp
+        return types.void(tile, n, n, space, n, n, n), generate
+
+    def generate(context, builder, signature, args):
+        arrays = unpack_arrays(context, builder, signature, args)
+        tile, r, n_cols, space, q, i, j = arrays
+        n, count = r.type, DOUBLES_AT_ONCE
+        vector = ir.VectorType(ir.DoubleType(), count)
+        rows = [builder.add(r, n(s)) for s in range(HEIGHT)]
+        factors = []
+        if is_twice:
+            numbers = [space.load(0, q, builder.add(i, n(s))) for s in range(HEIGHT)]
+            factors = [broadcast(builder, number, vector) for number in numbers]
+        # A tile that is used once is read two vectors at a time: there would be too
+        # little to do between two terms of one sum.
+        n_parts = 1 if is_twice else 2
+
+        def add_columns(c, *totals):
+            new = []
+            for part in range(n_parts):
+                at = builder.add(c, n(part * count))
+                column = builder.add(j, at)
+                values = [tile.load(row, at, count=count) for row in rows]
+                if tile.alignment < 8:
+                    values = [builder.fpext(value, vector) for value in values]
+                factor = space.load(1, q, column, count=count)
+                own = totals[part * HEIGHT : (part + 1) * HEIGHT]
+                for total, value in zip(own, values, strict=True):
+                    new.append(add_product(builder, total, value, factor))
+                if is_twice:
+                    other = space.load(3, q, column, count=count)
+                    for value, row_factor in zip(values, factors, strict=True):
+                        other = add_product(builder, other, value, row_factor)
+                    space.store(other, 3, q, column)
+            return new
+
+        zeros = [make_zeros(vector)] * HEIGHT * n_parts
+        step = n_parts * count
+        totals = emit_loop(builder, n(0), n_cols, step, zeros, add_columns)
+        sums = totals[:HEIGHT]
+        if not is_twice:
+            parts = zip(sums, totals[HEIGHT:], strict=True)
+            sums = [builder.fadd(u, v) for u, v in parts]
+        there = space.load(2, q, i, count=HEIGHT)
+        space.store(builder.fadd(_emit_sums(builder, sums), there), 2, q, i)
+        return context.get_dummy_value()
+
+    return plain if PLAIN_LOOPS else add
+
+
+multiply_once = _make_multiply(False)
+multiply_twice = _make_multiply(True)
 
 
 @njit
 def _multiply_tile(tile, shape, space, i, j, is_twice):
     """Multiply a tile, whose first entry is entry (i, j) of the block, by all columns.
 
-    The tile ends with zeros, up to a multiple of HEIGHT and of STEP.
+    The tile ends with zeros, up to a multiple of HEIGHT and of COLUMN_STEP.
     """
     n_rows, n_cols = shape
     for q in range(space.shape[1]):
@@ -60,11 +168,8 @@ def _multiply_tile(tile, shape, space, i, j, is_twice):
                 multiply_once(tile, r, n_cols, space, q, i + r, j)
 
 
-# -- one tile --------------------------------------------------------------------------
-
-
 @njit
-def _halve(tile, n_rows, n_cols, shift):
+def _halve_diagonal(tile, n_rows, n_cols, shift):
     """Leave the upper half of a tile that meets the diagonal.
 
     Entry (r, shift + r) is on the diagonal. It is divided by 2, because it will count
@@ -77,7 +182,7 @@ def _halve(tile, n_rows, n_cols, shift):
 
 
 @njit
-def _up(number, step):
+def _round_up(number, step):
     """Return the next multiple of the step."""
     return -(-number // step) * step
 
@@ -87,16 +192,16 @@ def _up(number, step):
 
 @njit
 def _pack_block(panels, Y, j0, j1):
-    """Copy rows j0 to j1 in the order that `tiles` reads, the last filled with 0."""
+    """Copy rows j0 to j1 in the order that `rows` reads, the last filled with 0."""
     width = panels.shape[2]
-    for j in range(_up(j1 - j0, width)):
+    for j in range(_round_up(j1 - j0, width)):
         for f in range(Y.shape[1]):
             value = Y[j0 + j, f] if j0 + j < j1 else Y.dtype.type(0)
             panels[j // width, f, j % width] = value
 
 
 @njit
-def _fetch(target, B, first, i0, i1):
+def _load_columns(target, B, first, i0, i1):
     """Copy rows i0 to i1 of B, from its first column on, and fill up with 0."""
     target[:, : i1 - i0] = B[i0:i1, first : first + len(target)].T
     target[:, i1 - i0 :] = 0.0
@@ -109,9 +214,9 @@ def make_multiply_block(sums: int, is_usual: bool) -> Any:
     Parameters
     ----------
     sums : int
-        Position in `tiles.SUMS`, none of the stored ones.
+        Position in `rows.SUMS`, none of the stored ones.
     is_usual : bool
-        Whether the transform is one of `tiles.USUAL`.
+        Whether the transform is one of `rows.USUAL_CODES`.
 
     Returns
     -------
@@ -141,11 +246,11 @@ def make_multiply_block(sums: int, is_usual: bool) -> Any:
     first : int
         Which columns of B to multiply by: p of them from the first on.
     codes : tuple
-        Transform and its parameters, as `tiles.make_codes` gives them.
+        Transform and its parameters, as `rows.make_codes` gives them.
     block : tuple of int
         First and last row, first and last column of the block.
     is_symmetric : bool
-        Use the block twice. Asks for i0 <= j0.
+        Use the block twice. Needs i0 <= j0.
     """
 
     def multiply_block(
@@ -155,11 +260,11 @@ def make_multiply_block(sums: int, is_usual: bool) -> Any:
         i0, i1, j0, j1 = block
         n_rows, n_cols = i1 - i0, j1 - j0
         is_diagonal = is_symmetric and i0 == j0
-        is_widened = X.itemsize < 8 and space.shape[1] >= WIDENED_FROM
+        is_widened = X.itemsize < 8 and space.shape[1] >= WIDEN_COLUMNS
         _pack_block(panels, Y, j0, j1)
         if is_symmetric:
-            _fetch(space[0], B, first, i0, i1)
-        _fetch(space[1], B, first, j0, j1)
+            _load_columns(space[0], B, first, i0, i1)
+        _load_columns(space[1], B, first, j0, j1)
         space[2:] = 0.0
 
         for c_tile in range(0, n_cols, TILE_COLS):
@@ -167,21 +272,26 @@ def make_multiply_block(sums: int, is_usual: bool) -> Any:
             for r0 in range(0, min(n_rows, c1) if is_diagonal else n_rows, TILE_ROWS):
                 r1 = min(r0 + TILE_ROWS, n_rows)
                 # Nothing is left of the diagonal, but panels start at steps.
-                c0 = max(c_tile, r0 // STEP * STEP) if is_diagonal else c_tile
-                if sums == ABSOLUTE:
+                c0 = (
+                    max(c_tile, r0 // COLUMN_STEP * COLUMN_STEP)
+                    if is_diagonal
+                    else c_tile
+                )
+                if sums == SUM_ABSOLUTE:
                     sum_absolutes(tile, X, panels, i0 + r0, i0 + r1, c0, c1)
-                elif sums == SQUARE:
+                elif sums == SUM_SQUARE:
                     sum_squares(tile, X, panels, i0 + r0, i0 + r1, c0, c1)
                 else:
                     sum_products(tile, X, panels, i0 + r0, i0 + r1, c0, c1)
                 for r in range(r1 - r0):
                     if is_usual:
-                        finish_usual_row(tile[r, : c1 - c0], codes)
+                        apply_usual(tile[r, : c1 - c0], codes)
                     else:
-                        finish_other_row(tile[r, : c1 - c0], codes)
+                        apply_other(tile[r, : c1 - c0], codes)
                 if is_diagonal and c0 < r1:
-                    _halve(tile, r1 - r0, c1 - c0, r0 - c0)
-                full_rows, full_cols = _up(r1 - r0, HEIGHT), _up(c1 - c0, STEP)
+                    _halve_diagonal(tile, r1 - r0, c1 - c0, r0 - c0)
+                full_rows = _round_up(r1 - r0, HEIGHT)
+                full_cols = _round_up(c1 - c0, COLUMN_STEP)
                 tile[: r1 - r0, c1 - c0 : full_cols] = 0
                 tile[r1 - r0 : full_rows] = 0
                 shape = (full_rows, full_cols)
@@ -191,4 +301,4 @@ def make_multiply_block(sums: int, is_usual: bool) -> Any:
                 else:
                     _multiply_tile(tile, shape, space, r0, c0, is_symmetric)
 
-    return compile_variant(multiply_block, sums, is_usual, cache=not PLAIN, nogil=True)
+    return compile_variant(multiply_block, sums, is_usual, **LOOP_OPTIONS)
