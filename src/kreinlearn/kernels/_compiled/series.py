@@ -99,7 +99,7 @@ def _emit_min(builder, x, y):
 
 
 def _emit_warp(builder, cost, _, __, x, diagonal, up, left):
-    """Emit cost + min(diagonal, up, left); left comes last, as the cell waits for it."""
+    """Emit cost + min(diagonal, up, left); left is last, for the cell waits for it."""
     least = _emit_min(builder, _emit_min(builder, diagonal, up), left)
     return builder.fadd(cost, least)
 

@@ -21,7 +21,7 @@ _FUSED: dict[str, Any] = {**_OPTIONS, "fastmath": {"contract"}}
 MAX_SWEEPS = 30
 """Sweeps of rotations; six are enough for most pairs."""
 
-SQUARED_COSINE_TOL = 1e-12
+SQUARED_COSINE_TOL = 1e-10
 """Squared cosine between columns at which a sweep is the last one.
 
 Cosines converge quadratically, and the sum of a smooth function of the eigenvalues
