@@ -10,6 +10,7 @@ Letters: n and k graphs in X and Y; G and H graphs, v and w nodes of theirs.
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
+from itertools import pairwise
 from numbers import Integral
 from typing import Any, NamedTuple
 
@@ -184,18 +185,19 @@ def node_assignment(
     decay, width = check_positive("decay", decay), check_positive("width", width)
     settings = rounds, decay, 1.0 / width**2
     graphs, n, k, is_same = _join_sets(X, Y)
-    packed = tuple(_pack_graphs(graphs))
+    packed = _pack_graphs(graphs)
+    arrays = *packed, _rank_graphs(packed)
     first = 0 if is_same else n
     K = np.empty((n, k))
-    n_pairs = n * k * (packed[0][-1] // len(graphs)) ** 2
+    n_pairs = n * k * (packed.firsts[-1] // len(graphs)) ** 2
     n_threads = threads.count_threads(int(n_pairs), PAIRS_PER_THREAD)
-    fill = partial(compiled.assign, K, packed, settings, first, is_same)
+    fill = partial(compiled.assign, K, arrays, settings, first, is_same)
     threads.parallel_for(fill, n, n_threads)
     if normalize:
         selves = K.diagonal().copy()
         if not is_same:
             selves = np.empty(len(graphs))
-            fill = partial(compiled.assign_selves, selves, packed, settings)
+            fill = partial(compiled.assign_selves, selves, arrays, settings)
             threads.parallel_for(fill, len(graphs), n_threads)
         K /= np.sqrt(np.multiply.outer(selves[:n], selves[first:]))
     return K
@@ -511,6 +513,25 @@ def _pack_graphs(graphs: list[Graph], only_labels: bool = False) -> Packed:
     else:
         labels = np.zeros_like(degrees) if attributes.size else degrees
     return Packed(firsts, starts, neighbors, labels.astype(np.int64), attributes)
+
+
+def _rank_graphs(packed: Packed) -> Array:
+    """Return ranks by size, labels, attributes and edges; equal graphs share a rank.
+
+    Two graphs are then computed in the same order wherever they stand, and rounding is
+    the same.
+    """
+    keys = []
+    for begin, end in pairwise(packed.firsts):
+        starts = packed.starts[begin : end + 1]
+        neighbors = packed.neighbors[starts[0] : starts[-1]]
+        parts = packed.labels[begin:end], packed.attributes[begin:end]
+        parts += starts - starts[0], neighbors - begin
+        keys.append((int(end - begin), *(part.tolist() for part in parts)))
+    order = sorted(range(len(keys)), key=keys.__getitem__)
+    ranks = np.empty(len(keys), np.int64)
+    ranks[order] = np.cumsum([0, *(keys[i] != keys[j] for i, j in pairwise(order))])
+    return ranks
 
 
 def _compute_mean_size(X: Iterable[Any]) -> int:

@@ -1,4 +1,4 @@
-"""Compiled loops over graphs: labels of neighborhoods, and assignments of nodes.
+"""Compiled loops over pairs of graphs: common labels, and assignments of nodes.
 
 Graphs come one after the other, as `kernels.graphs.Packed` has them: ``firsts`` are the
 first nodes of the graphs, ``starts`` where the neighbors of each node start.
@@ -34,7 +34,7 @@ def _sort(values):
 
 @njit(nogil=True)
 def _is_same(u, v, labels, around, starts):
-    """Tell whether two nodes have the same label and the same around them."""
+    """Return whether two nodes have the same label, and their neighbors, too."""
     size = starts[v + 1] - starts[v]
     if labels[u] != labels[v] or starts[u + 1] - starts[u] != size:
         return False
@@ -46,10 +46,10 @@ def _is_same(u, v, labels, around, starts):
 
 @njit(nogil=True)
 def _relabel(starts, around, labels, table, new, first):
-    """Give a number to each pair of a label and labels around it; return the next.
+    """Number the pairs of a label and the labels around it; return the next number.
 
-    The table holds a node for each number, at a place that the pair tells. Whole pairs
-    are compared, so that two of them are never taken for one.
+    The hash table holds a node for each number. Whole pairs are compared, so that a
+    collision of hashes does no harm.
     """
     mask = np.uint64(table.size - 1)
     for place in range(table.size):
@@ -298,45 +298,6 @@ def best_assignment(S, n, m):
 
 
 @njit(nogil=True)
-def _compare(array, a, b, size, a_shift, b_shift):
-    """Compare two parts of an array, from a and from b on, after subtracting shifts.
-
-    Returns -1, 0 or 1: which of them is the first in order.
-    """
-    for k in range(size):
-        one, other = array[a + k] - a_shift, array[b + k] - b_shift
-        if one != other:
-            return -1 if one < other else 1
-    return 0
-
-
-@njit(nogil=True)
-def _is_before(g, h, firsts, starts, neighbors, labels, attributes):
-    """Tell whether graph g comes before h: the smaller one, else by what is in it.
-
-    The same two graphs are then computed in the same order, wherever they stand, and
-    rounding is the same.
-    """
-    g0, g1, h0, h1 = firsts[g], firsts[g + 1], firsts[h], firsts[h + 1]
-    n = g1 - g0
-    if n != h1 - h0:
-        return n < h1 - h0
-    order = _compare(labels, g0, h0, n, 0, 0)
-    for v in range(n):
-        if order == 0:
-            row, other = attributes[g0 + v], attributes[h0 + v]
-            for f in range(row.size):
-                if order == 0 and row[f] != other[f]:
-                    order = -1 if row[f] < other[f] else 1
-    if order == 0:
-        order = _compare(starts, g0, h0, n + 1, starts[g0], starts[h0])
-    if order == 0:
-        size = starts[g1] - starts[g0]
-        order = _compare(neighbors, starts[g0], starts[h0], size, g0, h0)
-    return order < 0
-
-
-@njit(nogil=True)
 def _start(level, g0, n, h0, m, labels, attributes, scale):
     """Set the similarity of each two nodes by their own labels and attributes."""
     for i in range(n):
@@ -374,8 +335,8 @@ def _mean_rows(target, level, n, m, starts, neighbors, first):
 @njit(nogil=True)
 def _assigned(g, h, graphs, rounds, decay, scale, space):
     """Return the assignment score of two graphs."""
-    firsts, starts, neighbors, labels, attributes = graphs
-    if _is_before(h, g, *graphs):
+    firsts, starts, neighbors, labels, attributes, ranks = graphs
+    if ranks[h] < ranks[g]:
         g, h = h, g
     g0, h0 = firsts[g], firsts[h]
     n, m = firsts[g + 1] - g0, firsts[h + 1] - h0
@@ -413,7 +374,8 @@ def assign(out, graphs, settings, first_other, mirror, first, last):
     out : ndarray of shape (n, k)
         The output.
     graphs : tuple of ndarray
-        The fields of `Packed`; rows are the first n graphs.
+        The fields of `Packed`, and the ranks of the graphs, which decide which of two
+        comes first; rows are the first n graphs.
     settings : tuple of int, float and float
         Rounds, decay, and the inverse of the squared width.
     first_other : int
