@@ -478,34 +478,11 @@ def check_series(X: SampleSet, name: str = "X") -> list[Series]:
     >>> check_series(np.arange(12.0).reshape(2, 2, 3))[1]
     (array([6., 7., 8.]), array([ 9., 10., 11.]))
     """
-    samples = list(X) if _is_checked(X) else _convert(X, name)
+    samples = _convert(X, name)
     if not samples:
         raise ValueError(f"{name!r} must hold at least one series, got none.")
     _check_items(samples, name)
     return samples
-
-
-def _is_values(x: object) -> bool:
-    return (
-        type(x) is np.ndarray
-        and x.ndim == 1
-        and x.dtype == np.float64
-        and x.flags.c_contiguous
-    )
-
-
-def _is_checked(X: SampleSet) -> bool:
-    """Return whether X is a list as `check_series` returns it, but for bad values."""
-    return isinstance(X, list) and all(
-        _is_values(x)
-        or (
-            type(x) is tuple
-            and len(x) > 1
-            and all(_is_values(channel) for channel in x)
-            and len({len(channel) for channel in x}) == 1
-        )
-        for x in X
-    )
 
 
 def _check_items(samples: list[Series], name: str) -> None:

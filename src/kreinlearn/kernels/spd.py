@@ -32,6 +32,7 @@ diagonal of every matrix.
 import math
 from collections.abc import Callable
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
@@ -321,17 +322,21 @@ def _count_rows(X: ArrayLike) -> int:
 # -- distances that need work for each pair --------------------------------------------
 
 
-def _pack_triangles(stack: Array) -> tuple[Array, Array]:
-    """Return lower triangles, row after row, and the same packed in panels."""
-    r, c = np.tril_indices(stack.shape[1])
-    rows = stack[:, r, c]
-    return rows, pack(rows, _choose_lanes(*stack.shape[:2]))
+class _Panels(NamedTuple):
+    """Lower triangles, row after row, and the same in panels of some lanes."""
+
+    rows: Array
+    panels: Array
+    lanes: int
 
 
-def _choose_lanes(k: int, d: int) -> int:
-    """Return how many of k matrices of size d one row should meet at once."""
+def _make_panels(stack: Array) -> _Panels:
+    """Pack the lower triangles for the compiled code."""
+    k, d = stack.shape[:2]
     fitting = [q for q in LANE_COUNTS if 8 * q <= k and q * d**2 <= 2**17]
-    return max(fitting, default=min(LANE_COUNTS))
+    lanes = max(fitting, default=min(LANE_COUNTS))
+    r, c = np.tril_indices(d)
+    return _Panels(stack[:, r, c], pack(stack[:, r, c], lanes), lanes)
 
 
 def _compute_affine(S: Array, T: Array | None, dtype: DTypeLike) -> Array:
@@ -339,13 +344,12 @@ def _compute_affine(S: Array, T: Array | None, dtype: DTypeLike) -> Array:
     from kreinlearn.kernels._compiled import spd
 
     L = _factorize("X", S)
-    R = L if T is None else _factorize("Y", T)
-    panels = _pack_triangles(R)[1]
+    others = _make_panels(L if T is None else _factorize("Y", T))
 
     def fill(band: Array, i: slice, first: int) -> None:
-        spd.affine_invariant(band, L[i], panels[first:])
+        spd.affine_invariant(band, L[i], others.panels[first:])
 
-    D = _compute_in_bands(fill, (len(L), len(R)), S.shape[1], T is None, dtype)
+    D = _compute_in_bands(fill, S, T, others, dtype)
     if np.isnan(D.max()):  # the maximum passes on NaN
         i, j = np.unravel_index(np.isnan(D).argmax(), D.shape)
         other = f"X[{j}]" if T is None else f"Y[{j}]"
@@ -364,31 +368,29 @@ def _compute_stein(S: Array, T: Array | None, dtype: DTypeLike) -> Array:
     d = S.shape[1]
     diagonal = [r * (r + 1) // 2 + r for r in range(d)]
 
-    def prepare(name: str, stack: Array) -> tuple[Array, Array, Array, Array]:
+    def prepare(name: str, stack: Array) -> tuple[_Panels, Array]:
         _factorize(name, stack)
-        rows, panels = _pack_triangles(stack)
-        eliminated = panels.copy()
+        packed = _make_panels(stack)
+        eliminated = packed.panels.copy()
         spd.eliminate(eliminated, d)
-        panel_pivots = np.ascontiguousarray(eliminated[:, diagonal])
-        pivots = panel_pivots.transpose(0, 2, 1).reshape(-1, d)[: len(rows)]
-        return rows, np.ascontiguousarray(pivots), panels, panel_pivots
+        return packed, np.ascontiguousarray(eliminated[:, diagonal])
 
-    own = prepare("X", S)
-    others = own if T is None else prepare("Y", T)
-    (rows, pivots), (panels, panel_pivots) = own[:2], others[2:]
+    own, own_pivots = prepare("X", S)
+    others, pivots = (own, own_pivots) if T is None else prepare("Y", T)
+    row_pivots = own_pivots.transpose(0, 2, 1).reshape(-1, d).copy()
 
     def fill(band: Array, i: slice, first: int) -> None:
-        spd.stein(band, rows[i], pivots[i], panels[first:], panel_pivots[first:])
+        parts = others.panels[first:], pivots[first:]
+        spd.stein(band, own.rows[i], row_pivots[i], *parts)
 
-    shape = len(rows), len(others[0])
-    return _compute_in_bands(fill, shape, d, T is None, dtype)
+    return _compute_in_bands(fill, S, T, others, dtype)
 
 
 def _compute_in_bands(
     fill: Callable[[Array, slice, int], None],
-    shape: tuple[int, int],
-    d: int,
-    is_symmetric: bool,
+    S: Array,
+    T: Array | None,
+    others: _Panels,
     dtype: DTypeLike,
 ) -> Array:
     """Return a matrix that is computed in bands of rows, in threads.
@@ -396,8 +398,8 @@ def _compute_in_bands(
     ``fill(band, i, first)`` sets band to the values for the rows i, a slice, against
     all panels from the first on.
     """
-    (n, k), out = shape, np.empty(shape, dtype)
-    lanes = _choose_lanes(k, d)
+    (n, d), k, lanes = S.shape[:2], len(others.rows), others.lanes
+    out = np.empty((n, k), dtype)
     n_threads = 1 if n * k * d**3 < SERIAL_WORK else threads.max_threads()
     height = min(BAND_ROWS, -(-n // n_threads))
 
@@ -405,13 +407,12 @@ def _compute_in_bands(
         for i0 in range(first_band * height, min(last_band * height, n), height):
             i1 = min(i0 + height, n)
             # Of a symmetric matrix the columns from i0 on, from the panel of i0 on.
-            j0 = i0 if is_symmetric else 0
-            first = j0 // lanes
-            start = first * lanes
+            j0 = i0 if T is None else 0
+            start = j0 // lanes * lanes
             band = np.empty((i1 - i0, -(-k // lanes) * lanes - start))
-            fill(band, slice(i0, i1), first)
+            fill(band, slice(i0, i1), j0 // lanes)
             out[i0:i1, j0:] = band[:, j0 - start : k - start]
-            if is_symmetric:
+            if T is None:
                 corner = np.triu(out[i0:i1, i0:i1], 1)
                 out[i0:i1, i0:i1] = corner + corner.T
                 out[i1:, i0:i1] = out[i0:i1, i1:].T

@@ -46,7 +46,7 @@ def _is_same(u, v, labels, around, starts):
 
 @njit(nogil=True)
 def _relabel(starts, around, labels, table, new, first):
-    """Number the pairs of a label and the labels around it; return the next number.
+    """Assign numbers to pairs of a label and the labels around it; return the next.
 
     The hash table holds a node for each number. Whole pairs are compared, so that a
     collision of hashes does no harm.

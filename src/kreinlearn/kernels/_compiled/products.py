@@ -20,28 +20,11 @@ from numba import njit, types
 from numba.extending import intrinsic
 
 from kreinlearn._numba_cache import compile_variant
-from kreinlearn.kernels._compiled.llvm import (
-    LOOP_OPTIONS,
-    PLAIN_LOOPS,
-    add_product,
-    broadcast,
-    emit_loop,
-    make_zeros,
-    unpack_arrays,
-)
-from kreinlearn.kernels._compiled.rows import (
-    HEIGHT,
-    SUM_ABSOLUTE,
-    SUM_SQUARE,
-    VECTOR_BYTES,
-    apply_other,
-    apply_usual,
-    sum_absolutes,
-    sum_products,
-    sum_squares,
-)
+from kreinlearn.kernels._compiled import llvm
+from kreinlearn.kernels._compiled import rows as tiles
+from kreinlearn.kernels._compiled.rows import HEIGHT
 
-DOUBLES_AT_ONCE = VECTOR_BYTES // 8
+DOUBLES_AT_ONCE = tiles.VECTOR_BYTES // 8
 """Double precision numbers in a vector; HEIGHT of them are summed by `_emit_sums`."""
 
 COLUMN_STEP = 2 * DOUBLES_AT_ONCE
@@ -103,7 +86,7 @@ def _make_multiply(is_twice):
         return types.void(tile, n, n, space, n, n, n), generate
 
     def generate(context, builder, signature, args):
-        arrays = unpack_arrays(context, builder, signature, args)
+        arrays = llvm.unpack_arrays(context, builder, signature, args)
         tile, r, n_cols, space, q, i, j = arrays
         n, count = r.type, DOUBLES_AT_ONCE
         vector = ir.VectorType(ir.DoubleType(), count)
@@ -111,7 +94,7 @@ def _make_multiply(is_twice):
         factors = []
         if is_twice:
             numbers = [space.load(0, q, builder.add(i, n(s))) for s in range(HEIGHT)]
-            factors = [broadcast(builder, number, vector) for number in numbers]
+            factors = [llvm.broadcast(builder, number, vector) for number in numbers]
         # A tile that is used once is read two vectors at a time: there would be too
         # little to do between two terms of one sum.
         n_parts = 1 if is_twice else 2
@@ -127,17 +110,17 @@ def _make_multiply(is_twice):
                 factor = space.load(1, q, column, count=count)
                 own = totals[part * HEIGHT : (part + 1) * HEIGHT]
                 for total, value in zip(own, values, strict=True):
-                    new.append(add_product(builder, total, value, factor))
+                    new.append(llvm.add_product(builder, total, value, factor))
                 if is_twice:
                     other = space.load(3, q, column, count=count)
                     for value, row_factor in zip(values, factors, strict=True):
-                        other = add_product(builder, other, value, row_factor)
+                        other = llvm.add_product(builder, other, value, row_factor)
                     space.store(other, 3, q, column)
             return new
 
-        zeros = [make_zeros(vector)] * HEIGHT * n_parts
+        zeros = [llvm.make_zeros(vector)] * HEIGHT * n_parts
         step = n_parts * count
-        totals = emit_loop(builder, n(0), n_cols, step, zeros, add_columns)
+        totals = llvm.emit_loop(builder, n(0), n_cols, step, zeros, add_columns)
         sums = totals[:HEIGHT]
         if not is_twice:
             parts = zip(sums, totals[HEIGHT:], strict=True)
@@ -146,7 +129,7 @@ def _make_multiply(is_twice):
         space.store(builder.fadd(_emit_sums(builder, sums), there), 2, q, i)
         return context.get_dummy_value()
 
-    return plain if PLAIN_LOOPS else add
+    return plain if llvm.PLAIN_LOOPS else add
 
 
 multiply_once = _make_multiply(False)
@@ -277,17 +260,17 @@ def make_multiply_block(sums: int, is_usual: bool) -> Any:
                     if is_diagonal
                     else c_tile
                 )
-                if sums == SUM_ABSOLUTE:
-                    sum_absolutes(tile, X, panels, i0 + r0, i0 + r1, c0, c1)
-                elif sums == SUM_SQUARE:
-                    sum_squares(tile, X, panels, i0 + r0, i0 + r1, c0, c1)
+                if sums == tiles.SUM_ABSOLUTE:
+                    tiles.sum_absolutes(tile, X, panels, i0 + r0, i0 + r1, c0, c1)
+                elif sums == tiles.SUM_SQUARE:
+                    tiles.sum_squares(tile, X, panels, i0 + r0, i0 + r1, c0, c1)
                 else:
-                    sum_products(tile, X, panels, i0 + r0, i0 + r1, c0, c1)
+                    tiles.sum_products(tile, X, panels, i0 + r0, i0 + r1, c0, c1)
                 for r in range(r1 - r0):
                     if is_usual:
-                        apply_usual(tile[r, : c1 - c0], codes)
+                        tiles.apply_usual(tile[r, : c1 - c0], codes)
                     else:
-                        apply_other(tile[r, : c1 - c0], codes)
+                        tiles.apply_other(tile[r, : c1 - c0], codes)
                 if is_diagonal and c0 < r1:
                     _halve_diagonal(tile, r1 - r0, c1 - c0, r0 - c0)
                 full_rows = _round_up(r1 - r0, HEIGHT)
@@ -301,4 +284,4 @@ def make_multiply_block(sums: int, is_usual: bool) -> Any:
                 else:
                     _multiply_tile(tile, shape, space, r0, c0, is_symmetric)
 
-    return compile_variant(multiply_block, sums, is_usual, **LOOP_OPTIONS)
+    return compile_variant(multiply_block, sums, is_usual, **llvm.LOOP_OPTIONS)

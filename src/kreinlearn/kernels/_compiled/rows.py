@@ -22,16 +22,7 @@ from numba import njit, types
 from numba.extending import intrinsic
 
 from kreinlearn._numba_cache import compile_variant
-from kreinlearn.kernels._compiled.llvm import (
-    LOOP_OPTIONS,
-    PLAIN_LOOPS,
-    add_product,
-    broadcast,
-    call_vector,
-    emit_loop,
-    make_zeros,
-    unpack_arrays,
-)
+from kreinlearn.kernels._compiled import llvm
 
 VECTOR_BYTES = 64
 """One AVX-512 register, or two of AVX2, or four of NEON."""
@@ -85,7 +76,7 @@ def _make_add(emit_term, plain_term):
         return types.void(X, n, panels, n, n, n, tile, n, n), generate
 
     def generate(context, builder, signature, args):
-        arrays = unpack_arrays(context, builder, signature, args)
+        arrays = llvm.unpack_arrays(context, builder, signature, args)
         X, i, panels, p, start, stop, tile, r, c = arrays
         n = i.type
         width = VECTOR_BYTES // X.alignment
@@ -99,12 +90,12 @@ def _make_add(emit_term, plain_term):
 
         def add_terms(f, *totals):
             y = panels.load(p, f, 0, count=width)
-            numbers = [broadcast(builder, X.load(row, f), vector) for row in rows]
+            numbers = [llvm.broadcast(builder, X.load(row, f), vector) for row in rows]
             both = zip(totals, numbers, strict=True)
             return [emit_term(builder, total, x, y) for total, x in both]
 
-        zeros = [make_zeros(vector)] * HEIGHT
-        totals = emit_loop(builder, start, stop, 1, zeros, add_terms)
+        zeros = [llvm.make_zeros(vector)] * HEIGHT
+        totals = llvm.emit_loop(builder, start, stop, 1, zeros, add_terms)
         is_first = builder.icmp_signed("==", start, n(0))
         for q, total in enumerate(totals):
             target = builder.add(r, n(q)), c
@@ -112,17 +103,17 @@ def _make_add(emit_term, plain_term):
             tile.store(builder.select(is_first, total, more), *target)
         return context.get_dummy_value()
 
-    return plain if PLAIN_LOOPS else add
+    return plain if llvm.PLAIN_LOOPS else add
 
 
 def _emit_absolute(builder, total, x, y):
     """Emit total + |x - y|."""
-    return builder.fadd(total, call_vector(builder, "fabs", builder.fsub(x, y)))
+    return builder.fadd(total, llvm.call_vector(builder, "fabs", builder.fsub(x, y)))
 
 
 def _emit_square(builder, total, x, y):
     """Emit total + (x - y)^2."""
-    return add_product(builder, total, *[builder.fsub(x, y)] * 2)
+    return llvm.add_product(builder, total, *[builder.fsub(x, y)] * 2)
 
 
 def _make_sum(sums, emit_term, plain_term):
@@ -145,7 +136,7 @@ def _make_sum(sums, emit_term, plain_term):
 _absolute, _square = njit(lambda x, y: abs(x - y)), njit(lambda x, y: (x - y) * (x - y))
 sum_absolutes = _make_sum(SUM_ABSOLUTE, _emit_absolute, _absolute)
 sum_squares = _make_sum(SUM_SQUARE, _emit_square, _square)
-sum_products = _make_sum(SUM_PRODUCT, add_product, njit(lambda x, y: x * y))
+sum_products = _make_sum(SUM_PRODUCT, llvm.add_product, njit(lambda x, y: x * y))
 
 
 @njit
@@ -381,14 +372,14 @@ def make_fill(sums: int, is_usual: bool) -> Any:
                         for i in range(i0, min(i1, j)):
                             out[j, i] = tile[i - i0, j - j0]
 
-    return compile_variant(fill, sums, is_usual, **LOOP_OPTIONS)
+    return compile_variant(fill, sums, is_usual, **llvm.LOOP_OPTIONS)
 
 
 MIRROR_SIDE = 64
 """Rows and columns that are copied at once: half of the first-level cache."""
 
 
-@njit(**LOOP_OPTIONS)
+@njit(**llvm.LOOP_OPTIONS)
 def mirror_upper(out, first, last):
     """Copy the upper half of a square matrix to the lower.
 

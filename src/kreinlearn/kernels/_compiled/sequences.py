@@ -37,16 +37,7 @@ from numba import njit, types
 from numba.extending import intrinsic
 
 from kreinlearn._numba_cache import compile_variant
-from kreinlearn.kernels._compiled.llvm import (
-    INTP,
-    LOOP_OPTIONS,
-    PLAIN_LOOPS,
-    broadcast,
-    call_vector,
-    emit_loop,
-    make_zeros,
-    unpack_arrays,
-)
+from kreinlearn.kernels._compiled import llvm
 
 COLUMNS_AT_ONCE = 4
 """Columns filled at a time: their state and the constants fit 16 registers."""
@@ -124,26 +115,26 @@ def _make_columns(is_local, plain):
         return types.void(*given, types.UniTuple(n, 2)), generate
 
     def generate(context, builder, signature, args):
-        arrays = unpack_arrays(context, builder, signature, args)
+        arrays = llvm.unpack_arrays(context, builder, signature, args)
         h, e, ends, top, profile, column, letters, start, m, gaps = arrays
         lanes = VECTOR_BYTES // h.alignment
         vector = ir.VectorType(h.element, lanes)
 
-        emit_max = partial(call_vector, builder, "smax")
+        emit_max = partial(llvm.call_vector, builder, "smax")
         add, subtract = builder.add, builder.sub
         if is_local:  # saturating
-            add = partial(call_vector, builder, "sadd.sat")
-            subtract = partial(call_vector, builder, "usub.sat")
+            add = partial(llvm.call_vector, builder, "sadd.sat")
+            subtract = partial(llvm.call_vector, builder, "usub.sat")
         costs = [builder.extract_value(gaps, k) for k in (0, 1)]
-        if h.element != INTP:
+        if h.element != llvm.INTP:
             costs = [builder.trunc(cost, h.element) for cost in costs]
-        first, further = (broadcast(builder, cost, vector) for cost in costs)
-        columns = [builder.add(column, INTP(q)) for q in range(COLUMNS_AT_ONCE)]
+        first, further = (llvm.broadcast(builder, cost, vector) for cost in costs)
+        columns = [builder.add(column, llvm.INTP(q)) for q in range(COLUMNS_AT_ONCE)]
 
         def fill_row(i, best, *state):
             """Emit one row; the state is the diagonals, the gaps f, and the entries."""
             diagonals, f = state[:COLUMNS_AT_ONCE], state[COLUMNS_AT_ONCE:]
-            letter = builder.zext(letters.load(builder.add(start, i)), INTP)
+            letter = builder.zext(letters.load(builder.add(start, i)), llvm.INTP)
             left, gap = h.load(i, 0, count=lanes), e.load(i, 0, count=lanes)
             values, new_f = [], []
             for at, diagonal, down in zip(columns, diagonals, f, strict=False):
@@ -161,19 +152,19 @@ def _make_columns(is_local, plain):
             return [best, left, *values[:-1], *new_f]
 
         last: list[Any] = []  # entries of the last row
-        zero = make_zeros(vector)
+        zero = llvm.make_zeros(vector)
         if is_local:
             state = [ends.load(0, 0, count=lanes)] + [zero] * 2 * COLUMNS_AT_ONCE
         else:
             numbers = [top.load(q) for q in range(COLUMNS_AT_ONCE + 1)]
-            tops = [broadcast(builder, number, vector) for number in numbers]
+            tops = [llvm.broadcast(builder, number, vector) for number in numbers]
             state = [zero, *tops[:-1], *(builder.sub(each, first) for each in tops[1:])]
-        best, *_ = emit_loop(builder, INTP(0), m, 1, state, fill_row)
+        best, *_ = llvm.emit_loop(builder, llvm.INTP(0), m, 1, state, fill_row)
         for q, value in enumerate([best] if is_local else last):
             ends.store(value, q, 0)
         return context.get_dummy_value()
 
-    return plain if PLAIN_LOOPS else fill
+    return plain if llvm.PLAIN_LOOPS else fill
 
 
 local_columns = _make_columns(True, _plain_local)
@@ -323,4 +314,4 @@ def make_fill(is_local: bool) -> Any:
                         if mirror:
                             out[b, a] = scores[lane]
 
-    return compile_variant(fill, is_local, **LOOP_OPTIONS)
+    return compile_variant(fill, is_local, **llvm.LOOP_OPTIONS)

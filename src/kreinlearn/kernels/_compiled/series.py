@@ -25,13 +25,7 @@ from numba import njit, types
 from numba.extending import intrinsic
 
 from kreinlearn._numba_cache import compile_variant
-from kreinlearn.kernels._compiled.llvm import (
-    LOOP_OPTIONS,
-    PLAIN_LOOPS,
-    broadcast,
-    emit_loop,
-    unpack_arrays,
-)
+from kreinlearn.kernels._compiled import llvm
 
 LANES = 16
 """Pairs at once: two vectors, four registers of AVX2. With one vector (8), additions
@@ -71,10 +65,10 @@ def _make_sweep(emit_cell, plain_cell):
         return types.void(row, A, B, C, number, n, n, number), generate
 
     def generate(context, builder, signature, args):
-        arrays = unpack_arrays(context, builder, signature, args)
+        arrays = llvm.unpack_arrays(context, builder, signature, args)
         row, *streams, x, first, last, before = arrays
         n, vector = first.type, ir.VectorType(ir.DoubleType(), LANES)
-        x, left = (broadcast(builder, number, vector) for number in (x, before))
+        x, left = (llvm.broadcast(builder, number, vector) for number in (x, before))
 
         def load(array, slot):
             return array.load(builder.mul(slot, n(LANES)), count=LANES)
@@ -87,10 +81,10 @@ def _make_sweep(emit_cell, plain_cell):
             return up, cell
 
         diagonal = load(row, builder.sub(first, n(1)))
-        emit_loop(builder, first, last, 1, (diagonal, left), compute_cell)
+        llvm.emit_loop(builder, first, last, 1, (diagonal, left), compute_cell)
         return context.get_dummy_value()
 
-    return plain if PLAIN_LOOPS else sweep
+    return plain if llvm.PLAIN_LOOPS else sweep
 
 
 def _emit_min(builder, x, y):
@@ -493,4 +487,4 @@ def make_fill(measure: int, is_univariate: bool) -> Any:
                     if mirror:
                         out[orders[1][j], orders[0][r]] = value
 
-    return compile_variant(fill, measure, is_univariate, **LOOP_OPTIONS)
+    return compile_variant(fill, measure, is_univariate, **llvm.LOOP_OPTIONS)
