@@ -8,13 +8,13 @@ import sys
 import numpy as np
 import pytest
 
-from kreinlearn.kernels import sequences as alignment
 from kreinlearn.kernels import (
     jaro_winkler,
     levenshtein,
     needleman_wunsch,
     smith_waterman,
 )
+from kreinlearn.kernels import sequences as alignment
 from kreinlearn.kernels.sequences import SEQUENCE_MEASURES
 
 AMINO = "ARNDCQEGHILKMFPSTWYV"

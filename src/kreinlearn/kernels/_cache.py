@@ -50,7 +50,7 @@ class _Settings:
     progress: Progress | None = None
 
 
-_SETTINGS: ContextVar[_Settings | None] = ContextVar("measuring", default=None)
+_ACTIVE_SETTINGS: ContextVar[_Settings | None] = ContextVar("measuring", default=None)
 
 
 @contextmanager
@@ -87,16 +87,16 @@ def measuring(
         settings = replace(settings, cache=_to_folder(cache))
     if progress is not None:
         settings = replace(settings, progress=progress)
-    token = _SETTINGS.set(settings)
+    token = _ACTIVE_SETTINGS.set(settings)
     try:
         yield
     finally:
-        _SETTINGS.reset(token)
+        _ACTIVE_SETTINGS.reset(token)
 
 
 def _get_settings() -> _Settings:
     folder = environ.get(CACHE_VARIABLE) or CACHE_OFF
-    return _SETTINGS.get() or _Settings(_to_folder(folder))
+    return _ACTIVE_SETTINGS.get() or _Settings(_to_folder(folder))
 
 
 def _to_folder(cache: str | PathLike[str]) -> Path | None:

@@ -136,7 +136,7 @@ class Compiled(NamedTuple):
     Parameters
     ----------
     name : str
-        One of the names in ``rows.TRANSFORMS`` of the compiled code.
+        One of the names in ``rows.TRANSFORM_NAMES`` of the compiled code.
     a, b, c : float
         Its parameters.
     """
@@ -253,7 +253,7 @@ def _fill(
     shape = SQUARE_TILE if mirror else LONG_TILE
     codes = compiled.make_codes(*transform)
     fill = compiled.make_fill(
-        compiled.SUMS.index(sums), codes[0] in compiled.USUAL_CODES
+        compiled.SUM_NAMES.index(sums), codes[0] in compiled.USUAL_CODES
     )
     work = partial(fill, out, stored, rows, panels, xx, yy, codes, mirror, shape)
     count = count_threads(out.size * (rows.shape[1] + 10))

@@ -277,7 +277,7 @@ def _add_tiles(
     sums, transform = rule
     codes = rows.make_codes(*transform)
     multiply_block = products.make_multiply_block(
-        rows.SUMS.index(sums), codes[0] in rows.USUAL_CODES
+        rows.SUM_NAMES.index(sums), codes[0] in rows.USUAL_CODES
     )
 
     def work(block: Block, workspace: Workspace) -> None:
@@ -317,7 +317,7 @@ def _make_workspace(
 
     lanes, tile = rows.VECTOR_BYTES // dtype.itemsize, (products.TILE_ROWS,)
     return Workspace(
-        space=_allocate((4, p), max(height + rows.HEIGHT, width), np.float64),
+        space=_allocate((4, p), max(height + rows.ROWS_AT_ONCE, width), np.float64),
         panels=_allocate((-(-width // lanes), m), lanes, dtype),
         tile=_allocate(tile, products.TILE_COLS, dtype),
         wide=_allocate(tile, products.TILE_COLS, np.float64),

@@ -440,17 +440,19 @@ INNER_PRODUCT = _make_measure("inner product", "product")
 RATIO_GRID = Grid("ratio", (0.1, 0.2, 0.3, 0.5, 0.7, 0.9), 0.7, False, ("tau",))
 WIDTH_GRID = Grid("sigma", (0.25, 0.5, 1.0, 2.0, 4.0), 1.0)
 
-_D1, _D2, _IP, _GRID = L1_DISTANCE, SQUARED_DISTANCE, INNER_PRODUCT, WIDTH_GRID
-ROW_KERNELS = (
-    Kernel("epanechnikov", epanechnikov, _D2, forms.parabola, _GRID),
-    Kernel("gaussian_difference", gaussian_difference, _D2, forms.difference),
-    Kernel("laplacian", laplacian, _D1, forms.exponential, _GRID, is_definite=True),
-    Kernel("linear", linear, _IP, forms.identity, is_definite=True),
-    Kernel("log", log, _D2, forms.negative_log),
-    Kernel("polynomial", polynomial, _IP, forms.raised),
-    Kernel("power", power, _D2, forms.negative_power),
-    Kernel("rbf", rbf, _D2, forms.gaussian, _GRID, is_definite=True),
-    Kernel("tanh", tanh, _IP, forms.squashed),
-    Kernel("tl1", tl1, _D1, forms.truncated, RATIO_GRID),
+ROW_KERNELS = tuple(
+    Kernel(function.__name__, function, measure, form, grid, is_definite=is_definite)
+    for function, measure, form, grid, is_definite in (
+        (epanechnikov, SQUARED_DISTANCE, forms.parabola, WIDTH_GRID, False),
+        (gaussian_difference, SQUARED_DISTANCE, forms.difference, None, False),
+        (laplacian, L1_DISTANCE, forms.exponential, WIDTH_GRID, True),
+        (linear, INNER_PRODUCT, forms.identity, None, True),
+        (log, SQUARED_DISTANCE, forms.negative_log, None, False),
+        (polynomial, INNER_PRODUCT, forms.raised, None, False),
+        (power, SQUARED_DISTANCE, forms.negative_power, None, False),
+        (rbf, SQUARED_DISTANCE, forms.gaussian, WIDTH_GRID, True),
+        (tanh, INNER_PRODUCT, forms.squashed, None, False),
+        (tl1, L1_DISTANCE, forms.truncated, RATIO_GRID, False),
+    )
 )
 """All kernels between rows."""

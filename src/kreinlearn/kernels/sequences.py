@@ -590,11 +590,11 @@ def _compute_mean_length(X: SampleSet) -> int:
     return round(float(np.mean([len(x) for x in X])))
 
 
-_PARAMS = ("matrix", "gap_open", "gap_extend", "normalized")
+_ALIGNMENT_PARAMS = ("matrix", "gap_open", "gap_extend", "normalized")
 _make_score = partial(Measure, size=_compute_mean_length, kind="score")
 SEQUENCE_MEASURES = (
-    _make_score("smith_waterman", smith_waterman, params=_PARAMS),
-    _make_score("needleman_wunsch", needleman_wunsch, params=_PARAMS),
+    _make_score("smith_waterman", smith_waterman, params=_ALIGNMENT_PARAMS),
+    _make_score("needleman_wunsch", needleman_wunsch, params=_ALIGNMENT_PARAMS),
     Measure("levenshtein", levenshtein, _compute_mean_length),
     _make_score("jaro_winkler", jaro_winkler),
 )

@@ -333,7 +333,7 @@ def _compute_distances(
     Y : sequence of series or None
         Others, or None for the same.
     measure : str
-        One of ``MEASURES`` of the compiled code.
+        One of ``MEASURE_NAMES`` of the compiled code.
     params : tuple of float
         Its parameters, two at most.
     window : float
@@ -383,8 +383,8 @@ def _fill(
         Y, y_starts, y_order = _concatenate(columns)
     # These measures depend on the lengths of both series: a panel must have one length.
     needs_equal = measure == "wdtw" or settings[2] >= 0
-    panels = _split_panels(np.diff(y_starts), series.LANES, needs_equal)
-    fill = series.make_fill(series.MEASURES.index(measure), Y.shape[1] == 1)
+    panels = _split_panels(np.diff(y_starts), series.LANE_COUNT, needs_equal)
+    fill = series.make_fill(series.MEASURE_NAMES.index(measure), Y.shape[1] == 1)
     out = np.empty((len(x_order), len(y_order)))
     about = (out, X, x_starts, Y, y_starts, (x_order, y_order), panels, settings)
 

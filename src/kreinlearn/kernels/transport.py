@@ -66,7 +66,7 @@ def wasserstein(
     Parameters
     ----------
     X : iterable of n clouds
-        As `check_clouds` takes them: arrays of shape (m, d), or tuples (points, weights).
+        Arrays of shape (m, d), or tuples (points, weights), as for `check_clouds`.
     Y : iterable of k clouds, default=None
         Other clouds; None means X.
     p : float, default=1.0
@@ -114,7 +114,7 @@ def sliced_wasserstein(
     Parameters
     ----------
     X : iterable of n clouds
-        As `check_clouds` takes them: arrays of shape (m, d), or tuples (points, weights).
+        Arrays of shape (m, d), or tuples (points, weights), as for `check_clouds`.
     Y : iterable of k clouds, default=None
         Other clouds; None means X.
     p : float, default=1.0
@@ -509,13 +509,20 @@ def _count_bins(X: ArrayLike) -> int:
     return len(check_histograms(X)[0])
 
 
-_SLICED = ("p", "n_projections", "seed")
-_NAME = "Wasserstein distance"
+_SLICED_PARAMS = ("p", "n_projections", "seed")
 TRANSPORT_MEASURES = (
-    Measure(_NAME, wasserstein, _count_dimensions, ("p",)),
-    Measure(f"sliced {_NAME}", sliced_wasserstein, _count_dimensions, _SLICED),
+    Measure("Wasserstein distance", wasserstein, _count_dimensions, ("p",)),
     Measure(
-        f"{_NAME} of histograms", histogram_wasserstein, _count_bins, ("support", "p")
+        "sliced Wasserstein distance",
+        sliced_wasserstein,
+        _count_dimensions,
+        _SLICED_PARAMS,
+    ),
+    Measure(
+        "Wasserstein distance of histograms",
+        histogram_wasserstein,
+        _count_bins,
+        ("support", "p"),
     ),
 )
 """All measures between distributions."""

@@ -298,7 +298,7 @@ def best_assignment(S, n, m):
 
 
 @njit(nogil=True)
-def _start(level, g0, n, h0, m, labels, attributes, scale):
+def _compare_nodes(level, g0, n, h0, m, labels, attributes, scale):
     """Set the similarity of each two nodes by their own labels and attributes."""
     for i in range(n):
         for j in range(m):
@@ -333,7 +333,7 @@ def _mean_rows(target, level, n, m, starts, neighbors, first):
 
 
 @njit(nogil=True)
-def _assigned(g, h, graphs, rounds, decay, scale, space):
+def _score_assignment(g, h, graphs, rounds, decay, scale, space):
     """Return the assignment score of two graphs."""
     firsts, starts, neighbors, labels, attributes, ranks = graphs
     if ranks[h] < ranks[g]:
@@ -341,7 +341,7 @@ def _assigned(g, h, graphs, rounds, decay, scale, space):
     g0, h0 = firsts[g], firsts[h]
     n, m = firsts[g + 1] - g0, firsts[h + 1] - h0
     level, half, total = space
-    _start(level, g0, n, h0, m, labels, attributes, scale)
+    _compare_nodes(level, g0, n, h0, m, labels, attributes, scale)
     for i in range(n):
         for j in range(m):
             total[i, j] = level[i, j]
@@ -391,7 +391,7 @@ def assign(out, graphs, settings, first_other, mirror, first, last):
         for j in range(i if mirror else 0, out.shape[1]):
             parts = space[0], space[1], space[2]
             other = first_other + j
-            out[i, j] = _assigned(i, other, graphs, rounds, decay, scale, parts)
+            out[i, j] = _score_assignment(i, other, graphs, rounds, decay, scale, parts)
             if mirror:
                 out[j, i] = out[i, j]
 
@@ -403,4 +403,4 @@ def assign_selves(out, graphs, settings, first, last):
     space = _make_space(graphs[0])
     for i in range(first, last):
         parts = space[0], space[1], space[2]
-        out[i] = _assigned(i, i, graphs, rounds, decay, scale, parts)
+        out[i] = _score_assignment(i, i, graphs, rounds, decay, scale, parts)

@@ -59,7 +59,7 @@ PLAIN_LOOPS = os.environ.get("KREINLEARN_PLAIN", "") not in ("", "0")
 LOOP_OPTIONS: dict[str, Any] = {"nogil": True, "cache": not PLAIN_LOOPS}
 """Options of numba for functions that Python calls, in threads."""
 
-INTP = ir.IntType(64)
+INDEX_TYPE = ir.IntType(64)
 
 
 class Array:
@@ -85,7 +85,7 @@ class Array:
     def at(self, index, kind):
         """Emit the address of an entry, from which on a value of some type is read."""
         builder = self.builder
-        first, *others = (INTP(i) if isinstance(i, int) else i for i in index)
+        first, *others = (INDEX_TYPE(i) if isinstance(i, int) else i for i in index)
         for size, i in zip(self.shape[1:], others, strict=True):
             first = builder.add(builder.mul(first, size), i)
         address = builder.gep(self.data, [first], source_etype=self.element)
@@ -150,7 +150,7 @@ def emit_loop(builder, first, last, step, state, body):
     builder.position_at_end(loop)
     index, *phis = (builder.phi(value.type) for value in (first, *state))
     new = body(index, *phis)
-    following = builder.add(index, INTP(step))
+    following = builder.add(index, INDEX_TYPE(step))
     ways = zip((index, *phis), (first, *state), (following, *new), strict=True)
     for phi, start, then in ways:
         phi.add_incoming(start, before)

@@ -22,10 +22,10 @@ from numba.extending import intrinsic
 from kreinlearn._numba_cache import compile_variant
 from kreinlearn.kernels._compiled import llvm
 from kreinlearn.kernels._compiled import rows as tiles
-from kreinlearn.kernels._compiled.rows import HEIGHT
+from kreinlearn.kernels._compiled.rows import ROWS_AT_ONCE
 
 DOUBLES_AT_ONCE = tiles.VECTOR_BYTES // 8
-"""Double precision numbers in a vector; HEIGHT of them are summed by `_emit_sums`."""
+"""Double precision numbers in a vector."""
 
 COLUMN_STEP = 2 * DOUBLES_AT_ONCE
 """Columns of a tile that are multiplied at once; tiles are filled up with zeros."""
@@ -61,17 +61,17 @@ def _emit_sums(builder, u):
 
 
 def _make_multiply(is_twice):
-    """Return a function that multiplies HEIGHT rows of a tile by one column.
+    """Return a function that multiplies ROWS_AT_ONCE rows of a tile by one column.
 
-    ``f(tile, r, n_cols, space, q, i, j)`` uses the rows r to r + HEIGHT of the tile and
-    its first n_cols columns, a multiple of COLUMN_STEP. With T for this part, it adds
-    ``T @ space[1, q, j : j + n_cols]`` to ``space[2, q, i : i + HEIGHT]``, and if T is
-    used twice ``T' @ space[0, q, i : i + HEIGHT]`` to ``space[3, q, j : j + n_cols]``.
+    ``f(tile, r, n_cols, space, q, i, j)`` uses the h = ROWS_AT_ONCE rows of the tile
+    from r on and its first n_cols columns, a multiple of COLUMN_STEP. With T for this
+    part, it adds ``T @ space[1, q, j : j + n_cols]`` to ``space[2, q, i : i + h]``, and
+    if T is used twice ``T' @ space[0, q, i : i + h]`` to ``space[3, q, j : j + n_cols]``.
     """
 
     @njit
     def plain(tile, r, n_cols, space, q, i, j):
-        for s in range(HEIGHT):
+        for s in range(ROWS_AT_ONCE):
             total = 0.0
             for c in range(n_cols):
                 value = float(tile[r + s, c])
@@ -90,10 +90,12 @@ def _make_multiply(is_twice):
         tile, r, n_cols, space, q, i, j = arrays
         n, count = r.type, DOUBLES_AT_ONCE
         vector = ir.VectorType(ir.DoubleType(), count)
-        rows = [builder.add(r, n(s)) for s in range(HEIGHT)]
+        rows = [builder.add(r, n(s)) for s in range(ROWS_AT_ONCE)]
         factors = []
         if is_twice:
-            numbers = [space.load(0, q, builder.add(i, n(s))) for s in range(HEIGHT)]
+            numbers = [
+                space.load(0, q, builder.add(i, n(s))) for s in range(ROWS_AT_ONCE)
+            ]
             factors = [llvm.broadcast(builder, number, vector) for number in numbers]
         # A tile that is used once is read two vectors at a time: there would be too
         # little to do between two terms of one sum.
@@ -108,7 +110,7 @@ def _make_multiply(is_twice):
                 if tile.alignment < 8:
                     values = [builder.fpext(value, vector) for value in values]
                 factor = space.load(1, q, column, count=count)
-                own = totals[part * HEIGHT : (part + 1) * HEIGHT]
+                own = totals[part * ROWS_AT_ONCE : (part + 1) * ROWS_AT_ONCE]
                 for total, value in zip(own, values, strict=True):
                     new.append(llvm.add_product(builder, total, value, factor))
                 if is_twice:
@@ -118,14 +120,14 @@ def _make_multiply(is_twice):
                     space.store(other, 3, q, column)
             return new
 
-        zeros = [llvm.make_zeros(vector)] * HEIGHT * n_parts
+        zeros = [llvm.make_zeros(vector)] * ROWS_AT_ONCE * n_parts
         step = n_parts * count
         totals = llvm.emit_loop(builder, n(0), n_cols, step, zeros, add_columns)
-        sums = totals[:HEIGHT]
+        sums = totals[:ROWS_AT_ONCE]
         if not is_twice:
-            parts = zip(sums, totals[HEIGHT:], strict=True)
+            parts = zip(sums, totals[ROWS_AT_ONCE:], strict=True)
             sums = [builder.fadd(u, v) for u, v in parts]
-        there = space.load(2, q, i, count=HEIGHT)
+        there = space.load(2, q, i, count=ROWS_AT_ONCE)
         space.store(builder.fadd(_emit_sums(builder, sums), there), 2, q, i)
         return context.get_dummy_value()
 
@@ -140,11 +142,11 @@ multiply_twice = _make_multiply(True)
 def _multiply_tile(tile, shape, space, i, j, is_twice):
     """Multiply a tile, whose first entry is entry (i, j) of the block, by all columns.
 
-    The tile ends with zeros, up to a multiple of HEIGHT and of COLUMN_STEP.
+    The tile ends with zeros, up to a multiple of ROWS_AT_ONCE and of COLUMN_STEP.
     """
     n_rows, n_cols = shape
     for q in range(space.shape[1]):
-        for r in range(0, n_rows, HEIGHT):
+        for r in range(0, n_rows, ROWS_AT_ONCE):
             if is_twice:
                 multiply_twice(tile, r, n_cols, space, q, i + r, j)
             else:
@@ -197,7 +199,7 @@ def make_multiply_block(sums: int, is_usual: bool) -> Any:
     Parameters
     ----------
     sums : int
-        Position in `rows.SUMS`, none of the stored ones.
+        Position in `rows.SUM_NAMES`, none of the stored ones.
     is_usual : bool
         Whether the transform is one of `rows.USUAL_CODES`.
 
@@ -215,7 +217,7 @@ def make_multiply_block(sums: int, is_usual: bool) -> Any:
     Parameters of ``multiply_block``:
 
     space : ndarray of shape (4, p, length)
-        Workspace for numbers by column, at least as long as the block and HEIGHT more.
+        Workspace for numbers by column, longer than the block by ROWS_AT_ONCE.
     panels : ndarray of shape (ceil((j1 - j0) / width), m, width) or larger
         Workspace for the rows of Y.
     tile : ndarray of shape (TILE_ROWS, TILE_COLS) or larger
@@ -273,7 +275,7 @@ def make_multiply_block(sums: int, is_usual: bool) -> Any:
                         tiles.apply_other(tile[r, : c1 - c0], codes)
                 if is_diagonal and c0 < r1:
                     _halve_diagonal(tile, r1 - r0, c1 - c0, r0 - c0)
-                full_rows = _round_up(r1 - r0, HEIGHT)
+                full_rows = _round_up(r1 - r0, ROWS_AT_ONCE)
                 full_cols = _round_up(c1 - c0, COLUMN_STEP)
                 tile[: r1 - r0, c1 - c0 : full_cols] = 0
                 tile[r1 - r0 : full_rows] = 0

@@ -27,7 +27,7 @@ from kreinlearn.kernels._compiled import llvm
 VECTOR_BYTES = 64
 """One AVX-512 register, or two of AVX2, or four of NEON."""
 
-HEIGHT = 4
+ROWS_AT_ONCE = 4
 """Rows summed at once: 4 x 64 bytes of sums fit the registers of all of these."""
 
 FEATURES_AT_ONCE = 128
@@ -37,10 +37,12 @@ A panel of 128 x 64 bytes stays in the first-level cache, and rounding errors gr
 128 + m / 128 instead of m.
 """
 
-SUMS = ("absolute", "square", "product", "stored", "stored square")
+SUM_NAMES = ("absolute", "square", "product", "stored", "stored square")
 SUM_ABSOLUTE, SUM_SQUARE, SUM_PRODUCT, SUM_STORED, SUM_STORED_SQUARE = range(5)
 
-TRANSFORMS = "identity hinge exponential difference log power polynomial tanh".split()
+TRANSFORM_NAMES = (
+    "identity hinge exponential difference log power polynomial tanh".split()
+)
 _HINGE, _EXPONENTIAL, _DIFFERENCE, _LOG, _POWER, _POLYNOMIAL, _TANH = range(1, 8)
 USUAL_CODES = (0, _HINGE, _EXPONENTIAL)
 """Transforms that are compiled together; all others are compiled together, too."""
@@ -50,17 +52,17 @@ USUAL_CODES = (0, _HINGE, _EXPONENTIAL)
 
 
 def _make_add(emit_term, plain_term):
-    """Return a function that sums a term for HEIGHT rows against one panel.
+    """Return a function that sums a term for ROWS_AT_ONCE rows against one panel.
 
-    ``f(X, i, panels, p, start, stop, tile, r, c)`` adds, for each q < HEIGHT, the sum
-    over the features start to stop of the term between row i + q and the rows of
+    ``f(X, i, panels, p, start, stop, tile, r, c)`` adds, for each q < ROWS_AT_ONCE, the
+    sum over the features start to stop of the term between row i + q and the rows of
     panel p to ``tile[r + q, c : c + width]``, or sets it if start is 0. A row beyond
     the last is read as the last; the tile must have room for it.
     """
 
     @njit
     def plain(X, i, panels, p, start, stop, tile, r, c):
-        for q in range(HEIGHT):
+        for q in range(ROWS_AT_ONCE):
             row = min(i + q, len(X) - 1)
             for lane in range(panels.shape[2]):
                 total = X.dtype.type(0)
@@ -82,7 +84,7 @@ def _make_add(emit_term, plain_term):
         width = VECTOR_BYTES // X.alignment
         vector = ir.VectorType(X.element, width)
         last = builder.sub(X.shape[0], n(1))
-        rows = [builder.add(i, n(q)) for q in range(HEIGHT)]
+        rows = [builder.add(i, n(q)) for q in range(ROWS_AT_ONCE)]
         rows = [
             builder.select(builder.icmp_signed("<", row, last), row, last)
             for row in rows
@@ -94,7 +96,7 @@ def _make_add(emit_term, plain_term):
             both = zip(totals, numbers, strict=True)
             return [emit_term(builder, total, x, y) for total, x in both]
 
-        zeros = [llvm.make_zeros(vector)] * HEIGHT
+        zeros = [llvm.make_zeros(vector)] * ROWS_AT_ONCE
         totals = llvm.emit_loop(builder, start, stop, 1, zeros, add_terms)
         is_first = builder.icmp_signed("==", start, n(0))
         for q, total in enumerate(totals):
@@ -127,7 +129,7 @@ def _make_sum(sums, emit_term, plain_term):
             stop = min(start + FEATURES_AT_ONCE, m)
             for c in range(0, j1 - j0, width):
                 p = (j0 + c) // width
-                for r in range(0, i1 - i0, HEIGHT):
+                for r in range(0, i1 - i0, ROWS_AT_ONCE):
                     add(X, i0 + r, panels, p, start, stop, tile, r, c)
 
     return compile_variant(sum_tile, sums)
@@ -309,7 +311,7 @@ def make_fill(sums: int, is_usual: bool) -> Any:
     Parameters
     ----------
     sums : int
-        Position in `SUMS`.
+        Position in `SUM_NAMES`.
     is_usual : bool
         Whether the transform is one of `USUAL_CODES`.
 
@@ -338,7 +340,7 @@ def make_fill(sums: int, is_usual: bool) -> Any:
     mirror : bool
         Compute the upper half only and copy it to the lower. Needs square tiles.
     tile_shape : tuple of int
-        Rows and columns of a tile, multiples of HEIGHT and of width.
+        Rows and columns of a tile, multiples of ROWS_AT_ONCE and of width.
     first, last : int
         Which rows of tiles to fill, from first to last - 1.
     """
@@ -402,4 +404,4 @@ def make_codes(
     name: str, a: float, b: float, c: float
 ) -> tuple[int, float, float, float]:
     """Return a transform with its parameters as compiled code takes them."""
-    return TRANSFORMS.index(name), float(a), float(b), float(c)
+    return TRANSFORM_NAMES.index(name), float(a), float(b), float(c)

@@ -126,15 +126,17 @@ def _make_columns(is_local, plain):
             add = partial(llvm.call_vector, builder, "sadd.sat")
             subtract = partial(llvm.call_vector, builder, "usub.sat")
         costs = [builder.extract_value(gaps, k) for k in (0, 1)]
-        if h.element != llvm.INTP:
+        if h.element != llvm.INDEX_TYPE:
             costs = [builder.trunc(cost, h.element) for cost in costs]
         first, further = (llvm.broadcast(builder, cost, vector) for cost in costs)
-        columns = [builder.add(column, llvm.INTP(q)) for q in range(COLUMNS_AT_ONCE)]
+        columns = [
+            builder.add(column, llvm.INDEX_TYPE(q)) for q in range(COLUMNS_AT_ONCE)
+        ]
 
         def fill_row(i, best, *state):
             """Emit one row; the state is the diagonals, the gaps f, and the entries."""
             diagonals, f = state[:COLUMNS_AT_ONCE], state[COLUMNS_AT_ONCE:]
-            letter = builder.zext(letters.load(builder.add(start, i)), llvm.INTP)
+            letter = builder.zext(letters.load(builder.add(start, i)), llvm.INDEX_TYPE)
             left, gap = h.load(i, 0, count=lanes), e.load(i, 0, count=lanes)
             values, new_f = [], []
             for at, diagonal, down in zip(columns, diagonals, f, strict=False):
@@ -159,7 +161,7 @@ def _make_columns(is_local, plain):
             numbers = [top.load(q) for q in range(COLUMNS_AT_ONCE + 1)]
             tops = [llvm.broadcast(builder, number, vector) for number in numbers]
             state = [zero, *tops[:-1], *(builder.sub(each, first) for each in tops[1:])]
-        best, *_ = llvm.emit_loop(builder, llvm.INTP(0), m, 1, state, fill_row)
+        best, *_ = llvm.emit_loop(builder, llvm.INDEX_TYPE(0), m, 1, state, fill_row)
         for q, value in enumerate([best] if is_local else last):
             ends.store(value, q, 0)
         return context.get_dummy_value()

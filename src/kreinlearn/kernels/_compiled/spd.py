@@ -14,9 +14,9 @@ import numpy as np
 from numba import njit
 
 # Division by zero gives inf, as in NumPy: the check for it would stop vectorization.
-_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
+_LANE_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
 # Where a fused multiply-add may replace a product and a sum.
-_FUSED: dict[str, Any] = {**_OPTIONS, "fastmath": {"contract"}}
+_FUSED_OPTIONS: dict[str, Any] = {**_LANE_OPTIONS, "fastmath": {"contract"}}
 
 MAX_SWEEPS = 30
 """Sweeps of rotations; six are enough for most pairs."""
@@ -32,7 +32,7 @@ SQUARE_LIMIT = 1e150
 """Eigenvalues between its inverse and this have products that do not overflow."""
 
 
-@njit(**_FUSED)
+@njit(**_FUSED_OPTIONS)
 def _whiten(M, L, panel):
     """Set M to inv(L) times the lower triangular matrices of a panel.
 
@@ -54,7 +54,7 @@ def _whiten(M, L, panel):
                 target[q] /= L[r, r]
 
 
-@njit(**_FUSED)
+@njit(**_FUSED_OPTIONS)
 def _square_rows(squares, M):
     """Set squares (d, lanes) to the squared norms of the rows of M."""
     d, _, lanes = M.shape
@@ -66,7 +66,7 @@ def _square_rows(squares, M):
                 squares[r, q] += M[r, c, q] * M[r, c, q]
 
 
-@njit(**_FUSED)
+@njit(**_FUSED_OPTIONS)
 def _rotate(x, y, a, b, work):
     """Make two rows (d, lanes) orthogonal, and update their squared norms a and b.
 
@@ -98,7 +98,7 @@ def _rotate(x, y, a, b, work):
             y[c, q] = sine[q] * old + cosine[q] * y[c, q]
 
 
-@njit(cache=True, **_OPTIONS)
+@njit(cache=True, **_LANE_OPTIONS)
 def affine_invariant(out, L, panels):
     """Squared affine-invariant distances between some matrices and all in the panels.
 
@@ -149,7 +149,7 @@ def affine_invariant(out, L, panels):
                 out[i, p * lanes + q] = total
 
 
-@njit(**_OPTIONS)
+@njit(**_LANE_OPTIONS)
 def _eliminate(A, d):
     """Turn packed lower triangles into L D L', with D on the diagonal, lane by lane."""
     lanes = A.shape[1]
@@ -168,14 +168,14 @@ def _eliminate(A, d):
                     target[q] -= factors[q] * source[q]
 
 
-@njit(cache=True, **_OPTIONS)
+@njit(cache=True, **_LANE_OPTIONS)
 def eliminate(panels, d):
     """Put the pivots of Gaussian elimination on the diagonals of panels, in place."""
     for p in range(len(panels)):
         _eliminate(panels[p], d)
 
 
-@njit(cache=True, **_OPTIONS)
+@njit(cache=True, **_LANE_OPTIONS)
 def stein(out, S, pivots, panels, panel_pivots):
     """Squared Stein distances between some matrices and all in the panels.
 
