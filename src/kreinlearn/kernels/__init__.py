@@ -7,22 +7,11 @@ kernel is one more record.
 """
 
 from kreinlearn.kernels._cache import iterate_measure_rows, measuring
+from kreinlearn.kernels._products import linear, polynomial, tanh
 from kreinlearn.kernels._records import Grid, Kernel, Measure
 from kreinlearn.kernels._similarities import Similarities
 from kreinlearn.kernels._table import KERNELS, gram, resolve
 from kreinlearn.kernels.products import multiply
-from kreinlearn.kernels.rows import (
-    epanechnikov,
-    gaussian_difference,
-    laplacian,
-    linear,
-    log,
-    polynomial,
-    power,
-    rbf,
-    tanh,
-    tl1,
-)
 from kreinlearn.kernels.sequences import (
     check_sequences,
     jaro_winkler,
@@ -38,6 +27,15 @@ from kreinlearn.kernels.spd import (
     spd_log_euclid,
     spd_stein,
     spd_widths,
+)
+from kreinlearn.kernels.vector import (
+    epanechnikov,
+    gaussian_difference,
+    laplacian,
+    log,
+    power,
+    rbf,
+    tl1,
 )
 
 measured_rows = iterate_measure_rows  # former name

@@ -524,10 +524,10 @@ def _rank_graphs(packed: Packed) -> Array:
     keys = []
     for begin, end in pairwise(packed.firsts):
         starts = packed.starts[begin : end + 1]
-        neighbors = packed.neighbors[starts[0] : starts[-1]]
-        parts = packed.labels[begin:end], packed.attributes[begin:end]
-        parts += starts - starts[0], neighbors - begin
-        keys.append((int(end - begin), *(part.tolist() for part in parts)))
+        neighbors = packed.neighbors[starts[0] : starts[-1]] - begin
+        nodes = packed.labels[begin:end].tolist(), packed.attributes[begin:end].tolist()
+        edges = (starts - starts[0]).tolist(), neighbors.tolist()
+        keys.append((int(end - begin), *nodes, *edges))
     order = sorted(range(len(keys)), key=keys.__getitem__)
     ranks = np.empty(len(keys), np.int64)
     ranks[order] = np.cumsum([0, *(keys[i] != keys[j] for i, j in pairwise(order))])

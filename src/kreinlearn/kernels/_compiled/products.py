@@ -66,7 +66,8 @@ def _make_multiply(is_twice):
     ``f(tile, r, n_cols, space, q, i, j)`` uses the h = ROWS_AT_ONCE rows of the tile
     from r on and its first n_cols columns, a multiple of COLUMN_STEP. With T for this
     part, it adds ``T @ space[1, q, j : j + n_cols]`` to ``space[2, q, i : i + h]``, and
-    if T is used twice ``T' @ space[0, q, i : i + h]`` to ``space[3, q, j : j + n_cols]``.
+    if T is used twice T transposed times ``space[0, q, i : i + h]`` to
+    ``space[3, q, j : j + n_cols]``.
     """
 
     @njit

@@ -49,51 +49,7 @@ VECTOR_BYTES = 32
 # -- a few columns of all tables of a panel --------------------------------------------
 
 
-@njit
-def _plain_local(h, e, ends, top, profile, column, letters, start, m, gaps):
-    """Fill columns of local alignments, as `_make_columns` explains."""
-    most = np.iinfo(h.dtype).max
-    for lane in range(h.shape[1]):
-        diagonal, f = (
-            np.zeros(COLUMNS_AT_ONCE, np.int64),
-            np.zeros(COLUMNS_AT_ONCE, np.int64),
-        )
-        best = np.int64(ends[0, lane])
-        for i in range(m):
-            left, gap = np.int64(h[i, lane]), np.int64(e[i, lane])
-            for q in range(COLUMNS_AT_ONCE):
-                score = profile[column + q, letters[start + i], lane]
-                value = max(min(diagonal[q] + score, most), gap, f[q])
-                best = max(best, value)
-                opened = max(value - gaps[0], 0)
-                gap = max(gap - gaps[1], opened)
-                f[q] = max(f[q] - gaps[1], opened)
-                diagonal[q] = left
-                left = value
-            h[i, lane], e[i, lane] = left, gap
-        ends[0, lane] = best
-
-
-@njit
-def _plain_global(h, e, ends, top, profile, column, letters, start, m, gaps):
-    """Fill columns of global alignments, as `_make_columns` explains."""
-    for lane in range(h.shape[1]):
-        diagonal = top[:COLUMNS_AT_ONCE].astype(np.int64)
-        f = top[1 : COLUMNS_AT_ONCE + 1].astype(np.int64) - gaps[0]
-        for i in range(m):
-            left, gap = np.int64(h[i, lane]), np.int64(e[i, lane])
-            for q in range(COLUMNS_AT_ONCE):
-                score = profile[column + q, letters[start + i], lane]
-                value = max(diagonal[q] + score, gap, f[q])
-                gap = max(gap - gaps[1], value - gaps[0])
-                f[q] = max(f[q] - gaps[1], value - gaps[0])
-                diagonal[q] = left
-                left = value
-                ends[q, lane] = value
-            h[i, lane], e[i, lane] = left, gap
-
-
-def _make_columns(is_local, plain):
+def _make_columns(is_local):
     """Return a function that fills COLUMNS_AT_ONCE columns of all tables of a panel.
 
     ``f(h, e, ends, top, profile, column, letters, start, m, gaps)`` goes down the m
@@ -107,6 +63,32 @@ def _make_columns(is_local, plain):
     are in C order, and all but the letters, which are uint8, have the same integer
     type.
     """
+
+    @njit
+    def plain(h, e, ends, top, profile, column, letters, start, m, gaps):
+        most = np.iinfo(h.dtype).max
+        for lane in range(h.shape[1]):
+            diagonal = np.zeros(COLUMNS_AT_ONCE, np.int64)
+            f = np.zeros(COLUMNS_AT_ONCE, np.int64)
+            if not is_local:
+                for q in range(COLUMNS_AT_ONCE):
+                    diagonal[q], f[q] = top[q], np.int64(top[q + 1]) - gaps[0]
+            best = np.int64(ends[0, lane])
+            for i in range(m):
+                left, gap = np.int64(h[i, lane]), np.int64(e[i, lane])
+                for q in range(COLUMNS_AT_ONCE):
+                    value = diagonal[q] + profile[column + q, letters[start + i], lane]
+                    value = max(min(value, most) if is_local else value, gap, f[q])
+                    best = max(best, value)
+                    opened = max(value - gaps[0], 0) if is_local else value - gaps[0]
+                    gap = max(gap - gaps[1], opened)
+                    f[q] = max(f[q] - gaps[1], opened)
+                    diagonal[q] = left
+                    left = value
+                    ends[q, lane] = ends[q, lane] if is_local else value
+                h[i, lane], e[i, lane] = left, gap
+            if is_local:
+                ends[0, lane] = best
 
     @intrinsic
     def fill(typing, h, e, ends, top, profile, column, letters, start, m, gaps):
@@ -169,8 +151,8 @@ def _make_columns(is_local, plain):
     return plain if llvm.PLAIN_LOOPS else fill
 
 
-local_columns = _make_columns(True, _plain_local)
-global_columns = _make_columns(False, _plain_global)
+local_columns = _make_columns(True)
+global_columns = _make_columns(False)
 
 
 # -- a query against a panel -----------------------------------------------------------

@@ -9,8 +9,9 @@ LANE_COUNT pairs instead, one per lane: one series against LANE_COUNT others.
 Letters: x one series, of length n; a panel holds LANE_COUNT others, interleaved, of
 length m and padded with zeros. Padding does no harm: a cell depends on nothing to its
 right, and each lane is read where its series ends. Arrays are flat, in *slots* of
-LANE_COUNT numbers: slot 0 comes before the first column, slot s is column s - 1. A sweep computes
-one row, left to right, in place of the row above it, which is all that is stored.
+LANE_COUNT numbers: slot 0 comes before the first column, slot s is column s - 1. A
+sweep computes one row, left to right, in place of the row above it, which is all that
+is stored.
 
 All distances are symmetric to the last bit, whichever of two series is in the panel.
 """
