@@ -295,6 +295,8 @@ class MeasureCache:
         found = []
         for folder in root.iterdir():
             with suppress(OSError):
+                if folder.suffix == ".measure":  # a file of format 1
+                    folder.unlink()
                 size = sum(path.stat().st_size for path in folder.glob("*.f8"))
                 found.append((folder.stat().st_mtime, size, folder))
         total = wanted + sum(size for _, size, _ in found)

@@ -129,7 +129,7 @@ def node_assignment(
     * s_0(v, w) compares the nodes themselves. It is 0 if their labels differ, and
       ``exp(-|a - b|^2 / width^2)`` otherwise, with a and b for their attributes (1
       without attributes). Without labels and attributes, degrees are the labels.
-    * s_l(v, w) compares what is around them, l edges away: the mean of s_{l-1} over
+    * s_l(v, w) compares their surroundings, l edges away: the mean of s_{l-1} over
       all pairs of a neighbor of v and a neighbor of w, and 0 if one has none.
 
     Indefinite in general: the best assignments of G to H and of H to a third graph
@@ -250,7 +250,7 @@ def check_graphs(
         0, or a dictionary with these names, as this function returns them.
     label : str or None, default="label"
         Name of the node attribute of networkx graphs that holds the label, a whole
-        number or text. None leaves labels out, whatever the graphs.
+        number or text. None leaves labels out.
     attributes : str or sequence of str, optional
         Names of node attributes of networkx graphs that hold numbers, or vectors of
         them.

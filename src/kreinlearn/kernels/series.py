@@ -148,7 +148,7 @@ def erp(
     Y : sequence of k series, default=None
         Others; None means X.
     g : float, default=0.0
-        What skipped values are compared with; 0 suits series of mean 0.
+        Value that skipped values are compared with; 0 suits series of mean 0.
     window : float, default=None
         Largest distance of an alignment from the diagonal, as a fraction of the length
         of the shorter series, 0 to 1; None means no limit.

@@ -536,8 +536,8 @@ def spd_affine_invariant(
 
     ``K(S, T) = exp(-|log(S^(-1/2) T S^(-1/2))|_F^2 / sigma^2)``. Indefinite in general
     for d > 1: the manifold is curved with this metric. The distance does not change if
-    S and T become A S A' and A T A', whatever the invertible A, or if both are
-    inverted. Hence no scaling or mixing of the features behind them matters.
+    S and T become A S A' and A T A', with any invertible A, or if both are inverted.
+    Scaling or mixing the features behind them has no effect.
 
     Parameters
     ----------
@@ -588,7 +588,7 @@ def spd_stein(
     K(S, T) = exp(-D / sigma^2), D = log det((S + T) / 2) - log det(S T) / 2. Positive
     definite on all matrices of size d if and only if 1 / sigma^2 is one of 1/2, 1,
     3/2, ..., (d - 2)/2, or (d - 1)/2 or more. The distance does not change if S and T
-    become A S A' and A T A', whatever the invertible A, or if both are inverted.
+    become A S A' and A T A', with any invertible A, or if both are inverted.
 
     Parameters
     ----------

@@ -171,7 +171,7 @@ def histogram_wasserstein(
     Parameters
     ----------
     X : array-like of shape (n, m)
-        One histogram per row: counts or shares, which are divided by their sum.
+        One histogram per row: counts or fractions, which are divided by their sum.
     Y : array-like of shape (k, m), default=None
         Other histograms; None means X.
     support : array-like of shape (m,) or (m, d), default=None

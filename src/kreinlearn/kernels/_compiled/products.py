@@ -159,7 +159,7 @@ def _halve_diagonal(tile, n_rows, n_cols, shift):
     """Leave the upper half of a tile that meets the diagonal.
 
     Entry (r, shift + r) is on the diagonal. It is divided by 2, because it will count
-    twice, and what is left of it is set to 0.
+    twice, and entries to the left of it are set to 0.
     """
     for r in range(n_rows):
         tile[r, : min(shift + r, n_cols)] = 0

@@ -257,7 +257,7 @@ def _set(row, first, last, value):
 
 @njit(**_LANE_OPTIONS)
 def _start(row, corner, edge):
-    """Set what is above the first row: the corner, and all else."""
+    """Set the row above the first one: its corner, and all other slots."""
     _set(row, 1, len(row) // LANE_COUNT, edge)
     _set(row, 0, 1, corner)
 

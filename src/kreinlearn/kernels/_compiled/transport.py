@@ -13,8 +13,8 @@ from kreinlearn.kernels._compiled.llvm import LOOP_OPTIONS
 def _between(x, x_heights, y, y_heights, p):
     """Return the cost of the transport between two sorted distributions.
 
-    Both are cut wherever one of them has a step, and what lies at the same height
-    belongs together. No step prefers one side, hence rounding is the same both ways.
+    Both are split wherever one of them has a step, and points at the same height are
+    paired. No step prefers one side, so rounding is the same both ways.
     """
     i = j = 0
     below = total = 0.0
