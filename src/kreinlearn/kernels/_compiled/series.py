@@ -159,14 +159,6 @@ def _distances(out, x, panel, first, last):
 
 
 @njit(**_LANE_OPTIONS)
-def _matches(costs, epsilon, first, last):
-    """Turn distances into -1 where they are small enough, and 0 elsewhere."""
-    target = costs[first * LANE_COUNT : last * LANE_COUNT]
-    for k in range(len(target)):
-        target[k] = -1.0 if target[k] <= epsilon else 0.0
-
-
-@njit(**_LANE_OPTIONS)
 def _steps(out, panel, m, more):
     """Set slots to the distances from the time before, with a constant added."""
     size = m * LANE_COUNT
@@ -293,8 +285,8 @@ def _distance(p, q):
     """Return the distance between two times, rounded as `_distances` rounds it."""
     if len(p) == 1:
         return abs(p[0] - q[0])
-    total = (p[0] - q[0]) * (p[0] - q[0])
-    for c in range(1, len(p)):
+    total = 0.0
+    for c in range(len(p)):
         total += (p[c] - q[c]) * (p[c] - q[c])
     return math.sqrt(total)
 
@@ -329,7 +321,9 @@ def _lcss_all(row, costs, right, x, panel, m, reach, epsilon):
     for i in range(len(x)):
         first, last = _band(i, len(x), m, reach)
         _distances(costs, x[i], panel, first, last)
-        _matches(costs, epsilon, first, last)
+        matches = costs[first * LANE_COUNT : last * LANE_COUNT]
+        for k in range(len(matches)):
+            matches[k] = -1.0 if matches[k] <= epsilon else 0.0
         edit(row, costs, right, right, 0.0, first, last, 0.0)
         _set(row, first - 1, first, 0.0)
 
