@@ -7,6 +7,7 @@ from sklearn.pipeline import make_pipeline
 from kreinlearn import KreinLogisticRegression, KreinLogisticRegressionCV
 from kreinlearn.exceptions import IndefiniteKernelWarning
 from kreinlearn.kernels import KERNELS, Similarities, gram, spd_distances, spd_widths
+from kreinlearn.kernels._compiled import spd as compiled
 from kreinlearn.kernels.spd import SPD_METRICS
 
 KERNEL_OF = {metric: KERNELS[f"spd_{metric}"] for metric in SPD_METRICS}
@@ -502,6 +503,29 @@ def test_extreme_widths_give_no_warning():
     X = wishart(3, 2)
     np.testing.assert_array_equal(KERNEL_OF["stein"](X, sigma=1e-200), np.eye(3))
     np.testing.assert_array_equal(KERNEL_OF["stein"](X, sigma=1e200), np.ones((3, 3)))
+
+
+# -- the compiled parts ----------------------------------------------------------------
+
+
+def test_a_shift_that_is_too_large_is_taken_back(monkeypatch):
+    # Beyond the lower bound by a tenth, the plain Python code must reject and recover.
+    squares = np.array([[3.0, 1.0], [1.0, 2.0], [0.5, 4.0]])
+    links = np.array([[0.7, 0.1], [0.2, 1.0], [0.0, 0.0]])
+    B = np.zeros((2, 3, 3))
+    B[:, range(3), range(3)] = np.sqrt(squares.T)
+    B[:, range(2), range(1, 3)] = np.sqrt(links.T[:, :2])
+    expected = np.linalg.svd(B, compute_uv=False) ** 2
+    for name in ("_bound", "_shift", "_largest"):
+        plain = getattr(compiled, name).py_func
+        monkeypatch.setattr(compiled, name, plain)
+    monkeypatch.setattr(compiled, "SHIFT_FACTOR", 1.1)
+    values, new = np.empty((3, 2)), (np.empty((3, 2)), np.empty((3, 2)))
+    found = compiled._find_eigenvalues.py_func(
+        squares, links, *new, values, np.empty((9, 2))
+    )
+    assert found
+    np.testing.assert_allclose(np.sort(values.T)[:, ::-1], expected, rtol=1e-12)
 
 
 # -- estimators ------------------------------------------------------------------------

@@ -540,15 +540,10 @@ def _compute_mean_size(X: Iterable[Any]) -> int:
     return -(-sum(sizes) // len(sizes))
 
 
-GRAPH_MEASURES = tuple(
-    Measure(name, function, _compute_mean_size, params, kind="score")
-    for name, function, params in (
-        ("WL optimal assignment", wl_assignment, ("rounds", "normalize")),
-        (
-            "optimal assignment of nodes",
-            node_assignment,
-            ("rounds", "decay", "width", "normalize"),
-        ),
-    )
+_make_score = partial(Measure, size=_compute_mean_size, kind="score")
+_NODE_PARAMS = ("rounds", "decay", "width", "normalize")
+GRAPH_MEASURES = (
+    _make_score("WL optimal assignment", wl_assignment, params=("rounds", "normalize")),
+    _make_score("optimal assignment of nodes", node_assignment, params=_NODE_PARAMS),
 )
 """All measures between graphs."""
