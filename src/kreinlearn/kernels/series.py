@@ -514,11 +514,10 @@ def _check_items(samples: list[Series], name: str) -> None:
 
 def _convert(X: SampleSet, name: str) -> list[Series]:
     """Return the series of a list, an array or a DataFrame."""
-    expected = f"{name!r} must be {ACCEPTED_INPUT}, got"
     if getattr(getattr(X, "index", None), "nlevels", 1) > 1:
         raise TypeError(
-            f"{expected} a DataFrame with several levels of rows; make an array per "
-            "series of it."
+            f"{name!r} must be {ACCEPTED_INPUT}, got a DataFrame with several levels "
+            "of rows; make an array per series of it."
         )
     if isinstance(X, list | tuple):
         return _convert_items(X, name)
@@ -527,16 +526,15 @@ def _convert(X: SampleSet, name: str) -> list[Series]:
         return _convert_items(array, name)
     if array.dtype == object and array.size and np.ndim(array.flat[0]) > 0:
         raise TypeError(
-            f"{expected} a table with a series in each cell; make a tuple of channels "
-            "per row of it."
-        )
-    kind = type(X).__name__
-    if array.ndim == 1:
-        raise ValueError(
-            f"{expected} a single series, which becomes a set of one as [{kind}]."
+            f"{name!r} must be {ACCEPTED_INPUT}, got a table with a series in each "
+            "cell; make a tuple of channels per row of it."
         )
     if array.ndim not in (2, 3):
-        raise ValueError(f"{expected} {kind} with {array.ndim} axes.")
+        found = f"{type(X).__name__} with {array.ndim} axes"
+        if array.ndim == 1:
+            kind = type(X).__name__
+            found = f"a single series, which becomes a set of one as [{kind}]"
+        raise ValueError(f"{name!r} must be {ACCEPTED_INPUT}, got {found}.")
     return _convert_array(_check_numbers(array, name), name)
 
 
