@@ -372,7 +372,8 @@ def _compute_stein(S: Array, T: Array | None, dtype: DTypeLike) -> Array:
         _factorize(name, stack)
         packed = _make_panels(stack)
         eliminated = packed.panels.copy()
-        spd.eliminate(eliminated, d)
+        for panel in eliminated:
+            spd.eliminate(panel, d)
         return packed, np.ascontiguousarray(eliminated[:, diagonal])
 
     own, own_pivots = prepare("X", S)

@@ -332,8 +332,8 @@ def affine_invariant(out, L, panels):
                 out[i, p * lanes + q] = total
 
 
-@njit(**_LANE_OPTIONS)
-def _eliminate(A, d):
+@njit(cache=True, **_LANE_OPTIONS)
+def eliminate(A, d):
     """Turn packed lower triangles into L D L', with D on the diagonal, lane by lane."""
     lanes = A.shape[1]
     factors = np.empty(lanes)
@@ -349,13 +349,6 @@ def _eliminate(A, d):
                 source = A[c * (c + 1) // 2 + s]
                 for q in range(lanes):
                     target[q] -= factors[q] * source[q]
-
-
-@njit(cache=True, **_LANE_OPTIONS)
-def eliminate(panels, d):
-    """Put the pivots of Gaussian elimination on the diagonals of panels, in place."""
-    for p in range(len(panels)):
-        _eliminate(panels[p], d)
 
 
 @njit(cache=True, **_LANE_OPTIONS)
@@ -389,7 +382,7 @@ def stein(out, S, pivots, panels, panel_pivots):
                 entry = 0.5 * S[i, s]
                 for q in range(lanes):
                     mean[s, q] = entry + 0.5 * panels[p, s, q]
-            _eliminate(mean, d)
+            eliminate(mean, d)
             _set(total, 0.0)
             for r in range(d):
                 pivot = pivots[i, r]
