@@ -152,11 +152,14 @@ def compute_measure(measure: Measure, X: SampleSet, params: Params) -> Array:
             part[:, : len(part)] = function(X[rows], None, **params)
             if rows.stop < n:
                 part[:, len(part) :] = function(X[rows], X[rows.stop :], **params)
-            seconds = timer.update(n * n - (n - rows.stop) ** 2)
-            pending.append((rows, part))
-            if cache is not None and (n_cached or seconds > MIN_CACHED_SECONDS):
-                cache.write(pending)
-                pending = []
+            done = n * n - (n - rows.stop) ** 2
+            seconds = timer.estimate(done)
+            if cache is not None:
+                pending.append((rows, part))
+                if n_cached or seconds > MIN_CACHED_SECONDS:
+                    cache.write(pending)
+                    pending = []
+            timer.report(done)  # nothing is reported that a kill would lose
         D[rows, rows.start :] = part
         D[rows.stop :, rows] = part[:, len(part) :].T
     return D
@@ -192,7 +195,8 @@ def iterate_measure_rows(
     timer = _Timer(measure.name, _get_settings().progress, n * k)
     for rows in _split(n, height):
         values = measure.function(X[rows], Y, **params)
-        timer.update(rows.stop * k)
+        timer.estimate(rows.stop * k)
+        timer.report(rows.stop * k)
         yield rows, values
 
 
@@ -203,15 +207,18 @@ class _Timer:
         self, name: str, progress: Progress | None, total: int, done: int = 0
     ) -> None:
         self.name, self.progress, self.total, self.first = name, progress, total, done
-        self.start = time.perf_counter()
+        self.start, self.left = time.perf_counter(), 0.0
 
-    def update(self, done: int) -> float:
-        """Report that so many pairs are done; return the seconds expected in all."""
+    def estimate(self, done: int) -> float:
+        """Return the seconds expected in all when so many pairs are done."""
         passed = time.perf_counter() - self.start
-        left = passed * (self.total - done) / max(done - self.first, 1)
+        self.left = passed * (self.total - done) / max(done - self.first, 1)
+        return passed + self.left
+
+    def report(self, done: int) -> None:
+        """Call back with the fraction that is done and the seconds left."""
         if self.progress is not None:
-            self.progress(self.name, done / self.total, left)
-        return passed + left
+            self.progress(self.name, done / self.total, self.left)
 
 
 def _choose_height(n: int) -> int:
