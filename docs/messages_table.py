@@ -31,13 +31,12 @@ SITUATIONS = {
     "Many rows, landmarks, clusters": [
         "landmarks",
         "estimators/landmarks",
-        "estimators/landmark_features",
     ],
-    "Time series": ["kernels/series", "kernels/_series", "io/series"],
-    "Sequences": ["kernels/sequences", "kernels/_alignment", "io/fasta"],
-    "Graphs": ["kernels/graphs", "kernels/_graph", "io/graphs"],
-    "Sets and histograms": ["kernels/transport", "kernels/_distributions"],
-    "Covariance matrices and images": ["kernels/spd", "kernels/_spd", "features"],
+    "Time series": ["kernels/series", "io/series"],
+    "Sequences": ["kernels/sequences", "io/fasta"],
+    "Graphs": ["kernels/graphs", "io/graphs"],
+    "Sets and histograms": ["kernels/transport"],
+    "Covariance matrices and images": ["kernels/spd", "features"],
     "Files": ["io", "_files", "pipelines"],
     "Lists of pairs and matrices with names": [
         "io/pair",

@@ -78,7 +78,7 @@ def test_the_second_process_compiles_and_announces_nothing(nowhere, tmp_path):
 
 FULL = """
 import resource, signal
-from kreinlearn.kernels._compiled import tiles
+from kreinlearn.kernels._compiled import rows
 import numba
 import numpy as np
 
@@ -88,8 +88,8 @@ def not_ours(x):
 
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
-tiles.mirror_upper(np.zeros((2, 2)), 0, 1)
-print("ran", sum(tiles.mirror_upper.stats.cache_misses.values()))
+rows.mirror_upper(np.zeros((2, 2)), 0, 1)
+print("ran", sum(rows.mirror_upper.stats.cache_misses.values()))
 try:
     not_ours(1)
 except OSError as error:

@@ -3,8 +3,8 @@ import pytest
 
 from kreinlearn.kernels import KERNELS, gram, resolve_kernel
 from kreinlearn.operators import Blocked, Dense
-from tests.kernels.test_multiply import common, inner, matrices, words
-from tests.kernels.test_vector import VECTOR, samples
+from tests.kernels.test_products import common, inner, matrices, words
+from tests.kernels.test_rows import VECTOR, samples
 
 N = 150  # more than one block of the diagonal
 

@@ -20,7 +20,7 @@ from kreinlearn import (
     LandmarkLogisticRegression,
 )
 from kreinlearn._blas import one_thread
-from kreinlearn.kernels import _pairs, _work, gram, threads
+from kreinlearn.kernels import _pairwise, gram, threads
 from kreinlearn.operators import MAX_SINGLE_THREAD
 
 LIMIT = 120
@@ -88,7 +88,7 @@ def alone():
 @pytest.fixture
 def many_threads(monkeypatch):
     """Let kernels start threads for little work, as on a machine of 8 processors."""
-    monkeypatch.setattr(_pairs, "THREAD_TERMS", 1)
+    monkeypatch.setattr(_pairwise, "TERMS_PER_THREAD", 1)
     monkeypatch.setattr(threads, "max_threads", lambda: 8)
 
 
@@ -163,7 +163,7 @@ def test_a_process_forked_while_others_work_does_not_hang(alone, many_threads):
 
 
 def answer(connection, name):
-    connection.send((fitted_bits(name), threads._busy))
+    connection.send((fitted_bits(name), threads._n_busy))
 
 
 @pytest.mark.slow
@@ -270,7 +270,8 @@ def most_at_once(n_callers, n_threads):
 
     with ThreadPoolExecutor(n_callers) as pool:
         calls = [
-            pool.submit(_work.share_out, work, 200, n_threads) for _ in range(n_callers)
+            pool.submit(threads.parallel_for, work, 200, n_threads)
+            for _ in range(n_callers)
         ]
         for call in calls:
             call.result()
@@ -281,25 +282,25 @@ def test_callers_share_their_helpers(many_threads):
     assert most_at_once(1, 8) == 8
     # Eight callers and seven helpers, and not eight times eight.
     assert 8 <= most_at_once(8, 8) <= 15
-    assert threads._busy == 0
+    assert threads._n_busy == 0
 
 
 def test_helpers_that_wait_are_lent(many_threads):
-    with threads.helpers(7) as outer:
-        with threads.helpers(7) as inner:
-            assert (outer, inner, threads._busy) == (7, 7, 7)
+    with threads.thread_budget(7) as outer:
+        with threads.thread_budget(7) as inner:
+            assert (outer, inner, threads._n_busy) == (7, 7, 7)
         with ThreadPoolExecutor(1) as pool:
             assert pool.submit(granted, 7).result() == 0
-    with threads.helpers(3):
-        with threads.helpers(5) as inner:
-            assert (inner, threads._busy) == (5, 5)
+    with threads.thread_budget(3):
+        with threads.thread_budget(5) as inner:
+            assert (inner, threads._n_busy) == (5, 5)
         with ThreadPoolExecutor(1) as pool:
             assert pool.submit(granted, 7).result() == 4
-    assert threads._busy == 0
+    assert threads._n_busy == 0
 
 
 def granted(wanted):
-    with threads.helpers(wanted) as count:
+    with threads.thread_budget(wanted) as count:
         return count
 
 
@@ -308,12 +309,12 @@ def test_helpers_are_given_back_after_an_error(many_threads):
         raise ValueError("no")
 
     for call in (
-        lambda: _work.share_out(fail, 100, 4),
-        lambda: _work.in_order(fail, fail, range(9), [0, 1], 4),
+        lambda: threads.parallel_for(fail, 100, 4),
+        lambda: threads.ordered_parallel(fail, fail, range(9), [0, 1], 4),
     ):
         with pytest.raises(ValueError, match="no"):
             call()
-        assert threads._busy == 0
+        assert threads._n_busy == 0
 
 
 def tasks():
@@ -339,7 +340,7 @@ def threads_here():
     """Return how many threads libraries and our own code have in this process."""
     fitted_bits("logistic")
     pools = [pool["num_threads"] for pool in threadpool_info()]
-    return max([*pools, threads.available()])
+    return max([*pools, threads.max_threads()])
 
 
 @pytest.mark.slow

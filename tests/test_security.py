@@ -28,7 +28,7 @@ from kreinlearn import (
 from kreinlearn import io as files
 from kreinlearn.app.inspection.page import inspection_page
 from kreinlearn.io.chunks import table_blocks
-from kreinlearn.kernels import _kept
+from kreinlearn.kernels._cache import MeasureCache
 from kreinlearn.landmarks.checkpoint import Checkpoint
 from kreinlearn.landmarks.newton import State
 from tests.io.test_hostile import archive, array_bytes, header_of, refused
@@ -93,18 +93,19 @@ def test_no_checkpoint_runs_code(tmp_path, bombs):
             model.fit(X, X[:, 0] > 0.5)
 
 
-def test_no_kept_measure_runs_code(tmp_path, bombs):
-    """Values of a measure that are not as they were written are measured anew."""
-    about = {"measure": "dtw", "n": 3}
-    kept = _kept.Kept(tmp_path, about)
-    blocks = [(slice(0, 3), np.arange(9.0).reshape(3, 3))]
-    for content in [*bombs, kept.line + bombs[0], kept.line + bytes(100)]:
-        kept.path.write_bytes(content)
-        assert list(_kept.Kept(tmp_path, about).read()) == []
-    again = _kept.Kept(tmp_path, about)
-    again.append(blocks)
-    ((rows, values),) = _kept.Kept(tmp_path, about).read()
-    np.testing.assert_array_equal(values, blocks[0][1])
+def test_no_cached_measure_runs_code(tmp_path, bombs):
+    """Files of another size are ignored, and others are read as plain numbers."""
+    cache, rows = MeasureCache(tmp_path / "m", "dtw", 3), slice(0, 3)
+    values = np.arange(9.0).reshape(3, 3)
+    cache.write([(rows, values)])
+    for content in [*bombs, bytes(71), bytes(73)]:
+        cache.get_path(rows).write_bytes(content)
+        assert cache.read(rows) is None
+    for content in bombs:
+        cache.get_path(rows).write_bytes(content[:72].ljust(72))
+        assert cache.read(rows).shape == (3, 3)
+    cache.write([(rows, values)])
+    np.testing.assert_array_equal(cache.read(rows), values)
 
 
 def test_types_of_parquet_that_packages_register_are_not_built(tmp_path):
@@ -238,18 +239,11 @@ def test_a_checkpoint_that_expands_or_lies(tmp_path, monkeypatch):
         Checkpoint(path, "k").read(like)
 
 
-def test_a_kept_measure_without_an_end_is_not_read_whole(tmp_path, monkeypatch):
-    kept = _kept.Kept(tmp_path, {"measure": "dtw", "n": 10**6})
-    kept.path.write_bytes(b"{" * 2**22)
-    read = []
-
-    class Counting(io.FileIO):
-        def readline(self, size=-1):
-            read.append(size)
-            return super().readline(size)
-
-    monkeypatch.setattr(_kept, "open", lambda p, _: Counting(p), raising=False)
-    assert list(kept.read()) == [] and read == [len(kept.line)]
+def test_a_cached_block_of_the_wrong_size_is_not_read(tmp_path, monkeypatch):
+    cache, rows = MeasureCache(tmp_path, "dtw", 10**6), slice(0, 64)
+    cache.get_path(rows).write_bytes(b"{" * 2**22)
+    monkeypatch.setattr(np, "fromfile", lambda *_: pytest.fail("was read"))
+    assert cache.read(rows) is None
 
 
 def test_a_small_parquet_of_very_many_rows(tmp_path, monkeypatch):

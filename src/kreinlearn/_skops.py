@@ -31,6 +31,8 @@ RENAMED_MODULES = {
     "kreinlearn.estimators.distances": "kreinlearn.estimators.transformers",
     "kreinlearn.estimators.repair": "kreinlearn.estimators.transformers",
     "kreinlearn.estimators.landmark_features": "kreinlearn.estimators.landmarks",
+    "kreinlearn.kernels.vector": "kreinlearn.kernels.rows",
+    "kreinlearn.kernels._products": "kreinlearn.kernels.rows",
 }
 """Present names of modules that older files name."""
 

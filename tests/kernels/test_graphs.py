@@ -181,7 +181,7 @@ def test_node_assignment_is_its_naive_twin(letters, d):
 
 
 def test_assignments_are_those_of_scipy(rng):
-    from kreinlearn.kernels._compiled.assignments import best_assignment
+    from kreinlearn.kernels._compiled.graphs import best_assignment
 
     for i in range(1000):
         n = int(rng.integers(1, 12))
@@ -222,8 +222,8 @@ def test_bits_do_not_depend_on_blocks_or_threads(function, normalize, monkeypatc
     parts = [function(X[i : i + 7], X, normalize=normalize) for i in range(0, 60, 7)]
     assert np.array_equal(np.vstack(parts), K)
     assert np.array_equal(function(X, X, normalize=normalize), K)
-    monkeypatch.setattr(module, "THREAD_COUNTS", 1)
-    monkeypatch.setattr(module, "THREAD_PAIRS", 1)
+    monkeypatch.setattr(module, "COUNTS_PER_THREAD", 1)
+    monkeypatch.setattr(module, "PAIRS_PER_THREAD", 1)
     assert np.array_equal(function(X, normalize=normalize), K)
     again = function(X[:7], X, normalize=normalize)
     assert np.array_equal(again, K[:7])

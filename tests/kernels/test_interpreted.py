@@ -13,7 +13,7 @@ import pytest
 
 from kreinlearn import KreinLogisticRegressionCV
 from kreinlearn.kernels import KERNELS, gram
-from tests.kernels.test_measuring import samples_of
+from tests.kernels.test_cache import samples_of
 
 PROGRAM = """
 import sys

@@ -21,7 +21,7 @@ from kreinlearn.kernels import (
     resolve_kernel,
 )
 from kreinlearn.operators import Blocked
-from tests.kernels.test_vector import samples
+from tests.kernels.test_rows import samples
 
 DOCS = Path(__file__).parents[2] / "docs"
 NAME = "worst_feature"

@@ -8,16 +8,16 @@ import numpy as np
 import pytest
 
 from kreinlearn.kernels import gram, multiply
-from tests.kernels.test_multiply import columns
-from tests.kernels.test_vector import VECTOR, samples
+from tests.kernels.test_products import columns
+from tests.kernels.test_rows import VECTOR, samples
 
 PROGRAM = """
 import sys
 import numpy as np
 from tests.kernels.test_plain import results
-from kreinlearn.kernels._compiled import generator
+from kreinlearn.kernels._compiled import llvm
 
-assert generator.PLAIN
+assert llvm.PLAIN_LOOPS
 np.savez(sys.argv[1], **results(*sys.argv[2:]))
 """
 

@@ -8,13 +8,13 @@ import sys
 import numpy as np
 import pytest
 
-from kreinlearn.kernels import _alignment as alignment
 from kreinlearn.kernels import (
     jaro_winkler,
     levenshtein,
     needleman_wunsch,
     smith_waterman,
 )
+from kreinlearn.kernels import sequences as alignment
 from kreinlearn.kernels.sequences import SEQUENCE_MEASURES
 
 AMINO = "ARNDCQEGHILKMFPSTWYV"
@@ -45,7 +45,7 @@ def edges():
 
 def naive(x, z, matrix, first, further, is_local):
     """Return the score of the best alignment: all gaps of all lengths, one by one."""
-    letters, scores, _ = alignment.substitution(matrix)
+    letters, scores, _ = alignment.load_substitution(matrix)
     x, z = x.upper(), z.upper()
     cost = [0] + [first + k * further for k in range(max(len(x), len(z)))]
     h = np.zeros((len(x) + 1, len(z) + 1), dtype=int)
@@ -83,9 +83,9 @@ def test_all_gaps_in_plain_python(kind, gaps):
 
 
 @pytest.mark.parametrize("kind", MEASURES)
-@pytest.mark.parametrize("matrix", alignment.MATRICES)
+@pytest.mark.parametrize("matrix", alignment.MATRIX_NAMES)
 def test_parasail_finds_the_same(kind, matrix):
-    letters = alignment.substitution(matrix).letters
+    letters = alignment.load_substitution(matrix).letters
     X = draw(45, 1, 60, letters, seed=2)
     X += [letters[0], letters[-1], letters[0] * 300]
     gaps = (12, 1) if matrix in ("blosum62", "nuc44") else (10, 2)
@@ -117,7 +117,7 @@ def test_costly_gaps_need_wide_integers_too(kind):
 
 def test_scores_that_no_integer_holds_are_refused(monkeypatch):
     """Sequences that need more than 32 bits are too long for a test."""
-    from kreinlearn.kernels._compiled import alignments
+    from kreinlearn.kernels._compiled import sequences as alignments
 
     def make_fill(is_local):
         return lambda out, *args: out.fill(np.nan)
@@ -178,27 +178,28 @@ def test_normalized_scores():
 
 
 @pytest.mark.parametrize("kind", MEASURES)
-@pytest.mark.parametrize("matrix", alignment.MATRICES)
+@pytest.mark.parametrize("matrix", alignment.MATRIX_NAMES)
 @pytest.mark.parametrize("gaps", [(12, 1), (1, 1), (4, 0), (0, 0)])
 def test_scores_with_oneself(kind, matrix, gaps):
-    letters = alignment.substitution(matrix).letters
+    letters = alignment.load_substitution(matrix).letters
     unknown = "N" if matrix == "nuc44" else "X"
     X = draw(25, 1, 30, letters + unknown * 40, seed=8) + draw(7, 1, 20, letters)
-    xs = alignment._encoded("X", X, matrix)
-    found = alignment.self_scores(xs, matrix, gaps, kind == "local")
+    xs = alignment._encode("X", X, matrix)
+    rule = alignment._Alignment(matrix, gaps, kind == "local")
+    found = alignment._compute_self_scores(xs, rule)
     costs = {"gap_open": gaps[0], "gap_extend": gaps[1], "normalized": False}
     expected = MEASURES[kind](X, matrix=matrix, **costs).diagonal()
     np.testing.assert_array_equal(found, expected)
 
 
-@pytest.mark.parametrize("matrix", alignment.MATRICES)
+@pytest.mark.parametrize("matrix", alignment.MATRIX_NAMES)
 def test_matrices_are_those_that_others_have(matrix):
-    letters, scores, codes = alignment.substitution(matrix)
+    letters, scores, codes = alignment.load_substitution(matrix)
     assert (scores == scores.T).all() and scores.shape == (len(letters),) * 2
     # What scores of sequences with themselves rest on.
     diagonal = scores.diagonal().astype(int)
     assert (2 * scores <= np.add.outer(diagonal, diagonal)).all()
-    assert alignment.END + 20 < scores.min() and scores.max() <= 20
+    assert alignment.END_SCORE + 20 < scores.min() and scores.max() <= 20
     assert [letters[codes[ord(each)]] for each in letters] == list(letters)
     parasail = pytest.importorskip("parasail", reason="parasail is the oracle")
     theirs = getattr(parasail, matrix).matrix
@@ -290,9 +291,9 @@ PROGRAM = """
 import sys
 import numpy as np
 from tests.kernels.test_sequences import plain_results
-from kreinlearn.kernels._compiled import generator
+from kreinlearn.kernels._compiled import llvm
 
-assert generator.PLAIN
+assert llvm.PLAIN_LOOPS
 np.savez(sys.argv[1], **plain_results())
 """
 

@@ -95,7 +95,7 @@ def test_symmetric_and_the_same_bits_in_blocks(name, params, channels):
 def test_threads_change_nothing(n_threads, monkeypatch):
     X = equal(n=70)
     D = kernels.dtw(X)
-    monkeypatch.setattr("kreinlearn.kernels._series_pairs.SERIAL_CELLS", 0)
+    monkeypatch.setattr("kreinlearn.kernels.series.SERIAL_CELLS", 0)
     monkeypatch.setattr("kreinlearn.kernels.threads.max_threads", lambda: n_threads)
     np.testing.assert_array_equal(kernels.dtw(X), D)
     np.testing.assert_array_equal(kernels.dtw(X[:20], X), D[:20])
@@ -251,9 +251,9 @@ PROGRAM = """
 import sys
 import numpy as np
 from tests.kernels.test_series import plain_results
-from kreinlearn.kernels._compiled import generator
+from kreinlearn.kernels._compiled import llvm
 
-assert generator.PLAIN
+assert llvm.PLAIN_LOOPS
 np.savez(sys.argv[1], **plain_results())
 """
 

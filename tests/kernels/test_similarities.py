@@ -15,8 +15,8 @@ from kreinlearn.kernels import (
     spd_distances,
     spd_widths,
 )
-from tests.kernels.test_multiply import SPD, common, matrices, words
-from tests.kernels.test_vector import CASES, IDS, VECTOR, samples
+from tests.kernels.test_products import SPD, common, matrices, words
+from tests.kernels.test_rows import CASES, IDS, VECTOR, samples
 
 
 @pytest.fixture

@@ -519,9 +519,9 @@ def test_a_shift_that_is_too_large_is_taken_back(monkeypatch):
     for name in ("_bound", "_shift", "_largest"):
         plain = getattr(compiled, name).py_func
         monkeypatch.setattr(compiled, name, plain)
-    monkeypatch.setattr(compiled, "SAFETY", 1.1)
+    monkeypatch.setattr(compiled, "SHIFT_FACTOR", 1.1)
     values, new = np.empty((3, 2)), (np.empty((3, 2)), np.empty((3, 2)))
-    found = compiled._eigenvalues.py_func(
+    found = compiled._find_eigenvalues.py_func(
         squares, links, *new, values, np.empty((9, 2))
     )
     assert found

@@ -2,35 +2,35 @@ import threading
 
 import numpy as np
 
-from kreinlearn.kernels import _work, gram
-from kreinlearn.kernels.threads import allowed, limit_threads
+from kreinlearn.kernels import gram, threads
+from kreinlearn.kernels.threads import apply_limit, limit_threads
 
 
 def threads_of(n_threads):
     """Return the threads that share out pieces of work."""
     seen = set()
-    _work.share_out(lambda *_: seen.add(threading.get_ident()), 100, n_threads)
+    threads.parallel_for(lambda *_: seen.add(threading.get_ident()), 100, n_threads)
     return seen
 
 
 def test_a_thread_may_keep_kernels_to_itself():
-    assert allowed(7) == 7
+    assert apply_limit(7) == 7
     with limit_threads(3):
-        assert allowed(7) == 3 and allowed(2) == 2
+        assert apply_limit(7) == 3 and apply_limit(2) == 2
         with limit_threads(5):
-            assert allowed(7) == 3
+            assert apply_limit(7) == 3
     with limit_threads(1):
-        assert allowed(7) == 1
+        assert apply_limit(7) == 1
         assert threads_of(4) == {threading.get_ident()}
         elsewhere = []
-        other = threading.Thread(target=lambda: elsewhere.append(allowed(7)))
+        other = threading.Thread(target=lambda: elsewhere.append(apply_limit(7)))
         other.start()
         other.join()
         assert elsewhere == [7]
         with limit_threads(2):
             pass
-        assert allowed(7) == 1
-    assert allowed(7) == 7
+        assert apply_limit(7) == 1
+    assert apply_limit(7) == 7
 
 
 def test_results_are_the_same_to_the_bit(rng):

@@ -243,7 +243,7 @@ def test_bits_do_not_depend_on_blocks_or_threads(function, d, p, monkeypatch):
     parts = [function(X[i : i + 7], X, p=p) for i in range(0, 40, 7)]
     assert np.array_equal(np.vstack(parts), D)
     assert np.array_equal(function(X, X, p=p), D)
-    monkeypatch.setattr(module, "THREAD_STEPS", 1)
+    monkeypatch.setattr(module, "STEPS_PER_THREAD", 1)
     monkeypatch.setattr(module, "POINTS_AT_ONCE", 3000)
     assert np.array_equal(function(X, p=p), D)
     checked = check_clouds(X) if d else check_histograms(X)

@@ -177,16 +177,16 @@ def _slow(X: list[int], Y: list[int] | None = None) -> np.ndarray:
 
 
 def _measure(folder: Path) -> None:
-    from kreinlearn.kernels import _measuring
+    from kreinlearn.kernels import _cache
     from kreinlearn.kernels._records import Measure
 
-    _measuring.WORTH_KEEPING = 0.0
+    _cache.MIN_CACHED_SECONDS = 0.0
 
     def tell(name: str, share: float, left: float) -> None:
         print("share", share, flush=True)
 
-    with _measuring.measuring(cache=folder / "cache", progress=tell):
-        D = _measuring.measured(Measure("slow", _slow, len), ROWS, {})
+    with _cache.measuring(cache=folder / "cache", progress=tell):
+        D = _cache.compute_measure(Measure("slow", _slow, len), ROWS, {})
     print("found", hashlib.sha256(D.tobytes()).hexdigest(), flush=True)
 
 
@@ -199,13 +199,17 @@ def _told_rows(lines: list[str]) -> set[str]:
 
 
 def _held_rows(folder: Path) -> list[str]:
-    from kreinlearn.kernels import _measuring
+    from kreinlearn.kernels import _cache
     from kreinlearn.kernels._records import Measure
 
     found = []
-    kept = _measuring._kept(folder / "cache", Measure("slow", _slow, len), ROWS, {})
-    assert kept is not None
-    for rows, values in kept.read():
+    measure = Measure("slow", _slow, len)
+    cache = _cache.open_cache(folder / "cache", measure, ROWS, {})
+    assert cache is not None
+    for rows in _cache._split(len(ROWS), _cache._choose_height(len(ROWS))):
+        values = cache.read(rows)
+        if values is None:
+            break
         assert (values == _absolute(ROWS[rows], ROWS[rows.start :])).all()
         found += [f"row {i}" for i in range(rows.start, rows.stop)]
     return found

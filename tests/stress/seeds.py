@@ -14,7 +14,7 @@ from kreinlearn import load
 from kreinlearn.app.runs.records import Store, read_records
 from kreinlearn.io.chunks import table_blocks
 from kreinlearn.io.matching import Training, read_like
-from kreinlearn.kernels._kept import Kept
+from kreinlearn.kernels._cache import MeasureCache
 from kreinlearn.landmarks.checkpoint import Checkpoint
 from kreinlearn.landmarks.newton import State
 
@@ -36,7 +36,6 @@ RECORDS = "".join(
     json.dumps({"key": f"a|{i}", "exp": "a", "status": "stalled", "acc": i / 7}) + "\n"
     for i in range(5)
 )
-ABOUT: dict[str, str | int] = {"measure": "dtw", "n": 6}
 VALUES = np.add.outer(np.arange(6.0), np.arange(6.0))
 
 
@@ -147,25 +146,17 @@ def _read_records(path: Path) -> None:
 
 
 def _cache() -> list[dict[str, bytes]]:
-    import tempfile
-
-    with tempfile.TemporaryDirectory() as folder:
-        kept = Kept(Path(folder), ABOUT)
-        blocks = [(slice(i, i + 2), VALUES[i : i + 2, i:]) for i in (0, 2, 4)]
-        kept.append(blocks)
-        return [{kept.path.name: kept.path.read_bytes()}]
+    return [{"0-6.f8": VALUES.tobytes()}]
 
 
 def _read_cache(path: Path) -> None:
-    """A damaged cache is no error: what is not whole is computed again."""
-    kept = Kept(path.parent, ABOUT)
-    row = 0
-    for rows, values in kept.read():
-        assert (values == VALUES[rows, rows.start :]).all()
-        row = rows.stop
-    if row < len(VALUES):
-        kept.append([(slice(row, 6), VALUES[row:, row:])])
-    assert sum(len(values) for _, values in Kept(path.parent, ABOUT).read()) == 6
+    """A damaged cache is no error: a block of another size is computed again."""
+    cache, rows = MeasureCache(path.parent, "dtw", 6), slice(0, 6)
+    values = cache.read(rows)
+    assert values is None or values.shape == VALUES.shape
+    cache.write([(rows, VALUES)])
+    again = cache.read(rows)
+    assert again is not None and (again == VALUES).all()
 
 
 def _checkpoint() -> list[dict[str, bytes]]:

@@ -6,7 +6,7 @@ names to records, each of which holds such a function and what is known about it
 kernel is one more record.
 """
 
-from kreinlearn.kernels._measuring import measured_rows, measuring
+from kreinlearn.kernels._cache import measuring
 from kreinlearn.kernels._records import Grid, Kernel, Measure
 from kreinlearn.kernels.registry import (
     KERNELS,
@@ -16,6 +16,18 @@ from kreinlearn.kernels.registry import (
     multiply,
     resolve,
     resolve_kernel,
+)
+from kreinlearn.kernels.rows import (
+    epanechnikov,
+    gaussian_difference,
+    laplacian,
+    linear,
+    log,
+    polynomial,
+    power,
+    rbf,
+    tanh,
+    tl1,
 )
 from kreinlearn.kernels.sequences import (
     check_sequences,
@@ -32,18 +44,6 @@ from kreinlearn.kernels.spd import (
     spd_log_euclid,
     spd_stein,
     spd_widths,
-)
-from kreinlearn.kernels.vector import (
-    epanechnikov,
-    gaussian_difference,
-    laplacian,
-    linear,
-    log,
-    polynomial,
-    power,
-    rbf,
-    tanh,
-    tl1,
 )
 
 __all__ = [
@@ -66,7 +66,6 @@ __all__ = [
     "levenshtein",
     "linear",
     "log",
-    "measured_rows",
     "measuring",
     "msm",
     "multiply",

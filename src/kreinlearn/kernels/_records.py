@@ -9,7 +9,7 @@ Letters: X (n samples) and Y (k samples), D (n, k) the values of a measure.
 
 import inspect
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
@@ -280,6 +280,24 @@ class Kernel:
         set_ = {**self.parameters, **params}
         own = {name: set_[name] for name in set_ if name not in self.measure.params}
         return self.form(self.measure.size(X), **own)
+
+
+def make_kernels(
+    samples: Literal["series", "sequences", "graphs", "sets"],
+    check: Function,
+    measures: Sequence[Measure],
+    **names: str,
+) -> tuple[Kernel, ...]:
+    """Return the records of measures between samples that are not arrays.
+
+    A kernel has the name of its function, unless ``names`` has another.
+    """
+    about: dict[str, Any] = {"samples": samples, "check": check}
+    return tuple(
+        Kernel(names.get(name, name), measure.function, measure, **about)
+        for measure in measures
+        for name in [measure.function.__name__]
+    )
 
 
 def take_spaced(X: Array, max_samples: int) -> Array:

@@ -25,10 +25,8 @@ from kreinlearn._validation import (
     check_matrix,
     judge_asymmetry,
 )
-from kreinlearn.kernels._blocks import multiply_rows, multiply_values
-from kreinlearn.kernels._kept import digest
-from kreinlearn.kernels._measuring import measured, measured_rows
-from kreinlearn.kernels._pairs import Compiled, check_pair
+from kreinlearn.kernels._cache import compute_measure, digest, iterate_measure_rows
+from kreinlearn.kernels._pairwise import Compiled, check_pair
 from kreinlearn.kernels._records import (
     MEDIAN_PAIR_SAMPLES,
     Function,
@@ -37,9 +35,11 @@ from kreinlearn.kernels._records import (
     Params,
     SampleSet,
 )
-from kreinlearn.kernels.graphs import GRAPH_MEASURES, check_graphs
-from kreinlearn.kernels.sequences import SEQUENCE_MEASURES, check_sequences
-from kreinlearn.kernels.series import SERIES_MEASURES, check_series
+from kreinlearn.kernels.graphs import GRAPH_KERNELS
+from kreinlearn.kernels.products import multiply_rows, multiply_values
+from kreinlearn.kernels.rows import ROW_KERNELS
+from kreinlearn.kernels.sequences import SEQUENCE_KERNELS
+from kreinlearn.kernels.series import SERIES_KERNELS
 from kreinlearn.kernels.spd import SPD_KERNELS
 from kreinlearn.kernels.transforms import (
     DEFAULT_PARAMS,
@@ -48,13 +48,7 @@ from kreinlearn.kernels.transforms import (
     fit_transform,
     list_candidates,
 )
-from kreinlearn.kernels.transport import (
-    TRANSPORT_MEASURES,
-    check_clouds,
-    check_histograms,
-    histogram_wasserstein,
-)
-from kreinlearn.kernels.vector import ROW_KERNELS
+from kreinlearn.kernels.transport import TRANSPORT_KERNELS
 from kreinlearn.operators import Blocked, Dense, General
 
 Kind = str
@@ -81,30 +75,9 @@ class Kernels(dict[str, Kernel]):
         super().__setitem__(name, record)
 
 
-def _list_domain_kernels() -> list[Kernel]:
-    """Return the kernels between samples that are not arrays, one per measure."""
-    domains: list[tuple[Any, tuple[Measure, ...], Function]] = [
-        ("series", SERIES_MEASURES, check_series),
-        ("sequences", SEQUENCE_MEASURES, check_sequences),
-        ("graphs", GRAPH_MEASURES, check_graphs),
-        ("sets", TRANSPORT_MEASURES, check_clouds),
-    ]
-    kernels = []
-    for samples, measures, check in domains:
-        for measure in measures:
-            name = measure.function.__name__
-            if name == "wl_assignment":
-                name = "weisfeiler_lehman_assignment"
-            if measure.function is histogram_wasserstein:
-                check = check_histograms
-            about = {"samples": samples, "check": check}
-            kernels.append(Kernel(name, measure.function, measure, **about))
-    return kernels
-
-
-KERNELS = Kernels(
-    {each.name: each for each in (*ROW_KERNELS, *SPD_KERNELS, *_list_domain_kernels())}
-)
+_RECORDS = (*ROW_KERNELS, *SPD_KERNELS, *SERIES_KERNELS, *SEQUENCE_KERNELS)
+_RECORDS += (*GRAPH_KERNELS, *TRANSPORT_KERNELS)
+KERNELS = Kernels({each.name: each for each in _RECORDS})
 """Kernels by name."""
 
 
@@ -280,7 +253,9 @@ class ResolvedKernel:
             return self.record.function(X, Y, **self.params)
         assert self.measure is not None
         if Y is None:
-            return self.transform_values(measured(self.measure, X, self.measure_params))
+            return self.transform_values(
+                compute_measure(self.measure, X, self.measure_params)
+            )
         K = np.empty(shape)
         for rows, values in self.iterate(X, Y):
             K[rows] = self.transform_values(values)
@@ -289,7 +264,7 @@ class ResolvedKernel:
     def iterate(self, X: SampleSet, Y: SampleSet) -> Any:
         """Yield rows (slices) and values of the measure between two sets of samples."""
         assert self.measure is not None
-        return measured_rows(self.measure, X, Y, self.measure_params)
+        return iterate_measure_rows(self.measure, X, Y, self.measure_params)
 
     def call(self, X: SampleSet, Y: SampleSet) -> Any:
         """Return the values of a user's function, symmetric if that is asked for."""
@@ -687,7 +662,9 @@ class Similarities:
             n = len(self.X)
             what = "A matrix of distances and one of similarities"
             check_fits(2 * n, n, np.float64, what)
-            self._stored[key] = measured(kernel.measure, self.X, kernel.measure_params)
+            self._stored[key] = compute_measure(
+                kernel.measure, self.X, kernel.measure_params
+            )
         return self._stored[key]
 
     def store_values(self, kernel: ResolvedKernel) -> Array | None:

@@ -1,7 +1,7 @@
 r"""Elastic distances between time series, which may differ in length and speed.
 
 Letters: x (length n) and y (length m) are series, of one channel or several; D is the
-table of all ways to align them, cell by cell the cheapest way to get there.
+table of costs: the least cost of an alignment up to each cell.
 
 ======== ============================================================ ===============
 measure  step into cell (i, j)                                        unit
@@ -9,7 +9,7 @@ measure  step into cell (i, j)                                        unit
 `dtw`    \|x_i - y_j\|^2, from any of three; the root of the sum      that of the data
 `wdtw`   the same, weighted by a logistic function of \|i - j\|       that of the data
 `erp`    match \|x_i - y_j\|, or skip a value at \|x_i - g\|          that of the data
-`lcss`   1 for a match within epsilon; share of what does not match   none, 0 to 1
+`lcss`   1 for a match within epsilon; fraction without a match       none, 0 to 1
 `msm`    move \|x_i - y_j\|, or split and merge at a cost c           that of the data
 `twe`    match values and steps, or delete at a cost, in time too     that of the data
 ======== ============================================================ ===============
@@ -26,24 +26,35 @@ Several channels: \|x_i - y_j\| is the Euclidean distance between the values of 
 channels at two times, so that one alignment holds for all of them; `msm` is the sum of
 the distances in each channel.
 
-Windows are a share of the shorter series, as in aeon: with ``window=0.1``, times of
+Windows are a fraction of the shorter series, as in aeon: with ``window=0.1``, times of
 two series of length 128 are aligned if they are at most 12 steps apart. For unequal
 lengths the steps are those of the shorter series, away from the diagonal.
 
-All is computed in float64, for sixteen pairs at once, with a few rows of D in memory.
-With Y left out only half is computed, and results are symmetric to the last bit.
+Computations use float64, for sixteen pairs at once, with a few rows of D in memory.
+Without Y only half is computed, and results are symmetric to the last bit.
 """
 
+from collections.abc import Iterable
+from itertools import pairwise
 from numbers import Real
 
 import numpy as np
 
 from kreinlearn._typing import Array
-from kreinlearn.kernels._records import Measure, SampleSet
-from kreinlearn.kernels._series_pairs import between_series
-from kreinlearn.kernels._series_samples import check_series, longest
+from kreinlearn.kernels import threads
+from kreinlearn.kernels._records import Measure, SampleSet, make_kernels
 
 __all__ = ["check_series", "dtw", "erp", "lcss", "msm", "twe", "wdtw"]
+
+Series = Array | tuple[Array, ...]
+"""One series: its values, or one array of values per channel."""
+
+ACCEPTED_INPUT = (
+    "a list of 1-D arrays, an array of shape (n, length), a list of arrays of shape "
+    "(channels, length), or an array of shape (n, channels, length)"
+)
+SERIAL_CELLS = 1_000_000
+"""Cells below which starting threads takes longer than they save."""
 
 
 def dtw(
@@ -58,8 +69,8 @@ def dtw(
     Y : sequence of k series, default=None
         Others; None means X.
     window : float, default=None
-        How far from the diagonal an alignment may go, as a share of the length of the
-        shorter series, 0 to 1; None means as far as it likes.
+        Largest distance of an alignment from the diagonal, as a fraction of the length
+        of the shorter series, 0 to 1; None means no limit.
 
     Returns
     -------
@@ -82,7 +93,7 @@ def dtw(
     >>> dtw([[0, 0, 3, 0]], [[0, 3, 0, 0]], window=0)
     array([[4.24264069]])
     """
-    return between_series(X, Y, "dtw", (), _share("window", window))
+    return _compute_distances(X, Y, "dtw", (), _check_window(window))
 
 
 def wdtw(X: SampleSet, Y: SampleSet | None = None, *, g: float = 0.05) -> Array:
@@ -116,7 +127,7 @@ def wdtw(X: SampleSet, Y: SampleSet | None = None, *, g: float = 0.05) -> Array:
     >>> wdtw([[0, 0, 3, 0]], [[0, 3, 3, 0], [4, 4]], g=0).round(4)
     array([[0.    , 4.9497]])
     """
-    return between_series(X, Y, "wdtw", (_not_negative("g", g),))
+    return _compute_distances(X, Y, "wdtw", (_check_nonnegative("g", g),))
 
 
 def erp(
@@ -137,10 +148,10 @@ def erp(
     Y : sequence of k series, default=None
         Others; None means X.
     g : float, default=0.0
-        What skipped values are compared with; 0 suits series of mean 0.
+        Value that skipped values are compared with; 0 suits series of mean 0.
     window : float, default=None
-        How far from the diagonal an alignment may go, as a share of the length of the
-        shorter series, 0 to 1; None means as far as it likes.
+        Largest distance of an alignment from the diagonal, as a fraction of the length
+        of the shorter series, 0 to 1; None means no limit.
 
     Returns
     -------
@@ -160,7 +171,7 @@ def erp(
     """
     if not (_is_number(g) and np.isfinite(g)):
         raise ValueError(f"'g' must be a finite number, got {g!r}.")
-    return between_series(X, Y, "erp", (float(g),), _share("window", window))
+    return _compute_distances(X, Y, "erp", (float(g),), _check_window(window))
 
 
 def lcss(
@@ -170,7 +181,7 @@ def lcss(
     epsilon: float = 1.0,
     window: float | None = None,
 ) -> Array:
-    """Share of the shorter series outside the longest common subsequence.
+    """Fraction of the shorter series outside the longest common subsequence.
 
     Parameters
     ----------
@@ -181,8 +192,8 @@ def lcss(
     epsilon : float, default=1.0
         Distance up to which two values match, in the unit of the data, 0 or above.
     window : float, default=None
-        How far from the diagonal values may match, as a share of the length of the
-        shorter series, 0 to 1; None means as far as they like.
+        Largest distance of a match from the diagonal, as a fraction of the length of
+        the shorter series, 0 to 1; None means no limit.
 
     Returns
     -------
@@ -200,8 +211,8 @@ def lcss(
     >>> lcss([[0, 1, 5, 2]], [[0, 9, 1, 2], [7, 7]], epsilon=0.5)
     array([[0.25, 1.  ]])
     """
-    known = (_not_negative("epsilon", epsilon),)
-    return between_series(X, Y, "lcss", known, _share("window", window))
+    params = (_check_nonnegative("epsilon", epsilon),)
+    return _compute_distances(X, Y, "lcss", params, _check_window(window))
 
 
 def msm(X: SampleSet, Y: SampleSet | None = None, *, c: float = 1.0) -> Array:
@@ -234,7 +245,7 @@ def msm(X: SampleSet, Y: SampleSet | None = None, *, c: float = 1.0) -> Array:
     >>> msm([[1, 2, 3]], [[1, 2, 2, 3], [4, 4, 4]], c=0.5)
     array([[0.5, 5. ]])
     """
-    return between_series(X, Y, "msm", (_not_negative("c", c),))
+    return _compute_distances(X, Y, "msm", (_check_nonnegative("c", c),))
 
 
 def twe(
@@ -276,39 +287,361 @@ def twe(
     >>> twe([[1, 2, 3]], [[1, 2, 3, 3], [1, 3, 2]], nu=0.5)
     array([[1.5, 3. ]])
     """
-    known = (_not_negative("nu", nu), _not_negative("lmbda", lmbda))
-    return between_series(X, Y, "twe", known)
+    params = (_check_nonnegative("nu", nu), _check_nonnegative("lmbda", lmbda))
+    return _compute_distances(X, Y, "twe", params)
 
 
 def _is_number(value: object) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool)
 
 
-def _not_negative(name: str, value: float) -> float:
+def _check_nonnegative(name: str, value: float) -> float:
     """Return a finite number, 0 or above, or raise."""
     if not (_is_number(value) and np.isfinite(value) and value >= 0):
         raise ValueError(f"{name!r} must be a number, 0 or above, got {value!r}.")
     return float(value)
 
 
-def _share(name: str, value: float | None) -> float | None:
-    """Return a share of the length, or None, or raise."""
+def _check_window(value: float | None) -> float:
+    """Return a fraction of the length, or -1 for None, or raise."""
     if value is None:
-        return None
+        return -1.0
     if not (_is_number(value) and 0 <= value <= 1):
         raise ValueError(
-            f"{name!r} must be a share of the length, 0 to 1, or None, got {value!r}; "
+            f"'window' must be a share of the length, 0 to 1, or None, got {value!r}; "
             "for a number of samples, divide it by the length."
         )
     return float(value)
 
 
-SERIES_MEASURES = (
-    Measure("dtw", dtw, longest, ("window",)),
-    Measure("erp", erp, longest, ("g", "window")),
-    Measure("lcss", lcss, longest, ("epsilon", "window")),
-    Measure("msm", msm, longest, ("c",)),
-    Measure("twe", twe, longest, ("nu", "lmbda")),
-    Measure("wdtw", wdtw, longest, ("g",)),
+# -- all pairs -------------------------------------------------------------------------
+
+
+def _compute_distances(
+    X: SampleSet,
+    Y: SampleSet | None,
+    measure: str,
+    params: tuple[float, ...] = (),
+    window: float = -1.0,
+) -> Array:
+    """Return the distances between all series of two sets.
+
+    Parameters
+    ----------
+    X : sequence of series
+        As `check_series` takes them.
+    Y : sequence of series or None
+        Others, or None for the same.
+    measure : str
+        One of ``MEASURE_NAMES`` of the compiled code.
+    params : tuple of float
+        Its parameters, two at most.
+    window : float
+        Fraction of the shorter series; -1 for none.
+
+    Returns
+    -------
+    ndarray of shape (n, k)
+        Distances.
+    """
+    rows = check_series(X, "X")
+    columns = None if Y is None or Y is X else check_series(Y, "Y")
+    if columns is not None:
+        ours, theirs = len(_get_channels(rows[0])), len(_get_channels(columns[0]))
+        if ours != theirs:
+            raise ValueError(
+                "'X' and 'Y' must have the same number of channels, got series of "
+                f"{ours} and {theirs}; arrays of shape (channels, length) have "
+                "channels first."
+            )
+    known = (*params, 0.0, 0.0)[:2]
+    settings = (float(known[0]), float(known[1]), window)
+    if columns is not None and len(columns) < len(rows):  # a larger set fills panels
+        D = np.ascontiguousarray(_fill(columns, rows, measure, settings).T)
+    else:
+        D = _fill(rows, columns, measure, settings)
+    if not np.isfinite(D).all():
+        raise ValueError(
+            "Distances between series must be finite, but these are too large for "
+            "double precision; divide all series by one large number."
+        )
+    return D
+
+
+def _fill(
+    rows: list[Series],
+    columns: list[Series] | None,
+    measure: str,
+    settings: tuple[float, float, float],
+) -> Array:
+    """Return the distances between checked series."""
+    from kreinlearn.kernels._compiled import series
+
+    X, x_starts, x_order = _concatenate(rows)
+    Y, y_starts, y_order = X, x_starts, x_order
+    if columns is not None:
+        Y, y_starts, y_order = _concatenate(columns)
+    # These measures depend on the lengths of both series: a panel must have one length.
+    needs_equal = measure == "wdtw" or settings[2] >= 0
+    panels = _split_panels(np.diff(y_starts), series.LANE_COUNT, needs_equal)
+    fill = series.make_fill(series.MEASURE_NAMES.index(measure), Y.shape[1] == 1)
+    out = np.empty((len(x_order), len(y_order)))
+    about = (out, X, x_starts, Y, y_starts, (x_order, y_order), panels, settings)
+
+    def work(first: int, last: int) -> None:
+        fill(*about, columns is None, first, last)
+
+    n_threads = 1 if len(X) * len(Y) < SERIAL_CELLS else threads.max_threads()
+    threads.parallel_for(work, len(panels) - 1, n_threads)
+    return out
+
+
+def _split_panels(lengths: Array, lanes: int, needs_equal: bool) -> Array:
+    """Return where panels start, and where the last one ends, of sorted lengths."""
+    edges = np.flatnonzero(np.diff(lengths)) + 1 if needs_equal else np.empty(0, int)
+    edges = np.concatenate([[0], edges, [len(lengths)]]).astype(np.intp)
+    starts = [np.arange(a, b, lanes) for a, b in pairwise(edges)]
+    return np.concatenate([*starts, edges[-1:]]).astype(np.intp)
+
+
+def _concatenate(samples: list[Series]) -> tuple[Array, Array, Array]:
+    """Return series one after another, sorted by length.
+
+    Returns values (points, channels), where each series starts and the last one ends,
+    and the order of the series.
+    """
+    lengths = np.array([_get_length(series) for series in samples])
+    order = np.argsort(lengths, kind="stable")
+    columns = zip(*(_get_channels(samples[i]) for i in order), strict=True)
+    values = np.stack([np.concatenate(column) for column in columns], axis=1)
+    starts = np.concatenate([[0], np.cumsum(lengths[order])])
+    return np.ascontiguousarray(values), starts, order
+
+
+def _get_channels(series: Series) -> tuple[Array, ...]:
+    return series if isinstance(series, tuple) else (series,)
+
+
+def _get_length(series: Series) -> int:
+    return len(_get_channels(series)[0])
+
+
+# -- input -----------------------------------------------------------------------------
+
+
+def check_series(X: SampleSet, name: str = "X") -> list[Series]:
+    """Return time series as a list of arrays, or raise.
+
+    Parameters
+    ----------
+    X : sequence of series
+        One of
+
+        - a list (or tuple, or array of objects) of 1-D sequences of numbers, of any
+          lengths;
+        - an array or DataFrame of shape (n, length), one series per row. NaN at the
+          end of a row counts as padding and is cut off;
+        - a list of tuples of 1-D arrays, one per channel;
+        - a list of arrays of shape (channels, length), as aeon has them;
+        - an array of shape (n, channels, length), as aeon has it, or of shape
+          (n, length, 1), as tslearn has it. NaN at the end of all channels counts
+          as padding and is cut off.
+
+        Channels come first. They come last, as in tslearn, only where nothing else is
+        possible: the last axis has size 1, only the first axis varies within the list,
+        or NaN pads that axis. More channels than times are an error, which asks for one
+        tuple of channels per series. Nested and multi-indexed DataFrames are not
+        supported.
+    name : str, default="X"
+        Name of the parameter, for messages.
+
+    Returns
+    -------
+    list
+        One item per series: a 1-D float64 array, or for several channels a tuple of
+        these. All have the same number of channels and at least one value, and all
+        values are finite.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If X holds anything else; the message has the position of the series.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from kreinlearn.kernels import check_series
+    >>> check_series([[1, 2, 3], [4, 5]])
+    [array([1., 2., 3.]), array([4., 5.])]
+    >>> check_series(np.array([[1.0, 2.0, 3.0], [4.0, 5.0, np.nan]]))
+    [array([1., 2., 3.]), array([4., 5.])]
+    >>> check_series(np.arange(12.0).reshape(2, 2, 3))[1]
+    (array([6., 7., 8.]), array([ 9., 10., 11.]))
+    """
+    samples = _convert(X, name)
+    if not samples:
+        raise ValueError(f"{name!r} must hold at least one series, got none.")
+    _check_items(samples, name)
+    return samples
+
+
+def _check_items(samples: list[Series], name: str) -> None:
+    """Raise unless all series have values, equally many channels, and no gaps."""
+    expected = len(_get_channels(samples[0]))
+    for i, series in enumerate(samples):
+        if _get_length(series) == 0:
+            raise ValueError(
+                f"Series must have at least one value, got none in {name}[{i}]; leave "
+                "it out."
+            )
+        if len(_get_channels(series)) != expected:
+            raise ValueError(
+                "All series must have the same number of channels, got "
+                f"{expected} in {name}[0] and {len(_get_channels(series))} in "
+                f"{name}[{i}]."
+            )
+    arrays = [channel for series in samples for channel in _get_channels(series)]
+    if np.isfinite(np.concatenate(arrays)).all():
+        return
+    which = next(k for k, x in enumerate(arrays) if not np.isfinite(x).all())
+    time = int(np.isfinite(arrays[which]).argmin())
+    raise ValueError(
+        f"Series must hold finite numbers, got {arrays[which][time]} in "
+        f"{name}[{which // expected}] at time {time}, counted from 0; leave the series "
+        "out, cut it, or fill the gap, for example with numpy.interp."
+    )
+
+
+def _convert(X: SampleSet, name: str) -> list[Series]:
+    """Return the series of a list, an array or a DataFrame."""
+    if getattr(getattr(X, "index", None), "nlevels", 1) > 1:
+        raise TypeError(
+            f"{name!r} must be {ACCEPTED_INPUT}, got a DataFrame with several levels "
+            "of rows; make an array per series of it."
+        )
+    if isinstance(X, list | tuple):
+        return _convert_items(X, name)
+    array = np.asarray(X)
+    if array.dtype == object and array.ndim == 1:
+        return _convert_items(array, name)
+    if array.dtype == object and array.size and np.ndim(array.flat[0]) > 0:
+        raise TypeError(
+            f"{name!r} must be {ACCEPTED_INPUT}, got a table with a series in each "
+            "cell; make a tuple of channels per row of it."
+        )
+    if array.ndim not in (2, 3):
+        found = f"{type(X).__name__} with {array.ndim} axes"
+        if array.ndim == 1:
+            kind = type(X).__name__
+            found = f"a single series, which becomes a set of one as [{kind}]"
+        raise ValueError(f"{name!r} must be {ACCEPTED_INPUT}, got {found}.")
+    return _convert_array(_check_numbers(array, name), name)
+
+
+def _check_numbers(values: object, name: str) -> Array:
+    """Return an array of float64, or raise."""
+    try:
+        array = np.asarray(values)
+        if array.dtype.kind not in "fiubO":
+            raise TypeError
+        return np.asarray(array, dtype=np.float64, order="C")
+    except (TypeError, ValueError):
+        raise TypeError(
+            f"{name} must hold real numbers, in channels of equal length if there are "
+            f"several, got {type(values).__name__} that is not; convert or cut it."
+        ) from None
+
+
+def _convert_items(items: Iterable[object], name: str) -> list[Series]:
+    """Return the series of a list."""
+    arrays = [_check_numbers(item, f"{name}[{i}]") for i, item in enumerate(items)]
+    shapes = []
+    for i, (item, array) in enumerate(zip(items, arrays, strict=True)):
+        if array.ndim not in (1, 2):
+            hint = "; a single series becomes a set of one as [x]"
+            raise ValueError(
+                f"{name!r} must be {ACCEPTED_INPUT}, got {name}[{i}] with {array.ndim} "
+                f"axes{hint if array.ndim == 0 else ''}."
+            )
+        if array.ndim == 2 and not isinstance(item, tuple):
+            shapes.append(array.shape)
+    is_last = bool(shapes) and _is_channels_last(shapes, name)
+    return [
+        array
+        if array.ndim == 1
+        else _split_channels(
+            array.T if is_last and not isinstance(item, tuple) else array
+        )
+        for item, array in zip(items, arrays, strict=True)
+    ]
+
+
+def _convert_array(array: Array, name: str) -> list[Series]:
+    """Return the series of an array, without padding."""
+    stack = array[:, None] if array.ndim == 2 else array
+    gaps: Array = np.isnan(stack)
+    if array.ndim == 2:
+        is_last = False
+    elif gaps.any() and _is_padding(gaps) != _is_padding(gaps.swapaxes(1, 2)):
+        is_last = not _is_padding(gaps)
+    else:
+        is_last = _is_channels_last([stack.shape[1:]], name)
+    if is_last:
+        stack, gaps = stack.swapaxes(1, 2), gaps.swapaxes(1, 2)
+    # Padding is missing in all channels; `_check_items` finds NaN elsewhere.
+    at_all: Array = np.all(gaps, axis=1)
+    ends = at_all[:, ::-1].argmin(axis=1)
+    ends[at_all.all(axis=1)] = stack.shape[2]
+    lengths = stack.shape[2] - ends
+    return [_split_channels(x[:, :n]) for x, n in zip(stack, lengths, strict=True)]
+
+
+def _is_padding(gaps: Array) -> bool:
+    """Return whether gaps (n, channels, length) are at the end of all channels."""
+    at_all: Array = np.all(gaps, axis=1)
+    is_shared = (gaps == at_all[:, None]).all()
+    return bool(is_shared and (at_all[:, :-1] <= at_all[:, 1:]).all())
+
+
+def _is_channels_last(shapes: list[tuple[int, ...]], name: str) -> bool:
+    """Return which axis of a series has its channels, or raise if it is ambiguous."""
+    firsts, seconds = ({shape[axis] for shape in shapes} for axis in (0, 1))
+    if firsts == {1} or seconds == {1}:
+        return firsts != {1}
+    if len(firsts) > 1 or len(seconds) > 1:
+        return len(firsts) > 1 and len(seconds) == 1
+    first, second = shapes[0]
+    if first > second > 0:
+        raise ValueError(
+            f"Series of several channels must have shape (channels, length), got "
+            f"{shapes[0]} in {name}, more channels than times; pass tuples of "
+            f"channels: [tuple(x.T) for x in {name}] if time comes first, and "
+            f"[tuple(x) for x in {name}] if it does not."
+        )
+    return False
+
+
+def _split_channels(array: Array) -> Series:
+    """Return the channels of one series: an array, or a tuple of several."""
+    channels = tuple(np.ascontiguousarray(channel) for channel in array)
+    return channels[0] if len(channels) == 1 else channels
+
+
+def _count_values(X: SampleSet) -> int:
+    """Return how many values the longest series has, over all channels."""
+    return max(_get_length(x) * len(_get_channels(x)) for x in check_series(X))
+
+
+SERIES_MEASURES = tuple(
+    Measure(function.__name__, function, _count_values, params)
+    for function, params in (
+        (dtw, ("window",)),
+        (erp, ("g", "window")),
+        (lcss, ("epsilon", "window")),
+        (msm, ("c",)),
+        (twe, ("nu", "lmbda")),
+        (wdtw, ("g",)),
+    )
 )
 """All measures between time series."""
+SERIES_KERNELS = make_kernels("series", check_series, SERIES_MEASURES)

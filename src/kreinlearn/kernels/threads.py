@@ -1,73 +1,77 @@
-"""How many threads compiled kernels may start."""
+"""Threads for compiled loops: how many may run, and how they divide the work.
+
+Threads end with the call that starts them. There is no pool that would spin between
+calls, or be missing in a forked process.
+"""
 
 import os
 import threading
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
+from typing import TypeVar
 
-_here = threading.local()
+PARTS_PER_THREAD = 8
+"""Parts per thread on average: more balance better, fewer make fewer calls."""
+
+Item = TypeVar("Item")
+Workspace = TypeVar("Workspace")
+
+_local = threading.local()
 _lock = threading.Lock()
-_busy = 0
-"""Helpers of all threads of this process; read and written under the lock."""
+_n_busy = 0
+"""Extra threads of all threads of this process; read and written under the lock."""
 
 
 @contextmanager
 def limit_threads(count: int) -> Iterator[None]:
-    """Let what the present thread calls use at most that many threads.
+    """Limit the threads that calls from the present thread may use.
 
-    One for callers that have a thread for each processor, as workers of a cluster do.
+    Workers of a cluster, which have one thread per processor, set it to 1.
     """
-    before = getattr(_here, "limit", None)
-    _here.limit = count if before is None else min(before, count)
+    before = getattr(_local, "limit", None)
+    _local.limit = count if before is None else min(before, count)
     try:
         yield
     finally:
-        _here.limit = before
-
-
-def available() -> int:
-    """Return how many threads may work at once: `max_threads`, or fewer if limited.
-
-    Pools of processes such as joblib's set ``NUMBA_NUM_THREADS`` for their workers.
-    """
-    return allowed(max_threads())
+        _local.limit = before
 
 
 def max_threads() -> int:
-    """Return ``NUMBA_NUM_THREADS``, or the processors that this process may use."""
+    """Return how many threads may run at once.
+
+    ``NUMBA_NUM_THREADS``, which pools of processes such as joblib's set for their
+    workers, or the processors that this process may use; fewer under `limit_threads`.
+    """
     given = os.environ.get("NUMBA_NUM_THREADS", "")
     if given.isdecimal() and int(given) > 0:
-        return int(given)
-    try:
-        return len(os.sched_getaffinity(0))
-    except AttributeError:  # not on this system
-        return os.cpu_count() or 1
+        count = int(given)
+    elif hasattr(os, "sched_getaffinity"):
+        count = len(os.sched_getaffinity(0))
+    else:
+        count = os.cpu_count() or 1
+    return apply_limit(count)
 
 
-def allowed(n_threads: int) -> int:
-    """Return a number of threads, or the limit of the present thread if smaller.
-
-    Parameters
-    ----------
-    n_threads : int
-        The number that would be best.
-
-    Returns
-    -------
-    int
-        The number that is allowed.
-    """
-    limit = getattr(_here, "limit", None)
+def apply_limit(n_threads: int) -> int:
+    """Return a number of threads, or the limit of the present thread if smaller."""
+    limit = getattr(_local, "limit", None)
     return n_threads if limit is None else min(n_threads, limit)
 
 
-@contextmanager
-def helpers(wanted: int) -> Iterator[int]:
-    """Take helpers from those that all threads of this process share.
+def count_threads(work: int, work_per_thread: int) -> int:
+    """Return the number of threads that an amount of work is worth."""
+    return int(min(1 + work // work_per_thread, max_threads()))
 
-    Several fits at a time in threads of one process would each start a thread for
-    every processor otherwise. Helpers that the present thread has taken already wait
-    for it meanwhile, and are not counted twice.
+
+@contextmanager
+def thread_budget(wanted: int) -> Iterator[int]:
+    """Reserve extra threads from a budget that all threads of this process share.
+
+    Several fits in threads of one process would otherwise each start a thread for
+    every processor. Threads that the present thread has reserved already wait for it
+    meanwhile, and are not counted twice.
 
     Parameters
     ----------
@@ -77,29 +81,114 @@ def helpers(wanted: int) -> Iterator[int]:
     Yields
     ------
     int
-        The number that may be started, possibly none.
+        The number that may be started, possibly 0.
     """
-    global _busy
-    most = max(wanted, available() - 1)
-    held = getattr(_here, "held", 0)
+    global _n_busy
+    most = max(wanted, max_threads() - 1)
+    held = getattr(_local, "held", 0)
     with _lock:
-        granted = max(0, min(wanted, held + most - _busy))
+        granted = max(0, min(wanted, held + most - _n_busy))
         more = max(0, granted - held)
-        _busy += more
-    _here.held = held + more
+        _n_busy += more
+    _local.held = held + more
     try:
         yield granted
     finally:
-        _here.held = held
+        _local.held = held
         with _lock:
-            _busy -= more
+            _n_busy -= more
 
 
-def _forget_helpers() -> None:
-    """Start from zero in a forked process, where no helper has survived."""
-    global _busy, _lock
-    _lock, _busy = threading.Lock(), getattr(_here, "held", 0)
+def _reset_after_fork() -> None:
+    """Start from zero in a forked process, where no extra thread has survived."""
+    global _n_busy, _lock
+    _lock, _n_busy = threading.Lock(), getattr(_local, "held", 0)
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget_helpers)
+    os.register_at_fork(after_in_child=_reset_after_fork)
+
+
+def parallel_for(
+    work: Callable[[int, int], None], n_items: int, n_threads: int
+) -> None:
+    """Run numbered items of work in several threads.
+
+    Parameters
+    ----------
+    work : callable
+        ``work(first, last)`` does the items first to last - 1. It should release the
+        GIL.
+    n_items : int
+        Number of items.
+    n_threads : int
+        Number of threads.
+    """
+    n_threads = apply_limit(n_threads)
+    step = max(1, n_items // (n_threads * PARTS_PER_THREAD))
+    step = step if n_threads > 1 else max(1, n_items)
+    parts = [(i, min(i + step, n_items)) for i in range(0, n_items, step)]
+    remaining = iter(parts)
+
+    def run() -> None:
+        for first, last in remaining:  # shared by all threads
+            work(first, last)
+
+    # This thread works, too: waiting for a pool costs a fifth of a small matrix.
+    with thread_budget(max(0, min(n_threads, len(parts)) - 1)) as count:
+        if count == 0:
+            return run()
+        with ThreadPoolExecutor(count) as pool:
+            others = [pool.submit(run) for _ in range(count)]
+            run()
+            for each in others:
+                each.result()
+
+
+def ordered_parallel(
+    work: Callable[[Item, Workspace], None],
+    finish: Callable[[Item, Workspace], None],
+    items: Iterable[Item],
+    workspaces: Sequence[Workspace],
+    n_threads: int,
+) -> None:
+    """Run items of work in several threads, and finish them in their order.
+
+    Parameters
+    ----------
+    work : callable
+        ``work(item, workspace)`` does one item, in a workspace that no other item has
+        at the time. It should release the GIL.
+    finish : callable
+        ``finish(item, workspace)`` follows, for one item at a time, in their order.
+    items : iterable
+        The items.
+    workspaces : sequence
+        At least one; an item keeps its workspace until it is finished.
+    n_threads : int
+        Number of threads that work.
+    """
+    n_threads = apply_limit(n_threads)
+    with thread_budget(n_threads if n_threads > 1 else 0) as count:
+        if count < 2:
+            for item in items:
+                work(item, workspaces[0])
+                finish(item, workspaces[0])
+            return
+        free = list(workspaces)
+        started: deque[tuple[Item, Workspace, Future[None]]] = deque()
+
+        def finish_first() -> None:
+            item, workspace, done = started.popleft()
+            done.result()
+            finish(item, workspace)
+            free.append(workspace)
+
+        with ThreadPoolExecutor(count) as pool:
+            for item in items:
+                if not free:
+                    finish_first()
+                workspace = free.pop()
+                started.append((item, workspace, pool.submit(work, item, workspace)))
+            while started:
+                finish_first()

@@ -27,7 +27,7 @@ from kreinlearn._validation import (
     check_count,
     check_positive,
 )
-from kreinlearn.kernels._pairs import Compiled
+from kreinlearn.kernels._pairwise import Compiled
 from kreinlearn.kernels._records import Params, Transform, median_distance
 
 TRUNCATION_RATIO = 0.7

@@ -5,16 +5,16 @@ that are the same for all. With W_p for the distance of power p,
 
     W_p^p = min sum of (mass moved) * (distance moved)^p,
 
-where all masses sum to 1. On a line sorting solves this, and compiled code does it; in
-more dimensions, POT does, or `sliced_wasserstein` takes the mean over many lines.
+where all masses sum to 1. On a line, sorting solves this in compiled code. In more
+dimensions, POT solves it, or `sliced_wasserstein` averages over many lines.
 
-All functions give float64 matrices, exactly symmetric with Y left out, zero on the
+All functions return float64 matrices, exactly symmetric without Y, with zeros on the
 diagonal then, and the same bits for two samples wherever they stand.
 
 Letters: n and k samples in X and Y; m points in d dimensions.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from itertools import pairwise
 from numbers import Integral, Real
@@ -27,15 +27,8 @@ from scipy.spatial.distance import cdist
 from kreinlearn._memory import check_fits
 from kreinlearn._typing import Array
 from kreinlearn.kernels import threads, transforms
-from kreinlearn.kernels._distributions import (
-    Cloud,
-    check_clouds,
-    check_histograms,
-    check_same_length,
-)
-from kreinlearn.kernels._pairs import between_rows
-from kreinlearn.kernels._records import Measure
-from kreinlearn.kernels._work import share_out
+from kreinlearn.kernels._pairwise import compute_pairwise
+from kreinlearn.kernels._records import Measure, make_kernels
 
 __all__ = [
     "check_clouds",
@@ -45,14 +38,16 @@ __all__ = [
     "wasserstein",
 ]
 
-THREAD_STEPS = 1_000_000
+STEPS_PER_THREAD = 1_000_000
 """Points to compare on lines that are worth one more thread."""
 POINTS_AT_ONCE = 1_000_000
-"""Points on lines that are kept at a time: 16 MB of them and their heights."""
+"""Points on lines in memory at a time: 16 MB of them and their heights."""
+Cloud = tuple[Array, Array]
+"""Points, one per row, and their weights."""
 POT_OPTIONS = {
     "numItermax": 10_000_000,  # by default it stops early, with a wrong answer
     "log": True,
-    "center_dual": False,  # nobody asks for the dual solution
+    "center_dual": False,  # the dual solution is not used
     "check_marginals": False,  # they were checked before
 }
 """How POT's solver is called."""
@@ -70,7 +65,7 @@ def wasserstein(
     Parameters
     ----------
     X : iterable of n clouds
-        What `check_clouds` takes: arrays of shape (m, d), or tuples (points, weights).
+        Arrays of shape (m, d), or tuples (points, weights), as for `check_clouds`.
     Y : iterable of k clouds, default=None
         Other clouds; None means X.
     p : float, default=1.0
@@ -95,10 +90,10 @@ def wasserstein(
            [2.5, 0. ]])
     """
     p = _check_power(p)
-    clouds, n, is_same = _both(X, Y)
+    clouds, n, is_same = _join_sets(X, Y)
     if clouds[0][0].shape[1] == 1:
-        return _on_lines(clouds, n, is_same, np.ones((1, 1)), p)
-    return _with_pot(clouds, n, is_same, p)
+        return _transport_on_lines(clouds, n, is_same, np.ones((1, 1)), p)
+    return _transport_by_pot(clouds, n, is_same, p)
 
 
 def sliced_wasserstein(
@@ -118,7 +113,7 @@ def sliced_wasserstein(
     Parameters
     ----------
     X : iterable of n clouds
-        What `check_clouds` takes: arrays of shape (m, d), or tuples (points, weights).
+        Arrays of shape (m, d), or tuples (points, weights), as for `check_clouds`.
     Y : iterable of k clouds, default=None
         Other clouds; None means X.
     p : float, default=1.0
@@ -156,11 +151,11 @@ def sliced_wasserstein(
         raise ValueError(
             f"'n_projections' must be a whole number above 0, got {n_projections!r}."
         )
-    clouds, n, is_same = _both(X, Y)
+    clouds, n, is_same = _join_sets(X, Y)
     d = clouds[0][0].shape[1]
     directions = np.random.default_rng(seed).standard_normal((int(n_projections), d))
     directions /= np.linalg.norm(directions, axis=1, keepdims=True)
-    return _on_lines(clouds, n, is_same, directions, p)
+    return _transport_on_lines(clouds, n, is_same, directions, p)
 
 
 def histogram_wasserstein(
@@ -175,7 +170,7 @@ def histogram_wasserstein(
     Parameters
     ----------
     X : array-like of shape (n, m)
-        One histogram per row: counts or shares, which are divided by their sum.
+        One histogram per row: counts or fractions, which are divided by their sum.
     Y : array-like of shape (k, m), default=None
         Other histograms; None means X.
     support : array-like of shape (m,) or (m, d), default=None
@@ -205,7 +200,11 @@ def histogram_wasserstein(
     is_same = Y is None or Y is X
     others = rows if Y is None or is_same else np.stack(check_histograms(Y))
     n, m = rows.shape
-    check_same_length(m, others.shape[1])
+    if others.shape[1] != m:
+        raise ValueError(
+            "'X' and 'Y' must have the same bins, got "
+            f"{m} and {others.shape[1]} of them."
+        )
     points = _check_support(support, m)
     check_fits(n, len(others), float, "The matrix of distances")
     is_line = points.shape[1] == 1
@@ -217,14 +216,14 @@ def histogram_wasserstein(
         )
         if m == 1:
             return np.zeros((n, len(others)))
-        return between_rows(
+        return compute_pairwise(
             below, None if is_same else others_below, "absolute", transforms.identity
         )
     weights = rows if is_same else np.concatenate([rows, others])
     clouds = [(points, each) for each in weights]
     if is_line:
-        return _on_lines(clouds, n, is_same, np.ones((1, 1)), p)
-    return _with_pot(clouds, n, is_same, p)
+        return _transport_on_lines(clouds, n, is_same, np.ones((1, 1)), p)
+    return _transport_by_pot(clouds, n, is_same, p)
 
 
 def _check_power(p: float) -> float:
@@ -247,7 +246,9 @@ def _check_support(support: ArrayLike | None, m: int) -> Array:
     return points.astype(float)
 
 
-def _both(X: Iterable[Any], Y: Iterable[Any] | None) -> tuple[list[Cloud], int, bool]:
+def _join_sets(
+    X: Iterable[Any], Y: Iterable[Any] | None
+) -> tuple[list[Cloud], int, bool]:
     """Return the clouds of X, and of Y behind them, how many X has, and if X is Y."""
     clouds = check_clouds(X)
     n, is_same = len(clouds), Y is None or Y is X
@@ -281,7 +282,7 @@ def _sort_lines(values: Array, weights: Array, firsts: Array) -> Array:
     return heights
 
 
-def _on_lines(
+def _transport_on_lines(
     clouds: list[Cloud], n: int, is_same: bool, directions: Array, p: float
 ) -> Array:
     """Return W_p with the mean of W_p^p over projections to lines."""
@@ -297,23 +298,23 @@ def _on_lines(
     # Each pair is as long as both clouds; sorting a point takes some twenty steps.
     n_steps = 20 * total + int(firsts[n]) * k + (total - int(firsts[first_other])) * n
     n_lines = max(1, min(len(directions), POINTS_AT_ONCE // total))
-    n_threads = min(1 + n_lines * n_steps // THREAD_STEPS, threads.max_threads())
+    n_threads = threads.count_threads(n_lines * n_steps, STEPS_PER_THREAD)
     for start in range(0, len(directions), n_lines):
         lines = directions[start : start + n_lines]
         # Not a matrix product: its rounding depends on how many points there are.
         values = np.array([(points * line).sum(axis=1) for line in lines])
         heights = _sort_lines(values, weights, firsts)
         about = values, heights, firsts, p, first_other, is_same
-        share_out(partial(compiled.add_lines, D, *about), n, n_threads)
+        threads.parallel_for(partial(compiled.add_lines, D, *about), n, n_threads)
     D /= len(directions)
     if p != 1:
         np.power(D, 1 / p, out=D)
     return D + D.T if is_same else D
 
 
-def _with_pot(clouds: list[Cloud], n: int, is_same: bool, p: float) -> Array:
-    """Return W_p as POT finds it."""
-    emd2 = _solver()
+def _transport_by_pot(clouds: list[Cloud], n: int, is_same: bool, p: float) -> Array:
+    """Return W_p by the solver of POT."""
+    emd2 = _import_solver()
 
     first_other = 0 if is_same else n
     D = np.zeros((n, len(clouds) - first_other))
@@ -339,14 +340,14 @@ def _with_pot(clouds: list[Cloud], n: int, is_same: bool, p: float) -> Array:
                         f"{j} of {'X' if is_same else 'Y'!r}: {log['warning']}"
                     )
 
-    share_out(work, n, threads.max_threads())
-    np.maximum(D, 0.0, out=D)  # what rounding may leave of nearly nothing
+    threads.parallel_for(work, n, threads.max_threads())
+    np.maximum(D, 0.0, out=D)  # rounding
     if p != 1:
         np.power(D, 1 / p, out=D)
     return D + D.T if is_same else D
 
 
-def _solver() -> Callable[..., Any]:
+def _import_solver() -> Callable[..., Any]:
     """Return POT's solver, or raise with the command that installs it."""
     try:
         from ot import emd2
@@ -358,27 +359,173 @@ def _solver() -> Callable[..., Any]:
     return emd2
 
 
-def _n_dimensions(X: Iterable[Any]) -> int:
+# -- input -----------------------------------------------------------------------------
+
+
+def check_clouds(X: Iterable[Any]) -> list[Cloud]:
+    """Return clouds of points with weights, or raise.
+
+    Parameters
+    ----------
+    X : iterable of clouds
+        Each is a matrix with one point per row, or a tuple of such a matrix and a
+        weight, 0 or more, for each point. Without weights all points have the same. An
+        array of shape (n, m, d) holds n clouds of m points.
+
+    Returns
+    -------
+    list of tuple
+        For each cloud points (float64 of shape (m, d)) and weights (float64 of shape
+        (m,)), which are divided by their sum.
+
+    Examples
+    --------
+    >>> from kreinlearn.kernels.transport import check_clouds
+    >>> points, weights = check_clouds([[[0.0, 1.0], [2.0, 3.0]]])[0]
+    >>> points.shape, weights.tolist()
+    ((2, 2), [0.5, 0.5])
+    """
+    if isinstance(X, str | Mapping) or not isinstance(X, Iterable):
+        raise TypeError(
+            "A list of clouds was expected, each a matrix with one point per row, got "
+            f"an object of type {type(X).__name__}."
+        )
+    clouds = [_check_cloud(i, cloud) for i, cloud in enumerate(X)]
+    if not clouds:
+        raise ValueError("At least one cloud was expected, got an empty list.")
+    d = clouds[0][0].shape[1]
+    for i, (points, _) in enumerate(clouds):
+        if points.shape[1] != d:
+            raise ValueError(
+                f"All clouds must have points of the same dimension, but cloud 0 has "
+                f"{d}, and cloud {i} has {points.shape[1]}."
+            )
+    return clouds
+
+
+def check_histograms(X: ArrayLike) -> list[Array]:
+    """Return histograms with the same bins, or raise.
+
+    Parameters
+    ----------
+    X : array-like of shape (n, m)
+        One histogram per row: counts or fractions, 0 or more.
+
+    Returns
+    -------
+    list of ndarray
+        For each histogram m fractions, which sum to 1 (float64).
+
+    Examples
+    --------
+    >>> from kreinlearn.kernels.transport import check_histograms
+    >>> check_histograms([[1, 3], [2, 0]])
+    [array([0.25, 0.75]), array([1., 0.])]
+    """
+    given = list(X) if isinstance(X, Iterable) else []
+    if not given or np.ndim(given[0]) != 1 or not np.size(given[0]):
+        raise ValueError(
+            "A matrix with one histogram per row was expected, got "
+            f"{'an empty list' if isinstance(X, list) and not X else 'something else'}"
+            "; pass an array of shape (n_histograms, n_bins)."
+        )
+    rows = [_normalize(f"Histogram {i}", row) for i, row in enumerate(given)]
+    for i, row in enumerate(rows):
+        if len(row) != len(rows[0]):
+            raise ValueError(
+                f"All histograms must have the same bins, but histogram 0 has "
+                f"{len(rows[0])} of them, and histogram {i} has {len(row)}."
+            )
+    return rows
+
+
+def _check_cloud(i: int, cloud: Any) -> Cloud:
+    """Return the points and weights of one cloud, or raise."""
+    is_weighted = isinstance(cloud, tuple)
+    if is_weighted and len(cloud) != 2:
+        raise ValueError(
+            f"Cloud {i}: a tuple must be (points, weights), got {len(cloud)} parts; "
+            "pass points without weights as an array."
+        )
+    given = cloud[0] if is_weighted else cloud
+    try:
+        points = np.ascontiguousarray(given, dtype=float)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"Cloud {i} must be a matrix of numbers with one point per row."
+        ) from None
+    # A row of numbers may be one point, points on a line, or a histogram.
+    if np.ndim(given) != 2 or 0 in points.shape:
+        raise ValueError(
+            f"Cloud {i} must be a matrix with at least one point, one per row, got "
+            f"shape {np.shape(given)}; pass x[:, None] for numbers on a line, and "
+            "histograms to histogram_wasserstein."
+        )
+    if not np.isfinite(points).all():
+        row = int(np.isfinite(points).all(axis=1).argmin())
+        raise ValueError(
+            f"Cloud {i} must hold finite numbers, got {points[row].tolist()} in row "
+            f"{row}; leave out such points."
+        )
+    m = len(points)
+    if not is_weighted:
+        return points, np.full(m, 1.0 / m)
+    weights = _normalize(f"Cloud {i}", cloud[1])
+    if len(weights) != m:
+        raise ValueError(f"Cloud {i} has {m} points, but {len(weights)} weights.")
+    return points, weights
+
+
+def _normalize(name: str, values: Any) -> Array:
+    """Return weights divided by their sum, or raise."""
+    try:
+        weights = np.array(values, dtype=float)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name}: weights must be numbers.") from None
+    if weights.ndim != 1:
+        raise ValueError(
+            f"{name}: weights must be a row of numbers, got shape {weights.shape}."
+        )
+    is_good = np.isfinite(weights) & (weights >= 0)
+    if not is_good.all():
+        k = int(is_good.argmin())
+        raise ValueError(
+            f"{name}: weights must be finite and not negative, got {weights[k]} at "
+            f"place {k}."
+        )
+    total = float(weights.sum())
+    if not total > 0:
+        raise ValueError(f"{name}: at least one weight must be above 0.")
+    # Twice divided, weights may change in the last bit; those that sum to 1 stay.
+    return weights if abs(total - 1.0) < 1e-12 else weights / total
+
+
+def _count_dimensions(X: Iterable[Any]) -> int:
     return check_clouds(X)[0][0].shape[1]
 
 
-def _n_bins(X: ArrayLike) -> int:
+def _count_bins(X: ArrayLike) -> int:
     return len(check_histograms(X)[0])
 
 
+_SLICED_PARAMS = ("p", "n_projections", "seed")
 TRANSPORT_MEASURES = (
-    Measure("Wasserstein distance", wasserstein, _n_dimensions, ("p",)),
+    Measure("Wasserstein distance", wasserstein, _count_dimensions, ("p",)),
     Measure(
         "sliced Wasserstein distance",
         sliced_wasserstein,
-        _n_dimensions,
-        ("p", "n_projections", "seed"),
+        _count_dimensions,
+        _SLICED_PARAMS,
     ),
     Measure(
         "Wasserstein distance of histograms",
         histogram_wasserstein,
-        _n_bins,
+        _count_bins,
         ("support", "p"),
     ),
 )
 """All measures between distributions."""
+TRANSPORT_KERNELS = (
+    *make_kernels("sets", check_clouds, TRANSPORT_MEASURES[:2]),
+    *make_kernels("sets", check_histograms, TRANSPORT_MEASURES[2:]),
+)

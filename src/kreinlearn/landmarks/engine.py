@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from kreinlearn._typing import Array
-from kreinlearn.kernels.threads import available, helpers, limit_threads
+from kreinlearn.kernels.threads import limit_threads, max_threads, thread_budget
 from kreinlearn.landmarks import passes, sources
 from kreinlearn.landmarks.passes import DataSummary, PassContext, Point, Rows, Sums
 from kreinlearn.landmarks.sources import Chunk, SampleSet, Source
@@ -353,7 +353,7 @@ class ThreadExecutor:
         self, source: Source, memory: int, n_threads: int | None = None
     ) -> None:
         self.source, self.budget = source, memory
-        self.n_threads, self.workspace = n_threads or available(), Workspace()
+        self.n_threads, self.workspace = n_threads or max_threads(), Workspace()
 
     def prepare(self, context: PassContext, dtype: np.dtype, n_rows: int) -> Any:
         """Clear the cache; return the context."""
@@ -410,7 +410,7 @@ class ThreadExecutor:
         total = None
         with (
             limit_blas_threads(0),
-            helpers(self.n_threads) as n_threads,
+            thread_budget(self.n_threads) as n_threads,
             ThreadPoolExecutor(max(1, n_threads)) as pool,
         ):
             self.workspace.map = pool.map

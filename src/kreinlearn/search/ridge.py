@@ -28,7 +28,7 @@ from numpy.typing import DTypeLike
 
 from kreinlearn._memory import check_fits
 from kreinlearn._typing import Array
-from kreinlearn.kernels.threads import available, helpers
+from kreinlearn.kernels.threads import max_threads, thread_budget
 from kreinlearn.operators import Dense, General, gemm
 from kreinlearn.search.newton import RidgeProblems, solve
 
@@ -379,8 +379,8 @@ def group_folds(folds: Sequence[FoldFeatures], n_columns: int) -> list[slice]:
 
 def run_in_threads(jobs: Sequence[Callable[[], Any]]) -> list[Any]:
     """Return the results of jobs that release Python's lock, as threads allow."""
-    wanted = min(available(), len(jobs))
-    with helpers(wanted if wanted > 1 else 0) as count:
+    wanted = min(max_threads(), len(jobs))
+    with thread_budget(wanted if wanted > 1 else 0) as count:
         if count < 2:
             return [job() for job in jobs]
         with ThreadPoolExecutor(count) as pool:

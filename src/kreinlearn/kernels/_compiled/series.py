@@ -1,12 +1,19 @@
-"""Compiled elastic distances: one series against LANES others at a time.
+"""Compiled elastic distances: one series against LANE_COUNT others at a time.
 
-Letters: x one series, of length n; a panel holds LANES others, interleaved, of length
-m and filled up with zeros, in slots as `sweeps` tells. What fills up does no harm: a
-cell depends on nothing to its right, and each lane is read where its series ends.
+An elastic distance is the cheapest path through a table of cells, one row per time of
+the first series and one column per time of the second. A cell needs the one above it,
+the one to the left of it, and the one between these two. Along a row every cell waits
+for its left neighbor, so vector instructions cannot work within one pair; they process
+LANE_COUNT pairs instead, one per lane: one series against LANE_COUNT others.
+
+Letters: x one series, of length n; a panel holds LANE_COUNT others, interleaved, of
+length m and padded with zeros. Padding does no harm: a cell depends on nothing to its
+right, and each lane is read where its series ends. Arrays are flat, in *slots* of
+LANE_COUNT numbers: slot 0 comes before the first column, slot s is column s - 1. A
+sweep computes one row, left to right, in place of the row above it, which is all that
+is stored.
 
 All distances are symmetric to the last bit, whichever of two series is in the panel.
-
-Imported when a distance is first asked for: importing numba takes long.
 """
 
 import math
@@ -14,26 +21,117 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from numba import njit
+from llvmlite import ir
+from numba import njit, types
+from numba.extending import intrinsic
 
 from kreinlearn._numba_cache import compile_variant
-from kreinlearn.kernels._compiled.generator import PLAIN
-from kreinlearn.kernels._compiled.sweeps import LANES, edit, warp, warp_numbers
+from kreinlearn.kernels._compiled import llvm
 
-DTW, WDTW, ERP, LCSS, MSM, TWE = range(6)
-MEASURES = ("dtw", "wdtw", "erp", "lcss", "msm", "twe")
+LANE_COUNT = 16
+"""Pairs at once: two vectors, four registers of AVX2. With one vector (8), additions
+wait for each other, which takes 1.4 times as long."""
+MEASURE_NAMES = ("dtw", "wdtw", "erp", "lcss", "msm", "twe")
+_DTW, _WDTW, _ERP, _LCSS, _MSM, _TWE = range(6)
 # Division by zero gives inf, as in NumPy: the check for it would stop vectorization.
-_LANES: dict[str, Any] = {"error_model": "numpy"}
+_LANE_OPTIONS: dict[str, Any] = {"error_model": "numpy"}
+
+
+# -- one row of the table --------------------------------------------------------------
+
+
+def _make_sweep(emit_cell, plain_cell):
+    """Return a function that computes one row, given the row above it.
+
+    ``f(row, A, B, C, x, first, last, before)`` overwrites the slots first to last - 1
+    of ``row`` with ``cell(A[s], B[s], C[s], x, diagonal, up, left)``, where diagonal
+    and up are from the row above; the slot first - 1 has the first diagonal, and
+    ``before`` is the first left.
+    """
+
+    @njit
+    def plain(row, A, B, C, x, first, last, before):
+        for lane in range(LANE_COUNT):
+            diagonal, left = row[(first - 1) * LANE_COUNT + lane], before
+            for slot in range(first, last):
+                k = slot * LANE_COUNT + lane
+                up = row[k]
+                left = plain_cell(A[k], B[k], C[k], x, diagonal, up, left)
+                row[k] = left
+                diagonal = up
+
+    @intrinsic
+    def sweep(typingctx, row, A, B, C, x, first, last, before):
+        n, number = types.intp, types.float64
+        return types.void(row, A, B, C, number, n, n, number), generate
+
+    def generate(context, builder, signature, args):
+        arrays = llvm.unpack_arrays(context, builder, signature, args)
+        row, *streams, x, first, last, before = arrays
+        n, vector = first.type, ir.VectorType(ir.DoubleType(), LANE_COUNT)
+        x, left = (llvm.broadcast(builder, number, vector) for number in (x, before))
+
+        def load(array, slot):
+            return array.load(builder.mul(slot, n(LANE_COUNT)), count=LANE_COUNT)
+
+        def compute_cell(slot, diagonal, left):
+            up = load(row, slot)
+            given = [load(array, slot) for array in streams]
+            cell = emit_cell(builder, *given, x, diagonal, up, left)
+            row.store(cell, builder.mul(slot, n(LANE_COUNT)))
+            return up, cell
+
+        diagonal = load(row, builder.sub(first, n(1)))
+        llvm.emit_loop(builder, first, last, 1, (diagonal, left), compute_cell)
+        return context.get_dummy_value()
+
+    return plain if llvm.PLAIN_LOOPS else sweep
+
+
+def _emit_min(builder, x, y):
+    """Emit the smaller of two numbers, lane by lane."""
+    return builder.select(builder.fcmp_ordered("<", x, y), x, y)
+
+
+def _emit_warp(builder, cost, _, __, x, diagonal, up, left):
+    """Emit cost + min(diagonal, up, left); left is last, for the cell waits for it."""
+    least = _emit_min(builder, _emit_min(builder, diagonal, up), left)
+    return builder.fadd(cost, least)
+
+
+def _emit_warp_numbers(builder, y, _, __, x, diagonal, up, left):
+    """Emit (x - y)^2 + min(diagonal, up, left)."""
+    gap = builder.fsub(x, y)
+    cost = builder.fmul(gap, gap)
+    return _emit_warp(builder, cost, None, None, x, diagonal, up, left)
+
+
+def _emit_edit(builder, match, right, down, x, diagonal, up, left):
+    """Emit min(diagonal + match, up + down, left + right)."""
+    moves = builder.fadd(diagonal, match), builder.fadd(up, down)
+    return _emit_min(builder, _emit_min(builder, *moves), builder.fadd(left, right))
+
+
+warp_numbers = _make_sweep(
+    _emit_warp_numbers,
+    njit(lambda y, b, c, x, diag, up, left: (x - y) * (x - y) + min(diag, up, left)),
+)
+warp = _make_sweep(
+    _emit_warp, njit(lambda cost, b, c, x, diag, up, left: cost + min(diag, up, left))
+)
+edit = _make_sweep(
+    _emit_edit, njit(lambda a, b, c, x, diag, up, left: min(diag + a, up + c, left + b))
+)
 
 
 # -- costs of one row ------------------------------------------------------------------
 # Flat loops from 0 on, over slices: LLVM turns these into vector instructions.
 
 
-@njit(**_LANES)
+@njit(**_LANE_OPTIONS)
 def _squares(out, x, panel, first, last):
     """Set slots to the squared distances between one time of x and all of a panel."""
-    a, b = first * LANES, last * LANES
+    a, b = first * LANE_COUNT, last * LANE_COUNT
     target = out[a:b]
     for c in range(len(x)):
         value, others = x[c], panel[c, a:b]
@@ -45,10 +143,10 @@ def _squares(out, x, panel, first, last):
                 target[k] += (value - others[k]) * (value - others[k])
 
 
-@njit(**_LANES)
+@njit(**_LANE_OPTIONS)
 def _distances(out, x, panel, first, last):
     """Set slots to the distances between one time of x and all of a panel."""
-    a, b = first * LANES, last * LANES
+    a, b = first * LANE_COUNT, last * LANE_COUNT
     target = out[a:b]
     if len(x) == 1:
         value, others = x[0], panel[0, a:b]
@@ -60,50 +158,48 @@ def _distances(out, x, panel, first, last):
         target[k] = math.sqrt(target[k])
 
 
-@njit(**_LANES)
-def _matches(costs, epsilon, first, last):
-    """Turn distances into -1 where they are small enough, and 0 elsewhere."""
-    target = costs[first * LANES : last * LANES]
-    for k in range(len(target)):
-        target[k] = -1.0 if target[k] <= epsilon else 0.0
-
-
-@njit(**_LANES)
+@njit(**_LANE_OPTIONS)
 def _steps(out, panel, m, more):
     """Set slots to the distances from the time before, with a constant added."""
-    size = m * LANES
-    target = out[LANES:]
+    size = m * LANE_COUNT
+    target = out[LANE_COUNT:]
     _set(target, 0, m, 0.0)
     for c in range(len(panel)):
-        now, before = panel[c, LANES:], panel[c, :size]
+        now, before = panel[c, LANE_COUNT:], panel[c, :size]
         for k in range(size):
             target[k] += (now[k] - before[k]) * (now[k] - before[k])
-    now, before = panel[0, LANES:], panel[0, :size]
+    now, before = panel[0, LANE_COUNT:], panel[0, :size]
     for k in range(size):
         is_one = len(panel) == 1
         step = abs(now[k] - before[k]) if is_one else math.sqrt(target[k])
         target[k] = step + more
 
 
-@njit(**_LANES)
+@njit(**_LANE_OPTIONS)
 def _scale(costs, weights, i, m):
     """Multiply the costs of row i by weights of the time between the two."""
     for j in range(m):
-        target, weight = costs[(j + 1) * LANES : (j + 2) * LANES], weights[abs(i - j)]
-        for lane in range(LANES):
+        target, weight = (
+            costs[(j + 1) * LANE_COUNT : (j + 2) * LANE_COUNT],
+            weights[abs(i - j)],
+        )
+        for lane in range(LANE_COUNT):
             target[lane] *= weight
 
 
-@njit(**_LANES)
+@njit(**_LANE_OPTIONS)
 def _shift(costs, step, i, m):
     """Add a multiple of the time between the two to the costs of row i."""
     for j in range(m):
-        target, more = costs[(j + 1) * LANES : (j + 2) * LANES], step * abs(i - j)
-        for lane in range(LANES):
+        target, more = (
+            costs[(j + 1) * LANE_COUNT : (j + 2) * LANE_COUNT],
+            step * abs(i - j),
+        )
+        for lane in range(LANE_COUNT):
             target[lane] += more
 
 
-@njit(**_LANES)
+@njit(**_LANE_OPTIONS)
 def _outside(z, p, q):
     """Return how far z is from the interval between p and q."""
     low, high = (p, q) if p < q else (q, p)
@@ -112,10 +208,10 @@ def _outside(z, p, q):
     return farther if farther > 0.0 else 0.0
 
 
-@njit(**_LANES)
+@njit(**_LANE_OPTIONS)
 def _move_costs(match, right, down, x, before, others, c, m):
     """Set the costs of move, split and merge: x against a panel of one channel."""
-    a, b = LANES, (m + 1) * LANES
+    a, b = LANE_COUNT, (m + 1) * LANE_COUNT
     y, previous = others[a:b], others[: b - a]
     moves, rights, downs = match[a:b], right[a:b], down[a:b]
     for k in range(len(y)):
@@ -144,21 +240,21 @@ def _band(i, n, m, reach):
     return max(0, low) + 1, min(m, high) + 1
 
 
-@njit(**_LANES)
+@njit(**_LANE_OPTIONS)
 def _set(row, first, last, value):
     """Set slots to a number; numba compiles a slice ten times as long."""
-    for k in range(first * LANES, last * LANES):
+    for k in range(first * LANE_COUNT, last * LANE_COUNT):
         row[k] = value
 
 
-@njit(**_LANES)
+@njit(**_LANE_OPTIONS)
 def _start(row, corner, edge):
-    """Set what is above the first row: the corner, and all else."""
-    _set(row, 1, len(row) // LANES, edge)
+    """Set the row above the first one: its corner, and all other slots."""
+    _set(row, 1, len(row) // LANE_COUNT, edge)
     _set(row, 0, 1, corner)
 
 
-@njit(**_LANES)
+@njit(**_LANE_OPTIONS)
 def _warp_numbers(row, x, panel, m, reach):
     """Leave the last row of dynamic time warping in ``row``, for one channel."""
     n = len(x)
@@ -170,7 +266,7 @@ def _warp_numbers(row, x, panel, m, reach):
         _set(row, first - 1, first, np.inf)
 
 
-@njit(**_LANES)
+@njit(**_LANE_OPTIONS)
 def _warp_all(row, costs, x, panel, m, reach, weights, is_weighted):
     """Leave the last row of (weighted) dynamic time warping in ``row``."""
     n = len(x)
@@ -189,21 +285,21 @@ def _distance(p, q):
     """Return the distance between two times, rounded as `_distances` rounds it."""
     if len(p) == 1:
         return abs(p[0] - q[0])
-    total = (p[0] - q[0]) * (p[0] - q[0])
-    for c in range(1, len(p)):
+    total = 0.0
+    for c in range(len(p)):
         total += (p[c] - q[c]) * (p[c] - q[c])
     return math.sqrt(total)
 
 
-@njit(**_LANES)
+@njit(**_LANE_OPTIONS)
 def _erp_all(row, costs, right, down, x, panel, m, reach, gap):
     """Leave the last row of the edit distance with real penalty in ``row``."""
     n, channels = x.shape
     nothing = np.full(channels, gap)
     _distances(right, nothing, panel, 1, m + 1)
     _set(row, 0, 1, 0.0)
-    for k in range(LANES, (m + 1) * LANES):
-        row[k] = row[k - LANES] + right[k]
+    for k in range(LANE_COUNT, (m + 1) * LANE_COUNT):
+        row[k] = row[k - LANE_COUNT] + right[k]
     before = 0.0
     for i in range(n):
         first, last = _band(i, n, m, reach)
@@ -217,7 +313,7 @@ def _erp_all(row, costs, right, down, x, panel, m, reach, gap):
             _set(row, last, m + 1, np.inf)
 
 
-@njit(**_LANES)
+@njit(**_LANE_OPTIONS)
 def _lcss_all(row, costs, right, x, panel, m, reach, epsilon):
     """Leave minus the length of the longest common subsequence in ``row``."""
     _start(row, 0.0, 0.0)
@@ -225,12 +321,14 @@ def _lcss_all(row, costs, right, x, panel, m, reach, epsilon):
     for i in range(len(x)):
         first, last = _band(i, len(x), m, reach)
         _distances(costs, x[i], panel, first, last)
-        _matches(costs, epsilon, first, last)
+        matches = costs[first * LANE_COUNT : last * LANE_COUNT]
+        for k in range(len(matches)):
+            matches[k] = -1.0 if matches[k] <= epsilon else 0.0
         edit(row, costs, right, right, 0.0, first, last, 0.0)
         _set(row, first - 1, first, 0.0)
 
 
-@njit(**_LANES)
+@njit(**_LANE_OPTIONS)
 def _msm_all(space, x, others, m, c):
     """Leave the last row of move-split-merge in ``space[0]``, for one channel."""
     row, costs, right, down = space[0], space[1], space[2], space[3]
@@ -241,13 +339,13 @@ def _msm_all(space, x, others, m, c):
         _set(row, 0, 1, np.inf)
 
 
-@njit(**_LANES)
+@njit(**_LANE_OPTIONS)
 def _twe_all(space, x, panel, m, nu, lmbda):
     """Leave the last row of the time warp edit distance in ``space[0]``."""
     row, costs, right, down = space[0], space[1], space[2], space[3]
     above, here = space[4], space[5]
     n, channels = x.shape
-    size = m * LANES
+    size = m * LANE_COUNT
     time = np.zeros(channels)  # before the first
     _steps(right, panel, m, nu + lmbda)
     _distances(above, time, panel, 0, m + 1)
@@ -256,7 +354,7 @@ def _twe_all(space, x, panel, m, nu, lmbda):
         _distances(here, x[i], panel, 0, m + 1)
         _set(down, 0, m + 1, _distance(x[i], time) + (nu + lmbda))
         time = x[i]
-        target, now, previous = costs[LANES:], here[LANES:], above[:size]
+        target, now, previous = costs[LANE_COUNT:], here[LANE_COUNT:], above[:size]
         for k in range(size):
             target[k] = now[k] + previous[k]
         _shift(costs, 2.0 * nu, i, m)
@@ -274,11 +372,11 @@ def _pack(panel, Y, starts, a, b):
     for c in range(len(panel)):
         for k in range(panel.shape[1]):
             panel[c, k] = 0.0
-    for lane in range(LANES):
+    for lane in range(LANE_COUNT):
         j = min(a + lane, b - 1)
         for t in range(starts[j + 1] - starts[j]):
             for c in range(Y.shape[1]):
-                panel[c, (t + 1) * LANES + lane] = Y[starts[j] + t, c]
+                panel[c, (t + 1) * LANE_COUNT + lane] = Y[starts[j] + t, c]
 
 
 @njit
@@ -286,7 +384,7 @@ def _read(totals, row, starts, a, b):
     """Add the last cell of each lane."""
     for lane in range(b - a):
         length = starts[a + lane + 1] - starts[a + lane]
-        totals[lane] += row[length * LANES + lane]
+        totals[lane] += row[length * LANE_COUNT + lane]
 
 
 @njit
@@ -307,7 +405,7 @@ def make_fill(measure: int, is_univariate: bool) -> Any:
     Parameters
     ----------
     measure : int
-        Position in `MEASURES`.
+        Position in `MEASURE_NAMES`.
     is_univariate : bool
         Whether series have one channel; time warping then has a shorter loop.
 
@@ -329,7 +427,8 @@ def make_fill(measure: int, is_univariate: bool) -> Any:
     orders : tuple of ndarray
         Rows of the output that the series of X belong to, and columns for those of Y.
     panels : ndarray of shape (p + 1,)
-        Where each panel of Y starts, and where the last one ends; at most LANES each.
+        Where each panel of Y starts, and where the last one ends; at most
+        LANE_COUNT each.
     params : tuple of float
         Two parameters of the distance, and the window as a fraction of the shorter
         series; negative for none.
@@ -339,8 +438,8 @@ def make_fill(measure: int, is_univariate: bool) -> Any:
         Which panels, from first to last - 1, counted from the last one backwards:
         these take longest, and threads that are done soon take shorter ones.
     """
-    is_root = measure in (DTW, WDTW)
-    is_short = measure == DTW and is_univariate
+    is_root = measure in (_DTW, _WDTW)
+    is_short = measure == _DTW and is_univariate
 
     def fill(
         out, X, x_starts, Y, y_starts, orders, panels, params, mirror, first, last
@@ -348,21 +447,21 @@ def make_fill(measure: int, is_univariate: bool) -> Any:
         """Fill columns of the output with distances, panel by panel."""
         p, q, window = params
         channels = Y.shape[1]
-        totals = np.empty(LANES)
+        totals = np.empty(LANE_COUNT)
         for at in range(len(panels) - 1 - first, len(panels) - 1 - last, -1):
             a, b = panels[at - 1], panels[at]
             m = y_starts[b] - y_starts[b - 1]  # the longest
-            space = np.empty((6, (m + 1) * LANES))
-            panel = np.empty((channels, (m + 1) * LANES))
+            space = np.empty((6, (m + 1) * LANE_COUNT))
+            panel = np.empty((channels, (m + 1) * LANE_COUNT))
             _pack(panel, Y, y_starts, a, b)
             for r in range(b if mirror else len(x_starts) - 1):
                 x = X[x_starts[r] : x_starts[r + 1]]
-                for lane in range(LANES):
+                for lane in range(LANE_COUNT):
                     totals[lane] = 0.0
                 shorter = min(len(x), m)
                 reach = int(window * shorter) if window >= 0 else shorter
                 row, costs, right, down = space[0], space[1], space[2], space[3]
-                if measure == MSM:
+                if measure == _MSM:
                     for c in range(channels):
                         _msm_all(space, x[:, c], panel[c], m, p)
                         _read(totals, row, y_starts, a, b)
@@ -370,24 +469,24 @@ def make_fill(measure: int, is_univariate: bool) -> Any:
                     _warp_numbers(row, x, panel, m, reach)
                 elif is_root:
                     weights = _weights(max(len(x), m), p)
-                    _warp_all(row, costs, x, panel, m, reach, weights, measure == WDTW)
-                elif measure == ERP:
+                    _warp_all(row, costs, x, panel, m, reach, weights, measure == _WDTW)
+                elif measure == _ERP:
                     _erp_all(row, costs, right, down, x, panel, m, reach, p)
-                elif measure == LCSS:
+                elif measure == _LCSS:
                     _lcss_all(row, costs, right, x, panel, m, reach, p)
                 else:
                     _twe_all(space, x, panel, m, p, q)
-                if measure != MSM:
+                if measure != _MSM:
                     _read(totals, row, y_starts, a, b)
                 for j in range(max(a, r) if mirror else a, b):
                     length = y_starts[j + 1] - y_starts[j]
                     value = totals[j - a]
                     if is_root:
                         value = math.sqrt(value)
-                    elif measure == LCSS:
+                    elif measure == _LCSS:
                         value = 1.0 + value / min(len(x), length)
                     out[orders[0][r], orders[1][j]] = value
                     if mirror:
                         out[orders[1][j], orders[0][r]] = value
 
-    return compile_variant(fill, measure, is_univariate, cache=not PLAIN, nogil=True)
+    return compile_variant(fill, measure, is_univariate, **llvm.LOOP_OPTIONS)

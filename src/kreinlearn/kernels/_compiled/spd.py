@@ -3,10 +3,8 @@
 The other matrices come in panels: ``panels`` (p, d (d + 1) / 2, lanes) holds the lower
 triangles of ``lanes`` matrices side by side, entry (r, c) at index r (r + 1) / 2 + c.
 One row matrix meets a whole panel at once, and every inner loop runs over the lanes,
-so that all of them use vector instructions; LAPACK, which takes one small matrix after
-the other, spends most of its time on overhead.
-
-Imported when a distance is first asked for: importing numba takes long.
+so that all of them use vector instructions; LAPACK, which processes one small matrix
+after the other, spends most of its time on overhead.
 """
 
 import math
@@ -16,9 +14,9 @@ import numpy as np
 from numba import njit
 
 # Division by zero gives inf, as in NumPy: the check for it would stop vectorization.
-_LANES: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
+_LANE_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
 # Where a fused multiply-add may replace a product and a sum.
-_FUSED: dict[str, Any] = {**_LANES, "fastmath": {"contract"}}
+_FUSED_OPTIONS: dict[str, Any] = {**_LANE_OPTIONS, "fastmath": {"contract"}}
 
 NEGLIGIBLE_LINK = 1e-16
 """Squared superdiagonal, relative to the eigenvalue next to it, that counts as 0.
@@ -27,30 +25,27 @@ Setting it to 0 changes the sum of a smooth function of the eigenvalues by a ter
 is linear in it, hence by no more than rounding.
 """
 
-SAFETY = 1.0 - 1e-14
-"""Share of a lower bound for the smallest eigenvalue to take as a shift.
+SHIFT_FACTOR = 1.0 - 1e-14
+"""Shift as a fraction of a lower bound of the smallest eigenvalue, for rounding."""
 
-A little less than all of it, because of rounding.
-"""
-
-STEPS = 60
+MAX_SHIFTS = 60
 """More than enough for one eigenvalue: it converges cubically, in two to six."""
 
-TINY = 1e-200
-"""Stands in for 0 where a quotient of two of them would be no number.
+LINK_FLOOR = 1e-200
+"""Replaces 0 where a quotient of two of them would be NaN.
 
 Smaller ones have products that are denormal numbers, which are slow.
 """
 
 
-@njit(**_LANES)
+@njit(**_LANE_OPTIONS)
 def _set(target, value):
     """Set all entries to a number; numba compiles a slice ten times as long."""
     for q in range(target.size):
         target[q] = value
 
 
-@njit(**_FUSED)
+@njit(**_FUSED_OPTIONS)
 def _whiten(M, L, panel):
     """Set M to inv(L) times the lower triangular matrices of a panel, transposed.
 
@@ -77,19 +72,19 @@ def _whiten(M, L, panel):
                 target[q] /= pivot
 
 
-@njit(**_FUSED)
+@njit(**_FUSED_OPTIONS)
 def _reflect(first, square, scales):
     """Turn the first entry of x into that of v, with I - scale v v' reflecting x."""
     for q in range(first.size):
         norm = math.sqrt(square[q])
         head = first[q] + math.copysign(norm, first[q])
         product = norm * abs(head)
-        # The reflection of nothing is no reflection.
+        # A vector of zeros is not reflected.
         scales[q] = 1.0 / product if product > 1e-290 else 0.0
         first[q] = head
 
 
-@njit(**_FUSED)
+@njit(**_FUSED_OPTIONS)
 def _bidiagonalize(M, squares, links, scales, work):
     """Reduce M to bidiagonal form by Householder reflections from both sides.
 
@@ -146,7 +141,7 @@ def _bidiagonalize(M, squares, links, scales, work):
                     column[r, q] -= work[r, q] * column[k, q]
 
 
-@njit(**_FUSED)
+@njit(**_FUSED_OPTIONS)
 def _bound(squares, links, m, bounds, work):
     """Give a lower bound for the smallest eigenvalue of the leading m x m part.
 
@@ -187,7 +182,7 @@ def _bound(squares, links, m, bounds, work):
         bounds[q] = n / (one + math.sqrt(rest))
 
 
-@njit(**_FUSED)
+@njit(**_FUSED_OPTIONS)
 def _shift(squares, links, m, shifts, new_squares, new_links, pivot, least):
     """Take one dqds step, which subtracts a shift from all eigenvalues.
 
@@ -207,14 +202,14 @@ def _shift(squares, links, m, shifts, new_squares, new_links, pivot, least):
             ratio = following[q] / square
             new_square[q] = square
             product = link[q] * ratio
-            new_link[q] = product if product > TINY else TINY
+            new_link[q] = product if product > LINK_FLOOR else LINK_FLOOR
             pivot[q] = pivot[q] * ratio - shifts[q]
             least[q] = least[q] if least[q] < pivot[q] else pivot[q]
     for q in range(lanes):
         new_squares[m - 1, q] = pivot[q]
 
 
-@njit(**_FUSED)
+@njit(**_FUSED_OPTIONS)
 def _largest(values):
     """Return the largest number, by halves, and spoil the array.
 
@@ -229,13 +224,13 @@ def _largest(values):
     return values[0]
 
 
-@njit(**_FUSED)
-def _eigenvalues(squares, links, new_squares, new_links, values, work):
+@njit(**_FUSED_OPTIONS)
+def _find_eigenvalues(squares, links, new_squares, new_links, values, work):
     """Find the squared singular values of bidiagonal matrices, one after the other.
 
     Lanes that have found an eigenvalue wait for the others before they look for the
     next: they take steps without a shift, and with the link to it cut, lest it couple
-    again. Tells whether all were found.
+    again. Returns whether all were found.
     """
     d, lanes = squares.shape
     total, shifts, damping, left = work[5], work[6], work[7], work[8]
@@ -243,20 +238,20 @@ def _eigenvalues(squares, links, new_squares, new_links, values, work):
     # A decoupled part would never learn of a shift. This moves no eigenvalue.
     for i in range(d - 1):
         for q in range(lanes):
-            floor = 1e-32 * squares[i, q] + TINY
+            floor = 1e-32 * squares[i, q] + LINK_FLOOR
             links[i, q] = links[i, q] if links[i, q] > floor else floor
     for m in range(d, 1, -1):
-        _set(damping, SAFETY)
-        for step in range(STEPS + 1):
+        _set(damping, SHIFT_FACTOR)
+        for step in range(MAX_SHIFTS + 1):
             link = links[m - 2]
             last = squares[m - 1]
             for q in range(lanes):
                 left[q] = link[q] - NEGLIGIBLE_LINK * (total[q] + last[q])
                 shifts[q] = left[q]
-                link[q] = link[q] if left[q] > 0.0 else TINY
+                link[q] = link[q] if left[q] > 0.0 else LINK_FLOOR
             if _largest(shifts) <= 0.0:
                 break
-            if step == STEPS:
+            if step == MAX_SHIFTS:
                 return False
             _bound(squares, links, m, shifts, work)
             for q in range(lanes):
@@ -285,7 +280,7 @@ def _eigenvalues(squares, links, new_squares, new_links, values, work):
     return True
 
 
-@njit(cache=True, **_LANES)
+@njit(cache=True, **_LANE_OPTIONS)
 def affine_invariant(out, L, panels):
     """Squared affine-invariant distances between some matrices and all in the panels.
 
@@ -319,20 +314,16 @@ def affine_invariant(out, L, panels):
     """
     n, d, _ = L.shape
     lanes = panels.shape[2]
-    M = np.empty((d, d, lanes))
-    squares = np.empty((d, lanes))
-    links = np.empty((d, lanes))
-    new_squares = np.empty((d, lanes))
-    new_links = np.empty((d, lanes))
-    values = np.empty((d, lanes))
+    M, space = np.empty((d, d, lanes)), np.empty((5, d, lanes))
+    squares, links, new_squares = space[0], space[1], space[2]
+    new_links, values = space[3], space[4]
     work = np.empty((9, lanes))
     for i in range(n):
         for p in range(len(panels)):
             _whiten(M, L[i], panels[p])
             _bidiagonalize(M, squares, links, work[0], values)
-            was_found = _eigenvalues(
-                squares, links, new_squares, new_links, values, work
-            )
+            parts = squares, links, new_squares, new_links
+            was_found = _find_eigenvalues(*parts, values, work)
             for q in range(lanes):
                 total = 0.0 if was_found else np.nan
                 for c in range(d):
@@ -341,8 +332,8 @@ def affine_invariant(out, L, panels):
                 out[i, p * lanes + q] = total
 
 
-@njit(**_LANES)
-def _eliminate(A, d):
+@njit(cache=True, **_LANE_OPTIONS)
+def eliminate(A, d):
     """Turn packed lower triangles into L D L', with D on the diagonal, lane by lane."""
     lanes = A.shape[1]
     factors = np.empty(lanes)
@@ -360,20 +351,13 @@ def _eliminate(A, d):
                     target[q] -= factors[q] * source[q]
 
 
-@njit(cache=True, **_LANES)
-def eliminate(panels, d):
-    """Put the pivots of Gaussian elimination on the diagonals of panels, in place."""
-    for p in range(len(panels)):
-        _eliminate(panels[p], d)
-
-
-@njit(cache=True, **_LANES)
+@njit(cache=True, **_LANE_OPTIONS)
 def stein(out, S, pivots, panels, panel_pivots):
     """Squared Stein distances between some matrices and all in the panels.
 
     The determinants are products of pivots. Those of S and T come from `eliminate`,
     from the same operations in the same order (no fused ones, which compilers place
-    as they like), so that the distance of a matrix from itself is exactly 0.
+    freely), so that the distance of a matrix from itself is exactly 0.
 
     Parameters
     ----------
@@ -398,7 +382,7 @@ def stein(out, S, pivots, panels, panel_pivots):
                 entry = 0.5 * S[i, s]
                 for q in range(lanes):
                     mean[s, q] = entry + 0.5 * panels[p, s, q]
-            _eliminate(mean, d)
+            eliminate(mean, d)
             _set(total, 0.0)
             for r in range(d):
                 pivot = pivots[i, r]

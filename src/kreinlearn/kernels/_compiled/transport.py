@@ -2,25 +2,19 @@
 
 Distributions come one after the other: ``firsts`` are the first points of each. Sorted
 points have ``heights``: the weight of all points up to and with them, 1 at the last.
-
-Imported when a distance is first asked for: importing numba takes long.
 """
-
-from typing import Any
 
 from numba import njit
 
-from kreinlearn.kernels._compiled.generator import PLAIN
-
-_LOOP: dict[str, Any] = {"nogil": True, "cache": not PLAIN}
+from kreinlearn.kernels._compiled.llvm import LOOP_OPTIONS
 
 
-@njit(**_LOOP)
+@njit(**LOOP_OPTIONS)
 def _between(x, x_heights, y, y_heights, p):
     """Return the cost of the transport between two sorted distributions.
 
-    Both are cut wherever one of them has a step, and what lies at the same height
-    belongs together. No step prefers one side, hence rounding is the same both ways.
+    Both are split wherever one of them has a step, and points at the same height are
+    paired. No step prefers one side, so rounding is the same both ways.
     """
     i = j = 0
     below = total = 0.0
@@ -41,7 +35,7 @@ def _between(x, x_heights, y, y_heights, p):
     return total
 
 
-@njit(**_LOOP)
+@njit(**LOOP_OPTIONS)
 def add_lines(out, values, heights, firsts, p, first_other, mirror, first, last):
     """Add the costs between distributions to rows of the output.
 

@@ -6,10 +6,10 @@ from functools import partial
 import numpy as np
 import pytest
 
-from kreinlearn.kernels import KERNELS, _blocks, gram, multiply, vector
-from kreinlearn.kernels._blocks import in_order
+from kreinlearn.kernels import KERNELS, _pairwise, gram, multiply, products, rows
+from kreinlearn.kernels.threads import ordered_parallel
 from tests.kernels import naive
-from tests.kernels.test_vector import CASES, IDS, VECTOR, samples
+from tests.kernels.test_rows import CASES, IDS, VECTOR, samples
 from tests.memory import peak
 
 SPD = ["spd_affine_invariant", "spd_log_euclid", "spd_stein", "spd_euclid"]
@@ -50,10 +50,10 @@ def agree(product, K, B, tol=1e-14):
 @pytest.fixture
 def small_blocks(monkeypatch):
     """Cut everything into small pieces, so that there are many of them."""
-    monkeypatch.setattr(_blocks, "FAIR_ROWS", (48, 48))
-    monkeypatch.setattr(_blocks, "COLUMNS", 4)
-    monkeypatch.setattr(_blocks, "VALUES_BYTES", 8 * 30**2)
-    monkeypatch.setattr(_blocks, "THREAD_TERMS", 1000)
+    monkeypatch.setattr(products, "BLOCK_ROWS", (48, 48))
+    monkeypatch.setattr(products, "COLUMNS_AT_ONCE", 4)
+    monkeypatch.setattr(products, "VALUES_BYTES", 8 * 30**2)
+    monkeypatch.setattr(_pairwise, "TERMS_PER_THREAD", 1000)
     monkeypatch.setattr("kreinlearn.kernels.threads.max_threads", lambda: 3)
 
 
@@ -327,7 +327,7 @@ def test_work_is_finished_in_order(n_items, n_workspaces, n_threads):
         finished.append(item)
         in_use.remove(workspace)
 
-    in_order(work, finish, range(n_items), list(range(n_workspaces)), n_threads)
+    ordered_parallel(work, finish, range(n_items), list(range(n_workspaces)), n_threads)
     assert finished == list(range(n_items))
     assert not in_use
 
@@ -347,7 +347,7 @@ def test_an_error_in_a_thread_reaches_the_caller(where, n_threads):
 
     steps = (fail, nothing) if where == "work" else (nothing, fail)
     with pytest.raises(RuntimeError, match="no 5"):
-        in_order(*steps, range(1000), list(range(4)), n_threads)
+        ordered_parallel(*steps, range(1000), list(range(4)), n_threads)
     assert len(done) < 1000
 
 
@@ -384,13 +384,13 @@ def test_memory_does_not_grow_with_the_matrix():
 
 def test_workspaces_share_a_budget(monkeypatch):
     taken = []
-    make = _blocks._make_workspace
+    make = products._make_workspace
 
     def record(*args):
         taken.append(make(*args))
         return taken[-1]
 
-    monkeypatch.setattr(_blocks, "_make_workspace", record)
+    monkeypatch.setattr(products, "_make_workspace", record)
     monkeypatch.setattr("kreinlearn.kernels.threads.max_threads", lambda: 64)
     for n, m, k in [(3000, 3, 1), (2000, 3, 256), (500, 10_000, 1), (80, 90_000, 1)]:
         taken.clear()
@@ -401,4 +401,4 @@ def test_workspaces_share_a_budget(monkeypatch):
 
 def test_vector_kernels_are_those_that_are_compiled():
     for name in VECTOR:
-        assert KERNELS[name].function is getattr(vector, name)
+        assert KERNELS[name].function is getattr(rows, name)

@@ -1,4 +1,4 @@
-"""What the kernels between rows share: check the rows, choose a way, run the tiles."""
+"""Sums over the features of all pairs of rows: check the rows, run compiled tiles."""
 
 from collections.abc import Callable
 from functools import partial
@@ -11,7 +11,6 @@ from scipy.linalg import blas
 from kreinlearn._typing import Array
 from kreinlearn._validation import check_finite
 from kreinlearn.kernels import threads
-from kreinlearn.kernels._work import share_out
 
 BLAS_FEATURES = 128
 """With more features than this, squares and products come from a matrix product.
@@ -20,38 +19,38 @@ Below, summing each pair is as fast, and exact for rows that are close to each o
 """
 
 LINEAR_FEATURES = 48
-"""The same for inner products alone, with nothing to be done to each of them."""
+"""The same for inner products alone, without a transform of each of them."""
 
 MIRROR_FEATURES = 32
 """With fewer features, computing both halves is faster than copying one of them."""
 
-SAME_BOTH_WAYS = ("identity", "hinge")
-"""Finishes that are cheap, and round alike in both halves of a symmetric matrix."""
+SYMMETRIC_TRANSFORMS = ("identity", "hinge")
+"""Cheap transforms that round alike in both halves of a symmetric matrix."""
 
 SQUARE_TILE = (128, 128)
 LONG_TILE = (16, 512)
 """Rows and columns; either stays in the second cache, and long ones write faster."""
 
-THREAD_TERMS = 4_000_000
-"""Terms to sum (and ten a pair for the rest) that are worth one more thread."""
+TERMS_PER_THREAD = 4_000_000
+"""Terms to sum (and ten per pair for the rest) that are worth one more thread."""
 
 
-def real_numbers(name: str, X: ArrayLike, ragged: str) -> Array:
-    """Return an array of real numbers, or raise.
+def check_numeric(name: str, X: ArrayLike, ragged: str) -> Array:
+    """Return an array of real numbers or objects, or raise.
 
     Parameters
     ----------
     name : str
         Name of the parameter, for the message.
     X : array-like
-        What the caller gave.
+        The input.
     ragged : str
-        What to say if parts have different lengths.
+        Requirement that parts of different lengths violate, for the message.
 
     Returns
     -------
     ndarray
-        The same, which may still hold objects.
+        The input as an array.
     """
     try:
         given = np.asarray(X)
@@ -64,21 +63,8 @@ def real_numbers(name: str, X: ArrayLike, ragged: str) -> Array:
     return given
 
 
-def as_floats(name: str, given: Array) -> Array:
-    """Return numbers in C order, float32 if they were, float64 otherwise, or raise.
-
-    Parameters
-    ----------
-    name : str
-        Name of the parameter, for the message.
-    given : ndarray
-        Numbers, or objects that should be.
-
-    Returns
-    -------
-    ndarray
-        The same numbers.
-    """
+def to_floats(name: str, given: Array) -> Array:
+    """Return numbers in C order, float32 if they were, float64 otherwise, or raise."""
     dtype = np.float32 if given.dtype == np.float32 else np.float64
     try:
         # Writable, because compiled code would be compiled again for read-only input.
@@ -95,20 +81,20 @@ def check_rows(name: str, X: ArrayLike) -> Array:
     name : str
         Name of the parameter, for the message.
     X : array-like of shape (n_samples, n_features)
-        What the caller gave.
+        The input.
 
     Returns
     -------
     ndarray of shape (n_samples, n_features)
         The same numbers in C order, float32 if they were, float64 otherwise.
     """
-    given = real_numbers(name, X, "have as many numbers in each row, got rows of")
+    given = check_numeric(name, X, "have as many numbers in each row, got rows of")
     if given.ndim != 2 or 0 in given.shape:
         raise ValueError(
             f"{name!r} must be a 2-d array with one sample per row and at least one "
             f"row and one column, got shape {given.shape}."
         )
-    rows = as_floats(name, given)
+    rows = to_floats(name, given)
     check_finite(rows, f"{name!r} must hold finite numbers")
     return rows
 
@@ -145,12 +131,12 @@ def check_pair(X: ArrayLike, Y: ArrayLike | None) -> tuple[Array, Array | None]:
 
 
 class Compiled(NamedTuple):
-    """A function of sums over features that compiled code applies, with its numbers.
+    """A transform of sums over features that compiled code applies, with parameters.
 
     Parameters
     ----------
     name : str
-        One of the names in ``tiles.FINISHES``.
+        One of the names in ``rows.TRANSFORM_NAMES`` of the compiled code.
     a, b, c : float
         Its parameters.
     """
@@ -163,21 +149,21 @@ class Compiled(NamedTuple):
     def __call__(
         self, D: Array, is_symmetric: bool = False, out: Array | None = None
     ) -> Array:
-        """Return the function of stored sums, with the same bits as `between_rows`."""
+        """Return the transform of stored sums, with the bits of `compute_pairwise`."""
         K = np.empty_like(D, order="C") if out is None else out
-        mirror = is_symmetric and self.name not in SAME_BOTH_WAYS
+        mirror = is_symmetric and self.name not in SYMMETRIC_TRANSFORMS
         _fill(K, np.require(D, requirements=["C", "A", "W"]), "stored", self, mirror)
         return K
 
 
-def between_rows(
+def compute_pairwise(
     X: ArrayLike,
     Y: ArrayLike | None,
     sums: str,
     form: Callable[..., Compiled],
     *params: float | None,
 ) -> Array:
-    """Return a form of a sum over features, for all pairs of rows.
+    """Return a transform of a sum over features, for all pairs of rows.
 
     Parameters
     ----------
@@ -186,9 +172,9 @@ def between_rows(
     Y : array-like of shape (k, m) or None
         Other samples; None means X.
     sums : {"absolute", "square", "product"}
-        What is summed: |x - y|, (x - y)^2 or x y.
+        Terms of the sum: |x - y|, (x - y)^2 or x y.
     form : callable
-        A function of `_forms`, which takes m and the parameters.
+        A function of `transforms`, which takes m and the parameters.
     *params : float
         Its parameters.
 
@@ -200,46 +186,45 @@ def between_rows(
     rows, given = check_pair(X, Y)
     others, is_symmetric = rows if given is None else given, given is None
     m = rows.shape[1]
-    finish = form(m, *params)
-    is_linear = finish.name == "identity" and sums == "product"
+    transform = form(m, *params)
+    is_linear = transform.name == "identity" and sums == "product"
     if is_linear and not is_symmetric:
         return rows @ others.T
     if is_linear and m > LINEAR_FEATURES:
-        return _mirrored(_upper_products(rows))
-    is_alike = finish.name in SAME_BOTH_WAYS and m < MIRROR_FEATURES
+        from kreinlearn.kernels._compiled import rows as compiled
+
+        out = _compute_upper_products(rows)
+        n_parts, count = (
+            -(-len(out) // compiled.MIRROR_SIDE),
+            count_threads(10 * out.size),
+        )
+        threads.parallel_for(partial(compiled.mirror_upper, out), n_parts, count)
+        return out
+    is_alike = transform.name in SYMMETRIC_TRANSFORMS and m < MIRROR_FEATURES
     mirror = is_symmetric and not is_alike
     if sums == "absolute" or m <= BLAS_FEATURES:
         out = np.empty((len(rows), len(others)), rows.dtype)
-        _fill(out, out, sums, finish, mirror, (rows, others))
+        _fill(out, out, sums, transform, mirror, (rows, others))
         return out
     norms: tuple[Array, ...] = ()
     if sums == "square":
-        # Distances do not change, and less is lost in |x|^2 + |y|^2 - 2 <x, y>.
+        # Distances do not change, and fewer digits cancel in |x|^2 + |y|^2 - 2 <x, y>.
         center = others.mean(axis=0)
         rows, others = rows - center, others if is_symmetric else others - center
-    out = _upper_products(rows) if is_symmetric else rows @ others.T
+    out = _compute_upper_products(rows) if is_symmetric else rows @ others.T
     if sums == "square" and is_symmetric:
         norms = (out.diagonal().copy(),) * 2
     elif sums == "square":
         norms = tuple(np.einsum("ij,ij->i", Z, Z) for Z in (rows, others))
     stored = "stored square" if sums == "square" else "stored"
-    _fill(out, out, stored, finish, mirror, norms=norms)
+    _fill(out, out, stored, transform, mirror, norms=norms)
     return out
 
 
-def _mirrored(out: Array) -> Array:
-    """Return a matrix after what is above the diagonal was copied below it."""
-    from kreinlearn.kernels._compiled import tiles
+def _compute_upper_products(rows: Array) -> Array:
+    """Return inner products of rows on and above the diagonal.
 
-    n_parts = -(-len(out) // tiles.MIRROR_SIDE)
-    share_out(partial(tiles.mirror_upper, out), n_parts, n_threads(10 * out.size))
-    return out
-
-
-def _upper_products(rows: Array) -> Array:
-    """Return inner products of rows, those below the diagonal left out.
-
-    NumPy would copy them there, in one thread, and kernels change them first.
+    NumPy would copy them below, in one thread, before the transform changes them.
     """
     out = np.empty((len(rows), len(rows)), rows.dtype)
     syrk = blas.get_blas_funcs("syrk", (rows,))
@@ -252,30 +237,32 @@ def _fill(
     out: Array,
     stored: Array,
     sums: str,
-    finish: Compiled,
+    transform: Compiled,
     mirror: bool,
     samples: tuple[Array, ...] = (),
     norms: tuple[Array, ...] = (),
 ) -> None:
-    """Fill the output, in threads, from two sets of rows or from what is stored."""
-    from kreinlearn.kernels._compiled import generator, tiles
+    """Fill the output, in threads, from two sets of rows or from stored sums."""
+    from kreinlearn.kernels._compiled import rows as compiled
 
     rows, panels = np.empty((0, 0), out.dtype), np.empty((0, 0, 0), out.dtype)
     if samples:
         rows = samples[0]
-        panels = pack(samples[1], generator.VECTOR_BYTES // out.itemsize)
+        panels = pack(samples[1], compiled.VECTOR_BYTES // out.itemsize)
     xx, yy = norms or (np.empty(0, out.dtype),) * 2
     shape = SQUARE_TILE if mirror else LONG_TILE
-    codes = tiles.make_codes(*finish)
-    fill = tiles.make_fill(tiles.SUMS.index(sums), codes[0] in tiles.USUAL)
-    about = (out, stored, rows, panels, xx, yy, codes, mirror, shape)
-    count = n_threads(out.size * (rows.shape[1] + 10))
-    share_out(partial(fill, *about), -(-len(out) // shape[0]), count)
+    codes = compiled.make_codes(*transform)
+    fill = compiled.make_fill(
+        compiled.SUM_NAMES.index(sums), codes[0] in compiled.USUAL_CODES
+    )
+    work = partial(fill, out, stored, rows, panels, xx, yy, codes, mirror, shape)
+    count = count_threads(out.size * (rows.shape[1] + 10))
+    threads.parallel_for(work, -(-len(out) // shape[0]), count)
 
 
-def n_threads(n_terms: int) -> int:
+def count_threads(n_terms: int) -> int:
     """Return how many threads a sum of so many terms is worth."""
-    return int(min(1 + n_terms // THREAD_TERMS, threads.max_threads()))
+    return threads.count_threads(n_terms, TERMS_PER_THREAD)
 
 
 def pack(rows: Array, lanes: int) -> Array:

@@ -1,17 +1,17 @@
 """Kernels between the rows of two matrices.
 
 Letters: X (n, m) and Y (k, m) hold one sample per row, x and z are rows of X and Y, and
-K (n, k) is what a kernel gives. Defaults suit features scaled to [0, 1].
+K (n, k) is the kernel matrix. Defaults suit features scaled to [0, 1].
 
-Every kernel takes any two blocks of rows, so that a matrix too large to store can be
-made in pieces; ``check_rows`` prepares samples that are used many times.
+Every kernel takes any two blocks of rows, so that a large matrix can be computed in
+blocks; ``check_rows`` prepares samples that are used many times.
 
-float32 stays float32, all else becomes float64. With Y left out, K is exactly
-symmetric and distances on its diagonal are exactly 0. Up to 128 features distances are
+float32 stays float32, everything else becomes float64. Without Y, K is exactly
+symmetric and distances on its diagonal are exactly 0. Up to 128 features, distances are
 summed pair by pair, to nearly full precision. With more, squared distances come from a
-matrix product and are never below 0, but for rows that are close to each other digits
-cancel: the error is some 1e-15 (|x|^2 + |z|^2) in float64 and 1e-6 (|x|^2 + |z|^2) in
-float32, with norms taken from the mean sample.
+matrix product and are never below 0, but digits cancel for rows that are close to each
+other: the error is about 1e-15 (|x|^2 + |z|^2) in float64 and 1e-6 (|x|^2 + |z|^2) in
+float32, with norms measured from the mean sample.
 """
 
 from functools import partial
@@ -20,8 +20,7 @@ from numpy.typing import ArrayLike
 
 from kreinlearn._typing import Array
 from kreinlearn.kernels import transforms
-from kreinlearn.kernels._pairs import between_rows, check_rows
-from kreinlearn.kernels._products import linear, polynomial, tanh
+from kreinlearn.kernels._pairwise import check_rows, compute_pairwise
 from kreinlearn.kernels._records import Grid, Kernel, Measure
 
 __all__ = [
@@ -37,6 +36,115 @@ __all__ = [
     "tanh",
     "tl1",
 ]
+
+
+def linear(X: ArrayLike, Y: ArrayLike | None = None) -> Array:
+    """Inner product, K(x, z) = <x, z>.
+
+    Parameters
+    ----------
+    X : array-like of shape (n, m)
+        Samples.
+    Y : array-like of shape (k, m), default=None
+        Other samples; None means X.
+
+    Returns
+    -------
+    ndarray of shape (n, k)
+        The kernel matrix.
+
+    Examples
+    --------
+    >>> from kreinlearn.kernels import linear
+    >>> linear([[1, 2], [3, 4]])
+    array([[ 5., 11.],
+           [11., 25.]])
+    """
+    return compute_pairwise(X, Y, "product", transforms.identity)
+
+
+def polynomial(
+    X: ArrayLike,
+    Y: ArrayLike | None = None,
+    *,
+    degree: int = 3,
+    gamma: float | None = None,
+    coef0: float = 1.0,
+) -> Array:
+    """Polynomial kernel, K(x, z) = (gamma <x, z> + coef0)^degree.
+
+    Positive definite if coef0 >= 0, else indefinite in general.
+
+    Parameters
+    ----------
+    X : array-like of shape (n, m)
+        Samples.
+    Y : array-like of shape (k, m), default=None
+        Other samples; None means X.
+    degree : int, default=3
+        Exponent, 1 or more.
+    gamma : float, default=None
+        Factor of the inner product; None means 1 / m.
+    coef0 : float, default=1.0
+        Constant term.
+
+    Returns
+    -------
+    ndarray of shape (n, k)
+        The kernel matrix.
+
+    Examples
+    --------
+    >>> from kreinlearn.kernels import polynomial
+    >>> polynomial([[1.0], [2.0]], degree=2)
+    array([[ 4.,  9.],
+           [ 9., 25.]])
+    """
+    return compute_pairwise(
+        X, Y, "product", transforms.polynomial, degree, gamma, coef0
+    )
+
+
+def tanh(
+    X: ArrayLike,
+    Y: ArrayLike | None = None,
+    *,
+    gamma: float | None = None,
+    coef0: float = 0.0,
+) -> Array:
+    """Sigmoid kernel, K(x, z) = tanh(gamma <x, z> + coef0).
+
+    Indefinite in general.
+
+    Parameters
+    ----------
+    X : array-like of shape (n, m)
+        Samples.
+    Y : array-like of shape (k, m), default=None
+        Other samples; None means X.
+    gamma : float, default=None
+        Factor of the inner product; None means 1 / m.
+    coef0 : float, default=0.0
+        Constant term.
+
+    Returns
+    -------
+    ndarray of shape (n, k)
+        The kernel matrix, entries in [-1, 1].
+
+    References
+    ----------
+    H.-T. Lin, C.-J. Lin, "A study on sigmoid kernels for SVM and the training of
+    non-PSD kernels by SMO-type methods", National Taiwan University, 2003.
+
+    Examples
+    --------
+    >>> from kreinlearn.kernels import tanh
+    >>> tanh([[0.0], [1.0]]).round(4)
+    array([[0.    , 0.    ],
+           [0.    , 0.7616]])
+    """
+    return compute_pairwise(X, Y, "product", transforms.tanh, gamma, coef0)
 
 
 def rbf(
@@ -67,7 +175,7 @@ def rbf(
     array([[1.    , 0.7788],
            [0.7788, 1.    ]])
     """
-    return between_rows(X, Y, "square", transforms.gaussian, sigma)
+    return compute_pairwise(X, Y, "square", transforms.gaussian, sigma)
 
 
 def laplacian(
@@ -98,7 +206,7 @@ def laplacian(
     array([[1.    , 0.6065],
            [0.6065, 1.    ]])
     """
-    return between_rows(X, Y, "absolute", transforms.exponential, sigma)
+    return compute_pairwise(X, Y, "absolute", transforms.exponential, sigma)
 
 
 def tl1(
@@ -120,9 +228,9 @@ def tl1(
     Y : array-like of shape (k, m), default=None
         Other samples; None means X.
     tau : float, default=None
-        Distance from which on samples have nothing in common; None means ratio * m.
+        Distance from which on the kernel is 0; None means ratio * m.
     ratio : float, default=None
-        Share of m to take for tau, instead of tau; None means 0.7.
+        tau as a fraction of m, in place of tau; None means 0.7.
 
     Returns
     -------
@@ -143,7 +251,7 @@ def tl1(
            [0.75, 1.5 , 0.25],
            [0.  , 0.25, 1.5 ]])
     """
-    return between_rows(X, Y, "absolute", transforms.hinge, tau, ratio)
+    return compute_pairwise(X, Y, "absolute", transforms.hinge, tau, ratio)
 
 
 def gaussian_difference(
@@ -158,7 +266,7 @@ def gaussian_difference(
 
     With ``d = |x - z|``,
     K(x, z) = exp(-d^2 / sigma_narrow^2) - weight exp(-d^2 / sigma_wide^2).
-    Indefinite in general: near samples attract each other, those farther off repel.
+    Indefinite in general.
 
     Parameters
     ----------
@@ -190,9 +298,8 @@ def gaussian_difference(
     array([[ 0.5   , -0.1656],
            [-0.1656,  0.5   ]])
     """
-    return between_rows(
-        X, Y, "square", transforms.difference, sigma_narrow, sigma_wide, weight
-    )
+    params = sigma_narrow, sigma_wide, weight
+    return compute_pairwise(X, Y, "square", transforms.difference, *params)
 
 
 def epanechnikov(
@@ -229,13 +336,13 @@ def epanechnikov(
            [0.75, 1.  , 0.  ],
            [0.  , 0.  , 1.  ]])
     """
-    return between_rows(X, Y, "square", transforms.parabola, sigma)
+    return compute_pairwise(X, Y, "square", transforms.parabola, sigma)
 
 
 def log(X: ArrayLike, Y: ArrayLike | None = None, *, degree: float = 2.0) -> Array:
     """Logarithmic kernel, ``K(x, z) = -log(1 + |x - z|^degree)``.
 
-    Conditionally positive definite for degree <= 2; its trace is 0, hence it has
+    Conditionally positive definite for degree <= 2; its trace is 0, so it has
     eigenvalues of both signs.
 
     Parameters
@@ -265,13 +372,13 @@ def log(X: ArrayLike, Y: ArrayLike | None = None, *, degree: float = 2.0) -> Arr
     array([[ 0.    ],
            [-1.0986]])
     """
-    return between_rows(X, Y, "square", transforms.negative_log, degree)
+    return compute_pairwise(X, Y, "square", transforms.negative_log, degree)
 
 
 def power(X: ArrayLike, Y: ArrayLike | None = None, *, degree: float = 1.0) -> Array:
     """Power distance kernel, ``K(x, z) = -|x - z|^degree``.
 
-    Conditionally positive definite for degree <= 2; its trace is 0, hence it has
+    Conditionally positive definite for degree <= 2; its trace is 0, so it has
     eigenvalues of both signs.
 
     Parameters
@@ -300,51 +407,54 @@ def power(X: ArrayLike, Y: ArrayLike | None = None, *, degree: float = 1.0) -> A
     array([[-5.],
            [-3.]])
     """
-    return between_rows(X, Y, "square", transforms.negative_power, degree)
+    return compute_pairwise(X, Y, "square", transforms.negative_power, degree)
 
 
 STORED_FEATURES = 32
-"""With fewer features, measure and form together are as fast as the form alone.
+"""With fewer features, measure and transform together are as fast as the transform.
 
 Summing 16 features takes as long as reading a stored sum from memory. At 60 features a
 stored measure takes half the time for `tl1`, at 200 a fifth.
 """
 
 
-def _n_features(X: ArrayLike) -> int:
+def _count_features(X: ArrayLike) -> int:
     return check_rows("X", X).shape[1]
 
 
-def _summed(
+def _make_measure(
     name: str, sums: str, metric: str | None = None, is_squared: bool = False
 ) -> Measure:
     """Return a measure between rows that is a sum over their features."""
-    function = partial(between_rows, sums=sums, form=transforms.identity)
+    function = partial(compute_pairwise, sums=sums, form=transforms.identity)
     about = (is_squared, metric, sums, STORED_FEATURES)
-    return Measure(name, function, _n_features, (), *about)
+    return Measure(name, function, _count_features, (), *about)
 
 
-L1 = _summed("L1 distance", "absolute", "cityblock")
-SQUARES = _summed("squared Euclidean distance", "square", "euclidean", True)
-PRODUCTS = _summed("inner product", "product")
+L1_DISTANCE = _make_measure("L1 distance", "absolute", "cityblock")
+SQUARED_DISTANCE = _make_measure(
+    "squared Euclidean distance", "square", "euclidean", True
+)
+INNER_PRODUCT = _make_measure("inner product", "product")
 
 # On training halves of sixteen small data sets, cross-validation chose ratios below 0.3
 # in one case of six.
-RATIOS = Grid("ratio", (0.1, 0.2, 0.3, 0.5, 0.7, 0.9), 0.7, False, ("tau",))
-ROW_WIDTHS = Grid("sigma", (0.25, 0.5, 1.0, 2.0, 4.0), 1.0)
+RATIO_GRID = Grid("ratio", (0.1, 0.2, 0.3, 0.5, 0.7, 0.9), 0.7, False, ("tau",))
+WIDTH_GRID = Grid("sigma", (0.25, 0.5, 1.0, 2.0, 4.0), 1.0)
 
-ROW_KERNELS = (
-    Kernel("epanechnikov", epanechnikov, SQUARES, transforms.parabola, ROW_WIDTHS),
-    Kernel("gaussian_difference", gaussian_difference, SQUARES, transforms.difference),
-    Kernel(
-        "laplacian", laplacian, L1, transforms.exponential, ROW_WIDTHS, is_definite=True
-    ),
-    Kernel("linear", linear, PRODUCTS, transforms.identity, is_definite=True),
-    Kernel("log", log, SQUARES, transforms.negative_log),
-    Kernel("polynomial", polynomial, PRODUCTS, transforms.polynomial),
-    Kernel("power", power, SQUARES, transforms.negative_power),
-    Kernel("rbf", rbf, SQUARES, transforms.gaussian, ROW_WIDTHS, is_definite=True),
-    Kernel("tanh", tanh, PRODUCTS, transforms.tanh),
-    Kernel("tl1", tl1, L1, transforms.hinge, RATIOS),
+ROW_KERNELS = tuple(
+    Kernel(function.__name__, function, measure, form, grid, is_definite=is_definite)
+    for function, measure, form, grid, is_definite in (
+        (epanechnikov, SQUARED_DISTANCE, transforms.parabola, WIDTH_GRID, False),
+        (gaussian_difference, SQUARED_DISTANCE, transforms.difference, None, False),
+        (laplacian, L1_DISTANCE, transforms.exponential, WIDTH_GRID, True),
+        (linear, INNER_PRODUCT, transforms.identity, None, True),
+        (log, SQUARED_DISTANCE, transforms.negative_log, None, False),
+        (polynomial, INNER_PRODUCT, transforms.polynomial, None, False),
+        (power, SQUARED_DISTANCE, transforms.negative_power, None, False),
+        (rbf, SQUARED_DISTANCE, transforms.gaussian, WIDTH_GRID, True),
+        (tanh, INNER_PRODUCT, transforms.tanh, None, False),
+        (tl1, L1_DISTANCE, transforms.hinge, RATIO_GRID, False),
+    )
 )
 """All kernels between rows."""

@@ -5,11 +5,12 @@ import numpy as np
 import pytest
 
 from kreinlearn import kernels
-from kreinlearn.kernels import KERNELS, gram, resolve, vector
-from kreinlearn.kernels._pairs import LINEAR_FEATURES, share_out
+from kreinlearn.kernels import KERNELS, gram, resolve, rows
+from kreinlearn.kernels._pairwise import LINEAR_FEATURES
+from kreinlearn.kernels.threads import parallel_for
 from tests.kernels import naive
 
-VECTOR = sorted(set(vector.__all__) - {"check_rows"})
+VECTOR = sorted(set(rows.__all__) - {"check_rows"})
 
 # Kernel and parameters, all of them given.
 CASES = [
@@ -114,7 +115,7 @@ def test_distances_from_a_product_are_never_negative(name, dtype):
 def test_centering_keeps_the_digits_of_distances():
     X = samples(30, 200)
     np.testing.assert_allclose(
-        vector.rbf(X + 1e4, sigma=3.0), vector.rbf(X, sigma=3.0), rtol=1e-10
+        rows.rbf(X + 1e4, sigma=3.0), rows.rbf(X, sigma=3.0), rtol=1e-10
     )
 
 
@@ -128,19 +129,19 @@ def test_defaults_are_as_documented(name, m):
 
 def test_every_kernel_has_a_twin_and_a_case():
     assert set(VECTOR) == set(DEFAULTS) == {name for name, _ in CASES}
-    assert all(KERNELS[name].function is getattr(vector, name) for name in VECTOR)
+    assert all(KERNELS[name].function is getattr(rows, name) for name in VECTOR)
 
 
 def test_ratio_is_a_share_of_the_features():
     X = samples(5, 4)
-    np.testing.assert_array_equal(vector.tl1(X, ratio=0.5), vector.tl1(X, tau=2.0))
-    np.testing.assert_array_equal(vector.tl1(X), vector.tl1(X, ratio=0.7))
+    np.testing.assert_array_equal(rows.tl1(X, ratio=0.5), rows.tl1(X, tau=2.0))
+    np.testing.assert_array_equal(rows.tl1(X), rows.tl1(X, ratio=0.7))
 
 
 @pytest.mark.parametrize("sigma", [1e-3, 1.0, 30.0, 1e3])
 def test_exponential_is_accurate_over_its_whole_range(sigma):
     d = np.linspace(0.0, 1000.0, 4001)
-    K = vector.laplacian(d[:, None], [[0.0]], sigma=sigma)[:, 0]
+    K = rows.laplacian(d[:, None], [[0.0]], sigma=sigma)[:, 0]
     expected = np.exp(-d / sigma)
     expected[d / sigma >= 708] = 0.0  # smaller ones are taken for 0
     # The argument is rounded before the exponential: up to 708 units, then two more.
@@ -154,17 +155,17 @@ def test_tanh_is_accurate_over_its_whole_range():
     large = [[0.3], [1.0], [9.5], [18.9], [19.1], [22.0], [400.0], [1e300]]
     x = np.array([*small, *large])
     for sign in (1.0, -1.0):
-        K = vector.tanh(x, [[sign]], gamma=1.0)
+        K = rows.tanh(x, [[sign]], gamma=1.0)
         # Three units in the last place.
         np.testing.assert_allclose(K, sign * np.tanh(x), rtol=7e-16, atol=0)
-    assert vector.tanh([[0.0]])[0, 0] == 0.0
+    assert rows.tanh([[0.0]])[0, 0] == 0.0
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("m", [LINEAR_FEATURES, LINEAR_FEATURES + 1, 300])
 def test_linear_is_symmetric_to_the_last_bit(m, dtype):
     X = samples(150, m, dtype)
-    K = vector.linear(X)
+    K = rows.linear(X)
     np.testing.assert_array_equal(K, K.T)
     assert K.dtype == dtype
     close(K, X.astype(float) @ X.astype(float).T, dtype)
@@ -172,7 +173,7 @@ def test_linear_is_symmetric_to_the_last_bit(m, dtype):
 
 @pytest.mark.parametrize("degree", [1, 2, 3, 4, 7])
 def test_degrees_of_polynomials(degree):
-    K = vector.polynomial([[2.0], [-3.0]], gamma=0.5, coef0=-2.0, degree=degree)
+    K = rows.polynomial([[2.0], [-3.0]], gamma=0.5, coef0=-2.0, degree=degree)
     base = np.array([[0.0, -5.0], [-5.0, 2.5]])
     np.testing.assert_allclose(K, base**degree, rtol=1e-14)
 
@@ -192,7 +193,7 @@ def test_signs_of_eigenvalues_are_as_documented(name):
 @pytest.mark.parametrize("k", [1, 7, 8, 9, 513])
 def test_odd_sizes(n, k):
     X, Y = samples(n, 2), samples(k, 2, seed=1)
-    close(vector.tl1(X, Y, tau=1), naive.matrix(naive.tl1, X, Y, tau=1), np.float64)
+    close(rows.tl1(X, Y, tau=1), naive.matrix(naive.tl1, X, Y, tau=1), np.float64)
 
 
 @pytest.mark.parametrize("m", [1, 2, 31, 32, 128, 129, 257])
@@ -221,14 +222,14 @@ def test_layout_does_not_matter(name):
 @pytest.mark.parametrize("dtype", [np.int64, np.uint8, bool, np.float16, object])
 def test_other_numbers_become_float64(dtype):
     X = np.array([[0, 1], [1, 1], [1, 0]], dtype=dtype)
-    K = vector.tl1(X, tau=2)
+    K = rows.tl1(X, tau=2)
     assert K.dtype == np.float64
     np.testing.assert_array_equal(K, [[2, 1, 0], [1, 2, 1], [0, 1, 2]])
 
 
 def test_mixed_precision_becomes_float64():
     X = samples(3, 2)
-    assert vector.rbf(X.astype(np.float32), X).dtype == np.float64
+    assert rows.rbf(X.astype(np.float32), X).dtype == np.float64
 
 
 def test_input_is_left_alone():
@@ -279,9 +280,9 @@ def test_several_tiles_and_threads(name, m):
 
 def test_callers_may_have_threads_of_their_own():
     X = samples(600, 9)
-    expected = vector.tl1(X)
+    expected = rows.tl1(X)
     with ThreadPoolExecutor(4) as pool:
-        for K in pool.map(vector.tl1, [X] * 8):
+        for K in pool.map(rows.tl1, [X] * 8):
             np.testing.assert_array_equal(K, expected)
 
 
@@ -289,7 +290,7 @@ def test_callers_may_have_threads_of_their_own():
 @pytest.mark.parametrize("n_items", [1, 2, 100])
 def test_all_work_is_done_once(n_items, n_threads):
     done = []
-    share_out(lambda i, j: done.extend(range(i, j)), n_items, n_threads)
+    parallel_for(lambda i, j: done.extend(range(i, j)), n_items, n_threads)
     assert sorted(done) == list(range(n_items))
 
 
@@ -299,7 +300,7 @@ def test_an_error_in_a_thread_reaches_the_caller(n_threads):
         raise RuntimeError(f"no {first}")
 
     with pytest.raises(RuntimeError, match="no "):
-        share_out(fail, 100, n_threads)
+        parallel_for(fail, 100, n_threads)
 
 
 # -- mistakes in the samples -----------------------------------------------------------
@@ -328,9 +329,9 @@ def test_different_numbers_of_columns(name):
 )
 def test_samples_that_are_no_matrix_of_numbers(X, error, match):
     with pytest.raises(error, match=match):
-        vector.tl1(X)
+        rows.tl1(X)
     with pytest.raises(error, match=match.replace("'X'", "'Y'")):
-        vector.tl1([[1.0, 2.0]], X)
+        rows.tl1([[1.0, 2.0]], X)
 
 
 # -- mistakes in the parameters --------------------------------------------------------
@@ -375,19 +376,19 @@ def test_constant_term_must_be_a_number(name):
 
 def test_degree_of_a_polynomial_is_a_count():
     with pytest.raises(TypeError, match=r"'degree' .* whole number, got 2\.5\."):
-        vector.polynomial([[1.0]], degree=2.5)
+        rows.polynomial([[1.0]], degree=2.5)
     with pytest.raises(ValueError, match=r"'degree' .* whole number, got 0\."):
-        vector.polynomial([[1.0]], degree=0)
+        rows.polynomial([[1.0]], degree=0)
 
 
 def test_tau_and_ratio_exclude_each_other():
     with pytest.raises(ValueError, match=r"not both, got tau=1\.0 and ratio=0\.5\."):
-        vector.tl1([[1.0]], tau=1.0, ratio=0.5)
+        rows.tl1([[1.0]], tau=1.0, ratio=0.5)
 
 
 def test_narrow_is_narrower_than_wide():
     with pytest.raises(ValueError, match=r"'sigma_wide', got 2 and 1\.5\."):
-        vector.gaussian_difference([[1.0]], sigma_narrow=2, sigma_wide=1.5)
+        rows.gaussian_difference([[1.0]], sigma_narrow=2, sigma_wide=1.5)
 
 
 # -- names, functions, gram ------------------------------------------------------------
@@ -454,7 +455,7 @@ def test_gram_refuses_what_has_no_length():
         gram([[1.0]], 3)
 
 
-@pytest.mark.parametrize("kernel", ["tl1", vector.rbf])
+@pytest.mark.parametrize("kernel", ["tl1", rows.rbf])
 @pytest.mark.parametrize(
     ("dtype", "n_bytes"), [(np.float64, "800,000"), (np.float32, "400,000")]
 )
