@@ -40,7 +40,7 @@ LIBRARIES = {
         *("_convergence", "_skops", "kernels", "search", "landmarks", "estimators"),
         *("features", "pipelines", "persistence", "app"),
     ),
-    "joblib": ("estimators", "app"),
+    "joblib": ("kernels", "estimators", "app"),
     "numba": ("_numba_cache", "kernels", "app"),
     "llvmlite": ("kernels",),
     "threadpoolctl": ("_blas", "app"),
