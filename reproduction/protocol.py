@@ -11,13 +11,13 @@ import numpy as np
 from sklearn.model_selection import StratifiedKFold
 
 from kreinlearn._typing import Array
-from kreinlearn.estimators import KreinLogisticRegression, KreinLogisticRegressionCV
-from kreinlearn.kernels import gram
 from kreinlearn.app.methods.judging import iterations_of, judged, status_of, timed
 from kreinlearn.app.methods.records import Classifier, Method
 from kreinlearn.app.methods.tuning import LOST, Choice, tune
 from kreinlearn.app.runs.cells import Cell
 from kreinlearn.app.runs.records import Record
+from kreinlearn.estimators import KreinLogisticRegression, KreinLogisticRegressionCV
+from kreinlearn.kernels import gram
 from kreinlearn.search import UNITS, Fold
 from reproduction import faces, splits
 from reproduction.methods import (

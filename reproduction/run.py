@@ -7,10 +7,10 @@ from functools import partial
 from pathlib import Path
 
 from kreinlearn._validation import check_choice, check_count
-from kreinlearn.exceptions import ConvergenceWarning, IndefiniteKernelWarning
 from kreinlearn.app.runs.cells import Cell
 from kreinlearn.app.runs.records import FAILED, Record, forget, read_records
 from kreinlearn.app.runs.runner import LIMIT, Progress, run
+from kreinlearn.exceptions import ConvergenceWarning, IndefiniteKernelWarning
 from reproduction import faces, metrics, protocol, readings
 from reproduction.catalog import EXPERIMENTS
 from reproduction.data import available, info

@@ -146,8 +146,8 @@ def check_table_name(path: str) -> None:
     """Raise unless the ending of a name is that of a table."""
     if not path.lower().endswith(TABLE_ENDINGS):
         raise ValueError(
-            f"The name of a table to write must end with {', '.join(TABLE_ENDINGS)}, got "
-            f"{path!r}."
+            "The name of a table to write must end with "
+            f"{', '.join(TABLE_ENDINGS)}, got {path!r}."
         )
 
 

@@ -19,7 +19,7 @@ from kreinlearn.estimators.svm import (
     solve_tilted,
 )
 from kreinlearn.kernels import gram
-from kreinlearn.spectrum.modulus import negative_part
+from kreinlearn.spectrum.norms import negative_part
 from tests.conftest import gram_of_signature, scaled
 
 BOTH = pytest.mark.parametrize("Machine", [KreinSVC, DCASVC])

@@ -9,7 +9,7 @@ from scipy.linalg import sqrtm
 
 from kreinlearn.operators import Dense
 from kreinlearn.spectrum import certify_above, decompose, describe, extreme, split
-from kreinlearn.spectrum.modulus import matrix_modulus, negative_part
+from kreinlearn.spectrum.norms import matrix_modulus, negative_part
 from kreinlearn.spectrum.repair import REPAIRS, replace_eigenvalues
 from tests.properties.draws import examples, hypothesis, matrices, st
 

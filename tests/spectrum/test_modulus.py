@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from kreinlearn.spectrum import modulus
-from kreinlearn.spectrum.modulus import matrix_modulus, modulus_factor, negative_part
+from kreinlearn.spectrum import norms as modulus
+from kreinlearn.spectrum.norms import matrix_modulus, modulus_factor, negative_part
 from tests.conftest import gram_of_signature
 
 

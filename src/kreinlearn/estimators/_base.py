@@ -198,7 +198,7 @@ class KernelEstimator(DocumentedEstimator, CallbackSupportMixin, BaseEstimator):
         return self._check_given(kernel, samples), labels
 
     def _check_given(self, kernel: ResolvedKernel, X: ValidSamples) -> ValidSamples:
-        """Return training samples; check a given matrix, symmetrize_matrix if asked for."""
+        """Return training samples; check a given matrix, and symmetrize it."""
         if not kernel.is_pairwise:
             return X
         how = getattr(self, "symmetrize", None)

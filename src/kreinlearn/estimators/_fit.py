@@ -31,7 +31,7 @@ from kreinlearn.solvers.monitor import Printer, Watch
 from kreinlearn.solvers.newton import DualNewton
 from kreinlearn.spectrum.decompose import SMALL_MATRIX, has_factor, split
 from kreinlearn.spectrum.lanczos import certify_above
-from kreinlearn.spectrum.modulus import EIGH_COPIES
+from kreinlearn.spectrum.norms import EIGH_COPIES
 
 STATUS_ORDER = list(Status).index
 """Key that orders endings from the best to the worst."""
@@ -128,9 +128,9 @@ def find_regime(K: Dense | Blocked, limit: float) -> tuple[str, float]:
 
     Notes
     -----
-    See `kreinlearn.spectrum.lanczos.certify_above` for the proof. It costs a few dozen products
-    and stops early where it would take more. A Cholesky factor decides every case, but
-    takes longer than the fit.
+    `kreinlearn.spectrum.lanczos.certify_above` has the proof. It costs a few dozen
+    products and stops early where it would take more. A Cholesky factor decides every
+    case, but takes longer than the fit.
     """
     if isinstance(K, Dense) and K.shape[0] <= SMALL_MATRIX:
         matrix = K.K.astype(float, copy=False)
@@ -317,8 +317,8 @@ def check_relative_lam(K: Dense | General | Blocked, lam: float) -> None:
     largest = max(float(entries.max()), -float(entries.min()))
     if lam < MIN_RELATIVE_LAM * largest:
         raise ValueError(
-            f"'lam' must be at least {MIN_RELATIVE_LAM:.0e} times the largest similarity, which "
-            f"is {largest:.2g}, for several classes in one model, got {lam:.2g}; "
+            f"'lam' must be at least {MIN_RELATIVE_LAM:.0e} times the largest "
+            f"similarity, which is {largest:.2g}, for several classes in one model, got {lam:.2g}; "
             "divide the similarities by their scale, raise lam, or use "
             "multi_class='ovr'."
         )

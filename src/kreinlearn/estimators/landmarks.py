@@ -326,8 +326,8 @@ class LandmarkLogisticRegression(_LandmarkEstimator, ProbabilisticKernelClassifi
         blocks = sources.open_blocks(X, y, sample_weight)
         if blocks is not None:
             M = self._count_landmarks(blocks[1])
-            source = self._open_blocks(grid[0], *blocks, M)
-            local = self._open_local(source, M, callback)
+            reader = self._open_blocks(grid[0], *blocks, M)
+            local = self._open_local(reader, M, callback)
             return self._fit_rows(local, grid, seed, callback)
         samples, labels = self._check_training(grid[0], X, y, sample_weight)
         weights = None

@@ -670,8 +670,9 @@ class KreinLogisticRegressionCV(ProbabilisticKernelClassifier):
             if len(index) <= (MAX_WARM_HARD if is_hard else MAX_WARM):
                 starts = self._find_starts(K, index, counts, models)
             for (norm, lam), start in zip(models, starts, strict=True):
+                source, params = kernel.setting
                 model = KreinLogisticRegression(
-                    *kernel.setting, lam=lam, norm=norm, **parameters
+                    source, dict(params), lam=lam, norm=norm, **parameters
                 )
                 model.classes_ = self.classes_
                 if hasattr(self, "n_features_in_"):

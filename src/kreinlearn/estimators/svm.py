@@ -29,7 +29,7 @@ from kreinlearn.estimators._base import (
 from kreinlearn.exceptions import ConvergenceWarning, warn_caller
 from kreinlearn.kernels import Similarities
 from kreinlearn.operators import Dense, limit_blas_threads
-from kreinlearn.spectrum.modulus import Negative, negative_part
+from kreinlearn.spectrum.norms import Negative, negative_part
 
 INNER_TOL = 10.0
 """Tolerance of a convex subproblem, in units of the decision function, over that of
@@ -284,8 +284,8 @@ class DCASVC(_KernelMachine):
     class_weight : None, "balanced" or dict, default=None
         Factors of C, as in scikit-learn.
     tol : float, default=1e-6
-        Stop when a step lowers the objective by no more than this fraction of it. LIBSVM
-        is given ten times this number, in units of the decision function.
+        Stop when a step lowers the objective by no more than this fraction of it.
+        LIBSVM gets ten times this number, in units of the decision function.
     max_iter : int, default=100
         Most convex subproblems for each class.
     dtype : {None, "float32", "float64"}, default=None

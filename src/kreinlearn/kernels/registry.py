@@ -52,9 +52,9 @@ from kreinlearn.kernels.transport import TRANSPORT_KERNELS
 from kreinlearn.operators import Blocked, Dense, General
 
 Kind = str
-"""What X holds: "rows", "matrices", "series", "sequences", "graphs" or "sets" (samples of
-a kernel with a name), "gram" or "distance" (a given matrix), or "callable" (samples of a
-user's function)."""
+"""What X holds: "rows", "matrices", "series", "sequences", "graphs" or "sets" (samples
+of a kernel with a name), "gram" or "distance" (a given matrix), or "callable" (samples
+of a user's function)."""
 PAIRWISE_KINDS: dict[str, Kind] = {"precomputed": "gram", "distance": "distance"}
 """Kernels that stand for a matrix computed elsewhere."""
 FINITE_RULE = "The kernel must give finite numbers"
@@ -207,13 +207,13 @@ class ResolvedKernel:
             return np.asarray(samples.X)
         if self.is_distance:
             D = samples.compute_distances(self)
-            check_fits(*D.shape, D.dtype, "The matrix of similarities")
+            check_fits(len(D), len(D), D.dtype, "The matrix of similarities")
             return self.transform_values(D)
         if self.record is not None and self.record.form is not None:
             transform = self.record.make_transform(samples.X, self.params)
-            D = samples.store_values(self)
-            if D is not None:
-                return transform(D, is_symmetric=True)
+            values = samples.store_values(self)
+            if values is not None:
+                return transform(values, is_symmetric=True)
         return self.cross(samples.X)
 
     def cross(
@@ -382,8 +382,9 @@ class ResolvedKernel:
         if self.is_stored:
             if is_blocked:
                 raise ValueError(
-                    f"'operator' must be 'auto' or 'dense' with kernel={self.source!r}, "
-                    "whose matrix is stored in any case, got 'blocked'."
+                    "'operator' must be 'auto' or 'dense' with kernel="
+                    f"{self.source!r}, whose matrix is stored in any case, got "
+                    "'blocked'."
                 )
         elif how == "auto":
             X = samples.X
@@ -391,8 +392,7 @@ class ResolvedKernel:
             is_blocked = not fits(len(X), len(X), dtype)
         if is_blocked:
             return self._block(samples.X, any_shape)
-        about = {"any_shape": any_shape, "remedy": ASYMMETRY_REMEDY}
-        K = self.training_matrix(samples, **about)
+        K = self.training_matrix(samples, any_shape=any_shape, remedy=ASYMMETRY_REMEDY)
         is_symmetric = not any_shape or asymmetry(K) == 0
         return Dense(K) if is_symmetric else General(K)
 
@@ -415,7 +415,7 @@ class ResolvedKernel:
         return K
 
     def default_grid(self, samples: "Similarities") -> dict[str, list[float]]:
-        """Return the values that a search tries by parameter; empty if there are none."""
+        """Return the values that a search tries, by parameter."""
         grid = None if self.record is None else self.record.grid
         if grid is None or {grid.parameter, *grid.alternatives} & {*self.params}:
             return {}

@@ -250,7 +250,7 @@ def list_candidates(
     fixed : mapping
         Parameters that are not tried.
     tried : iterable of mappings, optional
-        Settings to try; by default those of `DEFAULT_CANDIDATES` that agree with what is fixed.
+        Settings to try; by default those of `DEFAULT_CANDIDATES` with the fixed form.
 
     Returns
     -------

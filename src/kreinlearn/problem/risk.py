@@ -13,8 +13,7 @@ import numpy as np
 
 from kreinlearn._typing import Array
 from kreinlearn.operators import Symmetric
-from kreinlearn.spectrum.decompose import Split
-from kreinlearn.spectrum.describe import theorem1_bound
+from kreinlearn.spectrum.decompose import Split, theorem1_bound
 
 
 class Evaluated(NamedTuple):

@@ -174,7 +174,7 @@ class GradientDescent(_Descent):
     Parameters
     ----------
     step : {"paper", "lipschitz"}
-        "paper": ``eta``, multiplied by ``decay`` according to ``shrink``. "lipschitz": one
+        "paper": ``eta``, multiplied by ``decay`` as in ``shrink``. "lipschitz": one
         over the Lipschitz constant of the gradient, constant, never overshooting.
     eta, decay : float
         The paper's learning rate and its factor rho.

@@ -303,7 +303,7 @@ class _Scheduler(Generic[PointT]):
                 self.stopped |= bool(self.callback(row))
 
     def _is_small(self, active: _Active[PointT]) -> Array:
-        """Return whose residual is below ``tol``, or below CONTINUATION_TOL on the path; (P,)."""
+        """Return whose residual (P,) is below ``tol``, or CONTINUATION_TOL on the path."""
         goal = [
             self.tol if node.is_final else CONTINUATION_TOL for node in active.nodes
         ]
@@ -314,7 +314,7 @@ class _Scheduler(Generic[PointT]):
 
         A problem has failed if its residual or its objective is not finite, or would
         not be after the next step, which is then not made; it has converged
-        if its residual is small, and stalled after MAX_STALLED_STEPS steps in a row without gain.
+        if its residual is small, and stalled after MAX_STALLED_STEPS without gain.
         Any other goes on until it has made ``max_iter`` steps or the callback stops
         all of them.
         """

@@ -4,9 +4,10 @@ from kreinlearn.spectrum.decompose import (
     Spectrum,
     Split,
     decompose,
+    describe,
     split,
+    theorem1_bound,
 )
-from kreinlearn.spectrum.describe import describe, theorem1_bound
 from kreinlearn.spectrum.lanczos import Bound, Floor, certify_above, extreme
 
 __all__ = [
@@ -14,10 +15,10 @@ __all__ = [
     "Floor",
     "Spectrum",
     "Split",
+    "certify_above",
     "decompose",
     "describe",
     "extreme",
-    "certify_above",
     "split",
     "theorem1_bound",
 ]
