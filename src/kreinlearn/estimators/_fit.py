@@ -318,8 +318,8 @@ def check_relative_lam(K: Dense | General | Blocked, lam: float) -> None:
     if lam < MIN_RELATIVE_LAM * largest:
         raise ValueError(
             f"'lam' must be at least {MIN_RELATIVE_LAM:.0e} times the largest "
-            f"similarity, which is {largest:.2g}, for several classes in one model, got {lam:.2g}; "
-            "divide the similarities by their scale, raise lam, or use "
+            f"similarity, which is {largest:.2g}, for several classes in one model, "
+            f"got {lam:.2g}; divide the similarities by their scale, raise lam, or use "
             "multi_class='ovr'."
         )
 

@@ -200,7 +200,8 @@ def _misnamed(path: Path, name: str, is_distance: bool, square: bool) -> str:
             f"{path}: similarities were expected, but {name!r} names distances; name "
             "the matrix 'K' if it holds similarities."
         )
-    return f"{path}: similarities were expected, but {name!r} names distances. {DISTANCE_REMEDY}"
+    expected = f"{path}: similarities were expected, but {name!r} names distances."
+    return f"{expected} {DISTANCE_REMEDY}"
 
 
 def _listed(shapes: Shapes) -> str:
