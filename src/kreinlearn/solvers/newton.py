@@ -303,7 +303,7 @@ class _Scheduler(Generic[PointT]):
                 self.stopped |= bool(self.callback(row))
 
     def _is_small(self, active: _Active[PointT]) -> Array:
-        """Return whose residual (P,) is below ``tol``, or CONTINUATION_TOL on the path."""
+        """Return whose residual is below the tolerance of its node, shape (P,)."""
         goal = [
             self.tol if node.is_final else CONTINUATION_TOL for node in active.nodes
         ]
