@@ -9,7 +9,7 @@ import pytest
 ROOT = Path(__file__).parents[1] / "src" / "kreinlearn"
 # Modules that every package may import.
 BASE = {
-    *("_blas", "_convergence", "_files", "_memory", "_numba_cache", "_skops"),
+    *("_convergence", "_files", "_memory", "_numba_cache", "_skops"),
     *("_typing", "_validation", "exceptions"),
 }
 MODEL = {"kernels", "losses", "operators", "problem", "search", "solvers", "spectrum"}
@@ -43,7 +43,7 @@ LIBRARIES = {
     "joblib": ("kernels", "estimators", "app"),
     "numba": ("_numba_cache", "kernels", "app"),
     "llvmlite": ("kernels",),
-    "threadpoolctl": ("_blas", "app"),
+    "threadpoolctl": ("operators", "app"),
     "skops": ("_skops",),
     "psutil": ("_memory",),
     "pandas": ("io", "pipelines", "app"),

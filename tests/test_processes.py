@@ -19,9 +19,8 @@ from kreinlearn import (
     KreinLogisticRegressionCV,
     LandmarkLogisticRegression,
 )
-from kreinlearn._blas import one_thread
 from kreinlearn.kernels import _pairwise, gram, threads
-from kreinlearn.operators import MAX_SINGLE_THREAD
+from kreinlearn.operators import MAX_SINGLE_THREAD, one_thread
 
 LIMIT = 120
 """Seconds after which a process is taken to hang; it takes one or two."""

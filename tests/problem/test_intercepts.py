@@ -8,7 +8,7 @@ from scipy.optimize import brentq
 from scipy.special import expit
 
 from kreinlearn.losses import Logistic, Multinomial
-from kreinlearn.problem.intercepts import intercepts, pseudo_inverse
+from kreinlearn.problem.dual import intercepts, pseudo_inverse
 
 
 def binary(rng, size=3.0, n=40, problems=3):
@@ -32,7 +32,7 @@ def roots(Y, F, w):
 
 def counted(monkeypatch, name):
     """Count calls of a function that the module uses, by the shapes it is given."""
-    calls, module = [], import_module("kreinlearn.problem.intercepts")
+    calls, module = [], import_module("kreinlearn.problem.dual")
     usual = getattr(module, name)
     monkeypatch.setattr(
         module, name, lambda *a, **k: calls.append(a[0].shape) or usual(*a, **k)

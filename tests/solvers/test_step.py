@@ -8,8 +8,8 @@ import pytest
 from kreinlearn.losses import Logistic, Multinomial
 from kreinlearn.operators import Dense
 from kreinlearn.problem import KreinDual
-from kreinlearn.solvers import step
-from kreinlearn.solvers.step import (
+from kreinlearn.solvers import newton as step
+from kreinlearn.solvers.newton import (
     Directions,
     NewtonStep,
     State,

@@ -9,10 +9,16 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import DTypeLike
 
-from kreinlearn._blas import one_thread
 from kreinlearn._typing import Array
 from kreinlearn.losses import loss_for
-from kreinlearn.operators import Blocked, Dense, General, RowProducts, require_stored
+from kreinlearn.operators import (
+    Blocked,
+    Dense,
+    General,
+    RowProducts,
+    one_thread,
+    require_stored,
+)
 from kreinlearn.problem import KreinDual
 from kreinlearn.search.grid import DUAL_TOL, Fold
 from kreinlearn.search.ridge import (
