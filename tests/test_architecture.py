@@ -46,7 +46,7 @@ LIBRARIES = {
     "threadpoolctl": ("operators", "app"),
     "skops": ("_skops",),
     "psutil": ("_memory",),
-    "pandas": ("io", "pipelines", "app"),
+    "pandas": ("io", "pipelines", "estimators", "app"),
     "pyarrow": ("io", "pipelines"),
     "rapidfuzz": ("kernels",),
     "ot": ("kernels",),

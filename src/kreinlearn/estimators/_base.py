@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from copy import copy
 from functools import wraps
 from numbers import Real
-from typing import Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
@@ -32,6 +32,7 @@ from kreinlearn._validation import (
     INFORMATIVE_TOL,
     STRIP_ROWS,
     check_choice,
+    check_count,
     check_distances,
     check_matrix,
     check_similarities,
@@ -46,6 +47,9 @@ from kreinlearn.kernels.registry import (
 )
 from kreinlearn.losses import Link, log_probabilities
 from kreinlearn.operators import Blocked, Dense, General
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 try:
     from sklearn.callback import CallbackSupportMixin
@@ -336,6 +340,73 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):
         if scores.shape[1] == 1:
             return self.classes_[(scores[:, 0] > 0).astype(int)]
         return self.classes_[scores.argmax(axis=1)]
+
+    def explain(self, X: ArrayLike, top: int | None = 5) -> "pd.DataFrame":
+        """Return the training samples that count most for and against each class.
+
+        The score of a sample is the sum of the contributions of all training samples
+        and the intercept.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_new, n_features), or samples of the kernel
+            Samples, as in `decision_function`.
+        top : int or None, default=5
+            Largest number of training samples for each sample and class, by the size
+            of their contribution; None for all that have a coefficient.
+
+        Returns
+        -------
+        DataFrame
+            Columns ``sample`` and ``training_sample`` (labels if X and the training
+            samples have them, else positions), ``class``, ``similarity`` and
+            ``contribution``, the largest contributions first. With two classes there is
+            one score, that of the second class. Averaged models have averaged
+            similarities and contributions.
+        """
+        import pandas as pd
+
+        check_is_fitted(self)
+        if top is not None:
+            check_count("top", top)
+        positions, K, parts = self._contributions(X)
+        order = np.argsort(-np.abs(parts), axis=1, kind="stable")[:, :top]
+        # Samples, then classes, then training samples.
+        at = np.moveaxis(order, 2, 1)
+        row, column, _ = (each.ravel() for each in np.indices(at.shape))
+        flat, known = at.ravel(), _row_labels(X)
+        is_pairwise = self.__sklearn_tags__().input_tags.pairwise
+        names = _training_labels(self) if is_pairwise else None
+        others = positions[flat].tolist()
+        return pd.DataFrame(
+            {
+                "sample": row if known is None else [known[i] for i in row],
+                "class": self.classes_[column + (parts.shape[2] == 1)],
+                "training_sample": others
+                if names is None
+                else [names[i] for i in others],
+                "similarity": K[row, flat],
+                "contribution": parts[row, flat, column],
+            }
+        )
+
+    def _contributions(self, X: ArrayLike) -> tuple[Array, Array, Array]:
+        """Return what training samples contribute to the scores of new samples.
+
+        Positions (m,), similarities (n_new, m) and contributions (n_new, m, n_columns).
+        """
+        K = self._compute_similarities(self._check_new(X))
+        a = self.dual_coef_[:, self.support_].T
+        return self.support_, K, K[:, :, None] * a
+
+    def _compute_similarities(self, X: ValidSamples) -> Array:
+        """Return the similarities of validated new samples with those of support_."""
+        kernel = self._restore_kernel()
+        if not kernel.is_pairwise:
+            return kernel.cross(X[:], self.X_fit_).astype(float, copy=False)
+        K = np.asarray(X)
+        K = K if K.shape[1] == len(self.support_) else K.take(self.support_, 1)
+        return kernel.transform_values(K).astype(float, copy=False)
 
 
 class ProbabilisticKernelClassifier(KernelClassifier):

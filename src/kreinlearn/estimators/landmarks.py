@@ -729,6 +729,15 @@ class LandmarkLogisticRegression(_LandmarkEstimator, ProbabilisticKernelClassifi
         parts = [columns(samples[i : i + step]) @ b for i in starts]
         return np.asarray(np.concatenate(parts) + self.intercept_)
 
+    def _contributions(self, X: ArrayLike) -> tuple[Array, Array, Array]:
+        """Return what landmarks contribute to the scores, as in the base class."""
+        samples, columns = self._check_new(X), self._columns()
+        if self.support_ is not None and np.shape(samples)[1] != len(columns):
+            samples = np.asarray(samples)[:, self.support_]
+        C, rows = columns(samples), self.landmark_indices_
+        rows = np.arange(len(columns)) if rows is None else np.asarray(rows)
+        return rows, C, C[:, :, None] * self.coef_.T
+
     def _predict_lazily(self, method: str, X: Any) -> Any:
         """Return a Dask array of the results of a method, or None if X is in memory."""
         if not sources.is_collection(X):

@@ -712,21 +712,47 @@ class KreinLogisticRegressionCV(ProbabilisticKernelClassifier):
 
     def _scores(self, X: ArrayLike) -> Array:
         """Averaged scores of new samples, shape (n_new, n_columns)."""
+        self._check_refit()
+        each = compute_scores(self.estimators_, self._split_new(X))
+        return np.asarray(np.tensordot(self.weights_, each, 1))
+
+    def _check_refit(self) -> None:
+        """Raise if there is no model to predict with."""
         check_is_fitted(self)
         if not hasattr(self, "estimators_"):
             raise AttributeError(
                 "KreinLogisticRegressionCV was fitted with refit=False and has no "
                 "model to predict with: set refit=True and fit again."
             )
+
+    def _split_new(self, X: ArrayLike) -> list[Any]:
+        """Return validated new samples for each of the averaged models."""
         new = self._check_new(X)
-        parts = [new] * len(self.estimators_)
         is_pairwise = self.__sklearn_tags__().input_tags.pairwise
-        if is_pairwise and np.shape(new)[1] < self.n_features_in_:
-            # Columns of support_, of which each estimator has its own.
-            own = [np.searchsorted(self.support_, e.support_) for e in self.estimators_]
-            parts = [np.asarray(new)[:, places] for places in own]
-        each = compute_scores(self.estimators_, parts)
-        return np.asarray(np.tensordot(self.weights_, each, 1))
+        if not is_pairwise or np.shape(new)[1] == self.n_features_in_:
+            return [new] * len(self.estimators_)
+        # Columns of support_, of which each estimator has its own.
+        own = [np.searchsorted(self.support_, e.support_) for e in self.estimators_]
+        return [np.asarray(new)[:, places] for places in own]
+
+    def _contributions(self, X: ArrayLike) -> tuple[Array, Array, Array]:
+        """Return contributions averaged over the models, as in the base class."""
+        self._check_refit()
+        new = self._split_new(X)
+        shape = (len(new[0]), len(self.support_))
+        K, parts = (
+            np.zeros(shape),
+            np.zeros((*shape, len(self.estimators_[0].dual_coef_))),
+        )
+        for weight, model, own in zip(
+            self.weights_, self.estimators_, new, strict=True
+        ):
+            at = np.searchsorted(self.support_, model.support_)
+            similarities = model._compute_similarities(own)
+            K[:, at] += weight * similarities
+            a = model.dual_coef_[:, model.support_].T
+            parts[:, at] += weight * similarities[:, :, None] * a
+        return self.support_, K, parts
 
 
 def _evaluate(
