@@ -78,7 +78,7 @@ def competitors(K, y, options, folder, threads):
     models = {}
     makers = {
         OURS: lambda: KreinLogisticRegressionCV(
-            LAMS, ("krein",), "precomputed", cv=folds, refit=False
+            lams=LAMS, norms=("krein",), kernel="precomputed", cv=folds, refit=False
         ),
         "GridSearchCV, SVC": lambda: GridSearchCV(
             SVC(kernel="precomputed"), {"C": COSTS}, cv=folds, n_jobs=JOBS, refit=False

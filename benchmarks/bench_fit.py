@@ -112,7 +112,12 @@ def write_choice(name):
     K, y = gram(data.X_train), data.y_train
     folds = list(FOLDS.split(K, y))
     ours = KreinLogisticRegressionCV(
-        LAMS, ("krein",), "precomputed", cv=folds, scoring="accuracy", refit=False
+        lams=LAMS,
+        norms=("krein",),
+        kernel="precomputed",
+        cv=folds,
+        scoring="accuracy",
+        refit=False,
     ).fit(K, y)
     # The default order of C: a tie goes to the smaller one, as it does to larger lam.
     theirs = GridSearchCV(

@@ -67,7 +67,9 @@ folds = StratifiedKFold(5, shuffle=True, random_state=0)
 names = ("exponential", "gaussian", "negative", "centered", "truncated")
 shares, scores = [], []
 for form in names:
-    model = KreinLogisticRegression("distance", {"form": form}, norm="hilbert")
+    model = KreinLogisticRegression(
+        "distance", kernel_params={"form": form}, norm="hilbert"
+    )
     shares.append(describe(DistanceSimilarity(form).fit_transform(D))["negative_share"])
     scores.append(cross_val_score(model, D, y, cv=folds).mean())
     print(f"{form:<12} negative part {shares[-1]:.2f}, accuracy {scores[-1]:.3f}")

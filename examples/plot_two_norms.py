@@ -50,7 +50,7 @@ for name, (K, y) in tasks.items():
     print(f"{name}: {report['negative_share']:.1%} negative")
     for scoring in ("accuracy", "neg_log_loss"):
         search = KreinLogisticRegressionCV(
-            lams, kernel="precomputed", cv=folds, scoring=scoring, refit=False
+            lams=lams, kernel="precomputed", cv=folds, scoring=scoring, refit=False
         ).fit(K, y)
         scores[name, scoring] = np.abs(search.scores_[0].mean(axis=2))
         print(f"   best by {scoring}: {search.norm_}, lam {search.lam_:.0e}")

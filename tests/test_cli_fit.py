@@ -149,7 +149,9 @@ def test_fixed_settings(capsys, here, cells):
     found = json.loads(out)
     assert found["kernel_params"] == {"sigma": 1.5} and found["norm"] == "hilbert"
     assert found["models"] == 1 and "folds" not in found
-    same = KreinLogisticRegression("rbf", {"sigma": 1.5}, lam=0.01, norm="hilbert")
+    same = KreinLogisticRegression(
+        "rbf", kernel_params={"sigma": 1.5}, lam=0.01, norm="hilbert"
+    )
     same = make_pipeline(MinMaxScaler(), same).fit(*cells)
     expected = same.predict_proba(cells[0])
     model = load("m.krein")

@@ -110,7 +110,7 @@ def unfitted():
         "newton": (model(solver=DualNewton()), FLOATS, names[TWO]),
         "cccp": (model(solver=cccp), FLOATS, names.astype(object)[TWO]),
         "sgd": (model(solver=CCCP(inner=SGD()), random_state=0), FLOATS, TWO == 1),
-        "function": (model(tl1, {"ratio": 0.5}), FLOATS, TWO),
+        "function": (model(tl1, kernel_params={"ratio": 0.5}), FLOATS, TWO),
         "spd": (model("spd_log_euclid"), covariances(50, 0), THREE),
         "frame": (model(), Z, TWO),
         "cv": (search(**few), FLOATS, THREE),
@@ -630,7 +630,7 @@ def test_series_that_end_early_are_saved(tmp_path):
     X[::2, 4:] = np.nan
     y = np.arange(12) % 3 > 0
     for model in (
-        KreinLogisticRegression("dtw", {"form": "negative"}),
+        KreinLogisticRegression("dtw", kernel_params={"form": "negative"}),
         LandmarkLogisticRegression("dtw", n_landmarks=5, lam=0.1),
     ):
         path = tmp_path / f"{type(model).__name__}.krein"

@@ -115,7 +115,7 @@ def test_docs_name_every_expected_failure():
 
 
 def test_calibration_of_a_matrix_needs_one_ensemble():
-    classifier = KreinLogisticRegression("precomputed", {"check": False})
+    classifier = KreinLogisticRegression("precomputed", kernel_params={"check": False})
     with pytest.raises(ValueError, match="feature|column"):
         CalibratedClassifierCV(classifier, cv=3).fit(K, y).predict_proba(K)
     one = CalibratedClassifierCV(classifier, cv=3, ensemble=False).fit(K, y)

@@ -55,7 +55,7 @@ def test_scikit_learn_contract(estimator, check):
 
 
 SINGLE = [KreinLogisticRegression(), KreinSVC(), DCASVC()]
-ALL = [*SINGLE, KreinLogisticRegressionCV([0.1, 0.01], norms=("hilbert",), cv=3)]
+ALL = [*SINGLE, KreinLogisticRegressionCV(lams=[0.1, 0.01], norms=("hilbert",), cv=3)]
 
 
 @pytest.fixture
@@ -125,7 +125,9 @@ def test_columns_of_the_support_are_enough_if_the_form_allows(data, form):
 def test_saved_models_of_all_forms(data, tmp_path):
     D, y, new, _ = data
     for form in FORMS:
-        model = KreinLogisticRegression("distance", {"form": form}).fit(D, y)
+        model = KreinLogisticRegression("distance", kernel_params={"form": form}).fit(
+            D, y
+        )
         path = tmp_path / f"{form}.krein"
         kreinlearn.save(model, path)
         np.testing.assert_array_equal(
@@ -136,7 +138,7 @@ def test_saved_models_of_all_forms(data, tmp_path):
 def test_the_search_tries_forms_and_widths(data):
     D, y, new, y_new = data
     model = KreinLogisticRegressionCV(
-        [0.1, 0.01], norms=("hilbert",), kernel="distance", cv=3
+        lams=[0.1, 0.01], norms=("hilbert",), kernel="distance", cv=3
     ).fit(D, y)
     assert [params for _, params in model.kernel_settings_] == list(DEFAULT_CANDIDATES)
     assert model.kernel_ == "distance"
@@ -154,7 +156,7 @@ def test_a_grid_of_forms_and_widths(data):
     D, y, new, _ = data
     grid = {"form": ["negative", "centered", "gaussian"], "width": [0.5, 1.0]}
     model = KreinLogisticRegressionCV(
-        [0.1], norms=("hilbert",), kernel="distance", kernel_grid=grid, cv=3
+        lams=[0.1], norms=("hilbert",), kernel="distance", kernel_grid=grid, cv=3
     ).fit(D, y)
     tried = [params for _, params in model.kernel_settings_]
     assert len(tried) == 4
@@ -249,7 +251,7 @@ def test_bad_parameters(data):
     D, y, _, _ = data
     for params, error in (({"sigma": 1.0}, TypeError), ({"form": "x"}, ValueError)):
         with pytest.raises(error):
-            KreinLogisticRegression("distance", params).fit(D, y)
+            KreinLogisticRegression("distance", kernel_params=params).fit(D, y)
     with pytest.raises(ValueError, match="'kernel_grid' must be empty"):
         KreinLogisticRegressionCV(
             kernel="precomputed", kernel_grid={"check": [True]}
@@ -261,8 +263,8 @@ def test_bad_parameters(data):
 def test_one_kernel_in_a_tuple(data):
     D, y, new, _ = data
     settings = {"norms": ("hilbert",), "cv": 3, "kernel_params": {"form": "negative"}}
-    first = KreinLogisticRegressionCV([0.1], kernel=("distance",), **settings)
-    second = KreinLogisticRegressionCV([0.1], kernel="distance", **settings)
+    first = KreinLogisticRegressionCV(lams=[0.1], kernel=("distance",), **settings)
+    second = KreinLogisticRegressionCV(lams=[0.1], kernel="distance", **settings)
     assert get_tags(first).input_tags.pairwise
     np.testing.assert_array_equal(
         first.fit(D, y).decision_function(new), second.fit(D, y).decision_function(new)
@@ -289,7 +291,7 @@ def test_progress_of_a_search_names_forms(data, capsys):
     D, y, _, _ = data
     rows = []
     model = KreinLogisticRegressionCV(
-        [0.1],
+        lams=[0.1],
         norms=("hilbert",),
         kernel="distance",
         cv=3,
@@ -311,6 +313,6 @@ def test_protein(data_home):
         D, y = held["D"], held["y"]
     with pytest.raises(ValueError, match="looks like distances"):
         KreinLogisticRegression("precomputed").fit(D, y)
-    upside_down = KreinLogisticRegression("precomputed", {"check": False})
+    upside_down = KreinLogisticRegression("precomputed", kernel_params={"check": False})
     assert cross_val_score(upside_down, D, y).mean() < 0.2
     assert cross_val_score(KreinLogisticRegression("distance"), D, y).mean() > 0.9

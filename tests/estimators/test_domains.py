@@ -75,7 +75,9 @@ def test_every_kernel_learns_and_is_saved(name, rng, tmp_path):
 @pytest.mark.parametrize("form", ["exponential", "gaussian", "negative", "truncated"])
 def test_a_form_is_learned_as_from_given_distances(series, form):
     params = {"window": 0.3, "form": form, "width": 0.7}
-    mine = KreinLogisticRegression("dtw", params, norm="hilbert").fit(series, Y)
+    mine = KreinLogisticRegression("dtw", kernel_params=params, norm="hilbert").fit(
+        series, Y
+    )
     change = DistanceSimilarity(form, 0.7)
     K = change.fit_transform(dtw(series, window=0.3))
     other = KreinLogisticRegression("precomputed", norm="hilbert").fit(K, Y)
@@ -142,9 +144,9 @@ def test_bad_calls_are_one_sentence(series):
     with pytest.raises(ValueError, match="5"):
         KreinLogisticRegression("dtw").fit(bad, Y)
     with pytest.raises(TypeError, match="'dtw' takes 'window', 'form', 'width', got"):
-        KreinLogisticRegression("dtw", {"sigma": 1.0}).fit(series, Y)
+        KreinLogisticRegression("dtw", kernel_params={"sigma": 1.0}).fit(series, Y)
     with pytest.raises(ValueError, match="'form' must be one of"):
-        KreinLogisticRegression("dtw", {"form": "cubic"}).fit(series, Y)
+        KreinLogisticRegression("dtw", kernel_params={"form": "cubic"}).fit(series, Y)
     with pytest.raises(ValueError, match="'operator' must be 'auto' or 'dense'"):
         KreinLogisticRegression("dtw", operator="blocked").fit(series, Y)
     with pytest.raises(ValueError, match="is a distance, whose transform is fitted"):

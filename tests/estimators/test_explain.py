@@ -59,7 +59,9 @@ def test_contributions_and_intercept_add_up_to_the_score(model, n_classes):
 
 @pytest.mark.parametrize("form", ["exponential", "centered"])
 def test_distances(form):
-    model = KreinLogisticRegression("distance", {"form": form}, lam=1e-2).fit(D, Y)
+    model = KreinLogisticRegression(
+        "distance", kernel_params={"form": form}, lam=1e-2
+    ).fit(D, Y)
     assert_adds_up(model, D[::15])
     search = KreinLogisticRegressionCV(kernel="distance", cv=3).fit(D, Y)
     assert_adds_up(search, D[::15])

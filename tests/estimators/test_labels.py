@@ -41,7 +41,7 @@ LABELS = {
 }
 MODELS = {
     "logistic": KreinLogisticRegression("precomputed"),
-    "search": KreinLogisticRegressionCV([0.1, 0.01], kernel="precomputed", cv=3),
+    "search": KreinLogisticRegressionCV(lams=[0.1, 0.01], kernel="precomputed", cv=3),
     "svc": KreinSVC(kernel="precomputed"),
     "dca": DCASVC(kernel="precomputed"),
     "repaired": make_pipeline(SpectrumRepair(), KreinLogisticRegression("precomputed")),

@@ -111,7 +111,9 @@ def test_folds_are_fits_of_their_own(moons, norm, weighted):
     K = gram(X, kernel="tl1", ratio=0.4)
     w = np.random.default_rng(0).uniform(0.5, 2.0, len(y)) if weighted else None
     cv = StratifiedKFold(4, shuffle=True, random_state=3)
-    mine = KreinLogisticRegressionCV(LAMS, [norm], "precomputed", cv=cv)
+    mine = KreinLogisticRegressionCV(
+        lams=LAMS, norms=[norm], kernel="precomputed", cv=cv
+    )
     mine.fit(K, y, sample_weight=w)
     w = np.ones(len(y)) if w is None else w
     folds = list(cv.split(K, y))
@@ -133,7 +135,9 @@ def test_folds_of_a_rectangular_or_asymmetric_matrix(moons):
     lopsided = gram(X, kernel="tl1", ratio=0.4) + np.triu(np.full((90, 90), 0.3))
     cv = StratifiedKFold(4, shuffle=True, random_state=3)
     for K in (lopsided, lopsided[:, :25]):
-        mine = KreinLogisticRegressionCV(LAMS, ["euclidean"], "precomputed", cv=cv)
+        mine = KreinLogisticRegressionCV(
+            lams=LAMS, norms=["euclidean"], kernel="precomputed", cv=cv
+        )
         mine.fit(K, y)
         for f, (train, test) in enumerate(cv.split(K, y)):
             columns = train if K.shape[1] == 90 else np.arange(25)
@@ -184,7 +188,9 @@ def test_the_grid_grows_while_its_end_is_the_best(moons):
     kept = KreinLogisticRegressionCV(scoring=humble, **settings).fit(X, y)
     assert kept.scores_.shape == (1, 2, len(UNITS), 5)
     assert kept.lam_ == kept.lams_[0, 0]
-    fixed = KreinLogisticRegressionCV(LAMS, scoring=confident, **settings).fit(X, y)
+    fixed = KreinLogisticRegressionCV(lams=LAMS, scoring=confident, **settings).fit(
+        X, y
+    )
     np.testing.assert_array_equal(fixed.lams_, [LAMS])
 
 
@@ -378,7 +384,9 @@ def test_both_norms_are_solved_once_where_they_are_the_same(moons, monkeypatch):
 
     monkeypatch.setattr("kreinlearn.search.candidates.FoldedMatrix", spy)
     norms = ("krein", "hilbert")
-    model = KreinLogisticRegressionCV(LAMS, norms, kernel="rbf", kernel_grid={})
+    model = KreinLogisticRegressionCV(
+        lams=LAMS, norms=norms, kernel="rbf", kernel_grid={}
+    )
     model.fit(X, y)
     assert len(seen) == 1 and len(model.estimators_) == 1
     assert np.isnan(model.scores_[:, 1]).all() and model.norm_ == "krein"

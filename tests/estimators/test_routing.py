@@ -89,7 +89,9 @@ def test_weights_in_a_grid_of_kernel_parameters():
     model.set_score_request(sample_weight=True)
     grid = GridSearchCV(model, {"kernel_params__sigma": [0.3, 1.0]}, cv=3)
     found = grid.fit(X, y, sample_weight=WEIGHTS)
-    one = KreinLogisticRegression("rbf", found.best_estimator_.kernel_params)
+    one = KreinLogisticRegression(
+        "rbf", kernel_params=found.best_estimator_.kernel_params
+    )
     expected = one.fit(X, y, sample_weight=WEIGHTS).decision_function(X)
     np.testing.assert_array_equal(found.decision_function(X), expected)
 

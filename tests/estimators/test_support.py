@@ -19,7 +19,7 @@ MODELS = [
     KreinLogisticRegression("tl1"),
     KreinLogisticRegression("tl1", norm="hilbert"),
 ]
-SEARCH = KreinLogisticRegressionCV([0.1, 0.01], kernel="tl1", cv=2)
+SEARCH = KreinLogisticRegressionCV(lams=[0.1, 0.01], kernel="tl1", cv=2)
 
 
 @pytest.fixture
@@ -73,7 +73,7 @@ def test_samples_are_not_copied_if_all_are_needed(moons):
     model = KreinLogisticRegression().fit(X, y)
     np.testing.assert_array_equal(model.support_, np.arange(len(y)))
     assert np.shares_memory(model.X_fit_, X)
-    several = KreinLogisticRegressionCV([0.1], kernel="tl1", cv=2).fit(X, y)
+    several = KreinLogisticRegressionCV(lams=[0.1], kernel="tl1", cv=2).fit(X, y)
     assert len(several.estimators_) > 1
     assert all(np.shares_memory(each.X_fit_, X) for each in several.estimators_)
     np.testing.assert_array_equal(several.support_, np.arange(len(y)))
@@ -132,7 +132,7 @@ def test_the_columns_of_the_support_are_enough(model, dtype, order, n_new, moons
 def test_other_numbers_of_columns_are_refused(moons):
     X, y = moons
     K = gram(X, kernel="rbf")
-    searched = KreinLogisticRegressionCV([0.1], kernel="precomputed", cv=2)
+    searched = KreinLogisticRegressionCV(lams=[0.1], kernel="precomputed", cv=2)
     for model in (KreinSVC(kernel="precomputed"), searched):
         fitted_by_part(model, K, y)
         n = len(model.support_)
@@ -159,7 +159,7 @@ def test_estimators_with_supports_of_their_own(moons):
     X, y = moons
     K = np.abs(X[:, None] - X).sum(axis=2)
     model = KreinLogisticRegressionCV(
-        [0.1], kernel="distance", kernel_grid={"width": [1, 1.1]}, cv=2
+        lams=[0.1], kernel="distance", kernel_grid={"width": [1, 1.1]}, cv=2
     ).fit(K, y)
     assert len(model.estimators_) == 2
     for each, unused in zip(model.estimators_, ([3, 7], [3, 50]), strict=True):

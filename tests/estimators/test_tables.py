@@ -25,7 +25,7 @@ X = rng.uniform(size=(60, 8)) * (rng.uniform(size=(60, 8)) < 0.4)
 y = (X.sum(axis=1) > 1.6).astype(int)
 ROW_KERNELS = sorted(name for name in KERNELS if KERNELS[name].samples == "rows")
 MODELS = {
-    "single": KreinLogisticRegression("rbf", {"sigma": 1.0}),
+    "single": KreinLogisticRegression("rbf", kernel_params={"sigma": 1.0}),
     "search": KreinLogisticRegressionCV(
         kernel=("linear", "rbf"), cv=2, lams=[1e-2, 1e-3]
     ),

@@ -81,8 +81,10 @@ def test_matrices_and_products(known, data):
 def test_estimators(known, data):
     X, y = data
     for operator in ("dense", "blocked"):
-        model = KreinLogisticRegression(NAME, {"sigma": 0.3}, operator=operator)
-        twin = KreinLogisticRegression(worst_feature, {"sigma": 0.3})
+        model = KreinLogisticRegression(
+            NAME, kernel_params={"sigma": 0.3}, operator=operator
+        )
+        twin = KreinLogisticRegression(worst_feature, kernel_params={"sigma": 0.3})
         np.testing.assert_allclose(
             model.fit(X, y).predict_proba(X), twin.fit(X, y).predict_proba(X), atol=1e-6
         )

@@ -594,7 +594,7 @@ def test_default_grid_is_wide_and_knows_the_ridge():
 @pytest.mark.parametrize(("sigma", "words"), [(1e-3, "below"), (1e4, "above")])
 def test_uninformative_widths_are_remarked_on(sigma, words):
     X, y = two_classes(30)
-    model = KreinLogisticRegression("spd_stein", {"sigma": sigma})
+    model = KreinLogisticRegression("spd_stein", kernel_params={"sigma": sigma})
     with pytest.warns(IndefiniteKernelWarning, match=f"far {words}.*Set sigma") as told:
         model.fit(X, y)
     assert "MinMaxScaler" not in str(told[0].message)

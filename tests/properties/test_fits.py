@@ -13,7 +13,9 @@ NORMS = st.sampled_from(["krein", "hilbert", "euclidean"])
 
 
 def fitted(K, y, lam, weights=None, **settings):
-    model = KreinLogisticRegression("precomputed", {"check": False}, lam)
+    model = KreinLogisticRegression(
+        "precomputed", kernel_params={"check": False}, lam=lam
+    )
     return model.set_params(**({"tol": 1e-10} | settings)).fit(K, y, weights)
 
 

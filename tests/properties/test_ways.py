@@ -113,7 +113,13 @@ def test_a_search_is_its_fits_one_by_one(case, norm):
     lams = [9 * case.lam, 3 * case.lam]
     settings = {"kernel_params": {"check": False}, "tol": 1e-10}
     search = KreinLogisticRegressionCV(
-        lams, [norm], "precomputed", cv=folds, search="full", refit=False, **settings
+        lams=lams,
+        norms=[norm],
+        kernel="precomputed",
+        cv=folds,
+        search="full",
+        refit=False,
+        **settings,
     ).fit(K, y)
     for i, lam in enumerate(lams):
         for j, (train, held) in enumerate(folds):

@@ -205,6 +205,7 @@ class KreinLogisticRegression(ProbabilisticKernelClassifier):
     def __init__(
         self,
         kernel: Kernel = "tl1",
+        *,
         kernel_params: dict[str, Any] | None = None,
         lam: float = 1e-2,
         norm: str = "krein",

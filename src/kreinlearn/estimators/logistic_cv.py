@@ -102,16 +102,6 @@ class KreinLogisticRegressionCV(ProbabilisticKernelClassifier):
 
     Parameters
     ----------
-    lams : sequence of float, default=None
-        Regularizations to try; None for values that suit the matrix: ``u s / n`` for n
-        samples, the scale s of the matrix (the mean of its absolute eigenvalues) and u
-        from 100 to 0.001, or down to 1e-7 for as long as the smallest is the best.
-    norms : sequence of {"krein", "hilbert", "euclidean"}, \
-            default=("hilbert", "euclidean")
-        Norms to try. Similarities that are not symmetric are accepted by
-        "euclidean" alone, and a matrix that is not square if no other norm is to be
-        tried. Where K has no negative eigenvalue, "krein" and
-        "hilbert" are the same.
     kernel : str, callable or sequence of these, default=("tl1", "rbf", "laplacian")
         Kernels to try, or the only one; "precomputed" for a Gram matrix, "distance"
         for a matrix of distances.
@@ -123,6 +113,16 @@ class KreinLogisticRegressionCV(ProbabilisticKernelClassifier):
         grid: ``ratio`` 0.1 to 0.9 for "tl1", multiples of the median distance for
         Gaussians, also those between covariance matrices; for "distance" eight forms
         and widths. An empty dict tries nothing.
+    norms : sequence of {"krein", "hilbert", "euclidean"}, \
+            default=("hilbert", "euclidean")
+        Norms to try. Similarities that are not symmetric are accepted by
+        "euclidean" alone, and a matrix that is not square if no other norm is to be
+        tried. Where K has no negative eigenvalue, "krein" and
+        "hilbert" are the same.
+    lams : sequence of float, default=None
+        Regularizations to try; None for values that suit the matrix: ``u s / n`` for n
+        samples, the scale s of the matrix (the mean of its absolute eigenvalues) and u
+        from 100 to 0.001, or down to 1e-7 for as long as the smallest is the best.
     cv : int, splitter or iterable, default=5
         As in scikit-learn; an int means stratified folds, shuffled by
         ``random_state``.
@@ -229,11 +229,12 @@ class KreinLogisticRegressionCV(ProbabilisticKernelClassifier):
 
     def __init__(
         self,
-        lams: Sequence[float] | Array | None = None,
-        norms: Sequence[str] = ("hilbert", "euclidean"),
         kernel: Kernel | Sequence[Kernel] = ("tl1", "rbf", "laplacian"),
+        *,
         kernel_params: dict[str, Any] | None = None,
         kernel_grid: Any = None,
+        norms: Sequence[str] = ("hilbert", "euclidean"),
+        lams: Sequence[float] | Array | None = None,
         cv: Any = 5,
         scoring: Any = "neg_log_loss",
         average: bool = True,
@@ -252,11 +253,11 @@ class KreinLogisticRegressionCV(ProbabilisticKernelClassifier):
         verbose: Any = 0,
         max_time: float | None = None,
     ) -> None:
-        self.lams = lams
-        self.norms = norms
         self.kernel = kernel
         self.kernel_params = kernel_params
         self.kernel_grid = kernel_grid
+        self.norms = norms
+        self.lams = lams
         self.cv = cv
         self.scoring = scoring
         self.average = average
@@ -672,7 +673,7 @@ class KreinLogisticRegressionCV(ProbabilisticKernelClassifier):
             for (norm, lam), start in zip(models, starts, strict=True):
                 source, params = kernel.setting
                 model = KreinLogisticRegression(
-                    source, dict(params), lam=lam, norm=norm, **parameters
+                    source, kernel_params=dict(params), lam=lam, norm=norm, **parameters
                 )
                 model.classes_ = self.classes_
                 if hasattr(self, "n_features_in_"):

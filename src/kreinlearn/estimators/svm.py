@@ -144,12 +144,12 @@ class KreinSVC(_KernelMachine):
 
     Parameters
     ----------
-    C : float, default=1.0
-        Weight of the loss.
     kernel : str or callable, default="tl1"
         A name in ``kreinlearn.kernels.KERNELS``, a callable ``f(X, Y)`` on whole
         arrays, "precomputed" for Gram matrices, or "distance" for matrices of
         distances.
+    C : float, default=1.0
+        Weight of the loss.
     kernel_params : dict, default=None
         Keyword arguments of the kernel; in grids one by one, as
         ``kernel_params__sigma``. For "distance": ``form`` and ``width`` of
@@ -221,16 +221,17 @@ class KreinSVC(_KernelMachine):
 
     def __init__(
         self,
-        C: float = 1.0,
         kernel: Kernel = "tl1",
+        *,
+        C: float = 1.0,
         kernel_params: dict[str, Any] | None = None,
         class_weight: str | dict[Any, float] | None = None,
         tol: float = 1e-3,
         max_iter: int = -1,
         dtype: str | None = None,
     ) -> None:
-        self.C = C
         self.kernel = kernel
+        self.C = C
         self.kernel_params = kernel_params
         self.class_weight = class_weight
         self.tol = tol
@@ -270,12 +271,12 @@ class DCASVC(_KernelMachine):
 
     Parameters
     ----------
-    C : float, default=1.0
-        Bound of the coefficients.
     kernel : str or callable, default="tl1"
         A name in ``kreinlearn.kernels.KERNELS``, a callable ``f(X, Y)`` on whole
         arrays, "precomputed" for Gram matrices, or "distance" for matrices of
         distances.
+    C : float, default=1.0
+        Bound of the coefficients.
     kernel_params : dict, default=None
         Keyword arguments of the kernel; in grids one by one, as
         ``kernel_params__sigma``. For "distance": ``form`` and ``width`` of
@@ -365,16 +366,17 @@ class DCASVC(_KernelMachine):
 
     def __init__(
         self,
-        C: float = 1.0,
         kernel: Kernel = "tl1",
+        *,
+        C: float = 1.0,
         kernel_params: dict[str, Any] | None = None,
         class_weight: str | dict[Any, float] | None = None,
         tol: float = 1e-6,
         max_iter: int = 100,
         dtype: str | None = None,
     ) -> None:
-        self.C = C
         self.kernel = kernel
+        self.C = C
         self.kernel_params = kernel_params
         self.class_weight = class_weight
         self.tol = tol

@@ -270,7 +270,7 @@ def _model(
     if lam is not None:
         check_positive("lam", lam)
         return KreinLogisticRegression(
-            kernel or "tl1", params or None, lam=lam, norm=norm or "krein"
+            kernel or "tl1", kernel_params=params or None, lam=lam, norm=norm or "krein"
         )
     model = KreinLogisticRegressionCV(cv=cv, kernel_params=params or None)
     if kernel:

@@ -320,7 +320,11 @@ def _traced(job: Job, kernel: str, place: tuple[int, int]) -> list[Record]:
     traces = []
     for solver, (name, field, text) in TRACED.items():
         model = KreinLogisticRegression(
-            "precomputed", GIVEN, lam=1 / len(y), solver=solver, random_state=0
+            "precomputed",
+            kernel_params=GIVEN,
+            lam=1 / len(y),
+            solver=solver,
+            random_state=0,
         )
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")  # what the curve shows

@@ -180,7 +180,9 @@ def exact(
     """
 
     def build(value: float, seed: int) -> Classifier:
-        model = KreinLogisticRegression("precomputed", GIVEN, lam=value, norm=norm)
+        model = KreinLogisticRegression(
+            "precomputed", kernel_params=GIVEN, lam=value, norm=norm
+        )
         if repair is None:
             return model
         return make_pipeline(SpectrumRepair(repair, out_of_sample, check=False), model)
@@ -220,7 +222,7 @@ def exact(
 def block_search(*norms: str) -> Search:
     """Return logistic regression on K that chooses lam, and the norm, for itself."""
     return lambda values, folds: KreinLogisticRegressionCV(
-        values, norms=norms, kernel="precomputed", kernel_params=GIVEN, cv=folds
+        lams=values, norms=norms, kernel="precomputed", kernel_params=GIVEN, cv=folds
     )
 
 
@@ -245,7 +247,11 @@ def published(name: str, solver: CCCP, *, summed: bool = False) -> Method:
 
     def build(value: float, seed: int) -> Classifier:
         return KreinLogisticRegression(
-            "precomputed", GIVEN, lam=value, solver=solver, random_state=seed
+            "precomputed",
+            kernel_params=GIVEN,
+            lam=value,
+            solver=solver,
+            random_state=seed,
         )
 
     def path(K: Array, y: Array, K_new: Array, values: Tried, seed: int) -> Scores:
