@@ -30,7 +30,7 @@ from kreinlearn.app.inspection.page import inspection_page
 from kreinlearn.io.chunks import table_blocks
 from kreinlearn.kernels._cache import MeasureCache
 from kreinlearn.landmarks.checkpoint import Checkpoint
-from kreinlearn.landmarks.newton import State
+from kreinlearn.landmarks.newton import SolverState
 from tests.io.test_hostile import archive, array_bytes, header_of, refused
 from tests.report import made
 from tests.test_cli import run
@@ -220,8 +220,8 @@ def test_a_model_that_claims_a_trillion_rows(tmp_path):
 
 def state_like():
     rng = np.random.default_rng(0)
-    fields = State.__dataclass_fields__
-    return State(**{name: rng.uniform(size=2) for name in fields})
+    fields = SolverState.__dataclass_fields__
+    return SolverState(**{name: rng.uniform(size=2) for name in fields})
 
 
 def test_a_checkpoint_that_expands_or_lies(tmp_path, monkeypatch):

@@ -36,7 +36,7 @@ RENAMED_MODULES = {
 }
 """Present names of modules that older files name."""
 
-Node = dict[str, Any]
+SchemaNode = dict[str, Any]
 """An entry of the schema: kind, type and content."""
 
 
@@ -156,7 +156,7 @@ class _Reader:
         self.archive = archive
         self.trusted = frozenset(trusted)
         self.built: dict[int | None, Any] = {}
-        self.kinds: dict[str, Callable[[Node], Any]] = {
+        self.kinds: dict[str, Callable[[SchemaNode], Any]] = {
             "JsonNode": lambda node: json.loads(node["content"]),
             "SliceNode": lambda node: slice(*map(node["content"].get, SLICE_PARTS)),
             "DTypeNode": lambda node: self.build(node["content"]).dtype,
@@ -167,14 +167,14 @@ class _Reader:
             **dict.fromkeys(CONTAINERS, self._build_container),
         }
 
-    def build(self, node: Node) -> Any:
+    def build(self, node: SchemaNode) -> Any:
         """Return the object of a node; nodes of one id are one object."""
         key = node.get("__id__")
         if key is None or key not in self.built:
             self.built[key] = self.kinds[node["__loader__"]](node)
         return self.built[key]
 
-    def _build_container(self, node: Node) -> Any:
+    def _build_container(self, node: SchemaNode) -> Any:
         kind, content = CONTAINERS[node["__loader__"]], node["content"]
         if (node["__module__"], node["__class__"]) != ("builtins", kind.__name__):
             raise TypeError(node["__class__"])
@@ -184,7 +184,7 @@ class _Reader:
         pairs = zip(types, content.items(), strict=True)
         return {convert(key): self.build(value) for convert, (key, value) in pairs}
 
-    def _build_array(self, node: Node) -> Any:
+    def _build_array(self, node: SchemaNode) -> Any:
         if node["type"] != "numpy":  # an array of objects
             shape = self.build(node["shape"])
             if node["__class__"] != "ndarray" or len(shape) != 1:
@@ -197,7 +197,7 @@ class _Reader:
         is_array = (node["__module__"], node["__class__"]) == ("numpy", "ndarray")
         return array if is_array else self._find_type(node)(array)
 
-    def _build_object(self, node: Node) -> Any:
+    def _build_object(self, node: SchemaNode) -> Any:
         found = self._import_trusted(node, or_estimator=True)
         instance = found.__new__(found)
         state = self.build(node["content"]) if "content" in node else None
@@ -209,7 +209,7 @@ class _Reader:
             instance.__dict__.update(state)
         return instance
 
-    def _find_type(self, node: Node) -> Any:
+    def _find_type(self, node: SchemaNode) -> Any:
         module, name = node["__module__"], node["__class__"]
         if module == "builtins" and name in PLAIN_TYPES:
             return PLAIN_TYPES[name]
@@ -218,7 +218,7 @@ class _Reader:
             return found
         return self._import_trusted(node)
 
-    def _import_trusted(self, node: Node, or_estimator: bool = False) -> Any:
+    def _import_trusted(self, node: SchemaNode, or_estimator: bool = False) -> Any:
         module, name = node["__module__"], node["__class__"]
         is_trusted = f"{module}.{name}" in self.trusted
         if not is_trusted and not (or_estimator and is_public_estimator(module, name)):

@@ -1,4 +1,4 @@
-"""Aliases shared by all rooms."""
+"""Type aliases of the whole package."""
 
 from collections.abc import Callable
 from typing import Any
@@ -9,8 +9,11 @@ from numpy.typing import NDArray
 Array = NDArray[Any]
 """Array of numbers of any shape; shapes are in the docstrings."""
 
-Kernel = str | Callable[..., Any]
+KernelLike = str | Callable[..., Any]
 """Name of a kernel, or a function of two sets of samples."""
 
 Seed = int | RandomState | None
-"""What scikit-learn takes as `random_state`."""
+"""Values of ``random_state`` in scikit-learn."""
+
+SampleSet = Any
+"""Rows of a table, a stack of matrices, or a list of samples of a kernel."""

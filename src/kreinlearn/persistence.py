@@ -38,7 +38,7 @@ STAMP_MEMBER = "kreinlearn.json"
 """Member of the archive that identifies our files."""
 STAMPED_PACKAGES = ("kreinlearn", "scikit-learn", "numpy", "skops")
 """Packages whose versions are written."""
-CHUNK_BYTES = 2**20
+DIGEST_CHUNK = 2**20
 """Bytes of a member that are read at once for its digest."""
 TRUSTED_SPLITTERS = (
     "GroupKFold",
@@ -286,7 +286,7 @@ def compute_digest(members: ZipFile, stamped: Mapping[str, Any]) -> str:
             continue
         digest.update(f"\n{name}\n{members.getinfo(name).file_size}\n".encode())
         with members.open(name) as member:
-            while chunk := member.read(CHUNK_BYTES):
+            while chunk := member.read(DIGEST_CHUNK):
                 digest.update(chunk)
     return f"sha256:{digest.hexdigest()}"
 

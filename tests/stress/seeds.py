@@ -16,7 +16,7 @@ from kreinlearn.io.chunks import table_blocks
 from kreinlearn.io.matching import Training, read_like
 from kreinlearn.kernels._cache import MeasureCache
 from kreinlearn.landmarks.checkpoint import Checkpoint
-from kreinlearn.landmarks.newton import State
+from kreinlearn.landmarks.newton import SolverState
 
 TABLE = "width,kind,size,y\n1.5,red,3,a\n2,blue,4,b\n-1e3,red,,a\n0.25,red,7,b\n"
 PAIRS = "p,q,1.5\nq,p,1.5\np,p,3\nq,q,3\np,r,0.5\nr,r,2\n"
@@ -160,12 +160,12 @@ def _read_cache(path: Path) -> None:
 
 
 def _checkpoint() -> list[dict[str, bytes]]:
-    state = State.start(np.zeros((4, 1, 1)))
+    state = SolverState.start(np.zeros((4, 1, 1)))
     return [{"c.npz": _saved(key=np.array("k"), **vars(state))}]
 
 
 def _read_checkpoint(path: Path) -> None:
-    Checkpoint(path, "k").read(State.start(np.zeros((4, 1, 1))))
+    Checkpoint(path, "k").read(SolverState.start(np.zeros((4, 1, 1))))
 
 
 def _alone(path: Path) -> None:

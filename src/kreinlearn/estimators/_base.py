@@ -73,7 +73,7 @@ ClassWeight = Mapping[Any, float] | str | None
 """Values of ``class_weight=``."""
 Labels = list[Hashable]
 """Labels of the rows or columns of a matrix."""
-Fit = TypeVar("Fit", bound=Callable[..., Any])
+FitMethod = TypeVar("FitMethod", bound=Callable[..., Any])
 Item = TypeVar("Item")
 
 
@@ -667,7 +667,7 @@ def _find_uninformative(K: Array) -> str | None:
 # Callbacks of scikit-learn, such as progress bars.
 
 
-def with_callbacks(n_tasks: int = 0) -> Callable[[Fit], Fit]:
+def with_callbacks(n_tasks: int = 0) -> Callable[[FitMethod], FitMethod]:
     """Notify scikit-learn callbacks when ``fit`` starts and finishes.
 
     Parameters
@@ -681,7 +681,7 @@ def with_callbacks(n_tasks: int = 0) -> Callable[[Fit], Fit]:
         The decorator; before scikit-learn 1.9 it returns the method unchanged.
     """
 
-    def decorate(fit: Fit) -> Fit:
+    def decorate(fit: FitMethod) -> FitMethod:
         if sklearn_with_callbacks is None:
             return fit
 

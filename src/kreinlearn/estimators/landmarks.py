@@ -20,7 +20,7 @@ from sklearn.utils.validation import (
 )
 
 from kreinlearn._memory import available_bytes, parse_bytes
-from kreinlearn._typing import Array, Kernel, Seed
+from kreinlearn._typing import Array, KernelLike, Seed
 from kreinlearn._validation import (
     check_choice,
     check_count,
@@ -242,7 +242,7 @@ class LandmarkLogisticRegression(_LandmarkEstimator, ProbabilisticKernelClassifi
 
     def __init__(
         self,
-        kernel: Kernel = "tl1",
+        kernel: KernelLike = "tl1",
         *,
         kernel_params: dict[str, Any] | None = None,
         n_landmarks: int = 1000,
@@ -855,7 +855,7 @@ class LandmarkFeatures(
 
     def __init__(
         self,
-        kernel: Kernel = "tl1",
+        kernel: KernelLike = "tl1",
         *,
         kernel_params: dict[str, Any] | None = None,
         n_landmarks: int = 1000,

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
-from kreinlearn._typing import Array, Kernel, Seed
+from kreinlearn._typing import Array, KernelLike, Seed
 from kreinlearn._validation import check_choice, check_count, check_positive
 from kreinlearn.estimators._base import (
     ProbabilisticKernelClassifier,
@@ -204,7 +204,7 @@ class KreinLogisticRegression(ProbabilisticKernelClassifier):
 
     def __init__(
         self,
-        kernel: Kernel = "tl1",
+        kernel: KernelLike = "tl1",
         *,
         kernel_params: dict[str, Any] | None = None,
         lam: float = 1e-2,

@@ -24,7 +24,7 @@ from sklearn.utils.metadata_routing import (
 )
 from sklearn.utils.validation import check_is_fitted
 
-from kreinlearn._typing import Array, Kernel, Seed
+from kreinlearn._typing import Array, KernelLike, Seed
 from kreinlearn._validation import check_choice, check_count, check_positive
 from kreinlearn.estimators._base import (
     ProbabilisticKernelClassifier,
@@ -229,7 +229,7 @@ class KreinLogisticRegressionCV(ProbabilisticKernelClassifier):
 
     def __init__(
         self,
-        kernel: Kernel | Sequence[Kernel] = ("tl1", "rbf", "laplacian"),
+        kernel: KernelLike | Sequence[KernelLike] = ("tl1", "rbf", "laplacian"),
         *,
         kernel_params: dict[str, Any] | None = None,
         kernel_grid: Any = None,

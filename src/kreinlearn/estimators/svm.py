@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.svm import SVC, SVR
 
-from kreinlearn._typing import Array, Kernel
+from kreinlearn._typing import Array, KernelLike
 from kreinlearn._validation import check_count, check_positive
 from kreinlearn.estimators._base import (
     ClassWeight,
@@ -221,7 +221,7 @@ class KreinSVC(_KernelMachine):
 
     def __init__(
         self,
-        kernel: Kernel = "tl1",
+        kernel: KernelLike = "tl1",
         *,
         C: float = 1.0,
         kernel_params: dict[str, Any] | None = None,
@@ -366,7 +366,7 @@ class DCASVC(_KernelMachine):
 
     def __init__(
         self,
-        kernel: Kernel = "tl1",
+        kernel: KernelLike = "tl1",
         *,
         C: float = 1.0,
         kernel_params: dict[str, Any] | None = None,

@@ -23,9 +23,9 @@ import numpy as np
 
 from kreinlearn import _files
 from kreinlearn._memory import check_fits
-from kreinlearn._typing import Array
+from kreinlearn._typing import Array, SampleSet
 from kreinlearn.exceptions import warn_caller
-from kreinlearn.kernels._records import Measure, Params, SampleSet
+from kreinlearn.kernels._records import Measure, Params
 
 CACHE_FORMAT = 2
 """To be increased when a measure is computed in another way."""

@@ -16,10 +16,8 @@ from typing import Any, Literal, Protocol
 import numpy as np
 from scipy.spatial.distance import pdist
 
-from kreinlearn._typing import Array
+from kreinlearn._typing import Array, SampleSet
 
-SampleSet = Any
-"""Rows of a table, a stack of matrices, a list of anything that kernels take."""
 Params = Mapping[str, Any]
 """Parameters of a kernel by name."""
 Function = Callable[..., Any]

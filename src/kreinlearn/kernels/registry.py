@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
 from kreinlearn._memory import check_fits, fits
-from kreinlearn._typing import Array
+from kreinlearn._typing import Array, SampleSet
 from kreinlearn._validation import (
     MEAN_REMEDY,
     SYMMETRIZERS,
@@ -33,7 +33,6 @@ from kreinlearn.kernels._records import (
     Kernel,
     Measure,
     Params,
-    SampleSet,
 )
 from kreinlearn.kernels.graphs import GRAPH_KERNELS
 from kreinlearn.kernels.products import multiply_rows, multiply_values

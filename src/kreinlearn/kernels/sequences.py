@@ -34,10 +34,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kreinlearn._memory import check_bytes
-from kreinlearn._typing import Array
+from kreinlearn._typing import Array, SampleSet
 from kreinlearn._validation import check_choice
 from kreinlearn.kernels import threads
-from kreinlearn.kernels._records import Measure, SampleSet, make_kernels
+from kreinlearn.kernels._records import Measure, make_kernels
 
 __all__ = [
     "check_sequences",

@@ -40,9 +40,9 @@ from numbers import Real
 
 import numpy as np
 
-from kreinlearn._typing import Array
+from kreinlearn._typing import Array, SampleSet
 from kreinlearn.kernels import threads
-from kreinlearn.kernels._records import Measure, SampleSet, make_kernels
+from kreinlearn.kernels._records import Measure, make_kernels
 
 __all__ = ["check_series", "dtw", "erp", "lcss", "msm", "twe", "wdtw"]
 

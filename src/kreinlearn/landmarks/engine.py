@@ -21,11 +21,11 @@ from uuid import uuid4
 import numpy as np
 from numpy.typing import DTypeLike
 
-from kreinlearn._typing import Array
+from kreinlearn._typing import Array, SampleSet
 from kreinlearn.kernels.threads import limit_threads, max_threads, thread_budget
 from kreinlearn.landmarks import passes, sources
 from kreinlearn.landmarks.passes import DataSummary, PassContext, Point, Rows, Sums
-from kreinlearn.landmarks.sources import Chunk, SampleSet, Source
+from kreinlearn.landmarks.sources import Chunk, Source
 from kreinlearn.losses import Link
 from kreinlearn.operators import limit_blas_threads
 

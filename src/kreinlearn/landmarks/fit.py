@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 
 from kreinlearn._memory import check_fits
-from kreinlearn._typing import Array
+from kreinlearn._typing import Array, SampleSet
 from kreinlearn.kernels import ResolvedKernel
 from kreinlearn.landmarks.checkpoint import Checkpoint, digest
 from kreinlearn.landmarks.engine import Engine
-from kreinlearn.landmarks.newton import HESSIAN_ROWS, Callback, NewtonSolver
+from kreinlearn.landmarks.newton import HESSIAN_ROWS, HistoryCallback, NewtonSolver
 from kreinlearn.landmarks.objective import Objective, subsample_fraction
 from kreinlearn.landmarks.passes import (
     Columns,
@@ -27,7 +27,6 @@ from kreinlearn.landmarks.passes import (
     fit_columns,
 )
 from kreinlearn.landmarks.penalty import Penalty, build_penalty, landmark_gram
-from kreinlearn.landmarks.sources import SampleSet
 from kreinlearn.losses import find_link
 
 SEARCH_TOL = 1e-4
@@ -108,7 +107,7 @@ class LandmarkFit:
     tol: float
     max_iter: int
     checkpoint: str | os.PathLike[str] | None = None
-    callback: Callback | None = None
+    callback: HistoryCallback | None = None
 
     def __post_init__(self) -> None:
         M, self.n_classes = len(self.Z), len(self.summary.labels)

@@ -48,7 +48,7 @@ SINGLE_ROUNDING = 0.1
 """The same for products in single precision, in units of ``min_gain``."""
 MIN_STEP = 1e-6
 """A problem is stalled if the line search needs shorter steps."""
-Callback = Callable[[dict[str, float]], bool | None]
+HistoryCallback = Callable[[dict[str, float]], bool | None]
 """Called with each row of history; a true return value stops the fit."""
 
 
@@ -66,7 +66,7 @@ class ContinuationStage:
 
 
 @dataclass
-class State:
+class SolverState:
     """State of a solver between two passes, in arrays and numbers for checkpoints."""
 
     u: Array
@@ -103,7 +103,7 @@ class State:
     """Whether similarities are currently computed in double precision."""
 
     @classmethod
-    def start(cls, u: Array) -> "State":
+    def start(cls, u: Array) -> "SolverState":
         """Return the state before the first pass, from coordinates (r + 1, P, C)."""
         no, pairs = np.zeros(u.shape[1], bool), np.zeros((0, *u.shape))
         flags = (no.copy(), ~no, no.copy(), no.copy(), no.copy())
@@ -171,7 +171,7 @@ class NewtonSolver:
     max_iter: int
     fraction: float = 1.0
     min_gain: float = 0.0
-    callback: Callback | None = None
+    callback: HistoryCallback | None = None
     checkpoint: Checkpoint | None = None
 
     def __post_init__(self) -> None:
@@ -215,7 +215,7 @@ class NewtonSolver:
         M = len(self.objective.penalty.T)
         part = min(subsample_fraction(HESSIAN_ROWS, M, n_rows), self.fraction)
         stages = self._plan_stages(part, start is not None)
-        state = State.start(np.zeros(shape) if start is None else start.copy())
+        state = SolverState.start(np.zeros(shape) if start is None else start.copy())
         state.curved = part
         found = None if self.checkpoint is None else self.checkpoint.read(state)
         self.state = state = state if found is None else found

@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import DTypeLike
 
-from kreinlearn._typing import Array
+from kreinlearn._typing import Array, SampleSet
 from kreinlearn.kernels import ResolvedKernel, Similarities
 from kreinlearn.landmarks import sources
-from kreinlearn.landmarks.sources import Chunk, SampleSet
+from kreinlearn.landmarks.sources import Chunk
 from kreinlearn.losses import Link, Multinomial, log_probabilities
 
 CANDIDATE_ARRAYS = ("key", "row", "weight", "label")

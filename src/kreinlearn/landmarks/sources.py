@@ -12,11 +12,9 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from sklearn.utils.validation import column_or_1d
 
-from kreinlearn._typing import Array
+from kreinlearn._typing import Array, SampleSet
 from kreinlearn.io.chunks import TableBlocks, is_table_on_disk, table_blocks
 
-SampleSet = Any
-"""Rows of a table, a stack of matrices, or a list of any samples that kernels take."""
 BlockReader = Callable[[], Iterable[Any]]
 """Each call returns a new iterator that starts at the first block."""
 FOLD_STREAM, SUBSAMPLE_STREAM, LANDMARK_STREAM = range(3)

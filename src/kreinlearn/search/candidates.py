@@ -28,7 +28,7 @@ Windows = Mapping[str, slice]
 
 SAME_NORMS = 1e-10
 """Negative eigenvalues this small relative to the diagonal make two norms the same."""
-MAX_FACTORED = 10_000
+MAX_CHOLESKY = 10_000
 """Largest number of samples for which that is checked: a Cholesky factor takes
 n^3 / 3."""
 BATCH_FEATURES = 2**24
@@ -273,6 +273,6 @@ class SearchContext:
         norms = list(self.norms)
         if {"krein", "hilbert"} <= set(norms) and isinstance(K, Dense):
             small = SAME_NORMS * float(np.abs(K.diagonal()).mean())
-            if len(self.Y) <= MAX_FACTORED and has_factor(K.K.astype(float), small):
+            if len(self.Y) <= MAX_CHOLESKY and has_factor(K.K.astype(float), small):
                 norms.remove("hilbert")
         return norms

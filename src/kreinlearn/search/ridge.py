@@ -31,6 +31,7 @@ from kreinlearn._typing import Array
 from kreinlearn.kernels.threads import max_threads, thread_budget
 from kreinlearn.operators import Dense, General, gemm
 from kreinlearn.search.newton import RidgeProblems, solve
+from kreinlearn.spectrum.norms import EIGH_COPIES
 
 SINGLE_TOL = 1e-5
 """Smallest tolerance of problems solved in single precision, in half the time. Those
@@ -48,8 +49,6 @@ STACK_SCORES, MAX_STACKS = 2**14, 4
 """Scores that are worth a stack of their own, and a thread."""
 START_TOL = 1e-7
 """Error of warm starts of exact fits, most of which need no further step."""
-EIGH_COPIES = 4
-"""Matrices of the size of K that an eigendecomposition needs in memory."""
 
 
 @dataclass(frozen=True)

@@ -21,8 +21,8 @@ How code is generated
 
 Pointers
     LLVM's pointers are opaque: loads, stores and address computations state the type of
-    what they point to. llvmlite 0.44 still writes typed pointers; `Array.at` casts them
-    with ``as_pointer()``, which is a no-op where pointers are opaque.
+    what they point to. llvmlite 0.44 still writes typed pointers; `EmittedArray.at`
+    casts them with ``as_pointer()``, which is a no-op where pointers are opaque.
 
 Tests
     ``tests/kernels`` compares every kernel, in both precisions, with double loops in
@@ -62,7 +62,7 @@ LOOP_OPTIONS: dict[str, Any] = {"nogil": True, "cache": not PLAIN_LOOPS}
 INDEX_TYPE = ir.IntType(64)
 
 
-class Array:
+class EmittedArray:
     """A numba array in C order, whose entries are addressed by their indices.
 
     Parameters
@@ -104,9 +104,9 @@ class Array:
 
 
 def unpack_arrays(context, builder, signature, args):
-    """Return the arguments of an intrinsic, with an `Array` for each array."""
+    """Return the arguments of an intrinsic, with an `EmittedArray` for each array."""
     return [
-        Array(context, builder, kind, value) if hasattr(kind, "ndim") else value
+        EmittedArray(context, builder, kind, value) if hasattr(kind, "ndim") else value
         for kind, value in zip(signature.args, args, strict=True)
     ]
 
