@@ -9,7 +9,7 @@ from sklearn.preprocessing import minmax_scale
 
 from kreinlearn import KreinLogisticRegressionCV
 from kreinlearn.kernels import gram, resolve_kernel
-from kreinlearn.search import Candidate, draw_stratified, racing, restrict_folds
+from kreinlearn.search import Candidate, stratified_subsample, racing, restrict_folds
 
 SETTINGS = [resolve_kernel("tl1", {"ratio": ratio}) for ratio in (0.1, 0.3, 0.5)]
 SETTINGS.append(resolve_kernel("rbf"))
@@ -85,11 +85,11 @@ def test_many_samples_leave_room_for_few_settings():
 
 def test_subsamples_keep_the_classes_in_proportion():
     index = np.repeat([0, 1, 2], [700, 250, 50])
-    rows = draw_stratified(index, 100, seed=0)
+    rows = stratified_subsample(index, 100, seed=0)
     assert len(np.unique(rows)) == 100 and (np.diff(rows) > 0).all()
     np.testing.assert_array_equal(np.bincount(index[rows]), [70, 25, 5])
-    assert not np.array_equal(rows, draw_stratified(index, 100, seed=1))
-    np.testing.assert_array_equal(draw_stratified(index, 1000, 0), np.arange(1000))
+    assert not np.array_equal(rows, stratified_subsample(index, 100, seed=1))
+    np.testing.assert_array_equal(stratified_subsample(index, 1000, 0), np.arange(1000))
 
 
 def test_folds_among_rows():

@@ -59,7 +59,7 @@ from kreinlearn.search import (
     Fold,
     HeldOutScorer,
     SearchContext,
-    draw_stratified,
+    stratified_subsample,
     racing,
     restrict_folds,
     weigh_models,
@@ -490,7 +490,7 @@ class KreinLogisticRegressionCV(ProbabilisticKernelClassifier):
         is_whole = self.search == "full" or lams is not None
         if is_whole or self.scoring != "neg_log_loss":
             return np.arange(len(index))
-        return draw_stratified(index, racing.SEARCH_ROWS, self._seed)
+        return stratified_subsample(index, racing.SEARCH_ROWS, self._seed)
 
     def _take_samples(
         self, kernel: ResolvedKernel, shared: Similarities, rows: Array

@@ -5,7 +5,7 @@ from kreinlearn.search.grid import (
     DUAL_TOL,
     UNITS,
     Fold,
-    draw_stratified,
+    stratified_subsample,
     restrict_folds,
 )
 from kreinlearn.search.scoring import HeldOutScorer, weigh_models
@@ -17,7 +17,7 @@ __all__ = [
     "Fold",
     "HeldOutScorer",
     "SearchContext",
-    "draw_stratified",
+    "stratified_subsample",
     "restrict_folds",
     "weigh_models",
 ]

@@ -18,7 +18,7 @@ Fold = tuple[Array, Array]
 """Indices of training and of held-out samples."""
 
 
-def draw_stratified(index: Array, size: int, seed: int) -> Array:
+def stratified_subsample(index: Array, size: int, seed: int) -> Array:
     """Return at most ``size`` samples, increasing, with all classes in proportion.
 
     Parameters

@@ -17,7 +17,7 @@ from kreinlearn.search.candidates import (
     SearchContext,
     Windows,
 )
-from kreinlearn.search.grid import draw_stratified
+from kreinlearn.search.grid import stratified_subsample
 
 SEARCH_ROWS = 1000
 """Largest number of samples by which settings are chosen."""
@@ -46,7 +46,7 @@ Dropped = dict[str, Any]
 def draw_race(index: Array, seed: int) -> Array:
     """Return the samples of a race."""
     size = min(max(len(index) // 2, MIN_ROWS), RACE_ROWS)
-    return draw_stratified(index, size, seed)
+    return stratified_subsample(index, size, seed)
 
 
 def finish_race(
