@@ -143,7 +143,7 @@ def test_decimal_commas_and_semicolons(capsys, here, landmarks):
     code, plain, _ = run(capsys, "predict", "m.krein", "plain.csv")
     assert code == 0 and plain == out
     code, _, err = run(capsys, "predict", "m.krein", "d.csv")
-    assert code == 2 and "say --decimal ," in err
+    assert code == 2 and "use --decimal ," in err
 
 
 @pytest.mark.parametrize(
@@ -334,7 +334,7 @@ BAD = {
     "dropped twice": ("--drop visit --drop 1", "'visit' is named twice by --drop"),
     "two roles": ("--drop visit --id visit", "'visit' is named by --drop and --id"),
     "label is id": ("--target kind --id kind", "'kind' is named by --id and --target"),
-    "id repeats": ("--id patient", "'p0' is in lines 2 and 3; if it says which"),
+    "id repeats": ("--id patient", "'p0' is in lines 2 and 3; for rows that belong"),
     "nothing left": (
         "--drop 1 --drop 2 --drop 3 --drop 4 --drop 5",
         "must have at least one column of features besides the labels in 'kind'",
@@ -455,7 +455,7 @@ def test_one_column_is_told_about_separators(capsys, here):
     code, _, err = run(capsys, "fit", "s.csv", "-o", "m.krein")
     assert code == 2 and "got one column only" in err and "--sep" in err
     code, _, err = run(capsys, "fit", "s.csv", "--target", "kind", "-o", "m.krein")
-    assert code == 2 and "--sep says what separates them" in err
+    assert code == 2 and "name their separator by --sep" in err
 
 
 def test_refusals_come_before_computation(capsys, here, monkeypatch):

@@ -133,7 +133,7 @@ def test_all_rows_of_a_short_table_are_drawn():
 
 @pytest.mark.parametrize("scale", ["minmax", "standard", "robust", "none"])
 def test_a_model_of_blocks_is_the_model_of_the_table(tmp_path, scale, monkeypatch):
-    monkeypatch.setattr("kreinlearn.io.chunks.BLOCK_ROWS", (40, 70))
+    monkeypatch.setattr("kreinlearn.io.blocks.BLOCK_ROWS", (40, 70))
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(rng.random((300, 3)), columns=list("abc"))
     frame["word"] = rng.choice(["red", "blue"], 300)

@@ -20,9 +20,9 @@ from sklearn.preprocessing import (
 
 from kreinlearn._typing import Array
 from kreinlearn._validation import check_choice
-from kreinlearn.io.chunks import TableBlocks, table_blocks
-from kreinlearn.io.suspects import warn_of_columns
-from kreinlearn.io.values import NEARLY_ALL
+from kreinlearn.io.blocks import TableBlocks, table_blocks
+from kreinlearn.io.column_warnings import warn_about_columns
+from kreinlearn.io.columns import NUMERIC_FRACTION
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -110,7 +110,7 @@ def prepare(
     if not impute:
         check_complete(X, "fill with impute=True (--impute on the command line)")
     numbers = [name for name in X.columns if name not in words]
-    warn_of_columns(X, numbers, is_squeezed=scale in ("minmax", "standard"))
+    warn_about_columns(X, numbers, check_outliers=scale in ("minmax", "standard"))
     of_numbers = _chain(
         SimpleImputer(strategy="median", keep_empty_features=True) if impute else None,
         SCALERS[scale](),
@@ -181,16 +181,16 @@ def fit_from(
     0.99
     """
     table = source if isinstance(source, TableBlocks) else table_blocks(source, y)
-    blocks, transformer, _ = prepared(
+    blocks, transformer, _ = prepare_blocks(
         table, scale=scale, impute=impute, one_hot=one_hot
     )
     model.fit(blocks)
     return make_pipeline(transformer, model)
 
 
-def prepared(
+def prepare_blocks(
     table: TableBlocks, watch: Callable[[float], None] | None = None, **steps: Any
-) -> tuple["Prepared", TransformerMixin, "pd.DataFrame"]:
+) -> tuple["PreparedBlocks", TransformerMixin, "pd.DataFrame"]:
     """Learn in one pass how features are prepared, and return blocks of them.
 
     Parameters
@@ -204,8 +204,8 @@ def prepared(
 
     Returns
     -------
-    blocks : Prepared
-        What a model takes.
+    blocks : PreparedBlocks
+        Features, labels and weights.
     transformer : transformer
         Fitted.
     drawn : DataFrame
@@ -218,11 +218,11 @@ def prepared(
     drawn = _drawn_rows(_watched(table, watch))
     transformer = prepare(drawn, **steps)
     transformer.fit(drawn)
-    return Prepared(table, transformer.transform), transformer, drawn
+    return PreparedBlocks(table, transformer.transform), transformer, drawn
 
 
 @dataclass(frozen=True)
-class Prepared:
+class PreparedBlocks:
     """Blocks of a table after a transformer; they can be read again and again."""
 
     table: TableBlocks
@@ -366,7 +366,7 @@ def _refuse_names(X: "pd.DataFrame", words: list[str]) -> None:
     for name in words:
         known = X[name].dropna()
         different = known.nunique()
-        if different >= MANY_WORDS and different > NEARLY_ALL * len(known):
+        if different >= MANY_WORDS and different > NUMERIC_FRACTION * len(known):
             raise ValueError(
                 f"{_source(X)}column {name!r} holds text that repeats too seldom to "
                 f"learn from, {different:,} different values in {len(known):,} rows, "

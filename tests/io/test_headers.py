@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from kreinlearn import io as files
-from kreinlearn.io.chunks import table_blocks
+from kreinlearn.io.blocks import table_blocks
 from kreinlearn.pipelines import prepare
 
 YEARS = "A,1,2,x\nB,2,3,y\nC,3,4,x\nD,5,2,y\n"
@@ -88,7 +88,7 @@ def test_tabs_in_csv(tmp_path, content):
 def test_decimal_commas_get_one_sentence(tmp_path, content):
     path = write(tmp_path, content)
     words = r"t\.csv: a number with a decimal point was expected, got '.*5,8' in line"
-    with pytest.raises(ValueError, match=words + r" .* --decimal , or write \d*5\.8;"):
+    with pytest.raises(ValueError, match=words + r" .* --decimal , or write \d*5\.8\."):
         files.read(path, labels=False)
     if "kind" in content:
         with pytest.raises(ValueError, match=words):

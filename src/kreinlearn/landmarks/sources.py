@@ -13,7 +13,7 @@ import numpy as np
 from sklearn.utils.validation import column_or_1d
 
 from kreinlearn._typing import Array
-from kreinlearn.io.chunks import TableBlocks, is_table_on_disk, table_blocks
+from kreinlearn.io.blocks import TableBlocks, is_table_on_disk, table_blocks
 
 SampleSet = Any
 """Rows of a table, a stack of matrices, or a list of any samples that kernels take."""

@@ -2,11 +2,14 @@
 
 from typing import TYPE_CHECKING
 
-from kreinlearn.app.cli import landmarks
 from kreinlearn.app.cli.output import Facts, setting_text
 
 if TYPE_CHECKING:
-    from kreinlearn import KreinLogisticRegression, KreinLogisticRegressionCV
+    from kreinlearn import (
+        KreinLogisticRegression,
+        KreinLogisticRegressionCV,
+        LandmarkLogisticRegression,
+    )
     from kreinlearn._typing import Array
 
 WORST_FIRST = ("nonconvex", "unknown", "unique")
@@ -72,11 +75,30 @@ def of_exact(
     return found
 
 
+def of_landmarks(found: Facts, model: "LandmarkLogisticRegression") -> Facts:
+    """Return what was found about the data, with what the model is."""
+    params = model.kernel_params_
+    found |= {
+        "kernel": model.kernel,
+        "kernel_params": {k: v for k, v in params.items() if k != "check"},
+        "norm": model.norm,
+        "lam": float(model.lam_),
+        "landmarks": len(model.landmarks_),
+        "status": model.status_,
+        "residual": float(model.residual_),
+        "passes": int(model.n_passes_),
+    }
+    if hasattr(model, "scores_"):
+        found["folds"] = int(model.scores_.shape[2])
+        chosen = model.scores_[model.lams_ == model.lam_].mean(axis=1)
+        found["held_out_log_loss"] = float(-chosen.max())
+    return found
+
+
 def summary(found: Facts) -> str:
     """Return the findings for people."""
     if "landmarks" in found:
-        first = landmarks.summary(found, _data_line(found))
-        return f"{first}\nNext       {next_step(found)}"
+        return _landmark_summary(found)
     more = found["models"] - 1
     held = "no cross-validation, since lam was given"
     if "folds" in found:
@@ -100,6 +122,32 @@ def summary(found: Facts) -> str:
             f"{f'; averaged with {more} more' * (more > 0)}",
             f"Held out   {held}",
             f"Solved     {found['status']}, residual {found['residual']:.1e}: {point}",
+            f"Saved      {found['model']}, {found['bytes']:,} bytes, after "
+            f"{found['seconds']:.1f} s",
+            f"Next       {next_step(found)}",
+        ]
+    )
+
+
+def _landmark_summary(found: Facts) -> str:
+    """Return the findings about a model on landmarks for people."""
+    held = "no cross-validation, since lam was given"
+    if "folds" in found:
+        held = (
+            f"log-loss {found['held_out_log_loss']:.3f} in {found['folds']}-fold "
+            "cross-validation on this file\n"
+            "           (the settings were chosen on the same folds: expect a little "
+            "less on new samples)"
+        )
+    return "\n".join(
+        [
+            _data_line(found),
+            f"Chosen     {setting_text(found['kernel'], found['kernel_params'])}, norm "
+            f"{found['norm']}, lam {found['lam']:.3g}, {found['landmarks']:,} "
+            "landmarks",
+            f"Held out   {held}",
+            f"Solved     {found['status']}, residual {found['residual']:.1e}, in "
+            f"{found['passes']} passes over the samples",
             f"Saved      {found['model']}, {found['bytes']:,} bytes, after "
             f"{found['seconds']:.1f} s",
             f"Next       {next_step(found)}",

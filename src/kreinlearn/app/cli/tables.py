@@ -1,4 +1,4 @@
-"""Options that say how a table is read, and which of its columns are no features."""
+"""Options of tables: text files, roles of columns, and preparation of features."""
 
 import functools
 from collections.abc import Callable
@@ -8,10 +8,8 @@ import click
 from click.core import ParameterSource
 
 if TYPE_CHECKING:
-    from kreinlearn.app.cli.options import Notes
     from kreinlearn.io import Table
-    from kreinlearn.io.columns import Layout, Roles
-    from kreinlearn.io.headers import Marks
+    from kreinlearn.io.columns import ColumnRoles
     from kreinlearn.search import Fold
 
 SCALES = ("minmax", "standard", "robust", "none")
@@ -122,9 +120,9 @@ def table_options(
             group: str | None = None,
             **rest: object,
         ) -> None:
-            from kreinlearn.io.columns import Roles
+            from kreinlearn.io.columns import ColumnRoles
 
-            command(roles=Roles(drop, id, group), **rest)
+            command(roles=ColumnRoles(drop, id, group), **rest)
 
         whole: Callable[..., None] = bundled
         for option in reversed((*_FIRST, *((GROUP,) if groups else ()), *_LAST)):
@@ -132,13 +130,6 @@ def table_options(
         return whole
 
     return decorated
-
-
-def marks_of(sep: str | None, decimal: str) -> "Marks":
-    """Return what was said of the text of a file."""
-    from kreinlearn.io.headers import Marks
-
-    return Marks(sep, decimal)
 
 
 def given_options(names: tuple[str, ...]) -> list[str]:
@@ -163,14 +154,7 @@ def check_no_features(path: str, holds: str, names: tuple[str, ...] = ()) -> Non
         )
 
 
-def notes_of_columns(layout: "Layout | None") -> "Notes":
-    """Return which columns were no features, for `krein predict`."""
-    if layout is None or not layout.apart:
-        return {}
-    return {"apart": dict(layout.apart), "id": layout.id, "group": layout.group}
-
-
-def check_groups(roles: "Roles", lam: float | None) -> None:
+def check_groups(roles: "ColumnRoles", lam: float | None) -> None:
     """Raise if groups are named where there are no folds."""
     if roles.group is not None and lam is not None:
         raise ValueError(
