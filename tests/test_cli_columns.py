@@ -84,7 +84,7 @@ def test_predictions_keep_the_id_without_being_asked_again(
     assert code == 0
     frame = pd.read_csv(Path(here, "b.csv"), header=0 if header else None)
     rows = [line.split(",") for line in out.splitlines()]
-    assert rows[0] == ["id", "prediction"]
+    assert rows[0] == ["visit" if header else "id", "prediction"]
     assert [row[0] for row in rows[1:]] == [str(100 + i) for i in range(1, 8)]
     assert ("accuracy" in err) == labels and "left out" not in err
     X = frame.iloc[:, 1:4].to_numpy()
@@ -121,7 +121,7 @@ def test_blocks_have_roles(capsys, here, kind):
     fitted(capsys, path, *ROLES, *landmarks)
     np.testing.assert_array_equal(load("m.krein")[-1].landmarks_, expected)
     code, out, _ = run(capsys, "predict", "m.krein", path)
-    assert code == 0 and out.splitlines()[:1] == ["id,prediction"]
+    assert code == 0 and out.splitlines()[:1] == ["visit,prediction"]
     assert [line.split(",")[0] for line in out.splitlines()[1:4]] == ["1", "2", "3"]
 
 
@@ -206,7 +206,7 @@ def test_groups_stay_in_one_fold(capsys, here, monkeypatch):
     assert load("g.krein")[-1].cv == 4
     assert stamp("g.krein")["notes"]["group"] == "patient"
     code, out, _ = run(capsys, "predict", "g.krein", "t.csv")
-    assert code == 0 and out.startswith("id,prediction\n1,")
+    assert code == 0 and out.startswith("visit,prediction\n1,")
 
 
 def test_landmarks_keep_groups_together(capsys, here):

@@ -140,7 +140,7 @@ def test_compare_takes_the_form_of_the_training_rows(krein, data, compares_here)
     [
         (
             "fit D.npz -o m",
-            "'D' names distances. Distances go with kernel='distance' (",
+            "'D' names distances. Distances go with --distance; if",
         ),
         ("fit D.npz --distance --similarity -o m", "not both"),
         ("fit K.npz --form negative -o m", "--form is a form of distances"),

@@ -67,8 +67,8 @@ def warn_about_columns(
         _warn(
             f"{where}a few outliers squeeze everything else in {_columns(squeezed)}: "
             f"all but {OUTLIER_FRACTION:.0%} of the values on either side lie in "
-            f"{share:.2g} of the range; use --scale robust (scale='robust'), or correct "
-            "the outliers."
+            f"{share:.2g} of the range; use --scale robust (scale='robust'), or "
+            "correct the outliers."
         )
 
 

@@ -260,7 +260,9 @@ def read_labels(
     rows = list(read_rows(place, AUTO_DIALECT))
     width = len(rows[0][1])
     if names is None:
-        return _read_labels_by_position(place, rows, source, target, n_samples)
+        return _read_labels_by_position(
+            place, rows, source, target, n_samples, required
+        )
     if width < 2 or (width > 2 and target is None):
         advice = "name the column of the labels by --target"
         if width < 2:
@@ -294,7 +296,12 @@ def read_labels(
 
 
 def _read_labels_by_position(
-    path: Path, rows: list[Row], source: str, target: str | None, n_samples: int
+    path: Path,
+    rows: list[Row],
+    source: str,
+    target: str | None,
+    n_samples: int,
+    required: bool,
 ) -> FileLabels:
     """Return one label per line, for samples without names."""
     has_header = len(rows) == n_samples + 1
@@ -309,9 +316,9 @@ def _read_labels_by_position(
     title = first[column] if has_header else str(path)
     lines = [line for line, _ in rows[has_header:]]
     cells = [row[column] for _, row in rows[has_header:]]
-    return FileLabels(
-        as_labels(cells, lines, f"{path}, column {column + 1}"), title, ""
-    )
+    where = f"{path}, column {column + 1}"
+    y = as_labels(cells, lines, where) if required else to_labels(cells)
+    return FileLabels(y, title, "")
 
 
 def _find_label_column(

@@ -77,6 +77,10 @@ class TrainingRecord:
         given.
     has_labels : bool
         Whether series, sequences or graphs had labels in the same file.
+    summary : mapping
+        Description of the data and the model, for `krein show`.
+    date : str or None
+        Day of training.
     """
 
     columns: Sequence[str] = ()
@@ -97,6 +101,8 @@ class TrainingRecord:
     symmetrize: str | None = None
     label_rule: str | None = None
     has_labels: bool = True
+    summary: Mapping[str, Any] = field(default_factory=dict)
+    date: str | None = None
 
     @classmethod
     def from_notes(cls, notes: Mapping[str, Any]) -> "TrainingRecord":

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from datetime import date
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -163,6 +164,7 @@ def fit_command(
     else:
         whole, found = _fit_table(table, *chosen)
     record = _record_training(table, steps["impute"], reading)
+    record = replace(record, summary=dict(found), date=str(date.today()))
     found |= {"seconds": time.perf_counter() - start, "model": str(out)}
     persistence.save(whole, out, overwrite=force, notes=record.to_notes())
     found["bytes"] = Path(out).stat().st_size
@@ -211,7 +213,8 @@ def _fit_blocks(
         def watch(share: float) -> None:
             tell("scaling", share, (time.monotonic() - start) * (1 - share) / share)
 
-        blocks, transformer, drawn = prepare_blocks(table, watch, **steps)
+        with tables.suggest_command():
+            blocks, transformer, drawn = prepare_blocks(table, watch, **steps)
     model = _landmark_model(
         kernel, params, given, lambda: np.asarray(transformer.transform(drawn))
     )
@@ -240,7 +243,10 @@ def _fit_table(
     splits = tables.group_folds(table, folds, "--cv")
     options.remark(table)
     steps = {name: given[name] for name in ("scale", "impute", "one_hot")}
-    before = None if table.X is None else prepare(table.X, **steps)
+    before = None
+    if table.X is not None:
+        with tables.suggest_command():
+            before = prepare(table.X, **steps)
     if is_exact:
         model = _model(kernel, params, given["lam"], given["norm"], folds)
         watching = _search_progress(model)

@@ -6,6 +6,7 @@ import shlex
 import sys
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, TypeVar
 
 import click
@@ -29,6 +30,8 @@ IN_FILES = {
     "graphs": "of graphs",
 }
 """What samples in files are, and what the help says before the names of kernels."""
+KERNEL_ALIASES = {"gauss": "rbf", "gaussian": "rbf", "edit": "levenshtein"}
+"""Other names of kernels, for suggestions."""
 SWITCH = {"true": True, "false": False}
 Command = TypeVar("Command", bound=Callable[..., None])
 
@@ -47,8 +50,18 @@ def _registered(
     context: click.Context, option: click.Parameter, given: str | None
 ) -> str | None:
     """Return the name of a kernel, or raise: a choice made at the time of the call."""
-    choice = click.Choice(file_kernels())
-    return None if given is None else choice.convert(given, option, context)
+    if given is None:
+        return None
+    names = file_kernels()
+    try:
+        return click.Choice(names).convert(given, option, context)
+    except click.BadParameter as error:
+        near = get_close_matches(given.lower(), [*names, *KERNEL_ALIASES], 1)
+        if not near:
+            raise
+        name = KERNEL_ALIASES.get(near[0], near[0])
+        message = f"{error.message} Did you mean {name!r}?"
+        raise click.BadParameter(message, context, option) from None
 
 
 def _completed(
@@ -166,14 +179,19 @@ MISSING = click.option(
     metavar="VALUE",
     help="What stands for the score of a pair that is missing; refused by default.",
 )
+LABELS = click.option(
+    "--labels",
+    metavar="FILE",
+    help="csv or tsv with name and label of each sample of a matrix, of pairs or of "
+    "FASTA, or one label per line for a matrix without names; with more columns, "
+    "--target names that of the labels.",
+)
+TARGET = click.option(
+    "--target", metavar="COL", help="Column of the labels in the file of --labels."
+)
 _OF_PAIRS = (
     FORMAT,
-    click.option(
-        "--labels",
-        metavar="FILE",
-        help="csv or tsv with name and label of each sample of a matrix, of pairs or "
-        "of FASTA; with more columns, --target says which.",
-    ),
+    LABELS,
     SEP,
     DECIMAL,
     MISSING,

@@ -1,6 +1,7 @@
 """krein predict."""
 
 import json
+import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -53,6 +54,8 @@ EXAMPLES = examples(
 @tables.DECIMAL
 @DISTANCE
 @options.FORMAT
+@options.LABELS
+@options.TARGET
 @options.MISSING
 @FORCE
 @AS_JSON
@@ -65,6 +68,8 @@ def predict_command(
     header: bool | None,
     distance: bool,
     format: str | None,
+    labels: str | None,
+    target: str | None,
     missing: float | None,
     sep: str | None,
     decimal: str,
@@ -81,7 +86,8 @@ def predict_command(
                    new ones: the measure to the training samples is computed
 
     Columns that training left out are left out, and the column that --id named is
-    kept. If DATA has labels too, they are compared with the predictions. A matrix has
+    kept. If DATA has labels too, or --labels names a file with them, the accuracy is
+    printed. A matrix has
     one row per new sample; --distance need not be repeated. If the training samples
     have names, DATA may be pairs of new and training samples, or a matrix with names,
     in any order; what --format and --missing said in training holds here, too.
@@ -116,6 +122,10 @@ def predict_command(
         frame, y = _predict_blocks(fitted, record, data, header, given, proba)
     else:
         frame, y = _predict(model, fitted, record, data, header, given, proba)
+    if labels is not None:
+        y = _read_labels(labels, frame, data, target, header)
+    elif target is not None:
+        raise ValueError("--target names a column of the file of --labels; add that.")
     if record.id and "id" not in frame:
         click.echo(
             f"krein: {data} has no column {record.id!r}, which named the training "
@@ -125,9 +135,36 @@ def predict_command(
     accuracy = _accuracy(fitted, frame["prediction"].to_numpy(), y)
     if safe_csv:
         frame = _guarded(frame)
+    if record.id and record.header and record.id not in frame:
+        frame = frame.rename(columns={"id": record.id})
     if out is not None:
         write(out, encode_table(frame, out))
     _print_predictions(frame, out, accuracy, as_json)
+
+
+def _read_labels(
+    path: str,
+    frame: "pd.DataFrame",
+    data: str,
+    target: str | None,
+    header: bool | None,
+) -> "Array":
+    """Return labels of the new samples from a file, by name or else by position."""
+    from kreinlearn.io.labels import read_labels
+
+    names = frame["id"].tolist() if "id" in frame else None
+    found = read_labels(
+        path,
+        names,
+        data,
+        target,
+        n_samples=len(frame),
+        header=header,
+        required=False,
+    )
+    if found.note:
+        click.echo(f"krein: {found.note}", err=True)
+    return found.y
 
 
 def _check_spreadsheet(out: str | None, as_json: bool) -> None:
@@ -291,7 +328,9 @@ def _print_predictions(
         for row in frame.to_dict("records"):
             click.echo(json.dumps(row))
     else:
-        click.echo(frame.to_csv(index=False, lineterminator="\n"), nl=False)
+        digits = "%.4f" if sys.stdout.isatty() else None
+        text = frame.to_csv(index=False, lineterminator="\n", float_format=digits)
+        click.echo(text, nl=False)
 
 
 def _similarities(

@@ -97,31 +97,9 @@ def of_landmarks(found: Facts, model: "LandmarkLogisticRegression") -> Facts:
 
 def summary(found: Facts) -> str:
     """Return the findings for people."""
-    if "landmarks" in found:
-        return _landmark_summary(found)
-    more = found["models"] - 1
-    held = "no cross-validation, since lam was given"
-    if "folds" in found:
-        some, n = found["held_out"], found["samples"]
-        part = f"{some:,} samples of " * (some < n)
-        held = (
-            f"accuracy {found['held_out_accuracy']:.3f}, log-loss "
-            f"{found['held_out_log_loss']:.3f} in {found['folds']}-fold "
-            f"cross-validation on {part}this file\n"
-            "           (the settings were chosen on the same folds: expect a little "
-            "less on new samples)"
-        )
-    point = "the only stationary point"
-    if found["regime"] != "unique":
-        point = "a stationary point, perhaps one of several"
     return "\n".join(
         [
-            _data_line(found),
-            f"Chosen     {setting_text(found['kernel'], found['kernel_params'])}, norm "
-            f"{found['norm']}, lam {found['lam']:.3g}"
-            f"{f'; averaged with {more} more' * (more > 0)}",
-            f"Held out   {held}",
-            f"Solved     {found['status']}, residual {found['residual']:.1e}: {point}",
+            *model_lines(found),
             f"Saved      {found['model']}, {found['bytes']:,} bytes, after "
             f"{found['seconds']:.1f} s",
             f"Next       {next_step(found)}",
@@ -129,30 +107,40 @@ def summary(found: Facts) -> str:
     )
 
 
-def _landmark_summary(found: Facts) -> str:
-    """Return the findings about a model on landmarks for people."""
+def model_lines(found: Facts) -> list[str]:
+    """Return four lines about the data, the settings, their scores and the solution."""
     held = "no cross-validation, since lam was given"
+    on_landmarks = "landmarks" in found
     if "folds" in found:
+        accuracy = part = ""
+        if not on_landmarks:
+            some, n = found["held_out"], found["samples"]
+            part = f"{some:,} samples of " * (some < n)
+            accuracy = f"accuracy {found['held_out_accuracy']:.3f}, "
         held = (
-            f"log-loss {found['held_out_log_loss']:.3f} in {found['folds']}-fold "
-            "cross-validation on this file\n"
+            f"{accuracy}log-loss {found['held_out_log_loss']:.3f} in "
+            f"{found['folds']}-fold cross-validation on {part}this file\n"
             "           (the settings were chosen on the same folds: expect a little "
             "less on new samples)"
         )
-    return "\n".join(
-        [
-            _data_line(found),
-            f"Chosen     {setting_text(found['kernel'], found['kernel_params'])}, norm "
-            f"{found['norm']}, lam {found['lam']:.3g}, {found['landmarks']:,} "
-            "landmarks",
-            f"Held out   {held}",
-            f"Solved     {found['status']}, residual {found['residual']:.1e}, in "
-            f"{found['passes']} passes over the samples",
-            f"Saved      {found['model']}, {found['bytes']:,} bytes, after "
-            f"{found['seconds']:.1f} s",
-            f"Next       {next_step(found)}",
-        ]
-    )
+    solved = f"{found['status']}, residual {found['residual']:.1e}"
+    if on_landmarks:
+        more = f", {found['landmarks']:,} landmarks"
+        solved += f", in {found['passes']} passes over the samples"
+    else:
+        others = found["models"] - 1
+        more = f"; averaged with {others} more" * (others > 0)
+        is_unique = found["regime"] == "unique"
+        point = "the only" if is_unique else "a"
+        several = "" if is_unique else ", perhaps one of several"
+        solved += f": {point} stationary point{several}"
+    setting = setting_text(found["kernel"], found["kernel_params"])
+    return [
+        _data_line(found),
+        f"Chosen     {setting}, norm {found['norm']}, lam {found['lam']:.3g}{more}",
+        f"Held out   {held}",
+        f"Solved     {solved}",
+    ]
 
 
 def next_step(found: Facts) -> str:

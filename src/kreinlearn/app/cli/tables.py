@@ -1,7 +1,9 @@
 """Options of tables: text files, roles of columns, and preparation of features."""
 
 import functools
-from collections.abc import Callable
+import shlex
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import click
@@ -152,6 +154,25 @@ def check_no_features(path: str, holds: str, names: tuple[str, ...] = ()) -> Non
             f"{'goes' if len(given) == 1 else 'go'} with a table: leave "
             f"{'it' if len(given) == 1 else 'them'} out."
         )
+
+
+@contextmanager
+def suggest_command() -> Iterator[None]:
+    """Add the complete command to errors about several problems of a table."""
+    from kreinlearn.app.cli.options import whole_command
+    from kreinlearn.pipelines import PreparationError
+
+    try:
+        yield
+    except PreparationError as error:
+        start = str(error).rpartition(" Use --")[0]
+        if not start:
+            raise
+        words = error.options
+        if given_options(("id",)) and "--id" in words:
+            words = ["--drop" if word == "--id" else word for word in words]
+        command = f"{whole_command()} {shlex.join(words)}"
+        raise ValueError(f"{start} This command works: {command}") from None
 
 
 def check_groups(roles: "ColumnRoles", lam: float | None) -> None:
