@@ -146,7 +146,8 @@ class _CsvFile(io.RawIOBase):
         named = read_named_rows(path, dialect, header, lines)
         self.names, self.header, self.first_line, self.sample = named
         # Lines of the header; the regular expression rejects names with line ends.
-        self.rest = head.split(b"\n", self.first_line - 1)[-1]
+        skipped = self.first_line - 1
+        self.rest = b"".join(head.split(b"\n", skipped)[skipped:])
         self.head = head
         self.rows = self.checked = self.row_bytes = 0
 
@@ -206,6 +207,7 @@ class _CsvFile(io.RawIOBase):
         if rows is None:
             n_text = len(kept) - len(numeric)
             self.row_bytes = NUMBER_BYTES * len(numeric) + CELL_BYTES * n_text
+        self.rest = self.rest or self.file.read_block()
         self._check_block(self.rest)
         if not self.rest:
             return

@@ -43,7 +43,8 @@ def show_command(model: str, as_json: bool) -> None:
     if record.summary:
         click.echo("\n".join(report.model_lines(found)))
     else:
-        settings = getattr(_last_step(fitted), "get_params", dict)()
+        last = _last_step(fitted)
+        settings = last.get_params() if hasattr(last, "get_params") else {}
         listed = ", ".join(f"{k}={v!r}" for k, v in settings.items() if v is not None)
         click.echo(f"Classes    {', '.join(map(str, found['classes'] or ['none']))}")
         click.echo(f"Settings   {listed}")
