@@ -10,9 +10,10 @@ from scipy.spatial.distance import pdist, squareform
 
 from kreinlearn import io as files
 from kreinlearn.io import PairOptions, pairs, read_pairs
-from kreinlearn.io.formats import ReadOptions, resolve_format
+from kreinlearn.io.formats import resolve_format
 from kreinlearn.io.labels import read_labels
-from kreinlearn.io.scores import complete_new, complete_square
+from kreinlearn.io.options import ReadOptions
+from kreinlearn.io.pairs import complete_new, complete_square
 
 
 def detect(path, format=None, **options):

@@ -5,7 +5,7 @@ from kreinlearn.io.fasta import header_labels, read_fasta
 from kreinlearn.io.formats import column_names, read, read_pairs
 from kreinlearn.io.graphs import read_tu
 from kreinlearn.io.labels import as_labels
-from kreinlearn.io.scores import PairOptions
+from kreinlearn.io.options import PairOptions
 from kreinlearn.io.series import read_ts, read_ucr
 from kreinlearn.io.table import Table
 

@@ -27,7 +27,6 @@ from kreinlearn.io.columns import (
 )
 from kreinlearn.io.errors import name_file, quote_names
 from kreinlearn.io.formats import (
-    ReadOptions,
     check_dialect,
     check_table_options,
     locate,
@@ -36,6 +35,7 @@ from kreinlearn.io.formats import (
 )
 from kreinlearn.io.graphs import EDGE_FILE
 from kreinlearn.io.labels import LabelCounter
+from kreinlearn.io.options import ReadOptions
 from kreinlearn.io.sources import open_csv, open_parquet
 from kreinlearn.io.table import Cells, Table, TableSource, convert_features
 from kreinlearn.io.text import AUTO_DIALECT, CELL_BYTES, Dialect

@@ -18,26 +18,31 @@ from kreinlearn._validation import (
     check_similarities,
     symmetrize_matrix,
 )
-from kreinlearn.io.columns import NO_ROLES, ColumnRoles, parse_number
+from kreinlearn.io.columns import NO_ROLES, ColumnRoles
 from kreinlearn.io.errors import name_file
 from kreinlearn.io.graphs import EDGE_FILE
 from kreinlearn.io.labels import as_labels, read_labels
 from kreinlearn.io.matrices import (
     LABELS_NAME,
-    MatrixContent,
     expand_condensed,
-    is_named_square,
+    is_square,
     read_npy,
     read_npz,
 )
-from kreinlearn.io.pairs import LIST_FORMATS, read_new, read_square
-from kreinlearn.io.samples import SAMPLE_FORMATS, read_samples
-from kreinlearn.io.scores import (
+from kreinlearn.io.options import (
     DEFAULT_OPTIONS,
+    MatrixContent,
     PairOptions,
+    ReadOptions,
+)
+from kreinlearn.io.pairs import (
+    LIST_FORMATS,
     complete_square,
     join_notes,
+    read_new,
+    read_square,
 )
+from kreinlearn.io.samples import SAMPLE_FORMATS, read_samples
 from kreinlearn.io.sources import open_csv, open_parquet, open_svmlight
 from kreinlearn.io.table import Table, TableSource, read_table
 from kreinlearn.io.text import AUTO_DIALECT, Dialect, read_rows
@@ -51,29 +56,13 @@ BINARY_ENDINGS = (*NUMPY_ENDINGS, ".parquet")
 
 
 @dataclass(frozen=True)
-class ReadOptions:
-    """Options of `read`, which documents them."""
-
-    target: str | None = None
-    header: bool | None = None
-    labels: bool | None = True
-    text: Collection[str] = ()
-    names: Sequence[str] = ()
-    square: bool = True
-    holds: MatrixContent | None = None
-    symmetrize: str | None = None
-    pairs: PairOptions = DEFAULT_OPTIONS
-    roles: ColumnRoles = NO_ROLES
-
-
-@dataclass(frozen=True)
 class Format:
     """A file format.
 
     Attributes
     ----------
     read : callable
-        Reader: path, ending of its name and options to a `Table`.
+        Reader: path, name of the format and options to a `Table`.
     endings : tuple of str
         Endings of file names that imply the format.
     by_name : tuple of str
@@ -161,17 +150,12 @@ def read_file(path: str | os.PathLike[str], options: ReadOptions) -> Table:
             f"{path} holds {SAMPLE_FORMATS.get(format, what)}, which has no columns to "
             "choose from: leave out --drop, --id and --group."
         )
-    is_matrix = options.holds is not None or options.symmetrize is not None
-    if format in SAMPLE_FORMATS and is_matrix:
-        raise ValueError(
-            f"{path} holds {SAMPLE_FORMATS[format]}; --distance, --similarity and "
-            "--symmetrize go with a matrix or a list of pairs: leave them out."
-        )
-    return FORMATS[format].read(place, ending, options)
+    return FORMATS[format].read(place, format, options)
 
 
-def _read_table(path: Path, ending: str, options: ReadOptions) -> Table:
+def _read_table(path: Path, format: str, options: ReadOptions) -> Table:
     check_table_options(path, options)
+    ending = locate(path)[1]
     if ending in LIBSVM_ENDINGS and options.target is not None:
         raise ValueError(
             f"{path} is LIBSVM text, whose labels come first in each line; leave out "
@@ -190,12 +174,11 @@ def _read_table(path: Path, ending: str, options: ReadOptions) -> Table:
 def check_table_options(path: str | os.PathLike[str], options: ReadOptions) -> None:
     """Raise if options of matrices and pairs are given for a table."""
     pairs = options.pairs
-    is_matrix = options.holds is not None or options.symmetrize is not None
-    if not (is_matrix or pairs.has_fill_values or pairs.labels is not None):
+    if not (options.is_for_matrix or pairs.has_fill_values or pairs.labels):
         return
     place = Path(path)
     labels = None if pairs.labels is None else Path(pairs.labels)
-    if labels and labels.is_file() and is_named_square(labels, AUTO_DIALECT):
+    if labels and labels.is_file() and is_square(labels, AUTO_DIALECT):
         raise ValueError(
             f"{labels} is a matrix with names, and {path} is not: exchange the two "
             "files, such that --labels names the file with the labels."
@@ -270,14 +253,11 @@ def column_names(
     return source.names, source.header
 
 
-def _read_matrix(path: Path, ending: str, options: ReadOptions) -> Table:
-    if ending in NUMPY_ENDINGS:
-        return _read_numpy(path, ending, options)
-    return _read_scores(path, "matrix", options)
-
-
-def _read_numpy(path: Path, ending: str, options: ReadOptions) -> Table:
-    """Return the matrix of an npz or npy file."""
+def _read_matrix(path: Path, format: str, options: ReadOptions) -> Table:
+    """Return the matrix of an npz, npy or csv file."""
+    ending = locate(path)[1]
+    if ending not in NUMPY_ENDINGS:
+        return _read_scores(path, format, options)
     pairs, target, labels = options.pairs, options.target, bool(options.labels)
     if pairs.repeated is not None:
         raise ValueError(f"{path} holds no list of pairs: leave out --repeated.")
@@ -361,9 +341,7 @@ def _read_scores(path: Path, format: str, options: ReadOptions) -> Table:
         )
     # For a file of labels, --header is about that file unless this one is a list.
     header = options.header if labels is None or format in LIST_FORMATS else None
-    names, K, notes = read_square(
-        path, format, options.pairs, options.holds, options.symmetrize, header
-    )
+    names, K, notes = read_square(path, format, options, header)
     y = title = None
     remark = join_notes(str(path), notes)
     if labels is not None:
@@ -438,6 +416,7 @@ def read_pairs(
     import pandas as pd
 
     options = PairOptions(format, missing, missing_self, repeated)
+    reading = ReadOptions(holds=holds, symmetrize=symmetrize, pairs=options)
     place, found, ending = resolve_format(path, ReadOptions(pairs=options))
     if found not in TEXT_MATRICES or ending in NUMPY_ENDINGS:
         raise ValueError(
@@ -446,7 +425,7 @@ def read_pairs(
         )
     names: Sequence[str] | None
     if training is None:
-        names, K, notes = read_square(place, found, options, holds, symmetrize, header)
+        names, K, notes = read_square(place, found, reading, header)
         columns = names
     else:
         columns = list(training)
@@ -459,36 +438,18 @@ def read_pairs(
     return frame
 
 
-def _read_other_samples(format: str) -> Callable[[Path, str, ReadOptions], Table]:
-    def read_format(path: Path, ending: str, options: ReadOptions) -> Table:
-        return read_samples(
-            path,
-            format,
-            options.pairs,
-            target=options.target,
-            labels=options.labels,
-            header=options.header,
-        )
-
-    return read_format
-
-
-def _read_pair_format(format: str) -> Callable[[Path, str, ReadOptions], Table]:
-    return lambda path, ending, options: _read_scores(path, format, options)
-
-
 FASTA_ENDINGS = (".fasta", ".fa", ".fas", ".faa", ".fna", ".ffn")
 FORMATS = {
     "table": Format(_read_table, (".csv", ".tsv", ".parquet", *LIBSVM_ENDINGS), ()),
     "matrix": Format(_read_matrix, NUMPY_ENDINGS),
-    "pairs": Format(_read_pair_format("pairs")),
-    "blast": Format(_read_pair_format("blast"), (".m8",)),
-    "phylip": Format(_read_pair_format("phylip"), (".phylip", ".phy")),
+    "pairs": Format(_read_scores),
+    "blast": Format(_read_scores, (".m8",)),
+    "phylip": Format(_read_scores, (".phylip", ".phy")),
     "condensed": Format(_read_matrix, (), NUMPY_ENDINGS),
-    "fasta": Format(_read_other_samples("fasta"), FASTA_ENDINGS),
-    "ts": Format(_read_other_samples("ts"), (".ts",)),
-    "ucr": Format(_read_other_samples("ucr")),
-    "tu": Format(_read_other_samples("tu"), (), ()),
+    "fasta": Format(read_samples, FASTA_ENDINGS),
+    "ts": Format(read_samples, (".ts",)),
+    "ucr": Format(read_samples),
+    "tu": Format(read_samples, (), ()),
 }
 """All formats by the name that --format takes."""
 TEXT_MATRICES = ("matrix", "pairs", "blast", "phylip")
@@ -559,26 +520,10 @@ def resolve_format(
 def _is_matrix(path: Path, options: ReadOptions) -> bool:
     """Return whether a csv or tsv file holds a matrix."""
     dialect, labels = options.pairs.dialect, options.pairs.labels
-    is_expected = options.holds is not None or options.symmetrize is not None
-    if (options.header is not False or labels) and is_named_square(path, dialect):
+    if (options.header is not False or labels) and is_square(path, dialect):
         return True
-    return (is_expected or labels is not None) and _is_nearly_matrix(path, dialect)
-
-
-def _is_nearly_matrix(path: Path, dialect: Dialect) -> bool:
-    """Return whether a file holds a square of numbers, or mostly the same names.
-
-    The reader of matrices then raises a message about the names that differ.
-    """
-    try:
-        rows = [row for _, row in read_rows(path, dialect, short_first=True)]
-    except ValueError:
-        return False
-    first = rows[0]
-    if all(parse_number(cell) is not None for cell in first):
-        return len(rows) == len(first) > 1
-    names = {row[0] for row in rows[1:]}
-    return len(first) > 2 and 2 * len(names & set(first)) >= max(2, len(names))
+    is_expected = options.is_for_matrix or labels is not None
+    return is_expected and is_square(path, dialect, is_expected=True)
 
 
 def check_dialect(

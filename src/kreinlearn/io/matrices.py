@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
-from typing import IO, Any, Literal
+from typing import IO, Any
 
 import numpy as np
 
@@ -25,10 +25,9 @@ from kreinlearn.io.columns import (
     parse_numbers,
 )
 from kreinlearn.io.errors import convert_errors
+from kreinlearn.io.options import MatrixContent
 from kreinlearn.io.text import Dialect, Row, read_lines, read_rows
 
-MatrixContent = Literal["similarities", "distances"]
-"""Content of a matrix. By default similarities, unless they look like distances."""
 ARRAY_NAMES = {"similarities": ("K", "S"), "distances": ("D",)}
 """Names of the matrix in an npz file."""
 LABELS_NAME = "y"
@@ -257,22 +256,38 @@ class TextMatrix:
     values: Array
 
 
-def is_named_square(path: Path, dialect: Dialect) -> bool:
-    """Return whether the first line and the first column of a csv hold the same names.
+def is_square(path: Path, dialect: Dialect, *, is_expected: bool = False) -> bool:
+    """Return whether a csv holds a matrix: the same names on both sides.
 
     Names are text, and there are at least two; numbers as names need --format matrix.
     The second line of an ordinary table rules it out.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    dialect : Dialect
+        Separators.
+    is_expected : bool
+        Whether half of the names, or as many rows as columns of numbers, suffice. The
+        reader then raises a message about the names that differ.
     """
     try:
-        _, names, rows = _open_matrix(path, dialect)
-        if len(names) < 2 or any(parse_number(name) is not None for name in names):
+        _, first, has_corner, rows = _open_matrix(path, dialect)
+        names = set(first[has_corner:])
+        is_numeric = [parse_number(name) is not None for name in names]
+        if is_expected and has_corner and all(is_numeric):
+            return sum(1 for _ in rows) + 1 == len(first) > 1
+        if len(names) < 2 or (any(is_numeric) and not is_expected):
             return False
-        known, seen = set(names), set[str]()
+        seen = set[str]()
         for _, row in rows:
-            if row[0] not in known:
-                return False
             seen.add(row[0])
-        return seen == known
+            if not is_expected and row[0] not in names:
+                return False
+        if is_expected:
+            return 2 * len(seen & names) >= max(2, len(seen))
+        return seen == names
     except ValueError:  # the reader of tables raises a better message
         return False
 
@@ -297,26 +312,28 @@ def read_text_matrix(
     TextMatrix
         With NaN where a cell is empty or stands for a missing value.
     """
-    line, columns, rows = _open_matrix(path, dialect)
+    line, first, has_corner, rows = _open_matrix(path, dialect)
+    columns = first[has_corner:]
     if not columns:
         raise ValueError(
             f"{path}, line {line}: names of samples were expected, separated by commas "
             "or tabs, got one cell only."
         )
-    first = _first_row(path, dialect)
-    if header is not True and len(first) > len(columns):
-        is_numeric = all(parse_number(cell) is not None for cell in first)
-        if is_numeric and header is None and _are_counted(columns):
-            raise ValueError(
-                f"{path}: the first line may hold names, as it counts from "
-                f"{columns[0]}, or numbers of the matrix; use --header or --no-header."
-            )
-        if is_numeric or header is False:
-            return _read_nameless(path, dialect)
-    _check_names(f"{path}, line {line}", columns)
+    is_numeric = all(parse_number(cell) is not None for cell in first)
+    if header is None and is_numeric and has_corner and _are_counted(columns):
+        raise ValueError(
+            f"{path}: the first line may hold names, as it counts from {columns[0]}, "
+            "or numbers of the matrix; use --header or --no-header."
+        )
+    has_names = header is True or not (has_corner and is_numeric)
+    if not has_names or (header is False and has_corner):
+        columns = [str(place) for place in range(1, len(first) + 1)]
+        rows, has_names = chain([(line, first)], rows), False
+    else:
+        _check_names(f"{path}, line {line}", columns)
     names, values = list[str](), list[Array]()
     for line, row in rows:
-        is_word = len(columns) == 2 and _is_word(row[1])
+        is_word = has_names and len(columns) == 2 and _is_word(row[1])
         if is_word and parse_number(row[2]) is not None:
             raise ValueError(
                 f"{path}, line {line}: a matrix with names was expected, got two words "
@@ -324,11 +341,13 @@ def read_text_matrix(
                 "pairs."
             )
         names.append(row[0])
-        values.append(parse_scores(row[1:], columns, f"{path}, line {line}"))
+        values.append(parse_scores(row[has_names:], columns, f"{path}, line {line}"))
         if len(names) == 1:
             check_fits(len(columns), len(columns), float, str(path))
     if not names:
         raise ValueError(f"{path} holds names of columns but no rows below them.")
+    if not has_names:
+        return TextMatrix(str(path), None, None, np.array(values))
     _check_names(f"{path}, first column", names)
     return TextMatrix(str(path), names, columns, np.array(values))
 
@@ -345,28 +364,15 @@ def _are_counted(cells: Sequence[str]) -> bool:
     return values == list(range(values[0], values[0] + len(values)))
 
 
-def _first_row(path: Path, dialect: Dialect) -> list[str]:
-    return next(read_rows(path, dialect))[1]
-
-
-def _read_nameless(path: Path, dialect: Dialect) -> TextMatrix:
-    """Return a matrix without names."""
-    values = list[Array]()
-    for line, row in read_rows(path, dialect):
-        columns = [str(place) for place in range(1, len(row) + 1)]
-        values.append(parse_scores(row, columns, f"{path}, line {line}"))
-        if len(values) == 1:
-            check_fits(len(row), len(row), float, str(path))
-    return TextMatrix(str(path), None, None, np.array(values))
-
-
-def _open_matrix(path: Path, dialect: Dialect) -> tuple[int, list[str], Iterator[Row]]:
-    """Return the first line, the names in it, and the rows below."""
+def _open_matrix(
+    path: Path, dialect: Dialect
+) -> tuple[int, list[str], bool, Iterator[Row]]:
+    """Return the first line, its cells, whether one is a corner, and rows below."""
     rows = read_rows(path, dialect, short_first=True)
     line, first = next(rows)
     second = list(islice(rows, 1))
     has_corner = not any(len(row) > len(first) for _, row in second)
-    return line, first[1:] if has_corner else first, chain(second, rows)
+    return line, first, has_corner, chain(second, rows)
 
 
 def parse_scores(cells: Sequence[str], names: Sequence[str], where: str) -> Array:

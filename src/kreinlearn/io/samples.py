@@ -10,7 +10,7 @@ from kreinlearn.io.columns import MISSING_CELLS, parse_number
 from kreinlearn.io.fasta import LabelRule, header_labels, read_fasta
 from kreinlearn.io.graphs import read_tu
 from kreinlearn.io.labels import as_labels, read_labels
-from kreinlearn.io.scores import PairOptions
+from kreinlearn.io.options import ReadOptions
 from kreinlearn.io.series import (
     SeriesText,
     count_channels,
@@ -35,15 +35,7 @@ EXPECTED_INPUT: dict[SampleKind, str] = {
 """Input of a model, for messages."""
 
 
-def read_samples(
-    path: Path,
-    format: str,
-    options: PairOptions,
-    *,
-    target: str | None = None,
-    labels: bool | None = True,
-    header: bool | None = None,
-) -> Table:
+def read_samples(path: Path, format: str, options: ReadOptions) -> Table:
     """Return series, sequences or graphs, and their labels.
 
     Parameters
@@ -52,28 +44,22 @@ def read_samples(
         The file, or the folder of graphs.
     format : {"fasta", "ts", "ucr", "tu"}
         Its format.
-    options : PairOptions
-        The file with the labels of sequences, if they are not in the headers.
-    target : str, optional
-        Position of the label in a header of FASTA or in a line of the UCR archive.
-    labels : bool or None
-        Whether labels are needed; None and False return them if the file has them.
-    header : bool, optional
-        Whether the first line of a file of the UCR archive holds names.
+    options : ReadOptions
+        Only those about labels and the header apply.
 
     Returns
     -------
     Table
         With items, their kind, names of sequences, and y if there are labels.
     """
-    _check_options(path, format, options, target, header)
+    _check_options(path, format, options)
     if format == "fasta":
-        found = _read_sequences(path, options.labels, target, labels, header)
+        found = _read_sequences(path, options)
     elif format == "tu":
         found = _read_graphs(path)
     else:
-        found = _read_series(path, format, target, header)
-    if found.y is None and labels:
+        found = _read_series(path, format, options.target, options.header)
+    if found.y is None and options.labels:
         raise ValueError(f"{path} {_describe_unlabeled(format)}")
     return replace(found, format=format)
 
@@ -128,31 +114,30 @@ def describe_samples(table: Table) -> str:
     return f"{of}{span} {unit}{'s' * (high > 1)}"
 
 
-def _check_options(
-    path: Path,
-    format: str,
-    options: PairOptions,
-    target: str | None,
-    header: bool | None,
-) -> None:
+def _check_options(path: Path, format: str, options: ReadOptions) -> None:
     """Raise if an option does not apply to a file of this format."""
-    kind = SAMPLE_FORMATS[format]
-    if options.has_fill_values:
+    kind, pairs = SAMPLE_FORMATS[format], options.pairs
+    if options.is_for_matrix:
+        raise ValueError(
+            f"{path} holds {kind}; --distance, --similarity and --symmetrize go with a "
+            "matrix or a list of pairs: leave them out."
+        )
+    if pairs.has_fill_values:
         raise ValueError(
             f"{path} holds {kind}; --missing, --missing-self and --repeated go with "
             "a matrix or a list of pairs: leave them out."
         )
-    if options.labels is not None and format != "fasta":
+    if pairs.labels is not None and format != "fasta":
         raise ValueError(
             f"{path} holds {kind} without names: leave out --labels; "
             f"labels are expected {_describe_label_place(path, format)}."
         )
-    if target is not None and format in ("ts", "tu"):
+    if options.target is not None and format in ("ts", "tu"):
         raise ValueError(
             f"{path} has its labels {_describe_label_place(path, format)}: leave out "
-            f"--target, got {target!r}."
+            f"--target, got {options.target!r}."
         )
-    if header is not None and format != "ucr" and options.labels is None:
+    if options.header is not None and format != "ucr" and pairs.labels is None:
         raise ValueError(
             f"{path} holds {kind}, not a table with names in the first line: leave "
             "out --header and --no-header."
@@ -172,22 +157,15 @@ def _describe_unlabeled(format: str) -> str:
     return "has no such column of labels; name another by --target."
 
 
-def _read_sequences(
-    path: Path,
-    label_file: str | None,
-    target: str | None,
-    labels: bool | None,
-    header: bool | None,
-) -> Table:
+def _read_sequences(path: Path, options: ReadOptions) -> Table:
     """Return the sequences of a FASTA file."""
     names, sequences, descriptions = read_fasta(path)
     table = Table(str(path), items=list(sequences), kind="sequences", names=names)
-    if label_file is not None:
-        y, title, note = read_labels(
-            label_file, names, str(path), target, header=header
-        )
+    target, header = options.target, options.header
+    if (file := options.pairs.labels) is not None:
+        y, title, note = read_labels(file, names, str(path), target, header=header)
         return replace(table, y=y, target=title, remark=note)
-    if not labels and target is None and not any(descriptions):
+    if not options.labels and target is None and not any(descriptions):
         return table
     found = header_labels(path, names, descriptions, parse_label_rule(path, target))
     places = range(1, len(names) + 1)

@@ -12,7 +12,6 @@ from kreinlearn.io.fasta import find_labels, read_fasta
 from kreinlearn.io.formats import (
     NUMPY_ENDINGS,
     TEXT_FORMATS,
-    ReadOptions,
     check_dialect,
     locate,
     open_table,
@@ -21,8 +20,14 @@ from kreinlearn.io.formats import (
 )
 from kreinlearn.io.graphs import read_tu
 from kreinlearn.io.labels import to_labels, to_text_labels
-from kreinlearn.io.matrices import MatrixContent, read_text_matrix
-from kreinlearn.io.pairs import read_new
+from kreinlearn.io.matrices import read_text_matrix
+from kreinlearn.io.options import (
+    DEFAULT_OPTIONS,
+    MatrixContent,
+    PairOptions,
+    ReadOptions,
+)
+from kreinlearn.io.pairs import complete_new, join_notes, read_new
 from kreinlearn.io.samples import (
     EXPECTED_INPUT,
     SAMPLE_FORMATS,
@@ -31,7 +36,6 @@ from kreinlearn.io.samples import (
     parse_label_rule,
     read_series_text,
 )
-from kreinlearn.io.scores import DEFAULT_OPTIONS, PairOptions, complete_new, join_notes
 from kreinlearn.io.table import Cells, SampleKind, Table, TableSource, convert_features
 from kreinlearn.io.text import AUTO_DIALECT, Dialect
 

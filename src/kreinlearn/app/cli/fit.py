@@ -33,8 +33,7 @@ if TYPE_CHECKING:
     from kreinlearn.io import PairOptions, Table
     from kreinlearn.io.blocks import TableBlocks
     from kreinlearn.io.columns import ColumnRoles
-    from kreinlearn.io.formats import ReadOptions
-    from kreinlearn.io.matrices import MatrixContent
+    from kreinlearn.io.options import MatrixContent, ReadOptions
     from kreinlearn.io.schema import TrainingRecord
 
     Exact = KreinLogisticRegression | KreinLogisticRegressionCV
@@ -136,7 +135,7 @@ def fit_command(
     from kreinlearn import persistence
     from kreinlearn._files import check_free
     from kreinlearn.io.blocks import TableBlocks, open_data
-    from kreinlearn.io.formats import ReadOptions
+    from kreinlearn.io.options import ReadOptions
 
     check_free(out, force)
     _check_options(lam, cv, landmarks, memory)

@@ -20,7 +20,7 @@ from kreinlearn.kernels.transforms import FORMS
 
 if TYPE_CHECKING:
     from kreinlearn.io import Table
-    from kreinlearn.io.matrices import MatrixContent
+    from kreinlearn.io.options import MatrixContent
 
 KernelParams = dict[str, float | str | bool]
 IN_FILES = {
