@@ -38,7 +38,7 @@ LAYERS = {
 LIBRARIES = {
     "sklearn": (
         *("_convergence", "_skops", "kernels", "search", "landmarks", "estimators"),
-        *("features", "pipelines", "persistence", "app"),
+        *("features", "io", "pipelines", "persistence", "app"),
     ),
     "joblib": ("kernels", "estimators", "app"),
     "numba": ("_numba_cache", "kernels", "app"),

@@ -191,8 +191,8 @@ CALLS = {
     "open quote": (FIT.format("quote.csv"), ["quote.csv, line 8"]),
     "empty column": (FIT.format("hollow.csv --impute"), ["'b' has no value"]),
     "unknown ending": (FIT.format("sheet.xlsx"), ["sheet.xlsx must end with .csv"]),
-    "damaged libsvm": (FIT.format("broken.svm"), ["line 2", "'1:x'"]),
-    "unsorted libsvm": (FIT.format("unsorted.svm"), ["line 1", "2 after 3"]),
+    "damaged libsvm": (FIT.format("broken.svm"), ["not LIBSVM text", "b'x'"]),
+    "unsorted libsvm": (FIT.format("unsorted.svm"), ["sorted and unique"]),
     "damaged parquet": (FIT.format("broken.parquet"), ["broken.parquet is damaged"]),
     "target of libsvm": (FIT.format("broken.svm --target 1"), ["come first", "'1'"]),
     # Gram matrices
@@ -401,7 +401,7 @@ def test_a_full_disk_leaves_what_was_there(capsys, folder, monkeypatch, call, na
 def test_without_pyarrow(capsys, folder, monkeypatch):
     monkeypatch.chdir(folder)
     before = contents(folder)
-    monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
+    monkeypatch.setitem(sys.modules, "pyarrow.dataset", None)
     said = ["pyarrow", "pip install 'kreinlearn[parquet]'"]
     call = shlex.split(FIT.format("good.parquet"))
     check(said, before, folder, *run(capsys, *call))

@@ -84,7 +84,7 @@ def test_predictions_keep_the_id_without_being_asked_again(
     assert code == 0
     frame = pd.read_csv(Path(here, "b.csv"), header=0 if header else None)
     rows = [line.split(",") for line in out.splitlines()]
-    assert rows[0] == ["id", "prediction"]
+    assert rows[0] == ["visit" if header else "id", "prediction"]
     assert [row[0] for row in rows[1:]] == [str(100 + i) for i in range(1, 8)]
     assert ("accuracy" in err) == labels and "left out" not in err
     X = frame.iloc[:, 1:4].to_numpy()
@@ -121,7 +121,7 @@ def test_blocks_have_roles(capsys, here, kind):
     fitted(capsys, path, *ROLES, *landmarks)
     np.testing.assert_array_equal(load("m.krein")[-1].landmarks_, expected)
     code, out, _ = run(capsys, "predict", "m.krein", path)
-    assert code == 0 and out.splitlines()[:1] == ["id,prediction"]
+    assert code == 0 and out.splitlines()[:1] == ["visit,prediction"]
     assert [line.split(",")[0] for line in out.splitlines()[1:4]] == ["1", "2", "3"]
 
 
@@ -143,7 +143,7 @@ def test_decimal_commas_and_semicolons(capsys, here, landmarks):
     code, plain, _ = run(capsys, "predict", "m.krein", "plain.csv")
     assert code == 0 and plain == out
     code, _, err = run(capsys, "predict", "m.krein", "d.csv")
-    assert code == 2 and "say --decimal ," in err
+    assert code == 2 and "use --decimal ," in err
 
 
 @pytest.mark.parametrize(
@@ -206,7 +206,7 @@ def test_groups_stay_in_one_fold(capsys, here, monkeypatch):
     assert load("g.krein")[-1].cv == 4
     assert stamp("g.krein")["notes"]["group"] == "patient"
     code, out, _ = run(capsys, "predict", "g.krein", "t.csv")
-    assert code == 0 and out.startswith("id,prediction\n1,")
+    assert code == 0 and out.startswith("visit,prediction\n1,")
 
 
 def test_landmarks_keep_groups_together(capsys, here):
@@ -334,7 +334,7 @@ BAD = {
     "dropped twice": ("--drop visit --drop 1", "'visit' is named twice by --drop"),
     "two roles": ("--drop visit --id visit", "'visit' is named by --drop and --id"),
     "label is id": ("--target kind --id kind", "'kind' is named by --id and --target"),
-    "id repeats": ("--id patient", "'p0' is in lines 2 and 3; if it says which"),
+    "id repeats": ("--id patient", "'p0' is in lines 2 and 3; for rows that belong"),
     "nothing left": (
         "--drop 1 --drop 2 --drop 3 --drop 4 --drop 5",
         "must have at least one column of features besides the labels in 'kind'",
@@ -455,7 +455,7 @@ def test_one_column_is_told_about_separators(capsys, here):
     code, _, err = run(capsys, "fit", "s.csv", "-o", "m.krein")
     assert code == 2 and "got one column only" in err and "--sep" in err
     code, _, err = run(capsys, "fit", "s.csv", "--target", "kind", "-o", "m.krein")
-    assert code == 2 and "--sep says what separates them" in err
+    assert code == 2 and "name their separator by --sep" in err
 
 
 def test_refusals_come_before_computation(capsys, here, monkeypatch):

@@ -12,7 +12,7 @@ from sklearn.preprocessing import MinMaxScaler
 
 from kreinlearn import LandmarkLogisticRegression, load
 from kreinlearn.app.cli import landmarks
-from kreinlearn.io import chunks
+from kreinlearn.io import blocks
 from tests.test_cli import run
 
 FIT = ("--landmarks", "25", "-o", "m.krein", "--force")
@@ -23,7 +23,7 @@ N = 400
 def here(tmp_path, monkeypatch):
     """Return a table; its files are in the working folder, and read in small blocks."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(chunks, "BLOCK_ROWS", (50, 90))
+    monkeypatch.setattr(blocks, "BLOCK_ROWS", (50, 90))
     rng = np.random.default_rng(2)
     frame = pd.DataFrame(5 + 10 * rng.random((N, 3)), columns=["a", "b", "c"])
     is_far = frame["a"] + frame["b"] > 20

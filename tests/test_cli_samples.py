@@ -332,10 +332,6 @@ BAD = {
     "label missing": ("fit new.fasta -o m", ["new.fasta", "'>n0'", "--labels"]),
     "no field": ("fit old.fasta --target 3 -o m", ["old.fasta", "'>o0 in'"]),
     "target": ("fit old.fasta --target kind -o m", ["old.fasta", "'bar'", "'kind'"]),
-    "id unknown": (
-        "fit old.fasta --labels more.csv -o m",
-        ["more.csv, line 25", "'eel'", "old.fasta"],
-    ),
     "id missing": ("fit old.fasta --labels few.csv -o m", ["few.csv has no label for"]),
     "gap": ("fit gap.ts -o m", ["gap.ts, line 3", "time 2", "missing ('?')", "fill"]),
     "gap, compare": ("compare gap.ts", ["gap.ts, line 3", "missing"]),
@@ -359,7 +355,7 @@ BAD = {
     ),
     "label is value": (
         "fit old.ucr --format ucr --target -1 -o m",
-        ["old.ucr", "labels of classes"],
+        ["old.ucr", "class labels"],
     ),
     "no such format": ("fit old.txt -o m", ["old.txt", "--format"]),
     "no nodes": ("fit HOLE -o m", ["graph_indicator", "graph 2 has no nodes", "leave"]),

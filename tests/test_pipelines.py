@@ -61,11 +61,11 @@ def test_filled_encoded_and_scaled_from_training_rows_alone():
 def test_text_and_missing_cells_are_refused_with_what_to_do():
     assert text_columns(MIXED) == ["c"] and text_columns(NUMBERS) == []
     with pytest.raises(ValueError) as raised:
-        prepare(MIXED)
+        prepare(MIXED, impute=True)
     assert str(raised.value) == (
         "numbers were expected, but column 'c' holds text such as 'red'; encode text "
         "with one_hot=True (--one-hot on the command line), leave it out (--drop c), "
-        "or, if it holds the labels, say so (--target c)."
+        "or, if it holds the labels, use --target c."
     )
     with pytest.raises(ValueError) as raised:
         prepare(MIXED, one_hot=True)
@@ -73,6 +73,13 @@ def test_text_and_missing_cells_are_refused_with_what_to_do():
         "the value in row 1, column 'b' is missing, 2 in all; fill with impute=True "
         "(--impute on the command line)."
     )
+    with pytest.raises(ValueError) as raised:
+        prepare(MIXED)
+    assert str(raised.value) == (
+        "column 'c' holds text such as 'red'; the value in row 1, column 'b' is "
+        "missing, 2 in all. Use --one-hot --impute (one_hot=True, impute=True)."
+    )
+    assert raised.value.options == ["--one-hot", "--impute"]
     read = MIXED[["b"]].set_axis(pd.Index([2, 3, 4, 5], name="line"))
     read.attrs["path"] = "t.csv"
     with pytest.raises(
@@ -133,7 +140,7 @@ def test_all_rows_of_a_short_table_are_drawn():
 
 @pytest.mark.parametrize("scale", ["minmax", "standard", "robust", "none"])
 def test_a_model_of_blocks_is_the_model_of_the_table(tmp_path, scale, monkeypatch):
-    monkeypatch.setattr("kreinlearn.io.chunks.BLOCK_ROWS", (40, 70))
+    monkeypatch.setattr("kreinlearn.io.blocks.BLOCK_ROWS", (40, 70))
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(rng.random((300, 3)), columns=list("abc"))
     frame["word"] = rng.choice(["red", "blue"], 300)

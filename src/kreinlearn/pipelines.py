@@ -1,9 +1,11 @@
 """From a table as it is to features that a kernel takes: fill, encode, scale."""
 
 import os
+import re
+import shlex
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from sklearn.base import TransformerMixin
@@ -20,9 +22,10 @@ from sklearn.preprocessing import (
 
 from kreinlearn._typing import Array
 from kreinlearn._validation import check_choice
-from kreinlearn.io.chunks import TableBlocks, table_blocks
-from kreinlearn.io.suspects import warn_of_columns
-from kreinlearn.io.values import NEARLY_ALL
+from kreinlearn.io.blocks import TableBlocks, table_blocks
+from kreinlearn.io.column_warnings import warn_about_columns
+from kreinlearn.io.columns import NUMERIC_FRACTION
+from kreinlearn.io.errors import quote_names
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,6 +35,10 @@ __all__ = ["check_complete", "fit_from", "prepare", "text_columns"]
 
 MANY_WORDS = 20
 """Up to this many different words a column may hold one in each row."""
+DATE = re.compile(
+    r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}([T ].*)?|\d{1,2}[-/.]\d{1,2}[-/.](\d{4}|\d{2})"
+)
+"""A date, perhaps with a time."""
 SCALERS: dict[str, Callable[[], TransformerMixin | None]] = {
     "minmax": MinMaxScaler,
     "standard": StandardScaler,
@@ -99,18 +106,9 @@ def prepare(
     """
     check_choice("scale", scale, list(SCALERS))
     words = text_columns(X)
-    _refuse_names(X, words)
-    if not one_hot:
-        _refuse_text(X, words)
-    empty = [name for name in X.columns if X[name].isna().all()]
-    if empty:
-        raise ValueError(
-            f"{_source(X)}column {empty[0]!r} has no value at all; remove it."
-        )
-    if not impute:
-        check_complete(X, "fill with impute=True (--impute on the command line)")
+    check_table(X, impute=impute, one_hot=one_hot)
     numbers = [name for name in X.columns if name not in words]
-    warn_of_columns(X, numbers, is_squeezed=scale in ("minmax", "standard"))
+    warn_about_columns(X, numbers, check_outliers=scale in ("minmax", "standard"))
     of_numbers = _chain(
         SimpleImputer(strategy="median", keep_empty_features=True) if impute else None,
         SCALERS[scale](),
@@ -181,16 +179,16 @@ def fit_from(
     0.99
     """
     table = source if isinstance(source, TableBlocks) else table_blocks(source, y)
-    blocks, transformer, _ = prepared(
+    blocks, transformer, _ = prepare_blocks(
         table, scale=scale, impute=impute, one_hot=one_hot
     )
     model.fit(blocks)
     return make_pipeline(transformer, model)
 
 
-def prepared(
+def prepare_blocks(
     table: TableBlocks, watch: Callable[[float], None] | None = None, **steps: Any
-) -> tuple["Prepared", TransformerMixin, "pd.DataFrame"]:
+) -> tuple["PreparedBlocks", TransformerMixin, "pd.DataFrame"]:
     """Learn in one pass how features are prepared, and return blocks of them.
 
     Parameters
@@ -204,8 +202,8 @@ def prepared(
 
     Returns
     -------
-    blocks : Prepared
-        What a model takes.
+    blocks : PreparedBlocks
+        Features, labels and weights.
     transformer : transformer
         Fitted.
     drawn : DataFrame
@@ -213,16 +211,15 @@ def prepared(
     """
     if table.text and not steps.get("one_hot", False):
         X = next(iter(table))[0]
-        _refuse_names(X, text_columns(X))
-        _refuse_text(X, text_columns(X))
+        check_table(X, impute=True, one_hot=False)
     drawn = _drawn_rows(_watched(table, watch))
     transformer = prepare(drawn, **steps)
     transformer.fit(drawn)
-    return Prepared(table, transformer.transform), transformer, drawn
+    return PreparedBlocks(table, transformer.transform), transformer, drawn
 
 
 @dataclass(frozen=True)
-class Prepared:
+class PreparedBlocks:
     """Blocks of a table after a transformer; they can be read again and again."""
 
     table: TableBlocks
@@ -347,48 +344,162 @@ def check_complete(X: "pd.DataFrame", advice: str) -> None:
     advice : str
         What to do then, for the message.
     """
+    if message := describe_missing(X):
+        raise ValueError(f"{_source(X)}{message}; {advice}.")
+
+
+def describe_missing(X: "pd.DataFrame") -> str:
+    """Return a message about missing cells, empty if there are none."""
     missing = X.isna().to_numpy()
-    if missing.any():
-        row, column = divmod(int(missing.argmax()), missing.shape[1])
-        count = int(missing.sum())
-        raise ValueError(
-            f"{_source(X)}the value in {X.index.name or 'row'} {X.index[row]}, column "
-            f"{X.columns[column]!r} is missing{f', {count} in all' * (count > 1)}; "
-            f"{advice}."
-        )
+    if not missing.any():
+        return ""
+    row, column = divmod(int(missing.argmax()), missing.shape[1])
+    count = int(missing.sum())
+    return (
+        f"the value in {X.index.name or 'row'} {X.index[row]}, column "
+        f"{X.columns[column]!r} is missing{f', {count} in all' * (count > 1)}"
+    )
 
 
-def _refuse_names(X: "pd.DataFrame", words: list[str]) -> None:
-    """Raise if nearly every cell of a column of text differs, as in names and dates.
+class PreparationError(ValueError):
+    """Error about columns that cannot be features as they are.
 
-    Encoded, each of them would be a feature that no new sample has.
+    Attributes
+    ----------
+    options : list of str
+        Options of `krein fit` that would prepare the table.
     """
-    for name in words:
+
+    def __init__(self, message: str, options: list[str]) -> None:
+        super().__init__(message)
+        self.options = options
+
+
+class Problem(NamedTuple):
+    """A problem of a table: a full message, a short one, and options that help."""
+
+    message: str
+    short: str
+    options: list[str]
+
+
+def check_table(X: "pd.DataFrame", *, impute: bool, one_hot: bool) -> None:
+    """Raise one error about all columns that cannot be features as they are.
+
+    Parameters
+    ----------
+    X : DataFrame of shape (n_samples, n_features)
+        The table.
+    impute, one_hot : bool
+        As in `prepare`.
+
+    Raises
+    ------
+    PreparationError
+        With the problems and the options that solve them.
+    """
+    words = text_columns(X)
+    dates = [name for name in words if is_date_column(X[name])]
+    names = [name for name in words if _names_samples(X[name]) and name not in dates]
+    found = _find_name_problems(X, names)
+    if one_hot:
+        dates = [name for name in dates if _names_samples(X[name])]
+    found += _find_date_problems(X, dates, one_hot)
+    if not one_hot:
+        found += _find_text_problems(X, [n for n in words if n not in (*names, *dates)])
+    empty = [name for name in X.columns if X[name].isna().all()]
+    if empty:
+        message = f"column {empty[0]!r} has no value at all"
+        options = [option for name in empty for option in ("--drop", name)]
+        found.append(Problem(f"{message}; remove it.", message, options))
+    if not impute and (message := describe_missing(X)):
+        advice = "fill with impute=True (--impute on the command line)"
+        found.append(Problem(f"{message}; {advice}.", message, ["--impute"]))
+    if not found:
+        return
+    options = [option for problem in found for option in problem.options]
+    message = found[0].message
+    if len(found) > 1:
+        listed = "; ".join(problem.short for problem in found)
+        flags = {"--one-hot": "one_hot=True", "--impute": "impute=True"}
+        used = ", ".join(flags[option] for option in options if option in flags)
+        message = f"{listed}. Use {shlex.join(options)}{f' ({used})' * bool(used)}."
+    raise PreparationError(f"{_source(X)}{message}", options)
+
+
+def is_date_column(column: "pd.Series") -> bool:
+    """Return whether nearly all cells of a column of text are dates.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> is_date_column(pd.Series(["2024-03-01", "2024-11-17"]))
+    True
+    """
+    known = [cell for cell in column if isinstance(cell, str)]
+    count = sum(DATE.fullmatch(cell) is not None for cell in known)
+    return bool(known) and count >= NUMERIC_FRACTION * len(known)
+
+
+def _names_samples(column: "pd.Series") -> bool:
+    """Return whether nearly every cell differs: no new sample would have the same."""
+    known = column.dropna()
+    different = known.nunique()
+    return different >= MANY_WORDS and different > NUMERIC_FRACTION * len(known)
+
+
+def _find_name_problems(X: "pd.DataFrame", names: list[str]) -> list[Problem]:
+    """Return the problems of columns that name the samples."""
+    found = []
+    for i, name in enumerate(names):
         known = X[name].dropna()
-        different = known.nunique()
-        if different >= MANY_WORDS and different > NEARLY_ALL * len(known):
-            raise ValueError(
-                f"{_source(X)}column {name!r} holds text that repeats too seldom to "
-                f"learn from, {different:,} different values in {len(known):,} rows, "
-                f"such as {known.iloc[0]!r}; remove the column (--drop {name}), keep "
-                f"it in predictions (--id {name}) if it names samples, or make it "
-                "numbers if it holds dates or measurements."
-            )
-
-
-def _refuse_text(X: "pd.DataFrame", words: list[str]) -> None:
-    """Raise if there are columns of text."""
-    if words:
-        cell = next((cell for cell in X[words[0]] if isinstance(cell, str)), "")
-        listed = ", ".join(repr(name) for name in words[:5])
-        more = f" and {len(words) - 5} more" if len(words) > 5 else ""
-        raise ValueError(
-            f"{_source(X)}numbers were expected, but column{'s' * (len(words) > 1)} "
-            f"{listed}{more} hold{'s' * (len(words) == 1)} text such as {cell!r}; "
-            "encode text with one_hot=True (--one-hot on the command line), leave it "
-            f"out (--drop {words[0]}), or, if it holds the labels, say so (--target "
-            f"{words[0]})."
+        values = f"{known.nunique():,} different values in {len(known):,} rows"
+        start = f"column {name!r} holds text that repeats too seldom to learn from"
+        example = f"{values}, such as {known.iloc[0]!r}"
+        message = (
+            f"{start}, {example}; remove the column (--drop {name}), keep it in "
+            f"predictions (--id {name}) if it names samples, or make it numbers if it "
+            "holds measurements."
         )
+        options = ["--drop" if i else "--id", name]
+        found.append(Problem(message, f"{start} ({values})", options))
+    return found
+
+
+def _find_date_problems(
+    X: "pd.DataFrame", names: list[str], one_hot: bool
+) -> list[Problem]:
+    """Return the problem of columns with dates."""
+    if not names:
+        return []
+    cell = X[names[0]].dropna().iloc[0]
+    start = f"{_list_columns(names)} hold{'s' * (len(names) == 1)} dates such as"
+    message = (
+        f"{start} {cell!r}; leave them out (--drop {names[0]}), or convert them to "
+        "numbers such as days."
+    )
+    if not one_hot:
+        message += " To encode each date as a category, use one_hot=True (--one-hot)."
+    options = [option for name in names for option in ("--drop", name)]
+    return [Problem(message, f"{start} {cell!r}", options)]
+
+
+def _find_text_problems(X: "pd.DataFrame", names: list[str]) -> list[Problem]:
+    """Return the problem of columns with text."""
+    if not names:
+        return []
+    cell = next((cell for cell in X[names[0]] if isinstance(cell, str)), "")
+    start = f"{_list_columns(names)} hold{'s' * (len(names) == 1)} text such as"
+    message = (
+        f"numbers were expected, but {start} {cell!r}; encode text with one_hot=True "
+        f"(--one-hot on the command line), leave it out (--drop {names[0]}), or, if it "
+        f"holds the labels, use --target {names[0]}."
+    )
+    return [Problem(message, f"{start} {cell!r}", ["--one-hot"])]
+
+
+def _list_columns(names: list[str]) -> str:
+    return f"column{'s' * (len(names) > 1)} {quote_names(names)}"
 
 
 def _source(X: "pd.DataFrame") -> str:

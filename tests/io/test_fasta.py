@@ -102,7 +102,7 @@ def test_labels():
     for label, given in (("bar", ["a|b", "c"]), ("bar", ["a|b", "c|"])):
         with pytest.raises(ValueError, match=r"s\.fasta: a label .* sequence 1 .*'>c"):
             header_labels("s.fasta", given, ["", ""], label)
-    with pytest.raises(ValueError, match="sequence 0 .*'>a'; .*second file"):
+    with pytest.raises(ValueError, match="sequence 0 .*'>a'; .*--labels"):
         header_labels("s.fasta", ["a"], [""])
     with pytest.raises(ValueError, match="'label' must be one of"):
         header_labels("s.fasta", ["a"], ["b"], "word")

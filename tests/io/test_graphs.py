@@ -99,7 +99,7 @@ def test_bad_folders(folder, changed, words):
 
 
 def test_bad_places(folder, tmp_path):
-    with pytest.raises(NotADirectoryError, match="is no folder"):
+    with pytest.raises(NotADirectoryError, match="is not a folder"):
         read_tu(tmp_path / "nothing")
     (folder() / "OTHER_A.txt").write_text("")
     with pytest.raises(FileNotFoundError, match="got DS_A.txt, OTHER_A.txt"):

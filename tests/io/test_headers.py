@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from kreinlearn import io as files
-from kreinlearn.io.chunks import table_blocks
+from kreinlearn.io.blocks import table_blocks
 from kreinlearn.pipelines import prepare
 
 YEARS = "A,1,2,x\nB,2,3,y\nC,3,4,x\nD,5,2,y\n"
@@ -88,7 +88,7 @@ def test_tabs_in_csv(tmp_path, content):
 def test_decimal_commas_get_one_sentence(tmp_path, content):
     path = write(tmp_path, content)
     words = r"t\.csv: a number with a decimal point was expected, got '.*5,8' in line"
-    with pytest.raises(ValueError, match=words + r" .* --decimal , or write \d*5\.8;"):
+    with pytest.raises(ValueError, match=words + r" .* --decimal , or write \d*5\.8\."):
         files.read(path, labels=False)
     if "kind" in content:
         with pytest.raises(ValueError, match=words):
@@ -105,9 +105,14 @@ def test_names_and_dates_are_not_encoded(one_hot):
     days = pd.date_range("2020-01-01", periods=100).strftime("%Y-%m-%d").astype(object)
     X = pd.DataFrame({"day": days, "size": range(100, 0, -1)})
     X.attrs["path"] = "t.csv"
-    words = r"t\.csv: column 'day' .* 100 different values in 100 rows, .*'2020-01-01';"
-    with pytest.raises(ValueError, match=words + " remove the column"):
+    words = r"t\.csv: column 'day' holds dates such as '2020-01-01'; leave them out"
+    with pytest.raises(ValueError, match=words) as raised:
         prepare(X, one_hot=one_hot)
+    assert ("--one-hot" in str(raised.value)) == (not one_hot)
+    names = X.assign(day=[f"n{i}" for i in range(100)])
+    words = r"t\.csv: column 'day' .* 100 different values in 100 rows, .*'n0';"
+    with pytest.raises(ValueError, match=words + " remove the column"):
+        prepare(names, one_hot=one_hot)
     X["day"] = [day[:7] for day in days]  # months repeat
     if one_hot:
         assert prepare(X, one_hot=True).fit_transform(X).shape == (100, 5)

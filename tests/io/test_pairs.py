@@ -9,10 +9,17 @@ import pytest
 from scipy.spatial.distance import pdist, squareform
 
 from kreinlearn import io as files
-from kreinlearn.io import PairOptions, pairlists, read_pairs
-from kreinlearn.io.kinds import kind_of
+from kreinlearn.io import PairOptions, pairs, read_pairs
+from kreinlearn.io.formats import resolve_format
 from kreinlearn.io.labels import read_labels
-from kreinlearn.io.scores import completed, completed_new
+from kreinlearn.io.options import ReadOptions
+from kreinlearn.io.pairs import complete_new, complete_square
+
+
+def detect(path, format=None, **options):
+    """Return the format of a file."""
+    return resolve_format(path, ReadOptions(pairs=PairOptions(format), **options))[1]
+
 
 NAMES = ["ant", "bee", "cat", "dog"]
 D = squareform([1.0, 2.0, 3.0, 4.0, 5.0, 6.5])
@@ -134,13 +141,13 @@ def test_a_list_is_what_a_loop_makes_of_it(tmp_path, rng, how):
         for i, j in rng.integers(0, 12, size=(400, 2))
     ]
     path = write(tmp_path, "p.csv", "".join(f"{a},{b},{s}\n" for a, b, s in lines))
-    pairs = pairlists.read_list(path, is_search=False)
-    assert sorted(pairs.names) == sorted({a for line in lines for a in line[:2]})
+    found_pairs = pairs.read_pair_list(path, is_search=False)
+    assert sorted(found_pairs.names) == sorted({a for line in lines for a in line[:2]})
     expected = naive(lines, names, how)
-    found, repeated = pairlists.spread(pairs, names, names, how)
+    found, repeated = found_pairs.to_matrix(names, names, how)
     np.testing.assert_allclose(found, expected)
     assert repeated == 400 - int(np.isfinite(expected).sum())
-    back, _ = pairlists.spread(pairlists.turned(pairs), names[:5], names, how)
+    back, _ = found_pairs.reverse().to_matrix(names[:5], names, how)
     np.testing.assert_allclose(back, expected.T[:5])
 
 
@@ -160,8 +167,8 @@ def test_gaps_are_filled_as_a_loop_does(rng, how):
         return a if how is None else ways[how](a, b)
 
     options = PairOptions(missing=-7.0, missing_self=7.0)
-    found, remarks = completed("p", range(n), given, options, None, how)
-    new, _ = completed_new(
+    found, remarks = complete_square("p", range(n), given, options, None, how)
+    new, _ = complete_new(
         "p", ["a"] * n, ["b"] * n, given, back, options, symmetrize=how
     )
     for i, j in itertools.product(range(n), repeat=2):
@@ -256,15 +263,13 @@ def test_titles_that_are_names_too(tmp_path):
 def test_a_table_never_becomes_pairs_in_silence(tmp_path):
     content = "a,b,score\n" + "".join(f"{i},{j},{i == j}\n" for i, j in UPPER * 3)
     path = write(tmp_path, "t.csv", content.replace("False", "no"))
-    assert kind_of(path)[1] == "table"
+    assert detect(path) == "table"
     path = write(tmp_path, "t.csv", square(D))
-    assert kind_of(path)[1] == "matrix"
-    assert kind_of(path, header=False)[1] == "table"
-    assert kind_of(path, target="dog")[1] == "table"
+    assert detect(path) == "matrix"
+    assert detect(path, header=False) == "table"
+    assert detect(path, target="dog") == "table"
     for change in (("dog,", "eel,"), ("ant,bee", "1,2"), ("ant,bee,cat", "x,y,z")):
-        assert kind_of(write(tmp_path, "t.csv", square(D).replace(*change)))[1] == (
-            "table"
-        )
+        assert detect(write(tmp_path, "t.csv", square(D).replace(*change))) == "table"
 
 
 def test_new_samples(tmp_path, rng):
@@ -372,8 +377,12 @@ def test_condensed_vectors(tmp_path, rng):
         ("m.txt", ",a,b\na,0,x\nb,1,0\n", ["line 2", "'x' in column 'b'"]),
         ("m.txt", ",a,b\na,0,1\na,1,0\n", ["first column", "got 'a' twice"]),
         ("m.txt", ",a,\na,0,1\n", ["line 1", "2. name is empty"]),
-        ("m.txt", ",a,b\na,0,1\n", ["column 'b' has no row"]),
-        ("m.txt", ",a,b\na,0,1\nb,1,0\nc,1,2\n", ["lacks 1 of 3 columns", "'c'"]),
+        ("m.txt", ",a,b\na,0,1\n", ["column 'b' has no row", "1 of 2 names agree"]),
+        (
+            "m.txt",
+            ",a,b\na,0,1\nb,1,0\nc,1,2\n",
+            ["2 of 3 names agree, but row 'c' has no column"],
+        ),
         ("d.phy", "3 60\nx ACGT\n", ["line 1", "'3 60'", "alignment"]),
         ("d.phy", "3\na\nb 1\n", ["3 samples were expected", "got 2"]),
         ("d.phy", "3\na\nb 1\nc 1\n", ["line 4", "2 numbers", "'c'", "got 1"]),
@@ -398,8 +407,8 @@ def test_labels_by_name(tmp_path):
         ("dog\td\nant\ta\nbee\ta\ncat\td\nant\ta\n", None),
     ):
         path = write(tmp_path, "y.csv", content)
-        y, target = read_labels(path, NAMES, "p.csv")
-        assert y.tolist() == ["a", "a", "d", "d"]
+        y, target, note = read_labels(path, NAMES, "p.csv")
+        assert y.tolist() == ["a", "a", "d", "d"] and note == ""
         assert target == (title or str(path))
     path = write(tmp_path, "y.csv", "id,w,legs\ndog,9,4\nant,1,6\nbee,1,6\ncat,5,4\n")
     assert read_labels(path, NAMES, "p.csv", "legs")[0].tolist() == [6, 6, 4, 4]
@@ -410,13 +419,13 @@ def test_labels_by_name(tmp_path):
     ("content", "words"),
     [
         ("ant,a\nbee,a\ndog,d\n", "no label for 1 of the 4 samples in p.csv.*'cat'"),
-        ("ant,a\nbee,a\ncat,d\ndog,d\neel,d\n", "line 5: 'eel' is no sample in p.csv"),
-        ("eel,a\nant,a\nbee,a\ncat,d\ndog,d\n", "line 1: 'eel' is no sample in p.csv"),
+        ("ANT,a\nBEE,a\nCAT,d\nDOG,d\n", "4 of the 4 .*'ANT', which differs in upper"),
+        ("eel,a\nfox,d\n", "4 of the 4 samples.*its names are others, such as 'fox'"),
         ("ant,a\nant,b\nbee,a\ncat,d\ndog,d\n", "line 2: 'ant' has the label 'b', but"),
         ("ant,a\nbee,a\ncat,\ndog,d\n", "no label in line 3"),
         ("ant,a\nbee,a\ncat,a\ndog,a\n", "one class only"),
         ("ant\nbee\n", "two columns.*got 1; separate"),
-        ("id,x,y\nant,1,2\n", "two columns.*got 3; name that of the labels"),
+        ("id,x,y\nant,1,2\n", "two columns.*got 3; name the column of the labels"),
     ],
 )
 def test_bad_labels(tmp_path, content, words):
@@ -428,8 +437,8 @@ def test_bad_labels(tmp_path, content, words):
 def test_formats_that_contradict_the_name(tmp_path):
     for name, said in (("a.npz", "pairs"), ("a.csv", "condensed"), ("a.svm", "blast")):
         with pytest.raises(ValueError, match=f"format of .*{name} must be"):
-            kind_of(write(tmp_path, name, "x"), said)
-    with pytest.raises(ValueError, match="say what it is by format"):
-        kind_of(write(tmp_path, "a.out", "x"))
+            detect(write(tmp_path, name, "x"), said)
+    with pytest.raises(ValueError, match="or name the format by --format"):
+        detect(write(tmp_path, "a.out", "x"))
     with pytest.raises(ValueError, match="no text with pairs"):
         read_pairs(write(tmp_path, "a.csv", "a,b\n1,2\n"))

@@ -200,5 +200,5 @@ def test_a_table_that_does_not_fit_is_not_read_on(tmp_path, monkeypatch):
     assert available_bytes() is None or len(files.read(path).y) == 16000
     for free in (10**6, 0):
         monkeypatch.setattr(text, "available_bytes", lambda free=free: free)
-        with pytest.raises(MemoryError, match="its first 10,000 rows of 2 cells"):
+        with pytest.raises(MemoryError, match="its first 16,000 rows of 2 cells"):
             files.read(path)

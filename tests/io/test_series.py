@@ -5,7 +5,8 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from kreinlearn.io import read, read_ts, read_ucr
-from kreinlearn.io.samples import Learned, described, read_new_samples
+from kreinlearn.io.samples import describe_samples
+from kreinlearn.io.schema import TrainingRecord, read_new_samples
 
 HEADER = "@problemName x\n@univariate {}\n@classLabel true a b\n"
 
@@ -27,7 +28,7 @@ def test_ts_of_one_channel_and_several(tmp_path):
     series, y = read_ts(path)
     assert y is None and len(series[0]) == 2
     table = read(path, labels=None)
-    assert (table.kind, described(table)) == (
+    assert (table.kind, describe_samples(table)) == (
         "series",
         "series of 2 channels and 2 values",
     )
@@ -63,9 +64,10 @@ def test_aeon_writes_what_we_read(tmp_path, rng):
 
 def test_new_lines_need_a_label_or_a_mark(tmp_path):
     path = tmp_path / "new.tsv"
-    learned = Learned("series", [1, 2], content="1 channel")
+    learned = {"kind": "series", "classes": [1, 2], "content": "1 channel"}
+    learned["training"] = TrainingRecord()
     path.write_text("1.0\t5\t6\n?\t7\t8\n")
-    table = read_new_samples(path, learned)
+    table = read_new_samples(path, **learned)
     assert [x.tolist() for x in table.items] == [[5, 6], [7, 8]]
     assert_array_equal(table.y, [1, np.nan])
     assert table.names == ["1", "2"]
@@ -73,7 +75,7 @@ def test_new_lines_need_a_label_or_a_mark(tmp_path):
     with pytest.raises(
         ValueError, match=r"new.tsv, line 2: a label of the model \(1, 2"
     ):
-        read_new_samples(path, learned)
+        read_new_samples(path, **learned)
     with pytest.raises(ValueError, match="got 'x'"):
         path.write_text("x\t5\t6\n")
-        read_new_samples(path, learned)
+        read_new_samples(path, **learned)

@@ -12,8 +12,8 @@ import numpy as np
 from kreinlearn import io as files
 from kreinlearn import load
 from kreinlearn.app.runs.records import Store, read_records
-from kreinlearn.io.chunks import table_blocks
-from kreinlearn.io.matching import Training, read_like
+from kreinlearn.io.blocks import table_blocks
+from kreinlearn.io.schema import TrainingRecord, read_like
 from kreinlearn.kernels._cache import MeasureCache
 from kreinlearn.landmarks.checkpoint import Checkpoint
 from kreinlearn.landmarks.newton import SolverState
@@ -64,7 +64,7 @@ def _of_table(path: Path) -> None:
 
 
 def _like(path: Path) -> None:
-    read_like(path, Training(["width", "kind", "size"], True, "y", 3, {"kind"}))
+    read_like(path, TrainingRecord(["width", "kind", "size"], True, "y", 3, {"kind"}))
 
 
 def _table(path: Path) -> None:

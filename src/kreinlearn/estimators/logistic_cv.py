@@ -59,9 +59,9 @@ from kreinlearn.search import (
     Fold,
     HeldOutScorer,
     SearchContext,
-    stratified_subsample,
     racing,
     restrict_folds,
+    stratified_subsample,
     weigh_models,
 )
 from kreinlearn.search.racing import describe_dropped

@@ -1,14 +1,13 @@
-"""Tables, matrices, pairs, series, sequences, graphs from files, or one sentence."""
+"""Readers of tables, matrices, pairs, series, sequences and graphs."""
 
-from kreinlearn.io.chunks import table_blocks
+from kreinlearn.io.blocks import table_blocks
 from kreinlearn.io.fasta import header_labels, read_fasta
+from kreinlearn.io.formats import column_names, read, read_pairs
 from kreinlearn.io.graphs import read_tu
-from kreinlearn.io.pairs import read_pairs
-from kreinlearn.io.reading import column_names, read
-from kreinlearn.io.scores import PairOptions
+from kreinlearn.io.labels import as_labels
+from kreinlearn.io.options import PairOptions
 from kreinlearn.io.series import read_ts, read_ucr
 from kreinlearn.io.table import Table
-from kreinlearn.io.values import as_labels
 
 __all__ = [
     "PairOptions",

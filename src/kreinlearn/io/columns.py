@@ -1,24 +1,160 @@
-"""What the columns of a table are for: features, labels, names, groups, or nothing."""
+"""Columns of a table: conversion of their cells, and their roles."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 
-from kreinlearn.io.values import CellColumn, some_of
+import numpy as np
+
+from kreinlearn._typing import Array
+from kreinlearn.io.errors import quote_names
+
+MISSING_CELLS = frozenset({"", "NA", "N/A", "nan", "NaN", "null", "None", "?"})
+"""Cells that stand for a missing value."""
+NUMERIC_FRACTION = 0.9
+"""Fraction of numbers in a column above which a word in it is an error."""
+COMMA_NUMBER = re.compile(r"[+-]?\d+(\.\d{3})*,\d+([eE][+-]?\d+)?")
+"""A number with a decimal comma, or with a comma between thousands."""
+CellColumn = Sequence[str] | Array
+"""The cells of a column: text, or numbers."""
+
+
+def parse_number(cell: str) -> float | None:
+    """Return the number in a cell, exactly, or None.
+
+    Parameters
+    ----------
+    cell : str
+        Text without spaces around it.
+
+    Returns
+    -------
+    float or None
+        As Python parses it; None for text and missing values.
+
+    Examples
+    --------
+    >>> [parse_number(cell) for cell in ("1e-3", "red", "nan", "1_000")]
+    [0.001, None, None, None]
+    """
+    if cell in MISSING_CELLS or "_" in cell:
+        return None
+    try:
+        return float(cell)
+    except ValueError:
+        return None
+
+
+def parse_numbers(cells: Sequence[str]) -> Array | None:
+    """Return the numbers of a column without any other cell, or None."""
+    try:
+        values = np.array([float(cell) for cell in cells])
+    except ValueError:
+        return None
+    return None if "_" in "".join(cells) else values
+
+
+def is_count(cell: str) -> bool:
+    """Return whether a cell is a nonnegative integer of at most 64 bits."""
+    return cell.isascii() and cell.isdigit() and len(cell) < 19
+
+
+def to_numbers(
+    cells: CellColumn, path: str, name: str, lines: Sequence[int], unit: str = "line"
+) -> Array:
+    """Return a column of numbers, or of text if few of its cells are numbers.
+
+    Parameters
+    ----------
+    cells : list of str or ndarray
+        The cells; an array of objects is always text.
+    path, name : str
+        File and column, for messages.
+    lines : sequence of int
+        Line of each cell.
+    unit : str
+        Unit of ``lines``.
+
+    Returns
+    -------
+    ndarray of shape (n_samples,)
+        Floats with NaN where missing, or objects: text, with NaN where missing.
+    """
+    if isinstance(cells, np.ndarray) and cells.dtype == object:
+        check_decimal_points([str(c) for c in cells], path, name, lines, unit)
+        return to_text(cells)
+    if isinstance(cells, np.ndarray):
+        values = cells.astype(float, copy=False)
+    elif (numbers := parse_numbers(cells)) is not None:
+        values = numbers
+    else:
+        parsed = [parse_number(cell) for cell in cells]
+        known = [i for i, cell in enumerate(cells) if cell not in MISSING_CELLS]
+        words = [i for i in known if parsed[i] is None]
+        check_decimal_points(cells, path, name, lines, unit)
+        if len(known) - len(words) < NUMERIC_FRACTION * len(known):
+            return to_text(cells)
+        if words:
+            where = f"{unit} {lines[words[0]]}, column {name!r}"
+            raise ValueError(stray_word_message(path, cells[words[0]], where))
+        values = np.array(parsed, dtype=float)  # NaN for None
+    infinite = np.isinf(values)
+    if infinite.any():
+        row = int(infinite.argmax())
+        raise ValueError(
+            f"{path}: a finite number was expected, got {values[row]} in {unit} "
+            f"{lines[row]}, column {name!r}."
+        )
+    return values
+
+
+def stray_word_message(path: str, cell: str, where: str) -> str:
+    """Return the message about a word in a column of numbers."""
+    return (
+        f"{path}: a number was expected, got {cell!r} in {where}, where nearly all "
+        "cells are numbers; correct it, or leave the cell empty if it is missing."
+    )
+
+
+def check_decimal_points(
+    cells: Sequence[str], path: str, name: str, lines: Sequence[int], unit: str = "line"
+) -> None:
+    """Raise if nearly all cells of a column are numbers, some with a comma."""
+    known = [i for i, cell in enumerate(cells) if cell not in MISSING_CELLS]
+    commas = [i for i in known if COMMA_NUMBER.fullmatch(cells[i])]
+    if not commas:
+        return
+    others = sum(parse_number(cells[i]) is not None for i in known)
+    if len(commas) + others >= NUMERIC_FRACTION * len(known):
+        cell = cells[commas[0]]
+        raise ValueError(
+            f"{path}: a number with a decimal point was expected, got {cell!r} in "
+            f"{unit} {lines[commas[0]]}, column {name!r}; if decimals follow a comma, "
+            f"use --decimal , or write "
+            f"{cell.replace('.', '').replace(',', '.')}. Remove separators of "
+            "thousands."
+        )
+
+
+def to_text(cells: CellColumn) -> Array:
+    """Return a column as objects: text, with NaN where missing."""
+    texts = [str(cell) for cell in cells]
+    return np.array([np.nan if c in MISSING_CELLS else c for c in texts], dtype=object)
 
 
 @dataclass(frozen=True)
-class Roles:
-    """What is said of columns that are no features, by name or position.
+class ColumnRoles:
+    """Columns that a user excludes from the features, by name or position.
 
     Attributes
     ----------
     drop : sequence of str
-        Columns that are left out.
+        Columns to leave out.
     id : str or None
-        The column that names the samples.
+        The column of sample names.
     group : str or None
-        The column that says which samples belong together.
+        The column of groups, such as patients with several rows.
     """
 
     drop: Sequence[str] = ()
@@ -26,24 +162,27 @@ class Roles:
     group: str | None = None
 
     def __bool__(self) -> bool:
-        """Tell whether anything was said."""
+        """Return whether any column is excluded."""
         return bool(self.drop) or self.id is not None or self.group is not None
 
 
+NO_ROLES = ColumnRoles()
+
+
 @dataclass(frozen=True)
-class Layout:
-    """The columns of a table by what they are for.
+class ColumnLayout:
+    """The columns of a table by role.
 
     Attributes
     ----------
     features : list of str
-        What is learned from.
+        The features.
     target : str or None
         The labels.
     id, group : str or None
         Names and groups of the samples.
     apart : dict of str to int
-        All columns that are neither features nor labels, and their places from zero.
+        Columns that are neither features nor labels, and their positions from zero.
     """
 
     features: list[str]
@@ -53,15 +192,15 @@ class Layout:
     apart: Mapping[str, int] = field(default_factory=dict)
 
 
-def layout_of(
+def assign_roles(
     path: str,
     names: Sequence[str],
-    roles: Roles,
+    roles: ColumnRoles,
     target: str | None = None,
     *,
     labels: bool = True,
-) -> Layout:
-    """Return what each column of a table is for, or raise if that is contradictory.
+) -> ColumnLayout:
+    """Return the role of each column of a table, or raise if roles contradict.
 
     Parameters
     ----------
@@ -69,57 +208,69 @@ def layout_of(
         The file, for messages.
     names : sequence of str
         Its columns.
-    roles : Roles
-        What is said of some of them.
+    roles : ColumnRoles
+        The excluded columns.
     target : str, optional
-        Name or position of the labels; the last column that is not spoken for by
-        default.
+        Name or position of the labels; by default the last column without a role.
     labels : bool
-        Whether there are labels if ``target`` does not say so.
+        Whether there are labels if ``target`` is None.
 
     Returns
     -------
-    Layout
-        With names as they stand in the file.
+    ColumnLayout
+        With the names in the file.
 
     Examples
     --------
-    >>> found = layout_of("a.csv", ["nr", "width", "kind"], Roles(id="nr"))
+    >>> found = assign_roles("a.csv", ["nr", "width", "kind"], ColumnRoles(id="nr"))
     >>> found.features, found.target, found.id
     (['width'], 'kind', 'nr')
     """
-    said = [("--drop", given) for given in roles.drop]
-    said += [("--id", roles.id)] if roles.id is not None else []
-    said += [("--group", roles.group)] if roles.group is not None else []
-    said += [("--target", target)] if target is not None else []
-    found = dict[str, str]()
-    for option, given in said:
-        name = names[place_of(path, names, given, option)]
-        if name in found:
-            both = f"{found[name]} and {option}"
-            twice = f"twice by {option}" if found[name] == option else f"by {both}"
+    given: list[tuple[str, str | None]] = [("--drop", name) for name in roles.drop]
+    given += [("--id", roles.id), ("--group", roles.group), ("--target", target)]
+    options = dict[str, str]()
+    for option, column in given:
+        if column is None:
+            continue
+        name = names[find_column(path, names, column, option)]
+        if name in options:
+            both = f"by {options[name]} and {option}"
+            twice = f"twice by {option}" if options[name] == option else both
             raise ValueError(
-                f"{path}: column {name!r} is named {twice}; a column is for one "
-                "thing: name each once."
+                f"{path}: column {name!r} is named {twice}; a column has one role: "
+                "name each once."
             )
-        found[name] = option
-    of = {option: name for name, option in found.items()}
-    apart = {n: names.index(n) for n, option in found.items() if option != "--target"}
+        options[name] = option
+    by_option = {option: name for name, option in options.items()}
+    apart = {n: names.index(n) for n, option in options.items() if option != "--target"}
     rest = [name for name in names if name not in apart]
-    label = of.get("--target", rest[-1] if labels and rest else None)
-    return Layout(
-        [name for name in rest if name != label],
-        label,
-        of.get("--id"),
-        of.get("--group"),
-        apart,
+    label = by_option.get("--target", rest[-1] if labels and rest else None)
+    features = [name for name in rest if name != label]
+    return ColumnLayout(
+        features, label, by_option.get("--id"), by_option.get("--group"), apart
     )
 
 
-def place_of(
+def check_features(path: str, layout: ColumnLayout) -> None:
+    """Raise if a table has no features besides its labels."""
+    if layout.features:
+        return
+    if layout.apart:
+        raise ValueError(
+            f"{path} must have at least one column of features besides the labels in "
+            f"{layout.target!r} and {quote_names(layout.apart)}; drop fewer."
+        )
+    raise ValueError(
+        f"{path} must have a column of labels and at least one column of features, got "
+        "one column only; is the delimiter a comma, a semicolon or, in .tsv, a tab? "
+        "Name any other by --sep."
+    )
+
+
+def find_column(
     path: str, names: Sequence[str], given: str | None, option: str = "--target"
 ) -> int:
-    """Return which column is meant, counted from zero.
+    """Return the position of a column, counted from zero.
 
     Parameters
     ----------
@@ -130,12 +281,12 @@ def place_of(
     given : str or None
         A name, or a position from 1 or, if negative, from the end; None for the last.
     option : str
-        What it was given for, for the message.
+        The option with this value, for the message.
 
     Returns
     -------
     int
-        The place.
+        The position.
     """
     if given is None:
         return len(names) - 1
@@ -147,13 +298,13 @@ def place_of(
         lower = {name.lower(): name for name in names}
         near = get_close_matches(given.lower(), lower, 1)
         hint = f"did you mean {lower[near[0]]!r}? It" if near else "it"
-        alone = "; if that is several, --sep says what separates them"
+        alone = "; if these are several columns, name their separator by --sep"
         raise ValueError(
-            f"{path} has no column {given!r}; {hint} has {some_of(names, 10)}"
+            f"{path} has no column {given!r}; {hint} has {quote_names(names, 10)}"
             f"{alone * (len(names) == 1)}."
         ) from None
     if position == 0 or abs(position) > len(names):
-        what = {"--target": "the target"}.get(option, f"{option}")
+        what = "the target" if option == "--target" else option
         raise ValueError(
             f"The position of {what} must be from 1 to {len(names)}, or from -1 to "
             f"-{len(names)} to count from the last column of {path}, got {position}."
@@ -161,34 +312,17 @@ def place_of(
     return position - 1 if position > 0 else len(names) + position
 
 
-def sample_names(
+def check_unique_ids(
     path: str, name: str, cells: CellColumn, lines: Sequence[int], unit: str = "line"
 ) -> list[str]:
-    """Return the names of training samples, or raise if one stands twice.
-
-    Parameters
-    ----------
-    path, name : str
-        File and column, for the message.
-    cells : sequence of str or ndarray
-        The column.
-    lines : sequence of int
-        Where each is in the file.
-    unit : str
-        What samples are counted in.
-
-    Returns
-    -------
-    list of str
-        The cells, as text.
-    """
-    seen = dict[str, int]()
+    """Return the names of training samples, or raise if one occurs twice."""
+    first = dict[str, int]()
     words = [str(cell) for cell in cells]
     for line, word in zip(lines, words, strict=True):
-        if seen.setdefault(word, line) != line:
+        if first.setdefault(word, line) != line:
             raise ValueError(
                 f"{path}: column {name!r} was named by --id, and an id names one "
-                f"sample, but {word!r} is in {unit}s {seen[word]} and {line}; if it "
-                f"says which rows belong together, use --group {name}."
+                f"sample, but {word!r} is in {unit}s {first[word]} and {line}; for "
+                f"rows that belong together, use --group {name}."
             )
     return words

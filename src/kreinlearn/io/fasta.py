@@ -7,25 +7,24 @@ from pathlib import Path
 from typing import Literal
 
 from kreinlearn._validation import check_choice
-from kreinlearn.io.guards import naming_file
-from kreinlearn.io.text import lines_of
+from kreinlearn.io.errors import name_file
+from kreinlearn.io.text import read_lines
 
-FASTA = (".fasta", ".fa", ".fas", ".faa", ".fna", ".ffn")
-"""Usual endings of the names of such files, which may be followed by .gz."""
-GAPS = str.maketrans("", "", "-.")
-"""Takes out what stands for a gap in an alignment."""
+LabelRule = Literal["description", "bar"] | int
+"""Position of the label in a header."""
+REMOVE_GAPS = str.maketrans("", "", "-.")
 
 
-@naming_file
+@name_file
 def read_fasta(
     path: str | os.PathLike[str],
 ) -> tuple[list[str], list[str], list[str]]:
     r"""Return the sequences in a FASTA file.
 
     A header is a line such as ``>P12345 cytoplasm``: its first word is the name of the
-    sequence, the rest a description. Letters are put into upper case. Gaps (``-`` and
-    ``.``), spaces and a stop (``*``) at the end of a sequence are taken out; stops
-    inside stay, as matrices of amino acids have a score for them.
+    sequence, the rest a description. Letters are converted to upper case. Gaps (``-``
+    and ``.``), spaces and a stop (``*``) at the end of a sequence are removed; stops
+    inside stay, since substitution matrices have a score for them.
 
     Parameters
     ----------
@@ -40,8 +39,8 @@ def read_fasta(
     Raises
     ------
     ValueError, OSError
-        One sentence with the file, the line and the sequence that are bad: no header,
-        no or a doubled name, no letters, or something that is not a letter.
+        With the file, the line and the sequence at fault: no header, no or a repeated
+        name, no letters, or something that is not a letter.
 
     Examples
     --------
@@ -59,9 +58,9 @@ def read_fasta(
         raise IsADirectoryError(f"{path} is a folder; a FASTA file was expected.")
     if not place.exists():
         raise FileNotFoundError(f"There is no file {path}.")
-    lines: dict[str, int] = {}  # where each name was
+    lines: dict[str, int] = {}  # of names
     sequences, descriptions = [], []
-    for line, header, body in _entries(place):
+    for line, header, body in _read_entries(place):
         name, *rest = header.split(maxsplit=1) or [""]
         if not name:
             raise ValueError(
@@ -74,7 +73,7 @@ def read_fasta(
                 "already; names of sequences must differ."
             )
         lines[name] = line
-        sequences.append(_letters(f"{path}, line", name, line, body))
+        sequences.append(_join_letters(path, name, line, body))
         descriptions.append("".join(rest).strip())
     if not lines:
         raise ValueError(
@@ -87,7 +86,7 @@ def header_labels(
     path: str | os.PathLike[str],
     names: Sequence[str],
     descriptions: Sequence[str],
-    label: Literal["description", "bar"] | int = "description",
+    label: LabelRule = "description",
 ) -> list[str]:
     """Return the labels in the headers of a FASTA file.
 
@@ -96,9 +95,9 @@ def header_labels(
     path : path-like
         The file, for messages.
     names, descriptions : sequence of str
-        What `read_fasta` gave.
+        Results of `read_fasta`.
     label : {"description", "bar"} or int
-        All that follows the name, ``>P12345 cell membrane``; what follows the last bar
+        All text after the name, ``>P12345 cell membrane``; the text after the last bar
         in the name, ``>P12345|membrane``; or a field of the header, counted from 1 or,
         if negative, from its end, with bars or blanks between fields: 2 in
         ``>P12345 membrane test``.
@@ -111,7 +110,7 @@ def header_labels(
     Raises
     ------
     ValueError
-        One sentence with the first sequence that has no label.
+        With the first sequence that has no label.
 
     Examples
     --------
@@ -119,38 +118,44 @@ def header_labels(
     >>> header_labels("a.fasta", ["a|in", "b|out"], ["", ""], "bar")
     ['in', 'out']
     """
-    if not isinstance(label, int):
-        check_choice("label", label, ("description", "bar"))
-    found = list(descriptions)
-    example = "P12345 cell membrane"
-    if label == "bar":
-        found = ["".join(name.rpartition("|")[1:])[1:] for name in names]
-        example = "P12345|membrane"
-    elif isinstance(label, int):
-        found = [_field(*each, label) for each in zip(names, descriptions, strict=True)]
-        example = "P12345 membrane test"
+    found = find_labels(names, descriptions, label)
     if "" in found:
+        examples = {"bar": "P12345|membrane", "description": "P12345 cell membrane"}
+        example = examples.get(str(label), "P12345 membrane test")
         item = found.index("")
         got = f"{names[item]} {descriptions[item]}".strip()
         raise ValueError(
             f"{path}: a label was expected in the header of sequence {item} (counted "
-            f"from 0), as in '>{example}', got '>{got}'; add it, or give labels in a "
-            "second file (--labels on the command line)."
+            f"from 0), as in '>{example}', got '>{got}'; add it, or name a file of "
+            "labels by --labels."
         )
     return found
 
 
-def _field(name: str, description: str, place: int) -> str:
-    """Return a field of a header, counted from 1 or from the end, or nothing."""
+def find_labels(
+    names: Sequence[str], descriptions: Sequence[str], label: LabelRule
+) -> list[str]:
+    """Return the labels in headers, empty where there is none."""
+    if isinstance(label, int):
+        both = zip(names, descriptions, strict=True)
+        return [_find_field(*each, label) for each in both]
+    check_choice("label", label, ("description", "bar"))
+    if label == "bar":
+        return [name.rpartition("|")[2] if "|" in name else "" for name in names]
+    return list(descriptions)
+
+
+def _find_field(name: str, description: str, place: int) -> str:
+    """Return a field of a header, counted from 1 or from the end, or empty text."""
     fields = re.split(r"[|\s]+", f"{name} {description}".strip())
     at = place - 1 if place > 0 else place
     return fields[at] if place and -len(fields) <= at < len(fields) else ""
 
 
-def _entries(path: Path) -> Iterator[tuple[int, str, list[tuple[int, str]]]]:
+def _read_entries(path: Path) -> Iterator[tuple[int, str, list[tuple[int, str]]]]:
     """Yield line and text of each header, and the lines that follow it."""
     entry: tuple[int, str, list[tuple[int, str]]] | None = None
-    for line, content in enumerate(lines_of(path), 1):
+    for line, content in enumerate(read_lines(path), 1):
         text = content.strip()
         if text.startswith(">"):
             if entry is not None:
@@ -167,13 +172,15 @@ def _entries(path: Path) -> Iterator[tuple[int, str, list[tuple[int, str]]]]:
         yield entry
 
 
-def _letters(where: str, name: str, line: int, body: list[tuple[int, str]]) -> str:
+def _join_letters(
+    path: str | os.PathLike[str], name: str, line: int, body: list[tuple[int, str]]
+) -> str:
     """Return the letters of one sequence, or raise."""
-    parts = ["".join(text.split()).translate(GAPS) for _, text in body]
+    parts = ["".join(text.split()).translate(REMOVE_GAPS) for _, text in body]
     sequence = "".join(parts).removesuffix("*")
     if not sequence:
         raise ValueError(
-            f"{where} {line}: the sequence {name!r} has no letters; leave it out."
+            f"{path}, line {line}: the sequence {name!r} has no letters; leave it out."
         )
     if not _is_letters(sequence):
         number, part = next(
@@ -183,13 +190,13 @@ def _letters(where: str, name: str, line: int, body: list[tuple[int, str]]) -> s
         )
         bad = next(each for each in part if not _is_letters(each))
         raise ValueError(
-            f"{where} {number}: letters were expected in the sequence {name!r}, got "
-            f"{bad!r}."
+            f"{path}, line {number}: letters were expected in the sequence {name!r}, "
+            f"got {bad!r}."
         )
     return sequence.upper()
 
 
 def _is_letters(text: str) -> bool:
-    """Tell whether there is nothing but letters from A to Z and stops."""
+    """Return whether text holds nothing but letters from A to Z and stops."""
     rest = text.replace("*", "")
     return not rest or (rest.isascii() and rest.isalpha())

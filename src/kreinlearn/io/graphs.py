@@ -14,15 +14,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from kreinlearn._typing import Array
-from kreinlearn.io.guards import naming_file
-from kreinlearn.io.text import lines_of
-from kreinlearn.io.values import is_count, number, plain_labels
+from kreinlearn.io.columns import is_count, parse_number
+from kreinlearn.io.errors import name_file
+from kreinlearn.io.labels import is_missing_label, to_labels
+from kreinlearn.io.text import read_lines
 
-EDGES = "_A.txt"
+EDGE_FILE = "_A.txt"
 """How the name of the file of edges ends; what is before is the name of the set."""
 
 
-@naming_file
+@name_file
 def read_tu(
     folder: str | os.PathLike[str],
 ) -> tuple[list[dict[str, Any]], Array | None]:
@@ -48,7 +49,7 @@ def read_tu(
     Raises
     ------
     ValueError, OSError
-        One sentence with the file and the line that are bad.
+        With the file and the line at fault.
 
     Notes
     -----
@@ -70,15 +71,15 @@ def read_tu(
     >>> [graph["n_nodes"] for graph in graphs], graphs[0]["edges"].tolist(), y.tolist()
     ([3, 1], [[0, 1], [1, 2]], [-1, 1])
     """
-    named = _prefix(Path(folder))
+    named = _find_prefix(Path(folder))
     nodes = _read_nodes(Path(f"{named}_graph_indicator.txt"))
     target = Path(f"{named}_graph_labels.txt")
-    y = _graph_labels(target) if target.is_file() else None
+    y = _read_graph_labels(target) if target.is_file() else None
     n_graphs = len(y) if y is not None else int(nodes.graphs.max()) + 1
     _check_graphs(nodes, n_graphs, target if y is not None else None)
-    edges = _read_edges(Path(f"{named}{EDGES}"), nodes, n_graphs)
-    labels = _node_labels(Path(f"{named}_node_labels.txt"), nodes)
-    attributes = _node_attributes(Path(f"{named}_node_attributes.txt"), nodes)
+    edges = _read_edges(Path(f"{named}{EDGE_FILE}"), nodes, n_graphs)
+    labels = _read_node_labels(Path(f"{named}_node_labels.txt"), nodes)
+    attributes = _read_node_attributes(Path(f"{named}_node_attributes.txt"), nodes)
     # Nodes of one graph need not be neighbors in the file.
     order = np.argsort(nodes.graphs, kind="stable")
     counts = np.bincount(nodes.graphs, minlength=n_graphs)
@@ -102,30 +103,31 @@ class Nodes(NamedTuple):
     graphs: Array
 
 
-def _prefix(folder: Path) -> str:
+def _find_prefix(folder: Path) -> str:
     """Return the folder and what the names of its files begin with, or raise."""
     if not folder.is_dir():
         raise NotADirectoryError(
-            f"{folder} is no folder; one with files such as MUTAG_A.txt was expected."
+            f"{folder} is not a folder; one with files such as MUTAG_A.txt was "
+            "expected."
         )
-    found = sorted(path.name for path in folder.glob(f"*{EDGES}"))
-    if len(found) > 1 and f"{folder.name}{EDGES}" in found:
-        found = [f"{folder.name}{EDGES}"]
+    found = sorted(path.name for path in folder.glob(f"*{EDGE_FILE}"))
+    if len(found) > 1 and f"{folder.name}{EDGE_FILE}" in found:
+        found = [f"{folder.name}{EDGE_FILE}"]
     if len(found) != 1:
         listed = ", ".join(found) or "none"
         raise FileNotFoundError(
-            f"{folder} must hold one file of edges whose name ends with {EDGES}, such "
-            f"as MUTAG_A.txt, got {listed}."
+            f"{folder} must hold one file of edges whose name ends with {EDGE_FILE}, "
+            f"such as MUTAG_A.txt, got {listed}."
         )
-    return str(folder / found[0].removesuffix(EDGES))
+    return str(folder / found[0].removesuffix(EDGE_FILE))
 
 
-def _cells(path: Path) -> Iterator[tuple[int, list[str]]]:
+def _read_cells(path: Path) -> Iterator[tuple[int, list[str]]]:
     """Yield the number of each line, and its cells; empty lines at the end are none."""
     if not path.is_file():
         raise FileNotFoundError(f"There is no file {path}, which TU folders have.")
     empty = 0
-    for line, text in enumerate(lines_of(path), 1):
+    for line, text in enumerate(read_lines(path), 1):
         if not text.strip():
             empty = empty or line
             continue
@@ -137,7 +139,7 @@ def _cells(path: Path) -> Iterator[tuple[int, list[str]]]:
         yield line, [cell.strip() for cell in text.split(",")]
 
 
-def _whole(path: Path, line: int, cells: list[str], n: int) -> list[int]:
+def _parse_integers(path: Path, line: int, cells: list[str], n: int) -> list[int]:
     """Return n whole numbers of a line, or raise."""
     values = [int(cell) for cell in cells if is_count(cell.removeprefix("-"))]
     if len(values) != n or len(cells) != n:
@@ -150,7 +152,9 @@ def _whole(path: Path, line: int, cells: list[str], n: int) -> list[int]:
 
 def _read_nodes(path: Path) -> Nodes:
     """Return the graph of each node."""
-    graphs = [_whole(path, line, cells, 1)[0] for line, cells in _cells(path)]
+    graphs = [
+        _parse_integers(path, line, cells, 1)[0] for line, cells in _read_cells(path)
+    ]
     if not graphs:
         raise ValueError(f"{path} is empty; the graph of each node was expected.")
     if min(graphs) < 1:
@@ -161,10 +165,10 @@ def _read_nodes(path: Path) -> Nodes:
     return Nodes(path, np.array(graphs) - 1)
 
 
-def _graph_labels(path: Path) -> Array:
+def _read_graph_labels(path: Path) -> Array:
     """Return the labels of graphs."""
     cells = []
-    for line, each in _cells(path):
+    for line, each in _read_cells(path):
         if len(each) != 1:
             raise ValueError(
                 f"{path}, line {line}: one label was expected, got {', '.join(each)!r}."
@@ -172,10 +176,10 @@ def _graph_labels(path: Path) -> Array:
         cells.append(each[0])
     if not cells:
         raise ValueError(f"{path} is empty; the label of each graph was expected.")
-    y = plain_labels(cells)
-    unknown = y == "" if y.dtype.kind == "U" else ~np.isfinite(y)
-    if unknown.any():
-        line = int(unknown.argmax()) + 1
+    y = to_labels(cells)
+    missing = is_missing_label(y)
+    if missing.any():
+        line = int(missing.argmax()) + 1
         raise ValueError(
             f"{path}, line {line}: a label was expected, got {cells[line - 1]!r}."
         )
@@ -204,7 +208,7 @@ def _check_graphs(nodes: Nodes, n_graphs: int, target: Path | None) -> None:
 
 def _read_edges(path: Path, nodes: Nodes, n_graphs: int) -> list[Array]:
     """Return the edges of each graph, with nodes counted from 0 in the graph."""
-    pairs = [_whole(path, line, cells, 2) for line, cells in _cells(path)]
+    pairs = [_parse_integers(path, line, cells, 2) for line, cells in _read_cells(path)]
     ends = np.array(pairs, dtype=np.int64).reshape(-1, 2) - 1
     n = len(nodes.graphs)
     outside = ((ends < 0) | (ends >= n)).any(axis=1)
@@ -232,11 +236,11 @@ def _read_edges(path: Path, nodes: Nodes, n_graphs: int) -> list[Array]:
     return np.split(unique[:, 1:], np.searchsorted(unique[:, 0], range(1, n_graphs)))
 
 
-def _node_labels(path: Path, nodes: Nodes) -> Array | None:
+def _read_node_labels(path: Path, nodes: Nodes) -> Array | None:
     """Return the labels of nodes, integers or text, or None if there is no file."""
     if not path.is_file():
         return None
-    cells = [", ".join(each) for _, each in _cells(path)]
+    cells = [", ".join(each) for _, each in _read_cells(path)]
     _check_length(path, len(cells), nodes)
     try:
         return np.array([int(cell) for cell in cells], dtype=np.int64)
@@ -244,13 +248,13 @@ def _node_labels(path: Path, nodes: Nodes) -> Array | None:
         return np.array(cells, dtype=np.str_)
 
 
-def _node_attributes(path: Path, nodes: Nodes) -> Array | None:
+def _read_node_attributes(path: Path, nodes: Nodes) -> Array | None:
     """Return the attributes of nodes, or None if there is no file."""
     if not path.is_file():
         return None
     rows: list[list[float]] = []
-    for line, cells in _cells(path):
-        row = [value for cell in cells if (value := number(cell)) is not None]
+    for line, cells in _read_cells(path):
+        row = [value for cell in cells if (value := parse_number(cell)) is not None]
         width = len(rows[0]) if rows else len(cells)
         if len(row) != width or len(cells) != width or not np.isfinite(row).all():
             raise ValueError(

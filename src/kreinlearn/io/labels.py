@@ -1,40 +1,255 @@
-"""Labels in a file of their own, by the name of the sample."""
+"""Class labels: conversion, checks, and files with one label per sample."""
 
+import math
+import re
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
+import numpy as np
+
+from kreinlearn._memory import check_bytes
 from kreinlearn._typing import Array
-from kreinlearn.io.columns import place_of
-from kreinlearn.io.headers import AS_SEEN
-from kreinlearn.io.text import has_tabs, rows_of
-from kreinlearn.io.values import as_labels
+from kreinlearn.io.columns import (
+    MISSING_CELLS,
+    CellColumn,
+    find_column,
+    parse_number,
+)
+from kreinlearn.io.text import AUTO_DIALECT, Row, read_rows
 
-Row = tuple[int, list[str]]
+MAX_PLAIN_CLASSES = 20
+"""Any column with at most this many different labels is accepted as classes."""
+LONG_LABEL = 1000
+"""Characters of a label from which on the memory of all labels is checked."""
+PADDED_NUMBER = re.compile(r"[+-]?0\d")
+"""Start of a number that is a name, such as 01 or 00123."""
+
+
+def as_labels(
+    cells: CellColumn, lines: Sequence[int], where: str, unit: str = "line"
+) -> Array:
+    """Return the labels of a column, checked.
+
+    Parameters
+    ----------
+    cells : sequence of str or ndarray
+        The column.
+    lines : sequence of int
+        Line of each label in the file.
+    where : str
+        File and column, for messages.
+    unit : str
+        Unit of ``lines``.
+
+    Returns
+    -------
+    ndarray of shape (n_samples,)
+        Integers if all are, floats if all are numbers, text otherwise.
+
+    Examples
+    --------
+    >>> as_labels(["1", "2", "1"], [2, 3, 4], "train.csv, column 'y'")
+    array([1, 2, 1])
+    """
+    y = to_labels(cells)
+    check_no_missing_label(y, lines, where, unit)
+    check_classes(np.unique(y), len(y), where)
+    return y
+
+
+def is_missing_label(y: Array) -> Array:
+    """Return where labels are missing: empty text, or NaN."""
+    return y == "" if y.dtype.kind == "U" else ~np.isfinite(y)
+
+
+def check_no_missing_label(
+    y: Array, lines: Sequence[int], where: str, unit: str
+) -> None:
+    """Raise if a label is missing."""
+    missing = is_missing_label(y)
+    if missing.any():
+        line = lines[int(missing.argmax())]
+        raise ValueError(
+            f"{where} has no label in {unit} {line}; every training sample needs one."
+        )
+
+
+def check_classes(classes: Array, n_samples: int, where: str) -> None:
+    """Raise if the different labels of a column do not look like classes.
+
+    Parameters
+    ----------
+    classes : ndarray of shape (n_classes,)
+        The labels, each once.
+    n_samples : int
+        Number of samples.
+    where : str
+        File and column, for messages.
+    """
+    if len(classes) == 1:
+        raise ValueError(
+            f"{where} holds one class only, {classes.tolist()[0]!r}, for all "
+            f"{n_samples} samples; at least two are needed."
+        )
+    is_text = classes.dtype.kind == "U"
+    if is_text:
+        _check_numbers_differ(classes, where)
+    has_fractions = classes.dtype.kind == "f" and (classes != np.floor(classes)).any()
+    if has_fractions or len(classes) > max(MAX_PLAIN_CLASSES, n_samples / 2):
+        some = ", ".join(repr(label) for label in classes[:3].tolist())
+        what = "a name of each sample" if is_text else "a regression target"
+        raise ValueError(
+            f"{where} looks like {what}, with {len(classes)} different values such as "
+            f"{some}; class labels are needed. Name their column as the target."
+        )
+
+
+def _check_numbers_differ(classes: Array, where: str) -> None:
+    """Raise if two text labels are the same number, such as "01" and "1"."""
+    known = dict[float, str]()
+    for label in classes.tolist():
+        value = parse_number(label)
+        if value is not None and (other := known.setdefault(value, label)) != label:
+            raise ValueError(
+                f"{where} holds the labels {other!r} and {label!r}, which may be the "
+                "same number or two names; write them alike, or add a letter."
+            )
+
+
+def to_text_labels(cells: CellColumn) -> Array:
+    """Return labels as text, empty where they are missing."""
+    words = [str(cell) for cell in cells]
+    longest = max(map(len, words), default=0)
+    if longest > LONG_LABEL:  # each takes the memory of the longest
+        check_bytes(
+            4 * longest * len(words),
+            f"{len(words):,} labels of up to {longest:,} letters need",
+            "Shorten them.",
+        )
+    return np.array(["" if w in MISSING_CELLS else w for w in words], dtype=str)
+
+
+def to_labels(cells: CellColumn) -> Array:
+    """Return labels as integers, floats or text, without further checks.
+
+    Parameters
+    ----------
+    cells : sequence of str or ndarray
+        The column; missing text becomes empty, missing numbers NaN.
+
+    Returns
+    -------
+    ndarray of shape (n_samples,)
+        Text also if a label has a leading zero, as "01", which a number would lose.
+
+    Examples
+    --------
+    >>> to_labels(["1", "?", "2"])
+    array([ 1., nan,  2.])
+    """
+    if isinstance(cells, np.ndarray) and cells.dtype.kind in "biuf":
+        return cells.astype(int) if cells.dtype.kind == "b" else cells
+    words = to_text_labels(cells)
+    unique, inverse = np.unique(words, return_inverse=True)
+    listed = unique.tolist()
+    numbers = [math.nan if word == "" else parse_number(word) for word in listed]
+    is_text = any(value is None for value in numbers) or not any(listed)
+    if is_text or any(PADDED_NUMBER.match(word) for word in listed):
+        return words
+    try:
+        whole = np.array([int(word) for word in listed])
+    except ValueError:
+        return np.array(numbers, dtype=float)[inverse]
+    # Numbers beyond 64 bits are names.
+    return whole[inverse] if whole.dtype.kind in "iu" else words
+
+
+class LabelCounter:
+    """Labels of a table that is read in blocks; all of them determine their type."""
+
+    def __init__(self, where: str) -> None:
+        self.where, self.counts = where, dict[str | int | float, int]()
+
+    def add(self, column: CellColumn, lines: Sequence[int], unit: str) -> None:
+        """Count the labels of a block; raise if one is missing."""
+        found = self._convert(column)
+        check_no_missing_label(found, lines, self.where, unit)
+        values, counts = np.unique(found, return_counts=True)
+        for value, count in zip(values.tolist(), counts.tolist(), strict=True):
+            self.counts[value] = self.counts.get(value, 0) + count
+
+    def finish(self) -> tuple[Array, Array]:
+        """Return the sorted classes and their counts; raise unless they are classes."""
+        written = list(self.counts)
+        is_text = isinstance(written[0], str)
+        values = to_labels(list(map(str, written))) if is_text else np.array(written)
+        self.values, place = np.unique(values, return_inverse=True)
+        self.place = dict(zip(written, place.ravel().tolist(), strict=True))
+        counts = np.bincount(place.ravel(), list(self.counts.values())).astype(int)
+        check_classes(self.values, int(counts.sum()), self.where)
+        return self.values, counts
+
+    def convert(self, column: CellColumn) -> Array:
+        """Return the labels of a block in their final type."""
+        written, index = np.unique(self._convert(column), return_inverse=True)
+        try:
+            place = [self.place[value] for value in written.tolist()]
+        except KeyError as error:
+            raise ValueError(
+                f"{self.where} changed while it was read: the label {error} is new."
+            ) from None
+        return self.values[np.array(place)[index.ravel()]]
+
+    def _convert(self, column: CellColumn) -> Array:
+        is_numeric = isinstance(column, np.ndarray) and column.dtype.kind in "biuf"
+        return to_labels(column) if is_numeric else to_text_labels(column)
+
+
+class FileLabels(NamedTuple):
+    """Labels from a file, the name of their column, and a note for the user."""
+
+    y: Array
+    title: str
+    note: str
 
 
 def read_labels(
-    path: str | Path, names: Sequence[str], source: str, target: str | None = None
-) -> tuple[Array, str]:
-    """Return the labels of samples, which a file lists in any order.
+    path: str | Path,
+    names: Sequence[str] | None,
+    source: str,
+    target: str | None = None,
+    *,
+    n_samples: int = 0,
+    header: bool | None = None,
+    required: bool = True,
+) -> FileLabels:
+    """Return the labels of samples from a file that lists them by name or position.
 
     Parameters
     ----------
     path : path-like
-        csv or tsv, plain or compressed: names of samples in the first column, labels
-        in the second, or in the one that ``target`` names.
-    names : sequence of str
-        The samples, each of which needs one label.
+        csv or tsv, plain or compressed: sample names in the first column, labels in
+        the second, or in column ``target``. Extra samples are ignored.
+    names : sequence of str or None
+        The samples. If None, the file has one label per line, in their order.
     source : str
-        The file they come from, for messages.
+        The file of the samples, for messages.
     target : str, optional
         Name or position of the column of labels, if there are more than two.
+    n_samples : int
+        Number of samples without names.
+    header : bool, optional
+        Whether the first line holds titles; by default if it names no sample and its
+        label occurs in no other line.
+    required : bool
+        Whether each sample needs a label. If not, missing ones are empty or NaN.
 
     Returns
     -------
-    y : ndarray of shape (n_samples,)
-        Labels in the order of ``names``, checked.
-    target : str
-        The name of their column or, without one, of the file.
+    FileLabels
+        Labels in the order of the samples; ``title`` is the name of their column or,
+        without a header, of the file.
     """
     place = Path(path)
     if place.is_dir() or not place.exists():
@@ -42,72 +257,107 @@ def read_labels(
             f"There is no file {path}; --labels names a file with the name and the "
             "label of each sample."
         )
-    rows = list(rows_of(place, AS_SEEN.with_tabs(has_tabs(place))))
+    rows = list(read_rows(place, AUTO_DIALECT))
     width = len(rows[0][1])
+    if names is None:
+        return _read_labels_by_position(
+            place, rows, source, target, n_samples, required
+        )
     if width < 2 or (width > 2 and target is None):
-        advice = "name that of the labels as the target (--target on the command line)"
+        advice = "name the column of the labels by --target"
         if width < 2:
             advice = "separate them by a comma or a tab"
         raise ValueError(
             f"{path} must have two columns, the name and the label of each sample, got "
             f"{width}; {advice}."
         )
-    column, has_header = _column(place, rows, set(names), target)
-    title = rows[0][1][column] if has_header else str(path)
-    found = _by_name(place, rows[has_header:], column)
-    _check_same(place, found, names, source)
-    cells = [found[name][1] for name in names]
-    lines = [found[name][0] for name in names]
-    return as_labels(cells, lines, f"{path}, column {column + 1}"), title
-
-
-def _column(
-    path: Path, rows: list[Row], known: set[str], target: str | None
-) -> tuple[int, bool]:
-    """Return where the labels are, and whether the first line holds titles.
-
-    It does if it names no sample and its label is that of no other line.
-    """
-    first = rows[0][1]
-    if first[0] in known:
-        positions = [str(i + 1) for i in range(len(first))]
-        return place_of(str(path), positions, target), False
-    column = place_of(str(path), first, target)
-    is_name = target is not None and first[column] == target
-    is_label = first[column] in {row[column] for _, row in rows[1:]}
-    return column, is_name or not is_label
-
-
-def _by_name(path: Path, rows: list[Row], column: int) -> dict[str, tuple[int, str]]:
-    """Return line and label of each sample, or raise if one has two labels."""
+    column, has_header = _find_label_column(place, rows, set(names), target, header)
     found = dict[str, tuple[int, str]]()
-    for line, row in rows:
+    for line, row in rows[has_header:]:
         before = found.setdefault(row[0], (line, row[column]))
         if before[1] != row[column]:
             raise ValueError(
                 f"{path}, line {line}: {row[0]!r} has the label {row[column]!r}, but "
-                f"{before[1]!r} in line {before[0]}; remove one of the lines."
+                f"{before[1]!r} in line {before[0]}; remove one of the lines, or use "
+                "--header if the first line holds titles."
             )
-    return found
-
-
-def _check_same(
-    path: Path, found: dict[str, tuple[int, str]], names: Sequence[str], source: str
-) -> None:
-    """Raise if a sample has no label, or a label no sample."""
     without = [name for name in names if name not in found]
-    if without:
+    if without and (required or len(without) == len(names)):
+        raise ValueError(_describe_unlabeled(place, found, names, without, source))
+    extra = len(found) - (len(names) - len(without))
+    note = f"{path}: labels without a sample in {source}: {extra:,}." if extra else ""
+    cells = [found[name][1] if name in found else "" for name in names]
+    lines = [found[name][0] if name in found else 0 for name in names]
+    title = rows[0][1][column] if has_header else str(path)
+    if not required:
+        return FileLabels(to_labels(cells), title, note)
+    where = f"{path}, column {column + 1}"
+    return FileLabels(as_labels(cells, lines, where), title, note)
+
+
+def _read_labels_by_position(
+    path: Path,
+    rows: list[Row],
+    source: str,
+    target: str | None,
+    n_samples: int,
+    required: bool,
+) -> FileLabels:
+    """Return one label per line, for samples without names."""
+    has_header = len(rows) == n_samples + 1
+    if len(rows) != n_samples + has_header:
         raise ValueError(
-            f"{path} has no label for {len(without):,} of the {len(names):,} samples "
-            f"in {source}, first {without[0]!r}; add a line for each, or remove these "
-            f"samples from {source}."
+            f"{path} must have {n_samples:,} lines, one label for each sample in "
+            f"{source}, got {len(rows):,}."
         )
-    known = set(names)
-    unknown = [name for name in found if name not in known]
-    if unknown:
-        line = found[unknown[0]][0]
-        raise ValueError(
-            f"{path}, line {line}: {unknown[0]!r} is no sample in {source}, and "
-            f"{len(unknown):,} of {len(found):,} samples are not; remove their lines, "
-            f"or add these samples to {source}."
-        )
+    first = rows[0][1]
+    positions = [str(i + 1) for i in range(len(first))]
+    column = find_column(str(path), first if has_header else positions, target)
+    title = first[column] if has_header else str(path)
+    lines = [line for line, _ in rows[has_header:]]
+    cells = [row[column] for _, row in rows[has_header:]]
+    where = f"{path}, column {column + 1}"
+    y = as_labels(cells, lines, where) if required else to_labels(cells)
+    return FileLabels(y, title, "")
+
+
+def _find_label_column(
+    path: Path,
+    rows: list[Row],
+    known: set[str],
+    target: str | None,
+    header: bool | None,
+) -> tuple[int, bool]:
+    """Return the column of the labels, and whether the first line holds titles."""
+    first = rows[0][1]
+    if header is None and first[0] in known:
+        header = False
+    if header is False:
+        positions = [str(i + 1) for i in range(len(first))]
+        return find_column(str(path), positions, target), False
+    column = find_column(str(path), first, target)
+    is_title = target is not None and first[column] == target
+    is_label = first[column] in {row[column] for _, row in rows[1:]}
+    return column, header is True or is_title or not is_label
+
+
+def _describe_unlabeled(
+    path: Path,
+    found: dict[str, tuple[int, str]],
+    names: Sequence[str],
+    without: list[str],
+    source: str,
+) -> str:
+    """Return the message about samples without a label."""
+    by_case = {name.lower(): name for name in found}
+    first = next((n for n in without if n.lower() in by_case), without[0])
+    advice = f"add a line for each, or remove these samples from {source}"
+    if first.lower() in by_case:
+        other = by_case[first.lower()]
+        advice = f"it has {other!r}, which differs in upper and lower case only"
+    elif len(without) == len(names):
+        advice = f"its names are others, such as {next(iter(found))!r}"
+    return (
+        f"{path} has no label for {len(without):,} of the {len(names):,} samples in "
+        f"{source}, first {first!r}; {advice}."
+    )

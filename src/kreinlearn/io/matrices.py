@@ -1,12 +1,13 @@
-"""Similarities and distances in NumPy's files, with labels; nothing in them is run.
+"""Matrices of similarities or distances: NumPy files, csv and PHYLIP.
 
-A vector of all pairs, as SciPy condenses a matrix, is a matrix, too.
+Arrays of Python objects are rejected, since reading them could run code.
 """
 
 import math
 import zipfile
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain, islice
 from pathlib import Path
 from typing import IO, Any
 
@@ -15,220 +16,180 @@ import numpy as np
 from kreinlearn._files import check_regular
 from kreinlearn._memory import check_fits
 from kreinlearn._typing import Array
-from kreinlearn._validation import (
-    DISTANCE_REMEDY,
-    check_distances,
-    check_matrix,
-    check_similarities,
-    symmetrize_matrix,
+from kreinlearn._validation import DISTANCE_REMEDY
+from kreinlearn.io.columns import (
+    COMMA_NUMBER,
+    MISSING_CELLS,
+    is_count,
+    parse_number,
+    parse_numbers,
 )
-from kreinlearn.io.guards import damaged
-from kreinlearn.io.scores import (
-    NOTHING_SAID,
-    Holds,
-    PairOptions,
-    completed,
-    said,
-)
-from kreinlearn.io.table import Table
-from kreinlearn.io.text import lines_of
-from kreinlearn.io.values import as_labels
+from kreinlearn.io.errors import convert_errors
+from kreinlearn.io.options import MatrixContent
+from kreinlearn.io.text import Dialect, Row, read_lines, read_rows
 
-GRAM_NAMES, DISTANCE_NAMES = ("K", "S"), ("D",)
-"""Names under which the matrix of an npz file is looked for."""
+ARRAY_NAMES = {"similarities": ("K", "S"), "distances": ("D",)}
+"""Names of the matrix in an npz file."""
+LABELS_NAME = "y"
+"""Name of the labels in an npz file."""
 Shapes = dict[str, tuple[int, ...]]
 """Shapes of the arrays in a file, by name."""
-NUMPYS = "not NumPy's"
-LONGEST_HEADER = 2**16
-"""Bytes of the text that tells shape and type of an array; usual are 118."""
-LAST_LETTER, SURROGATES = 0x10FFFF, (0xD800, 0xDFFF)
-"""Numbers of letters: the largest, and those that stand for none."""
-LABELS = "y"
-"""Name of the labels in an npz file."""
+NUMPY = "not NumPy's"
+MAX_HEADER_BYTES = 2**16
+"""Bytes of the header of an array; 118 are usual."""
+MAX_CODE_POINT, SURROGATES = 0x10FFFF, (0xD800, 0xDFFF)
+"""Largest code point of Unicode, and the range that stands for no character."""
+PHYLIP_NAME_LENGTH = 10
+"""Characters of a name in PHYLIP if names may hold spaces."""
 
 
-def read_gram(
+def read_npz(
     path: Path,
-    *,
     target: str | None,
     labels: bool,
+    holds: MatrixContent | None,
     square: bool,
-    holds: Holds | None = None,
-    symmetrize: str | None = None,
-    pairs: PairOptions = NOTHING_SAID,
-) -> Table:
-    """Return the matrix of similarities or distances in an npz or npy file.
+    dims: int,
+) -> tuple[Array, str, Array | None]:
+    """Return the matrix of an npz file, its name, and the labels if there are any.
 
     Parameters
     ----------
     path : Path
-        The file. In npz the matrix is named K or S, distances are named D; or it is
-        the only one with two dimensions.
+        The file. Similarities are named K or S, distances D; or the matrix is the only
+        array of its dimension.
     target : str or None
-        In npz the name of the labels, "y" by default; for npy another file.
+        Name of the labels, "y" by default.
     labels : bool
         Whether labels are needed.
+    holds : {"similarities", "distances"} or None
+        Content of the matrix.
     square : bool
-        Whether the matrix must be square.
-    holds : {"similarities", "distances"}, optional
-        What is in it. By default similarities, which are refused if they look like
-        distances.
-    symmetrize : {"mean", "max", "min"}, optional
-        What to make of the two directions, if the matrix is square.
-    pairs : PairOptions, optional
-        What stands for pairs that are missing in a condensed vector; with the format
-        "condensed" there must be one.
-
-    Returns
-    -------
-    Table
-        With K, and y if there are labels.
+        Whether these are training samples.
+    dims : {1, 2}
+        Dimension of the matrix; 1 for a condensed vector.
     """
-    remarks = list[str]()
-    read = partial(
-        _matrix,
-        path,
-        square=square,
-        holds=holds,
-        symmetrize=symmetrize,
-        pairs=pairs,
-        remarks=remarks,
-    )
-    if path.suffix.lower() == ".npy":
-        if labels and target is None:
-            raise ValueError(
-                f"{path} holds no labels; name a file with one label for each row as "
-                "the target (--target on the command line), or save both with "
-                "numpy.savez(path, K=K, y=y)."
-            )
-        with open(path, "rb") as stream:
-            K = read("the array", stream)
-        found = None if target is None else _other_labels(Path(target))
-    else:
-        dims = 1 if pairs.format == "condensed" else 2
-        choose = partial(
-            _gram_name, path, holds=holds, square=square, labels=target, dims=dims
-        )
-        K, found = _from_npz(path, target, labels, choose, read)
-    name = (target or LABELS) if found is not None else None
-    if found is not None:
-        found = found.reshape(-1) if 1 in found.shape[1:] else found
-        if found.shape != K.shape[:1]:
-            raise ValueError(
-                f"{path}: {len(K)} labels were expected, one for each row of the "
-                f"matrix, got an array of shape {found.shape} in {name!r}."
-            )
-        if labels:
-            rows = range(1, len(K) + 1)
-            found = as_labels(found, rows, f"{path}, {name!r}", unit="row")
-    remark = said(str(path), remarks)
-    return Table(str(path), K=K, y=found, target=name, remark=remark)
-
-
-def _from_npz(
-    path: Path,
-    target: str | None,
-    labels: bool,
-    choose: Callable[[Shapes], str],
-    read: Callable[[str, IO[bytes]], Array],
-) -> tuple[Array, Array | None]:
-    """Return the matrix and, if they are there, the labels of an npz file."""
-    name, ending = target or LABELS, ".npy"
+    name, ending = target or LABELS_NAME, ".npy"
     with open(path, "rb") as file:
-        with damaged(path, NUMPYS):
+        with convert_errors(path, NUMPY):
             archive = zipfile.ZipFile(file)
             members = [each for each in archive.namelist() if each.endswith(ending)]
             shapes: Shapes = {}
             for each in members:  # one open at a time: there may be many
                 with archive.open(each) as stream:
-                    shapes[each.removesuffix(ending)] = _header(stream)[0]
-        chosen = choose(shapes)
+                    shapes[each.removesuffix(ending)] = _read_array_header(stream)[0]
+        chosen = _choose_array(path, shapes, holds, square, name, dims)
         with archive.open(chosen + ending) as stream:
-            K = read(repr(chosen), stream)
+            K = read_array(path, repr(chosen), stream)
         if name in shapes:
             with archive.open(name + ending) as stream:
-                return K, _array(path, repr(name), stream)
+                return K, repr(chosen), read_array(path, repr(name), stream)
     if labels or target is not None:
         raise ValueError(
-            f"{path} has no labels named {name!r}; it holds {_listed(shapes)}. Name "
-            "the array of labels as the target (--target on the command line)."
+            f"{path} has no labels named {name!r}; it holds {_list_shapes(shapes)}. "
+            "Name the array of labels by --target."
         )
-    return K, None
+    return K, repr(chosen), None
 
 
-def _gram_name(
+def read_npy(
+    path: Path, target: str | None, labels: bool
+) -> tuple[Array, str, Array | None]:
+    """Return the array of an npy file, and the labels from the file ``target``."""
+    if labels and target is None:
+        raise ValueError(
+            f"{path} holds no labels; name a file with one label for each row by "
+            "--target, or save both with numpy.savez(path, K=K, y=y)."
+        )
+    with open(path, "rb") as stream:
+        K = read_array(path, "the array", stream)
+    return K, "the array", None if target is None else _read_label_file(Path(target))
+
+
+def _read_label_file(path: Path) -> Array:
+    """Return labels from a file of their own."""
+    if path.is_dir() or not path.exists():
+        raise FileNotFoundError(
+            f"The target of a matrix in npy is a file of labels, but there is no file "
+            f"{path}."
+        )
+    check_regular(path)
+    if path.suffix.lower() == ".npy":
+        with open(path, "rb") as stream:
+            return read_array(path, "the array", stream)
+    return np.array([line.strip() for line in read_lines(path) if line.strip()])
+
+
+def _choose_array(
     path: Path,
     shapes: Shapes,
-    *,
-    holds: Holds | None,
+    holds: MatrixContent | None,
     square: bool,
-    labels: str | None,
+    labels: str,
     dims: int,
 ) -> str:
     """Return the name of the matrix among the arrays of a file."""
-    is_distance = holds == "distances"
-    names = DISTANCE_NAMES if is_distance else GRAM_NAMES
+    names = ARRAY_NAMES[holds or "similarities"]
     named = [name for name in names if name in shapes]
-    others = [name for name in (*GRAM_NAMES, *DISTANCE_NAMES) if name in shapes]
+    others = [name for both in ARRAY_NAMES.values() for name in both if name in shapes]
     if not named and others and holds != "similarities":
-        raise ValueError(_misnamed(path, others[0], is_distance, square))
-    # One column alone is labels, written as a column.
+        raise ValueError(_describe_wrong_name(path, others[0], holds, square))
+    # An array of one column holds labels.
     wide = [
         name
         for name, shape in shapes.items()
-        if len(shape) == dims and shape[-1] > 1 and name != (labels or LABELS)
+        if len(shape) == dims and shape[-1] > 1 and name != labels
     ]
     chosen = named[:1] or wide
     if len(chosen) != 1:
         wanted, kind = " or ".join(map(repr, names)), ("vector", "matrix")[dims - 1]
         raise ValueError(
             f"{path} must hold a {kind} named {wanted}, or one {kind} only, got "
-            f"{_listed(shapes) or 'no arrays'}."
+            f"{_list_shapes(shapes) or 'no arrays'}."
         )
     return chosen[0]
 
 
-def _misnamed(path: Path, name: str, is_distance: bool, square: bool) -> str:
-    """Return the sentence about a matrix whose name says what was not expected."""
-    if is_distance:
+def _describe_wrong_name(
+    path: Path, name: str, holds: MatrixContent | None, square: bool
+) -> str:
+    """Return the message about a matrix whose name contradicts its content."""
+    if holds == "distances":
         return (
             f"{path}: distances were expected, but {name!r} names similarities; name "
             "the matrix 'D' if it holds distances."
         )
-    if not square:
-        return (
-            f"{path}: similarities were expected, but {name!r} names distances; name "
-            "the matrix 'K' if it holds similarities."
-        )
-    expected = f"{path}: similarities were expected, but {name!r} names distances."
-    return f"{expected} {DISTANCE_REMEDY}"
+    start = f"{path}: similarities were expected, but {name!r} names distances"
+    if square:
+        return f"{start}. {DISTANCE_REMEDY}"
+    return f"{start}; name the matrix 'K' if it holds similarities."
 
 
-def _listed(shapes: Shapes) -> str:
+def _list_shapes(shapes: Shapes) -> str:
     return ", ".join(f"{name!r} {shape}" for name, shape in shapes.items())
 
 
-def _header(stream: IO[bytes]) -> tuple[tuple[int, ...], np.dtype[Any]]:
-    """Return shape and type of the array that a stream begins with."""
-    form = np.lib.format
-    is_first = form.read_magic(stream) == (1, 0)
+def _read_array_header(stream: IO[bytes]) -> tuple[tuple[int, ...], np.dtype[Any]]:
+    """Return shape and type of the array at the start of a stream."""
+    npy = np.lib.format
+    is_first = npy.read_magic(stream) == (1, 0)
     at = stream.tell()
     size = int.from_bytes(stream.read(2 if is_first else 4), "little")
-    if size > LONGEST_HEADER:
+    if size > MAX_HEADER_BYTES:
         raise ValueError(f"the header of an array cannot have {size:,} bytes")
     stream.seek(at)
-    read = form.read_array_header_1_0 if is_first else form.read_array_header_2_0
+    read = npy.read_array_header_1_0 if is_first else npy.read_array_header_2_0
     shape, _, dtype = read(stream)
     if any(isinstance(n, bool) or n < 0 for n in shape):
         raise ValueError(f"the shape of an array cannot be {shape}")
     return shape, dtype
 
 
-def _array(path: Path, name: str, stream: IO[bytes]) -> Array:
-    """Return an array of numbers or text, whose size is known before it is read."""
-    with damaged(path, NUMPYS):
+def read_array(path: Path, name: str, stream: IO[bytes]) -> Array:
+    """Return an array of numbers or text, after a check of its type and size."""
+    with convert_errors(path, NUMPY):
         stream.seek(0)
-        shape, dtype = _header(stream)
+        shape, dtype = _read_array_header(stream)
     if dtype.hasobject:
         raise ValueError(
             f"{path}: {name} is an array of Python objects, which could run code and "
@@ -237,81 +198,29 @@ def _array(path: Path, name: str, stream: IO[bytes]) -> Array:
     if dtype.kind not in "biufUS":
         raise ValueError(f"{path}: {name} must hold real numbers or text, got {dtype}.")
     check_fits(math.prod(shape[:-1]), shape[-1] if shape else 1, dtype, str(path))
-    with damaged(path, NUMPYS):
+    with convert_errors(path, NUMPY):
         stream.seek(0)
         array: Array = np.lib.format.read_array(stream, allow_pickle=False)
-        return _decoded(array) if array.dtype.kind in "SU" else array
+        if array.dtype.kind == "S":
+            return array.astype(str)
+        if array.dtype.kind == "U":
+            return _check_text(array.astype(array.dtype.newbyteorder("=")))
+        return array
 
 
-def _decoded(array: Array) -> Array:
-    """Return an array of text whose letters exist; Python cannot hold others."""
-    if array.dtype.kind == "S":
-        return array.astype(str)
-    native = array.astype(array.dtype.newbyteorder("="))
-    letters = np.ascontiguousarray(native).reshape(-1).view(np.uint32)
+def _check_text(array: Array) -> Array:
+    """Return an array of text, or raise if it holds code points without a character."""
+    codes = np.ascontiguousarray(array).reshape(-1).view(np.uint32)
     low, high = SURROGATES
-    wrong = (letters > LAST_LETTER) | ((letters >= low) & (letters <= high))
+    wrong = (codes > MAX_CODE_POINT) | ((codes >= low) & (codes <= high))
     if wrong.any():
-        letter = int(letters[wrong.argmax()])
-        raise ValueError(f"its text holds 0x{letter:x}, which is no letter")
-    return native
+        code = int(codes[wrong.argmax()])
+        raise ValueError(f"its text holds 0x{code:x}, which is no letter")
+    return array
 
 
-def _matrix(
-    path: Path,
-    name: str,
-    stream: IO[bytes],
-    *,
-    square: bool,
-    holds: Holds | None,
-    symmetrize: str | None,
-    pairs: PairOptions,
-    remarks: list[str],
-) -> Array:
-    """Return a matrix that holds what it should, and add what was done to remarks."""
-    what = f"{path}: {name}"
-    given = _array(path, name, stream)
-    # A vector of distances cannot be anything else; one of similarities must be said.
-    is_said = pairs.format == "condensed" or (holds, pairs.format) == (
-        "distances",
-        None,
-    )
-    is_condensed = given.ndim == 1 and square and is_said
-    if pairs.format == "condensed" and not square:
-        raise ValueError(
-            f"{what} cannot be condensed, which leaves out the direction from new to "
-            "training samples; give a matrix with one row per new sample."
-        )
-    if pairs.format == "condensed" and not is_condensed:
-        raise ValueError(
-            f"{what} must be a vector of the pairs of training samples, got an array "
-            f"of shape {given.shape}; leave out --format for a matrix."
-        )
-    if is_condensed:
-        spread = _spread(given, what)
-        K, more = completed(
-            what, range(1, len(spread) + 1), spread, pairs, holds, symmetrize
-        )
-        remarks += more
-        return K
-    if pairs.missing is not None or pairs.missing_self is not None:
-        raise ValueError(
-            f"{what} is a matrix, in which every pair must be known: leave out "
-            "--missing and --missing-self, which go with pairs and condensed vectors."
-        )
-    # Rows are counted from one in files.
-    K, _ = check_matrix(given, what, symmetric="any", square=square, first=1)
-    if symmetrize is not None and square:
-        K = symmetrize_matrix(K, symmetrize)
-    if holds == "distances":
-        return check_distances(K, what, square=square, first=1)
-    if square and holds is None:
-        check_similarities(K, what)
-    return K
-
-
-def _spread(vector: Array, what: str) -> Array:
-    """Return the matrix of a condensed vector: NaN where it says nothing."""
+def expand_condensed(vector: Array, what: str) -> Array:
+    """Return the matrix of a condensed vector, with NaN elsewhere."""
     n = (1 + math.isqrt(1 + 8 * len(vector))) // 2
     if len(vector) == 0 or n * (n - 1) // 2 != len(vector):
         raise ValueError(
@@ -327,15 +236,292 @@ def _spread(vector: Array, what: str) -> Array:
     return K
 
 
-def _other_labels(path: Path) -> Array:
-    """Return labels from a file of their own."""
-    if path.is_dir() or not path.exists():
-        raise FileNotFoundError(
-            f"The target of a matrix in npy is a file of labels, but there is no file "
-            f"{path}."
+@dataclass(frozen=True)
+class TextMatrix:
+    """A matrix from a text file.
+
+    Attributes
+    ----------
+    path : str
+        The file.
+    rows, columns : list of str or None
+        Names, each once per side; None if the file holds numbers only.
+    values : ndarray of shape (n_rows, n_columns)
+        Finite numbers, and NaN where a value is missing.
+    """
+
+    path: str
+    rows: list[str] | None
+    columns: list[str] | None
+    values: Array
+
+
+def is_square(path: Path, dialect: Dialect, *, is_expected: bool = False) -> bool:
+    """Return whether a csv holds a matrix: the same names on both sides.
+
+    Names are text, and there are at least two; numbers as names need --format matrix.
+    The second line of an ordinary table rules it out.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    dialect : Dialect
+        Separators.
+    is_expected : bool
+        Whether half of the names, or as many rows as columns of numbers, suffice. The
+        reader then raises a message about the names that differ.
+    """
+    try:
+        _, first, has_corner, rows = _open_matrix(path, dialect)
+        names = set(first[has_corner:])
+        is_numeric = [parse_number(name) is not None for name in names]
+        if is_expected and has_corner and all(is_numeric):
+            return sum(1 for _ in rows) + 1 == len(first) > 1
+        if len(names) < 2 or (any(is_numeric) and not is_expected):
+            return False
+        seen = set[str]()
+        for _, row in rows:
+            seen.add(row[0])
+            if not is_expected and row[0] not in names:
+                return False
+        if is_expected:
+            return 2 * len(seen & names) >= max(2, len(seen))
+        return seen == names
+    except ValueError:  # the reader of tables raises a better message
+        return False
+
+
+def read_text_matrix(
+    path: Path, dialect: Dialect, header: bool | None = None
+) -> TextMatrix:
+    """Return the matrix in a csv or tsv file.
+
+    Parameters
+    ----------
+    path : Path
+        Numbers only, one row per line; or the names of the columns in the first line,
+        after one cell that is ignored or missing, and names in the first column.
+    dialect : Dialect
+        Separators.
+    header : bool, optional
+        Whether the first line holds names; by default unless all its cells are numbers.
+
+    Returns
+    -------
+    TextMatrix
+        With NaN where a cell is empty or stands for a missing value.
+    """
+    line, first, has_corner, rows = _open_matrix(path, dialect)
+    columns = first[has_corner:]
+    if not columns:
+        raise ValueError(
+            f"{path}, line {line}: names of samples were expected, separated by commas "
+            "or tabs, got one cell only."
         )
-    check_regular(path)
-    if path.suffix.lower() == ".npy":
-        with open(path, "rb") as stream:
-            return _array(path, "the array", stream)
-    return np.array([line.strip() for line in lines_of(path) if line.strip()])
+    is_numeric = all(parse_number(cell) is not None for cell in first)
+    if header is None and is_numeric and has_corner and _are_counted(columns):
+        raise ValueError(
+            f"{path}: the first line may hold names, as it counts from {columns[0]}, "
+            "or numbers of the matrix; use --header or --no-header."
+        )
+    has_names = header is True or not (has_corner and is_numeric)
+    if not has_names or (header is False and has_corner):
+        columns = [str(place) for place in range(1, len(first) + 1)]
+        rows, has_names = chain([(line, first)], rows), False
+    else:
+        _check_names(f"{path}, line {line}", columns)
+    names, values = list[str](), list[Array]()
+    for line, row in rows:
+        is_word = has_names and len(columns) == 2 and _is_word(row[1])
+        if is_word and parse_number(row[2]) is not None:
+            raise ValueError(
+                f"{path}, line {line}: a matrix with names was expected, got two words "
+                "and a number, as in a list of pairs; if it is one, use --format "
+                "pairs."
+            )
+        names.append(row[0])
+        values.append(parse_scores(row[has_names:], columns, f"{path}, line {line}"))
+        if len(names) == 1:
+            check_fits(len(columns), len(columns), float, str(path))
+    if not names:
+        raise ValueError(f"{path} holds names of columns but no rows below them.")
+    if not has_names:
+        return TextMatrix(str(path), None, None, np.array(values))
+    _check_names(f"{path}, first column", names)
+    return TextMatrix(str(path), names, columns, np.array(values))
+
+
+def _is_word(cell: str) -> bool:
+    return cell not in MISSING_CELLS and parse_number(cell) is None
+
+
+def _are_counted(cells: Sequence[str]) -> bool:
+    """Return whether cells are consecutive integers."""
+    if not all(map(is_count, cells)):
+        return False
+    values = [int(cell) for cell in cells]
+    return values == list(range(values[0], values[0] + len(values)))
+
+
+def _open_matrix(
+    path: Path, dialect: Dialect
+) -> tuple[int, list[str], bool, Iterator[Row]]:
+    """Return the first line, its cells, whether one is a corner, and rows below."""
+    rows = read_rows(path, dialect, short_first=True)
+    line, first = next(rows)
+    second = list(islice(rows, 1))
+    has_corner = not any(len(row) > len(first) for _, row in second)
+    return line, first, has_corner, chain(second, rows)
+
+
+def parse_scores(cells: Sequence[str], names: Sequence[str], where: str) -> Array:
+    """Return a row of finite numbers, with NaN where a cell is missing.
+
+    Parameters
+    ----------
+    cells : sequence of str
+        The row.
+    names : sequence of str
+        Names of its columns, for messages.
+    where : str
+        File and line, for messages.
+    """
+    values = parse_numbers(cells)
+    if values is None or np.isinf(values).any():
+        found = [np.nan if c in MISSING_CELLS else parse_number(c) for c in cells]
+        for name, cell, value in zip(names, cells, found, strict=True):
+            if value is None or np.isinf(value):
+                advice = "correct it, or leave the cell empty if it is missing"
+                if COMMA_NUMBER.fullmatch(cell):
+                    advice = "if decimals follow a comma, use --decimal ,"
+                raise ValueError(
+                    f"{where}: a finite number was expected, got {cell!r} in column "
+                    f"{name!r}; {advice}."
+                )
+        values = np.array(found, dtype=float)
+    return values
+
+
+def _check_names(where: str, names: Sequence[str]) -> None:
+    """Raise if a name is empty or occurs twice."""
+    seen = set[str]()
+    for place, name in enumerate(names, 1):
+        if name == "":
+            raise ValueError(f"{where}: the {place}. name is empty; give it one.")
+        if name in seen:
+            raise ValueError(
+                f"{where}: names must differ, got {name!r} twice; rename one of them."
+            )
+        seen.add(name)
+
+
+@dataclass
+class _PhylipRow:
+    """The lines of a sample."""
+
+    line: int
+    text: str
+    more: list[str]
+
+    def split(self, is_strict: bool) -> tuple[str, list[str]]:
+        """Return name and cells; the name is a word, or the first ten characters."""
+        if is_strict:
+            name, rest = self.text[:PHYLIP_NAME_LENGTH], self.text[PHYLIP_NAME_LENGTH:]
+            return name.strip(), rest.split() + self.more
+        name, *cells = self.text.split()
+        return name, cells + self.more
+
+
+def read_phylip(path: Path) -> TextMatrix:
+    """Return the matrix in a PHYLIP file.
+
+    Parameters
+    ----------
+    path : Path
+        The number of samples in the first line; then, for each sample, its name and
+        its row, or the part of the row before or after the diagonal, with or without
+        that. Rows may continue in lines that begin with a space.
+
+    Returns
+    -------
+    TextMatrix
+        With NaN where the file has no number: a triangle has one for each pair.
+    """
+    n, rows = _read_phylip_rows(path)
+    check_fits(n, n, float, str(path))
+    # A name is one word unless only names of ten characters, with spaces, fit.
+    for is_strict in (False, True):
+        parts = [row.split(is_strict) for row in rows]
+        names = [name for name, _ in parts]
+        starts = _find_row_starts(n, [len(cells) for _, cells in parts])
+        if starts is None or len(set(names)) < n or "" in names:
+            continue
+        values = np.full((n, n), np.nan)
+        for i, ((_, cells), start) in enumerate(zip(parts, starts, strict=True)):
+            span = slice(start, start + len(cells))
+            where = f"{path}, line {rows[i].line}"
+            values[i, span] = parse_scores(cells, names[span], where)
+        return TextMatrix(str(path), names, list(names), values)
+    raise ValueError(_describe_phylip_error(path, rows, n))
+
+
+def _read_phylip_rows(path: Path) -> tuple[int, list[_PhylipRow]]:
+    """Return the number of samples, and the lines of each."""
+    n, rows = 0, list[_PhylipRow]()
+    for line, text in enumerate(read_lines(path), 1):
+        words = text.split()
+        if not words:
+            continue
+        if n == 0:
+            if len(words) > 1 or not is_count(words[0]) or int(words[0]) < 2:
+                raise ValueError(
+                    f"{path}, line {line}: the number of samples was expected, at "
+                    f"least 2 and alone in its line, got {text.strip()[:40]!r}; two "
+                    "numbers begin an alignment of sequences, not distances."
+                )
+            n = int(words[0])
+        elif text[0].isspace() and rows and parse_numbers(words) is not None:
+            rows[-1].more += words
+        else:
+            rows.append(_PhylipRow(line, text.rstrip(), []))
+    if len(rows) != n or n == 0:
+        raise ValueError(
+            f"{path}: {n or 'some'} samples were expected from its first line, got "
+            f"{len(rows)}; is the file cut off?"
+        )
+    return n, rows
+
+
+def _find_row_starts(n: int, lengths: list[int]) -> list[int] | None:
+    """Return the first column of each row, or None if the lengths are inconsistent."""
+    places = list(range(n))
+    if lengths in ([n] * n, places, [i + 1 for i in places]):
+        return [0] * n
+    for diagonal in (0, 1):
+        if lengths == [n - 1 - i + diagonal for i in places]:
+            return [i + 1 - diagonal for i in places]
+    return None
+
+
+def _describe_phylip_error(path: Path, rows: list[_PhylipRow], n: int) -> str:
+    """Return the message about rows of inconsistent lengths or equal names."""
+    parts = [row.split(False) for row in rows]
+    seen = dict[str, int]()
+    begin = {n: [n] * n, 0: list(range(n)), 1: list(range(1, n + 1))}
+    expected = begin.get(len(parts[0][1]), [n] * n)
+    for (name, cells), row, length in zip(parts, rows, expected, strict=True):
+        if len(cells) != length:
+            return (
+                f"{path}, line {row.line}: {length} numbers were expected after the "
+                f"name {name!r}, as in a matrix or triangle of {n} samples, got "
+                f"{len(cells)}; names with spaces must have {PHYLIP_NAME_LENGTH} "
+                "letters."
+            )
+        if name in seen:
+            return (
+                f"{path}, line {row.line}: names must differ, got {name!r} in line "
+                f"{seen[name]} as well; rename one of them."
+            )
+        seen[name] = row.line
+    return f"{path} is not a matrix of PHYLIP; the rows have too few or many numbers."

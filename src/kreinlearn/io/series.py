@@ -1,6 +1,6 @@
 """Time series in text: files of aeon (.ts), and lines of the UCR archive.
 
-Letters: a series is an array of values or, with several channels, a tuple of arrays.
+A series is an array of values or, with several channels, a tuple of arrays.
 """
 
 import os
@@ -12,15 +12,20 @@ from typing import NamedTuple
 import numpy as np
 
 from kreinlearn._typing import Array
-from kreinlearn.io.columns import place_of
-from kreinlearn.io.guards import naming_file
-from kreinlearn.io.headers import holds_names, rows_to_look_at
-from kreinlearn.io.text import lines_of
-from kreinlearn.io.values import MISSING, all_numbers, is_count, number, plain_labels
+from kreinlearn.io.columns import (
+    MISSING_CELLS,
+    find_column,
+    is_count,
+    parse_number,
+    parse_numbers,
+)
+from kreinlearn.io.errors import name_file
+from kreinlearn.io.labels import to_labels
+from kreinlearn.io.text import count_header_rows, is_header, read_lines
 
 Series = Array | tuple[Array, ...]
-PADDING = frozenset({"", "nan", "NaN", "NAN"})
-"""What fills the end of a line of the UCR archive if its series is shorter."""
+PADDING_CELLS = frozenset({"", "nan", "NaN", "NAN"})
+"""Cells at the end of a line of the UCR archive whose series is shorter."""
 
 
 class SeriesText(NamedTuple):
@@ -31,7 +36,7 @@ class SeriesText(NamedTuple):
     lines: list[int]
 
 
-@naming_file
+@name_file
 def read_ts(path: str | os.PathLike[str]) -> tuple[list[Series], Array | None]:
     r"""Return the series in a file of aeon or sktime, and their labels.
 
@@ -54,7 +59,7 @@ def read_ts(path: str | os.PathLike[str]) -> tuple[list[Series], Array | None]:
     Raises
     ------
     ValueError, OSError
-        One sentence with the file and the line: a missing value (``?``), channels of
+        With the file and the line: a missing value (``?``), channels of
         different lengths or numbers, time stamps, or a header that says otherwise.
 
     Examples
@@ -68,11 +73,11 @@ def read_ts(path: str | os.PathLike[str]) -> tuple[list[Series], Array | None]:
     ...     read_ts(path)[1]
     array(['a', 'b'], dtype='<U1')
     """
-    found = ts_series(_existing(path))
-    return found.items, None if found.labels is None else plain_labels(found.labels)
+    found = read_ts_text(_check_exists(path))
+    return found.items, None if found.labels is None else to_labels(found.labels)
 
 
-@naming_file
+@name_file
 def read_ucr(
     path: str | os.PathLike[str],
     target: str | None = None,
@@ -103,7 +108,7 @@ def read_ucr(
     Raises
     ------
     ValueError, OSError
-        One sentence with the file and the line that are bad.
+        With the file and the line at fault.
 
     Examples
     --------
@@ -116,16 +121,16 @@ def read_ucr(
     ...     read_ucr(path)
     ([array([0.5 , 0.25]), array([1.5])], array([1, 2]))
     """
-    found = ucr_series(_existing(path), target, header)
-    return found.items, None if found.labels is None else plain_labels(found.labels)
+    found = read_ucr_text(_check_exists(path), target, header)
+    return found.items, None if found.labels is None else to_labels(found.labels)
 
 
-def ts_series(path: Path) -> SeriesText:
+def read_ts_text(path: Path) -> SeriesText:
     """Return the series of a .ts file with their lines; as `read_ts`."""
     said: dict[str, list[str]] | None = {}
     known: dict[str, list[str]] = {}
     found = SeriesText([], None, [])
-    for line, text in _lines(path, "#%"):
+    for line, text in _read_filled_lines(path, "#%"):
         if said is not None:
             if not text.startswith("@"):
                 raise ValueError(
@@ -143,9 +148,9 @@ def ts_series(path: Path) -> SeriesText:
             continue
         parts = text.split(":")
         if found.labels is not None:
-            found.labels.append(_label(path, line, parts, known["classlabel"][1:]))
+            found.labels.append(_take_label(path, line, parts, known["classlabel"][1:]))
         channels = tuple(
-            _values(path, line, [cell.strip() for cell in part.split(",")], c)
+            _parse_values(path, line, [cell.strip() for cell in part.split(",")], c)
             for c, part in enumerate(parts, 1)
         )
         _check_channels(path, line, channels, found, known)
@@ -158,34 +163,36 @@ def ts_series(path: Path) -> SeriesText:
     return found
 
 
-def ucr_series(
+def read_ucr_text(
     path: Path, target: str | None = None, header: bool | None = None
 ) -> SeriesText:
     """Return the series of a file of the UCR archive; as `read_ucr`."""
     names: list[str] | None = None
     found = SeriesText([], [], [])
     has_labels = True
-    texts = _lines(path, "")
+    texts = _read_filled_lines(path, "")
     top = list(islice(texts, 1))
-    ahead = rows_to_look_at(_cells(top[0][1])) if top and header is None else 0
+    ahead = count_header_rows(_split_cells(top[0][1])) if top and header is None else 0
     begin = [*top, *islice(texts, ahead)]
     for line, text in chain(begin, texts):
-        cells = _cells(text)
+        cells = _split_cells(text)
         if names is None:
-            below = (_cells(text) for _, text in begin[1:])
-            has_names = holds_names(path, cells, below) if header is None else header
+            below = (_split_cells(text) for _, text in begin[1:])
+            has_names = is_header(path, cells, below) if header is None else header
             names = cells if has_names else []
-            has_labels = not (names and target is not None) or _is_place(names, target)
+            has_labels = not (names and target is not None) or _has_column(
+                names, target
+            )
             if has_names:
                 continue
         if has_labels:
             titles = names or [str(place + 1) for place in range(len(cells))]
-            place = 0 if target is None else place_of(str(path), titles, target)
+            place = 0 if target is None else find_column(str(path), titles, target)
             assert found.labels is not None
             found.labels.append(cells.pop(place))
-        while cells and cells[-1] in PADDING:
+        while cells and cells[-1] in PADDING_CELLS:
             del cells[-1]
-        found.items.append(_values(path, line, cells))
+        found.items.append(_parse_values(path, line, cells))
         found.lines.append(line)
     if not found.items:
         raise ValueError(
@@ -194,17 +201,17 @@ def ucr_series(
     return found if has_labels else found._replace(labels=None)
 
 
-def n_channels(series: Series) -> int:
+def count_channels(series: Series) -> int:
     """Return the number of channels of a series."""
     return len(series) if isinstance(series, tuple) else 1
 
 
-def length_of(series: Series) -> int:
+def count_times(series: Series) -> int:
     """Return the number of times of a series."""
     return len(series[0] if isinstance(series, tuple) else series)
 
 
-def _existing(path: str | os.PathLike[str]) -> Path:
+def _check_exists(path: str | os.PathLike[str]) -> Path:
     place = Path(path)
     if place.is_dir():
         raise IsADirectoryError(f"{path} is a folder; a file of series was expected.")
@@ -213,21 +220,21 @@ def _existing(path: str | os.PathLike[str]) -> Path:
     return place
 
 
-def _lines(path: Path, comments: str) -> Iterator[tuple[int, str]]:
+def _read_filled_lines(path: Path, comments: str) -> Iterator[tuple[int, str]]:
     """Yield lines that hold something, with their numbers."""
-    for line, content in enumerate(lines_of(path), 1):
+    for line, content in enumerate(read_lines(path), 1):
         text = content.strip("\r\n ")
         if text.strip() and text[0] not in comments:
             yield line, text
 
 
-def _cells(text: str) -> list[str]:
+def _split_cells(text: str) -> list[str]:
     """Return the cells of a line with tabs, commas or blanks."""
     mark = "\t" if "\t" in text else "," if "," in text else None
     return [cell.strip() for cell in text.split(mark)]
 
 
-def _is_place(names: Sequence[str], target: str) -> bool:
+def _has_column(names: Sequence[str], target: str) -> bool:
     """Tell whether a name is there, or a position is meant."""
     return target in names or target.lstrip("-").isdigit()
 
@@ -250,7 +257,7 @@ def _check_header(path: Path, said: dict[str, list[str]]) -> None:
         )
 
 
-def _label(path: Path, line: int, parts: list[str], classes: list[str]) -> str:
+def _take_label(path: Path, line: int, parts: list[str], classes: list[str]) -> str:
     """Take the label from the end of a line, and return it."""
     if len(parts) < 2:
         raise ValueError(
@@ -258,7 +265,7 @@ def _label(path: Path, line: int, parts: list[str], classes: list[str]) -> str:
             "@classLabel says, got no colon; add the label, or ? if it is not known."
         )
     label = parts.pop().strip()
-    if classes and label not in classes and label not in MISSING:
+    if classes and label not in classes and label not in MISSING_CELLS:
         raise ValueError(
             f"{path}, line {line}: the label {label!r} is none of those that "
             f"@classLabel lists, {', '.join(classes)}; correct it, or add it there."
@@ -266,9 +273,9 @@ def _label(path: Path, line: int, parts: list[str], classes: list[str]) -> str:
     return label
 
 
-def _values(path: Path, line: int, cells: list[str], channel: int = 1) -> Array:
+def _parse_values(path: Path, line: int, cells: list[str], channel: int = 1) -> Array:
     """Return the values of one channel, all of them finite numbers, or raise."""
-    values = all_numbers(cells) if cells else None
+    values = parse_numbers(cells) if cells else None
     if values is not None and np.isfinite(values).all():
         return values
     of_channel = f" of channel {channel}" if channel > 1 else ""
@@ -279,10 +286,10 @@ def _values(path: Path, line: int, cells: list[str], channel: int = 1) -> Array:
     place = next(
         i
         for i, cell in enumerate(cells)
-        if (value := number(cell)) is None or not np.isfinite(value)
+        if (value := parse_number(cell)) is None or not np.isfinite(value)
     )
     where = f"{path}, line {line}: the value at time {place + 1}{of_channel}"
-    if cells[place] in MISSING or cells[place].lower() == "nan":
+    if cells[place] in MISSING_CELLS or cells[place].lower() == "nan":
         raise ValueError(
             f"{where} is missing ({cells[place]!r}); fill the gap, or leave the series "
             "out."
@@ -303,7 +310,7 @@ def _check_channels(
     if is_count("".join(said.get("dimensions", [])[:1])):
         expected, why = int(said["dimensions"][0]), "as @dimensions says"
     elif found.items:
-        expected, why = n_channels(found.items[0]), f"as in line {found.lines[0]}"
+        expected, why = count_channels(found.items[0]), f"as in line {found.lines[0]}"
     if len(channels) != expected:
         raise ValueError(
             f"{path}, line {line}: {expected} channel{'s' * (expected > 1)} "

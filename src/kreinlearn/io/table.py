@@ -1,21 +1,30 @@
-"""What was read: columns of a table, a matrix, or other samples, and labels."""
+"""Samples of a file in memory, and the sources that tables are read from."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from kreinlearn._typing import Array
-from kreinlearn.io import values
-from kreinlearn.io.columns import Layout, Roles, layout_of, sample_names
+from kreinlearn.io.columns import (
+    NO_ROLES,
+    CellColumn,
+    ColumnLayout,
+    ColumnRoles,
+    assign_roles,
+    check_features,
+    check_unique_ids,
+    to_numbers,
+    to_text,
+)
+from kreinlearn.io.labels import as_labels, to_labels, to_text_labels
 
 if TYPE_CHECKING:
     import pandas as pd
 
-NO_ROLES = Roles()
 SampleKind = Literal["series", "sequences", "graphs"]
-"""What samples are that are no rows of a table; kernels have the same words."""
+"""Kinds of samples that are not rows of a table, as kernels name them."""
 
 
 @dataclass(frozen=True)
@@ -25,33 +34,34 @@ class Table:
     Attributes
     ----------
     path : str
-        Where they come from.
+        The file.
     X : DataFrame of shape (n_samples, n_features) or None
-        Features, by name; its index are the lines of the file. Numbers are float64,
+        Features, by name; its index holds the lines of the file. Numbers are float64,
         columns of text are objects; missing cells are NaN.
     y : ndarray of shape (n_samples,) or None
-        Labels: whole numbers if all are, numbers if all are, text otherwise.
+        Labels: integers if all are, floats if all are numbers, text otherwise.
     K : ndarray of shape (n_samples, n_columns) or None
-        Similarities, if the file holds these and no features.
+        Similarities or distances, if the file holds a matrix.
     items : list or None
-        Series, sequences or graphs, as kernels take them, if the file holds these.
+        Series, sequences or graphs, as kernels take them.
     kind : {"series", "sequences", "graphs"} or None
-        Which of them.
+        The kind of ``items``.
     target : str or None
         Name of the column, or the array, of labels.
     header : bool
         Whether the names come from the file; otherwise they are positions from 1.
     target_place : int or None
-        Which column of a table holds the labels, counted from zero.
+        Position of the labels in a table, counted from zero.
     names : list of str or None
-        Names of the samples, if the file has names for sequences or for the samples of
-        a matrix, or a column of a table holds them.
+        Names of the samples, if the file has them.
     remark : str
-        What was filled in or left out of a matrix, in one sentence; empty if nothing.
+        Note about filled or ignored values, for the user; may be empty.
     groups : ndarray of shape (n_samples,) or None
-        Which samples belong together, if a column of a table says so.
-    layout : Layout or None
-        What the columns of a table are for.
+        Group of each sample, if a column holds groups.
+    layout : ColumnLayout or None
+        Roles of the columns of a table.
+    format : str or None
+        Format of the file, as in `kreinlearn.io.formats.FORMATS`.
     """
 
     path: str
@@ -66,18 +76,19 @@ class Table:
     names: list[str] | None = None
     remark: str = ""
     groups: Array | None = None
-    layout: Layout | None = None
+    layout: ColumnLayout | None = None
+    format: str | None = None
 
     @property
     def samples(self) -> "pd.DataFrame | Array":
-        """Features, or else similarities."""
+        """Features, or else the matrix."""
         given = self.K if self.X is None else self.X
         assert given is not None  # a file holds one of them, or items
         return given
 
     @property
     def named_samples(self) -> "pd.DataFrame | Array | list[Any]":
-        """What to learn from; similarities of samples with names are a DataFrame."""
+        """Training input of an estimator; matrices with names are DataFrames."""
         if self.items is not None:
             return self.items
         if self.names is None or self.X is not None:
@@ -89,123 +100,125 @@ class Table:
 
 @dataclass(frozen=True)
 class Cells:
-    """The columns of a file as they stand in it.
+    """Some rows of a table, before their columns are converted.
+
+    Attributes
+    ----------
+    path : str
+        The file, for messages.
+    columns : dict of str to column
+        The cells of each column: text, numbers, or an array of objects for text.
+    lines : sequence of int
+        Position of each row in the file, counted in ``unit``.
+    unit : {"line", "row"}
+        The unit.
+    """
+
+    path: str
+    columns: Mapping[str, CellColumn]
+    lines: Sequence[int]
+    unit: str = "line"
+
+
+@dataclass(frozen=True)
+class TableSource:
+    """A table on disk: the names of its columns, and its rows in blocks.
 
     Attributes
     ----------
     path : str
         The file, for messages.
     names : list of str
-        Names of the columns, no two alike.
-    columns : sequence of columns
-        The cells of each.
-    lines : sequence of int
-        Where each sample is in the file, counted in ``unit``.
+        Names of the columns, all different.
     header : bool
-        Whether the names come from the file.
-    unit : str
-        What samples are counted in: "line" or "row".
+        Whether the names come from the file; otherwise they are positions from 1.
+    blocks : callable
+        ``blocks(columns, text, rows)`` yields `Cells` of some columns, with at most
+        ``rows`` rows each, or all rows at once for None. Columns in ``text`` are not
+        parsed.
     labels : str or None
-        The column of labels, in formats that have one.
+        The column of labels, in formats that define one.
+    text : frozenset of str or None
+        Columns of text, if the file declares types.
     """
 
     path: str
     names: list[str]
-    columns: Sequence[values.CellColumn]
-    lines: Sequence[int]
     header: bool
-    unit: str = "line"
+    blocks: Callable[[Sequence[str], Collection[str], int | None], Iterator[Cells]]
     labels: str | None = None
+    text: frozenset[str] | None = None
 
-    def __post_init__(self) -> None:
-        if len(set(self.names)) < len(self.names):
-            twice = next(name for name in self.names if self.names.count(name) > 1)
-            raise ValueError(
-                f"{self.path}: the names in the header must differ, got {twice!r} "
-                f"{self.names.count(twice)} times."
-            )
-        if not self.lines:
-            raise ValueError(f"{self.path} holds a header but no samples below it.")
+    def read(self, columns: Sequence[str], text: Collection[str] = ()) -> Cells:
+        """Return all rows of some columns; raise if there are none."""
+        for cells in self.blocks(columns, text, None):
+            return cells
+        raise ValueError(f"{self.path} holds a header but no samples below it.")
 
 
-def build(
-    cells: Cells,
+def read_table(
+    source: TableSource,
     *,
     target: str | None = None,
     labels: bool = False,
     text: Collection[str] = (),
-    roles: Roles = NO_ROLES,
+    roles: ColumnRoles = NO_ROLES,
 ) -> Table:
-    """Return a table of numbers, text and labels from the cells of a file.
+    """Return a table of numbers, text and labels.
 
     Parameters
     ----------
-    cells : Cells
-        What the file holds.
+    source : TableSource
+        The file.
     target : str or None
-        Name or position of the labels.
+        Name or position of the labels; by default the column that the format defines.
     labels : bool
-        Whether labels are needed: without ``target`` the last column then that is
-        not spoken for.
+        Whether labels are needed: without ``target``, the last column without a role.
     text : collection of str
-        Columns to leave as text, even if their cells look like numbers.
-    roles : Roles
-        Columns that are no features.
+        Columns to read as text, even if their cells look like numbers.
+    roles : ColumnRoles
+        Columns that are not features.
 
     Returns
     -------
     Table
         With X, and y if there are labels; names and groups if columns hold them.
     """
-    path, names = cells.path, cells.names
-    found = layout_of(path, names, roles, target, labels=labels)
-    by_name = dict(zip(names, cells.columns, strict=True))
-    y = place = None
-    if found.target is not None:
-        place = names.index(found.target)
-        check_features(path, found)
-        y = values.plain_labels(by_name[found.target])
+    path, names = source.path, source.names
+    layout = assign_roles(path, names, roles, target or source.labels, labels=labels)
+    if layout.target is not None:
+        check_features(path, layout)
+    others = [n for n in (layout.target, layout.id, layout.group) if n is not None]
+    cells = source.read([*layout.features, *others], {*others, *text})
+    y = place = ids = groups = None
+    if layout.target is not None:
+        place = names.index(layout.target)
+        y = to_labels(cells.columns[layout.target])
         if labels:
-            where = f"{path}, column {found.target!r}"
-            y = values.as_labels(y, cells.lines, where, cells.unit)
-    ids = None
-    if found.id is not None:
-        ids = sample_names(path, found.id, by_name[found.id], cells.lines, cells.unit)
-    groups = None
-    if found.group is not None:
-        groups = _groups_of(cells, found.group, by_name[found.group])
+            where = f"{path}, column {layout.target!r}"
+            y = as_labels(y, cells.lines, where, cells.unit)
+    if layout.id is not None:
+        column = cells.columns[layout.id]
+        ids = check_unique_ids(path, layout.id, column, cells.lines, cells.unit)
+    if layout.group is not None:
+        groups = _convert_groups(cells, layout.group)
     return Table(
         path,
-        features_of(cells, found.features, text),
+        convert_features(cells, layout.features, text),
         y,
-        target=found.target,
-        header=cells.header,
+        target=layout.target,
+        header=source.header,
         target_place=place,
         names=ids,
         groups=groups,
-        layout=found,
+        layout=layout,
+        format="table",
     )
 
 
-def check_features(path: str, layout: Layout) -> None:
-    """Raise if a table has nothing to learn from beside its labels."""
-    if layout.features:
-        return
-    if layout.apart:
-        raise ValueError(
-            f"{path} must have at least one column of features besides the labels in "
-            f"{layout.target!r} and {values.some_of(layout.apart)}; drop fewer."
-        )
-    raise ValueError(
-        f"{path} must have a column of labels and at least one column of features, got "
-        "one column only; is the delimiter a comma, a semicolon or, in .tsv, a tab? "
-        "--sep names another."
-    )
-
-
-def _groups_of(cells: Cells, name: str, column: values.CellColumn) -> Array:
-    """Return the group of each sample, or raise if one has none."""
-    groups = values.text_labels(column)
+def _convert_groups(cells: Cells, name: str) -> Array:
+    """Return the group of each sample, or raise if one is missing."""
+    groups = to_text_labels(cells.columns[name])
     missing = groups == ""
     if missing.any():
         line = cells.lines[int(missing.argmax())]
@@ -216,26 +229,26 @@ def _groups_of(cells: Cells, name: str, column: values.CellColumn) -> Array:
     return groups
 
 
-def features_of(
+def convert_features(
     cells: Cells, names: Sequence[str], text: Collection[str] = ()
 ) -> "pd.DataFrame":
-    """Return some columns, each as numbers or, if it is named in ``text``, as text."""
+    """Return some columns as numbers or, if they are in ``text``, as text."""
     import pandas as pd
 
-    columns = dict(zip(cells.names, cells.columns, strict=True))
+    columns, path, lines, unit = cells.columns, cells.path, cells.lines, cells.unit
     found = {
-        name: values.as_text(columns[name])
+        name: to_text(columns[name])
         if name in text
-        else values.as_numbers(columns[name], cells.path, name, cells.lines, cells.unit)
+        else to_numbers(columns[name], path, name, lines, unit)
         for name in names
     }
-    index = pd.Index(cells.lines, name=cells.unit)
-    if all(column.dtype == float for column in found.values()):
-        # One block, sample after sample, as an array of numbers would be.
+    index = pd.Index(lines, name=unit)
+    if found and all(column.dtype == float for column in found.values()):
+        # One block in C order, as an array of numbers would be.
         block = np.column_stack(list(found.values()))
         X = pd.DataFrame(block, index=index, columns=list(found), copy=False)
     else:
         series = {k: pd.Series(v, index=index, dtype=v.dtype) for k, v in found.items()}
-        X = pd.DataFrame(series)
-    X.attrs["path"] = cells.path
+        X = pd.DataFrame(series, index=index)
+    X.attrs["path"] = path
     return X

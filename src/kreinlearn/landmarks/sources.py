@@ -13,7 +13,7 @@ import numpy as np
 from sklearn.utils.validation import column_or_1d
 
 from kreinlearn._typing import Array, SampleSet
-from kreinlearn.io.chunks import TableBlocks, is_table_on_disk, table_blocks
+from kreinlearn.io.blocks import TableBlocks, is_table_on_disk, table_blocks
 
 BlockReader = Callable[[], Iterable[Any]]
 """Each call returns a new iterator that starts at the first block."""

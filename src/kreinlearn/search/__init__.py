@@ -5,8 +5,8 @@ from kreinlearn.search.grid import (
     DUAL_TOL,
     UNITS,
     Fold,
-    stratified_subsample,
     restrict_folds,
+    stratified_subsample,
 )
 from kreinlearn.search.scoring import HeldOutScorer, weigh_models
 

@@ -4,9 +4,11 @@ import atexit
 import gc
 import logging
 import os
+import re
 import sys
 import warnings
 from collections.abc import Sequence
+from difflib import get_close_matches
 from importlib import import_module
 from importlib.metadata import version
 
@@ -27,6 +29,7 @@ COMMANDS = (
     "fit",
     "predict",
     "compare",
+    "show",
     "info",
 )
 """Modules of this folder, each with a NAME_command, in the order of the help."""
@@ -37,6 +40,13 @@ MOVED_COMMANDS = {
 }
 """Former commands and their replacements, which a checkout of the source has."""
 
+PYTHON_ARGUMENT = re.compile(
+    r"""[\w.]+=(?:\{[^}]*\}|[^\s()]+)\ \((--[^()]*?)(?:\ on\ the\ command\ line)?\)
+    | '\w+'\ \((--[\w-]+)\)""",
+    re.VERBOSE,
+)
+"""An argument of Python in a message that also names the option, as in
+``overwrite=True (--force on the command line)``."""
 YOUNG_OBJECTS = 50_000
 """New objects after which Python looks for garbage: by default 700, and then a tenth of
 the time of imports goes into looking at modules that stay."""
@@ -59,6 +69,16 @@ class _Commands(click.Group):
         module = import_module(f"kreinlearn.app.cli.{cmd_name}")
         command: click.Command = getattr(module, f"{cmd_name}_command")
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        near = get_close_matches(args[0], COMMANDS, 1, 0.5) if args else []
+        if near and args[0] not in (*COMMANDS, *MOVED_COMMANDS):
+            raise click.UsageError(
+                f"No such command {args[0]!r}. Did you mean {near[0]!r}?"
+            )
+        return super().resolve_command(ctx, args)
 
 
 @click.group(
@@ -139,7 +159,8 @@ def show_log() -> None:
 
 
 def _one_line(message: Exception | Warning | str) -> str:
-    """Return a message on one line; those of the system with the file first."""
+    """Return a message on one line that names options, not Python arguments."""
     if isinstance(message, OSError) and message.filename and message.strerror:
         message = f"{message.filename}: {message.strerror}."
-    return " ".join(str(message).split())
+    text = PYTHON_ARGUMENT.sub(lambda m: m[1] or m[2], str(message))
+    return " ".join(text.split())

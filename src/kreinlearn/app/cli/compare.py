@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from kreinlearn._typing import Array
     from kreinlearn.app.comparison.plan import Plan
     from kreinlearn.io import PairOptions, Table
-    from kreinlearn.io.columns import Roles
+    from kreinlearn.io.columns import ColumnRoles as Roles
 
 FOOTNOTE = (
     "Means over the held-out folds, which are the same for all methods; ± is the\n"

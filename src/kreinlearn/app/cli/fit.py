@@ -3,18 +3,20 @@
 import json
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
+from datetime import date
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from kreinlearn.app.cli import landmarks as on_landmarks
 from kreinlearn.app.cli import options, report, samples, tables
 from kreinlearn.app.cli.helping import GroupedHelpCommand, examples
-from kreinlearn.app.cli.options import KernelParams, Notes
+from kreinlearn.app.cli.landmarks import progress as landmark_progress
+from kreinlearn.app.cli.options import KernelParams
 from kreinlearn.app.cli.output import Facts, setting_text
 from kreinlearn.app.cli.tables import table_options
 
@@ -22,17 +24,24 @@ if TYPE_CHECKING:
     from sklearn.base import BaseEstimator
     from sklearn.pipeline import Pipeline
 
-    from kreinlearn import KreinLogisticRegression, KreinLogisticRegressionCV
+    from kreinlearn import (
+        KreinLogisticRegression,
+        KreinLogisticRegressionCV,
+        LandmarkLogisticRegression,
+    )
     from kreinlearn._typing import Array
     from kreinlearn.io import PairOptions, Table
-    from kreinlearn.io.chunks import TableBlocks
-    from kreinlearn.io.columns import Roles
-    from kreinlearn.io.scores import Holds
+    from kreinlearn.io.blocks import TableBlocks
+    from kreinlearn.io.columns import ColumnRoles
+    from kreinlearn.io.options import MatrixContent, ReadOptions
+    from kreinlearn.io.schema import TrainingRecord
 
     Exact = KreinLogisticRegression | KreinLogisticRegressionCV
 
-CV_FOLDS = 5
-"""Folds of the cross-validation by default."""
+CV_FOLDS, LANDMARK_FOLDS = 5, 3
+"""Folds of the cross-validation by default; fewer on landmarks, for many rows."""
+LONG_TEXT_BYTES = 2**26
+"""Size of a text from which on the first pass over it is announced."""
 
 
 EXAMPLES = examples(
@@ -61,7 +70,7 @@ EXAMPLES = examples(
     "--cv",
     type=click.IntRange(2),
     help=f"Folds that choose kernel parameters, lam and norm; {CV_FOLDS} by default, "
-    f"{on_landmarks.FOLDS} with --landmarks.",
+    f"{LANDMARK_FOLDS} with --landmarks.",
 )
 @click.option("--lam", type=float, help="Fix the regularization: no cross-validation.")
 @click.option(
@@ -104,7 +113,7 @@ def fit_command(
     force: bool,
     as_json: bool,
     pairs: "PairOptions",
-    roles: "Roles",
+    roles: "ColumnRoles",
     **steps: Any,
 ) -> None:
     """Train a classifier on your samples, and save the model.
@@ -123,9 +132,10 @@ def fit_command(
     and graphs, a measure is computed first. With --landmarks, one kernel (tl1) is tried
     with several parameters.
     """  # noqa: D301 - click reads \b as a mark
-    from kreinlearn import io, persistence
+    from kreinlearn import persistence
     from kreinlearn._files import check_free
-    from kreinlearn.io.reading import check_table_options
+    from kreinlearn.io.blocks import TableBlocks, open_data
+    from kreinlearn.io.options import ReadOptions
 
     check_free(out, force)
     _check_options(lam, cv, landmarks, memory)
@@ -133,33 +143,38 @@ def fit_command(
     click.get_current_context().with_resource(options.measuring())
     holds = options.held(distance, similarity)
     pairs = samples.with_format(train, kernel, pairs)
-    blocks = None
-    if landmarks is not None and roles.group is None:  # whose folds need all rows
-        blocks = on_landmarks.table_for(train, target, header, pairs, roles)
+    reading = ReadOptions(
+        target,
+        header,
+        holds=holds,
+        symmetrize=symmetrize,
+        pairs=pairs,
+        roles=roles,
+    )
+    # Folds of groups need all rows at once.
+    in_blocks = landmarks is not None and roles.group is None
+    if in_blocks and _is_long_text(train):
+        click.echo(f"krein: looking through {train} for labels and text.", err=True)
     start = time.perf_counter()
-    if blocks is not None:
-        check_table_options(train, holds, symmetrize, pairs)
-        known = _kernel_of(io.Table(blocks.path), kernel, params, holds, form)
-        whole, notes, found = _fit_blocks(blocks, *known)
+    table = open_data(train, reading, in_blocks=in_blocks)
+    chosen = _choose_kernel(table, kernel, params, holds, form)
+    if isinstance(table, TableBlocks):
+        whole, found = _fit_blocks(table, *chosen)
     else:
-        table = io.read(
-            train,
-            target=target,
-            header=header,
-            holds=holds,
-            symmetrize=symmetrize,
-            pairs=pairs,
-            roles=roles,
-        )
-        known = _kernel_of(table, kernel, params, holds, form)
-        whole, found = _fit_table(table, *known)
-        notes = _notes(table, steps["impute"], pairs, symmetrize)
-        if table.kind is not None:
-            notes["samples"] = samples.notes_of(table, pairs, target)
+        whole, found = _fit_table(table, *chosen)
+    record = _record_training(table, steps["impute"], reading)
+    record = replace(record, summary=dict(found), date=str(date.today()))
     found |= {"seconds": time.perf_counter() - start, "model": str(out)}
-    persistence.save(whole, out, overwrite=force, notes=notes)
+    persistence.save(whole, out, overwrite=force, notes=record.to_notes())
     found["bytes"] = Path(out).stat().st_size
     click.echo(json.dumps(found) if as_json else report.summary(found))
+
+
+def _is_long_text(path: str) -> bool:
+    """Return whether a file is a text that takes long to read."""
+    place = Path(path)
+    is_text = place.is_file() and place.suffix.lower() != ".parquet"
+    return is_text and place.stat().st_size > LONG_TEXT_BYTES
 
 
 def _check_options(
@@ -178,17 +193,35 @@ def _check_options(
 
 def _fit_blocks(
     table: "TableBlocks", kernel: str | None, params: KernelParams
-) -> tuple["Pipeline", Notes, Facts]:
+) -> tuple["Pipeline", Facts]:
     """Fit a model on landmarks to a table that is read in blocks."""
+    import numpy as np
+    from sklearn.pipeline import make_pipeline
+
+    from kreinlearn.app.runs.progress import share_teller
+    from kreinlearn.pipelines import prepare_blocks
+
     given = click.get_current_context().params
     if given["lam"] is None:
-        folds = given["cv"] or on_landmarks.FOLDS
+        folds = given["cv"] or LANDMARK_FOLDS
         _check_folds(table, table.classes, table.counts, folds)
-    whole, model = on_landmarks.fit_table(table, kernel or "tl1", params, given)
+    steps = {name: given[name] for name in tables.PREPARING}
+    start = time.monotonic()
+    with share_teller(sys.stderr) as tell:
+
+        def watch(share: float) -> None:
+            tell("scaling", share, (time.monotonic() - start) * (1 - share) / share)
+
+        with tables.suggest_command():
+            blocks, transformer, drawn = prepare_blocks(table, watch, **steps)
+    model = _landmark_model(
+        kernel, params, given, lambda: np.asarray(transformer.transform(drawn))
+    )
+    with landmark_progress(model, table.n_rows):
+        model.fit(blocks)
     counted = (table.classes, table.counts)
     found = report.of_data(table.path, table.target, len(table.columns), *counted)
-    notes = on_landmarks.notes_of(table, given["impute"])
-    return whole, notes, on_landmarks.findings(found, model)
+    return make_pipeline(transformer, model), report.of_landmarks(found, model)
 
 
 def _fit_table(
@@ -203,20 +236,23 @@ def _fit_table(
     given, y = click.get_current_context().params, np.asarray(table.y)
     counted = np.unique(y, return_counts=True)
     is_exact = given["landmarks"] is None
-    folds = given["cv"] or (CV_FOLDS if is_exact else on_landmarks.FOLDS)
+    folds = given["cv"] or (CV_FOLDS if is_exact else LANDMARK_FOLDS)
     if given["lam"] is None:
         _check_folds(table, *counted, folds)
     splits = tables.group_folds(table, folds, "--cv")
     options.remark(table)
     steps = {name: given[name] for name in ("scale", "impute", "one_hot")}
-    before = None if table.X is None else prepare(table.X, **steps)
+    before = None
+    if table.X is not None:
+        with tables.suggest_command():
+            before = prepare(table.X, **steps)
     if is_exact:
         model = _model(kernel, params, given["lam"], given["norm"], folds)
         watching = _search_progress(model)
     else:
-        samples_of = partial(on_landmarks.settings_of, table, before, kernel, params)
-        model = on_landmarks.model_for(kernel or "tl1", params, given, samples_of)
-        watching = on_landmarks.progress(model, len(y))
+        transform = None if before is None else partial(before.fit_transform, table.X)
+        model = _landmark_model(kernel, params, given, transform)
+        watching = landmark_progress(model, len(y))
     if splits is not None:
         model.set_params(cv=splits)
     whole = model if before is None else make_pipeline(before, model)
@@ -227,33 +263,66 @@ def _fit_table(
     n_features = None if table.X is None else table.X.shape[1]
     found = report.of_data(table.path, table.target, n_features, *counted)
     if table.kind is not None:
-        from kreinlearn.io.samples import described
+        from kreinlearn.io.samples import describe_samples
 
-        found["kind"], found["described"] = table.kind, described(table)
+        found["kind"], found["described"] = table.kind, describe_samples(table)
     if is_exact:
         return whole, report.of_exact(found, model, y)
-    return whole, on_landmarks.findings(found, model)
+    return whole, report.of_landmarks(found, model)
 
 
-def _kernel_of(
-    table: "Table",
+def _choose_kernel(
+    table: "Table | TableBlocks",
     kernel: str | None,
     params: KernelParams,
-    holds: "Holds | None",
+    holds: "MatrixContent | None",
     form: str | None,
 ) -> tuple[str | None, KernelParams]:
-    """Return the kernel of what was read, None for the default ones of a table."""
-    if table.kind is not None:
+    """Return the kernel for the samples, None for the default ones of a table."""
+    from kreinlearn.io import Table
+
+    if isinstance(table, Table) and table.kind is not None:
         return samples.kernel_for(table, kernel, params, form)
     options.check_form(form, holds == "distances")
     if params and not kernel:
         raise ValueError("--param needs --kernel, whose parameter it is.")
-    if table.K is not None:
+    if isinstance(table, Table) and table.K is not None:
         what = "distances" if holds == "distances" else "a matrix"
         tables.check_no_features(table.path, what, ("kernel", "params"))
         return options.matrix_kernel(holds, form)
     samples.check_rows(table, kernel)
     return kernel, params
+
+
+def _landmark_model(
+    kernel: str | None,
+    params: KernelParams,
+    given: Facts,
+    features: "Callable[[], Array] | None",
+) -> "LandmarkLogisticRegression":
+    """Return the estimator on landmarks for the options of the command.
+
+    Features are computed only if parameters of the kernel are searched.
+    """
+    from kreinlearn import LandmarkLogisticRegression
+    from kreinlearn._validation import check_positive
+    from kreinlearn.kernels import Similarities, resolve_kernel
+
+    model = LandmarkLogisticRegression(
+        kernel or "tl1",
+        kernel_params=params or None,
+        n_landmarks=given["landmarks"],
+        norm=given["norm"] or "hilbert",
+        memory=given["memory"],
+    )
+    if given["lam"] is not None:
+        check_positive("lam", given["lam"])
+        return model.set_params(lam=given["lam"])
+    rows = None if features is None else Similarities(features())
+    candidates = resolve_kernel(kernel or "tl1", params).candidates(rows)
+    if len(candidates) > 1:
+        model.set_params(kernel_grid=[dict(each.setting[1]) for each in candidates])
+    return model.set_params(cv=given["cv"] or LANDMARK_FOLDS)
 
 
 def _model(
@@ -345,28 +414,45 @@ def _n_left(model: "KreinLogisticRegressionCV") -> int:
     )
 
 
-def _notes(
-    table: "Table", impute: bool, pairs: "PairOptions", symmetrize: str | None
-) -> Notes:
-    """Return what predict has to know of the training file."""
-    notes: Notes = {"source": table.path, "target": table.target}
-    if table.names is not None and table.K is not None:
-        from kreinlearn.io.kinds import kind_of
+def _record_training(
+    table: "Table | TableBlocks", impute: bool, reading: "ReadOptions"
+) -> "TrainingRecord":
+    """Return the facts about the training file that `krein predict` needs."""
+    from kreinlearn.io.blocks import TableBlocks
+    from kreinlearn.io.schema import TrainingRecord
+    from kreinlearn.pipelines import text_columns
 
-        notes["pairs"] = {
-            "format": kind_of(table.path, pairs.format, marks=pairs.marks)[1],
-            "missing": pairs.missing,
-            "missing_self": pairs.missing_self,
-            "repeated": pairs.repeated,
-            "symmetrize": symmetrize,
-        }
-    if table.X is not None:
-        from kreinlearn.pipelines import text_columns
-
-        notes["header"] = table.header
-        notes["columns"] = list(table.X.columns)
-        notes["target_place"] = table.target_place
-        notes["text"] = text_columns(table.X)
-        notes["impute"] = impute
-        notes |= tables.notes_of_columns(table.layout)
-    return notes
+    record = TrainingRecord(source=table.path, target=table.target)
+    if isinstance(table, TableBlocks) or table.X is not None:
+        layout = table.layout
+        assert layout is not None
+        return replace(
+            record,
+            columns=list(layout.features),
+            header=table.header,
+            target_place=table.target_place,
+            text=table.text
+            if isinstance(table, TableBlocks)
+            else text_columns(table.X),
+            impute=impute,
+            apart=dict(layout.apart),
+            id=layout.id,
+            group=layout.group,
+        )
+    pairs = reading.pairs
+    if table.kind is not None:
+        is_inside = pairs.labels is None
+        rule = reading.target if is_inside else None
+        return replace(
+            record, format=table.format, label_rule=rule, has_labels=is_inside
+        )
+    if table.names is None:
+        return record
+    return replace(
+        record,
+        format=table.format,
+        missing=pairs.missing,
+        missing_self=pairs.missing_self,
+        repeated=pairs.repeated,
+        symmetrize=reading.symmetrize,
+    )

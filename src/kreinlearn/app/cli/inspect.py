@@ -16,7 +16,7 @@ from kreinlearn.app.cli.tables import PREPARING, table_options
 if TYPE_CHECKING:
     from kreinlearn._typing import Array
     from kreinlearn.io import PairOptions, Table
-    from kreinlearn.io.columns import Roles
+    from kreinlearn.io.columns import ColumnRoles as Roles
 
 OF_MATRICES = ("distance", "form", "similarity", "symmetrize")
 READING = ("target", "header", "drop", "id", *OF_MATRICES, *options.PAIR_OPTIONS)

@@ -6,20 +6,21 @@ import shlex
 import sys
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, TypedDict, TypeVar
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 from click.core import ParameterSource
 
 from kreinlearn._validation import SYMMETRIZERS
-from kreinlearn.app.cli.tables import DECIMAL, MARKS, SEP, SPOKEN, marks_of
-from kreinlearn.io.kinds import FORMATS
+from kreinlearn.app.cli.tables import DECIMAL, MARKS, SEP, SPOKEN
+from kreinlearn.io.formats import FORMATS
 from kreinlearn.kernels import KERNELS
 from kreinlearn.kernels.transforms import FORMS
 
 if TYPE_CHECKING:
     from kreinlearn.io import Table
-    from kreinlearn.io.scores import Holds
+    from kreinlearn.io.options import MatrixContent
 
 KernelParams = dict[str, float | str | bool]
 IN_FILES = {
@@ -29,43 +30,10 @@ IN_FILES = {
     "graphs": "of graphs",
 }
 """What samples in files are, and what the help says before the names of kernels."""
+KERNEL_ALIASES = {"gauss": "rbf", "gaussian": "rbf", "edit": "levenshtein"}
+"""Other names of kernels, for suggestions."""
 SWITCH = {"true": True, "false": False}
 Command = TypeVar("Command", bound=Callable[..., None])
-
-
-class PairNotes(TypedDict, total=False):
-    """How `krein fit` read pairs, for `krein predict` to read new ones alike."""
-
-    format: str
-    missing: float | None
-    missing_self: float | None
-    repeated: str | None
-    symmetrize: str | None
-
-
-class SampleNotes(TypedDict, total=False):
-    """How `krein fit` read series, sequences or graphs, for `krein predict`."""
-
-    format: str
-    target: str | None
-    labels: bool
-
-
-class Notes(TypedDict, total=False):
-    """What `krein fit` keeps of the training file, for `krein predict`."""
-
-    source: str
-    target: str | None
-    header: bool
-    columns: list[str]
-    target_place: int | None
-    text: list[str]
-    impute: bool
-    apart: dict[str, int]
-    id: str | None
-    group: str | None
-    pairs: PairNotes
-    samples: SampleNotes
 
 
 def kernels_between(samples: str) -> list[str]:
@@ -82,8 +50,18 @@ def _registered(
     context: click.Context, option: click.Parameter, given: str | None
 ) -> str | None:
     """Return the name of a kernel, or raise: a choice made at the time of the call."""
-    choice = click.Choice(file_kernels())
-    return None if given is None else choice.convert(given, option, context)
+    if given is None:
+        return None
+    names = file_kernels()
+    try:
+        return click.Choice(names).convert(given, option, context)
+    except click.BadParameter as error:
+        near = get_close_matches(given.lower(), [*names, *KERNEL_ALIASES], 1)
+        if not near:
+            raise
+        name = KERNEL_ALIASES.get(near[0], near[0])
+        message = f"{error.message} Did you mean {name!r}?"
+        raise click.BadParameter(message, context, option) from None
 
 
 def _completed(
@@ -189,7 +167,7 @@ def matrix_options(command: Command) -> Command:
 FORMAT = click.option(
     "--format",
     "format",
-    type=click.Choice(FORMATS),
+    type=click.Choice(list(FORMATS)),
     help="What the file holds, if its name does not tell: 'pairs' are lines "
     "'a,b,score', 'blast' is outfmt 6, also of Foldseek, 'matrix' has names in the "
     "first line and the first column, 'ucr' has a label and a time series in each "
@@ -201,14 +179,19 @@ MISSING = click.option(
     metavar="VALUE",
     help="What stands for the score of a pair that is missing; refused by default.",
 )
+LABELS = click.option(
+    "--labels",
+    metavar="FILE",
+    help="csv or tsv with name and label of each sample of a matrix, of pairs or of "
+    "FASTA, or one label per line for a matrix without names; with more columns, "
+    "--target names that of the labels.",
+)
+TARGET = click.option(
+    "--target", metavar="COL", help="Column of the labels in the file of --labels."
+)
 _OF_PAIRS = (
     FORMAT,
-    click.option(
-        "--labels",
-        metavar="FILE",
-        help="csv or tsv with name and label of each sample of a matrix, of pairs or "
-        "of FASTA; with more columns, --target says which.",
-    ),
+    LABELS,
     SEP,
     DECIMAL,
     MISSING,
@@ -243,9 +226,10 @@ def pair_options(command: Callable[..., None]) -> Callable[..., None]:
         **rest: object,
     ) -> None:
         from kreinlearn.io import PairOptions
+        from kreinlearn.io.text import Dialect
 
-        marks = marks_of(sep, decimal)
-        pairs = PairOptions(format, missing, missing_self, repeated, labels, marks)
+        dialect = Dialect(sep, decimal)
+        pairs = PairOptions(format, missing, missing_self, repeated, labels, dialect)
         command(pairs=pairs, **rest)
 
     whole: Callable[..., None] = bundled
@@ -260,7 +244,7 @@ def remark(table: "Table") -> None:
         click.echo(f"krein: {table.remark}", err=True)
 
 
-def held(distance: bool, similarity: bool) -> "Holds | None":
+def held(distance: bool, similarity: bool) -> "MatrixContent | None":
     """Return what a matrix is said to hold, or raise if that is contradictory."""
     if distance and similarity:
         raise ValueError("Give --distance or --similarity, not both.")
@@ -279,7 +263,7 @@ def check_form(form: str | None, distance: bool) -> None:
 
 
 def matrix_kernel(
-    holds: "Holds | None", form: str | None = None
+    holds: "MatrixContent | None", form: str | None = None
 ) -> tuple[str, KernelParams]:
     """Return the kernel of a matrix that was read, and its parameters."""
     if holds == "distances":

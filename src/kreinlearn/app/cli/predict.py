@@ -1,26 +1,24 @@
 """krein predict."""
 
 import json
+import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from kreinlearn.app.cli import landmarks as on_landmarks
 from kreinlearn.app.cli import options, samples, tables
 from kreinlearn.app.cli.helping import GroupedHelpCommand, examples
-from kreinlearn.app.cli.options import AS_JSON, DISTANCE, FORCE, Notes
+from kreinlearn.app.cli.options import AS_JSON, DISTANCE, FORCE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     import pandas as pd
     from sklearn.base import BaseEstimator
     from sklearn.pipeline import Pipeline
 
     from kreinlearn._typing import Array
     from kreinlearn.io import PairOptions, Table
-    from kreinlearn.io.matching import Training
+    from kreinlearn.io.schema import TrainingRecord
 
 
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
@@ -56,6 +54,8 @@ EXAMPLES = examples(
 @tables.DECIMAL
 @DISTANCE
 @options.FORMAT
+@options.LABELS
+@options.TARGET
 @options.MISSING
 @FORCE
 @AS_JSON
@@ -68,6 +68,8 @@ def predict_command(
     header: bool | None,
     distance: bool,
     format: str | None,
+    labels: str | None,
+    target: str | None,
     missing: float | None,
     sep: str | None,
     decimal: str,
@@ -84,7 +86,8 @@ def predict_command(
                    new ones: the measure to the training samples is computed
 
     Columns that training left out are left out, and the column that --id named is
-    kept. If DATA has labels too, they are compared with the predictions. A matrix has
+    kept. If DATA has labels too, or --labels names a file with them, the accuracy is
+    printed. A matrix has
     one row per new sample; --distance need not be repeated. If the training samples
     have names, DATA may be pairs of new and training samples, or a matrix with names,
     in any order; what --format and --missing said in training holds here, too.
@@ -94,6 +97,8 @@ def predict_command(
     from kreinlearn._files import check_free, check_table_name, encode_table
     from kreinlearn._files import replace as write
     from kreinlearn.io import PairOptions
+    from kreinlearn.io.schema import TrainingRecord
+    from kreinlearn.io.text import Dialect
 
     if safe_csv:
         _check_spreadsheet(out, as_json)
@@ -110,24 +115,56 @@ def predict_command(
         raise ValueError(
             f"The model in {model} takes no distances; leave out --distance."
         )
-    said = PairOptions(format, missing, marks=tables.marks_of(sep, decimal))
-    notes, is_plain = stamp["notes"], format is None and missing is None
-    if is_plain and on_landmarks.predicts_in_blocks(fitted, data):
-        frame, y = _predicted_in_blocks(fitted, notes, data, header, said, proba)
+    given = PairOptions(format, missing, dialect=Dialect(sep, decimal))
+    record = TrainingRecord.from_notes(stamp["notes"])
+    is_plain = format is None and missing is None
+    if is_plain and _predicts_in_blocks(fitted, data):
+        frame, y = _predict_blocks(fitted, record, data, header, given, proba)
     else:
-        frame, y = _predicted(model, fitted, notes, data, header, said, proba)
-    if notes.get("id") and "id" not in frame:
+        frame, y = _predict(model, fitted, record, data, header, given, proba)
+    if labels is not None:
+        y = _read_labels(labels, frame, data, target, header)
+    elif target is not None:
+        raise ValueError("--target names a column of the file of --labels; add that.")
+    if record.id and "id" not in frame:
         click.echo(
-            f"krein: {data} has no column {notes['id']!r}, which named the training "
+            f"krein: {data} has no column {record.id!r}, which named the training "
             "samples: predictions are in the order of the rows.",
             err=True,
         )
     accuracy = _accuracy(fitted, frame["prediction"].to_numpy(), y)
     if safe_csv:
         frame = _guarded(frame)
+    if record.id and record.header and record.id not in frame:
+        frame = frame.rename(columns={"id": record.id})
     if out is not None:
         write(out, encode_table(frame, out))
     _print_predictions(frame, out, accuracy, as_json)
+
+
+def _read_labels(
+    path: str,
+    frame: "pd.DataFrame",
+    data: str,
+    target: str | None,
+    header: bool | None,
+) -> "Array":
+    """Return labels of the new samples from a file, by name or else by position."""
+    from kreinlearn.io.labels import read_labels
+
+    names = frame["id"].tolist() if "id" in frame else None
+    found = read_labels(
+        path,
+        names,
+        data,
+        target,
+        n_samples=len(frame),
+        header=header,
+        required=False,
+    )
+    if found.note:
+        click.echo(f"krein: {found.note}", err=True)
+    return found.y
 
 
 def _check_spreadsheet(out: str | None, as_json: bool) -> None:
@@ -152,19 +189,19 @@ def _guarded(frame: "pd.DataFrame") -> "pd.DataFrame":
     return frame.assign(**frame[text].map(guard))
 
 
-def _predicted(
+def _predict(
     path: str,
     model: "BaseEstimator",
-    notes: Notes,
+    record: "TrainingRecord",
     data: str,
     header: bool | None,
-    said: "PairOptions",
+    given: "PairOptions",
     proba: bool,
 ) -> tuple["pd.DataFrame", "Array | None"]:
     """Return predictions for the samples in a file, and labels if they are there."""
     import pandas as pd
 
-    X, table = _new_samples(path, model, notes, data, header, said)
+    X, table = _new_samples(path, model, record, data, header, given)
     frame = pd.DataFrame({} if table.names is None else {"id": table.names})
     with samples.named(table):
         if proba and table.kind is not None:  # measured once
@@ -180,39 +217,79 @@ def _predicted(
     return frame, table.y
 
 
-def _predicted_in_blocks(
+def _predicts_in_blocks(model: "BaseEstimator", data: str) -> bool:
+    """Return whether a model on landmarks takes rows that can be read in blocks."""
+    from kreinlearn import LandmarkLogisticRegression
+    from kreinlearn.io.blocks import can_read_blocks
+    from kreinlearn.kernels.registry import find_kind
+
+    last = model.steps[-1][1] if hasattr(model, "steps") else model
+    if not isinstance(last, LandmarkLogisticRegression):
+        return False
+    return find_kind(last.kernel) == "rows" and can_read_blocks(data)
+
+
+def _predict_blocks(
     model: "Pipeline",
-    notes: Notes,
+    record: "TrainingRecord",
     data: str,
     header: bool | None,
-    said: "PairOptions",
+    given: "PairOptions",
     proba: bool,
 ) -> tuple["pd.DataFrame", "Array | None"]:
-    """Return predictions for a table of any length, and labels if they are there."""
-    training, check = _training(model, notes), _check_of(notes)
-    frame, y, left_out = on_landmarks.predicted(
-        model, training, data, header, said.marks, proba, check
-    )
-    _tell_left_out(left_out)
-    return frame, y
+    """Return predictions for a table of any length, and labels if it has them."""
+    import numpy as np
+    import pandas as pd
+
+    from kreinlearn.io.blocks import open_blocks, read_blocks
+    from kreinlearn.io.labels import to_labels
+    from kreinlearn.io.schema import TableSchema
+
+    training = _complete_record(model, record)
+    names = [f"proba_{label}" for label in model.classes_.tolist()]
+    known = list(getattr(model, "feature_names_in_", ()))
+    source = open_blocks(data, header, given.dialect)
+    schema = TableSchema.match(source, replace(training, text_labels=True))
+    frames: list[pd.DataFrame] = []
+    labels: list[Array] = []
+    for cells in read_blocks(source, schema.columns, list(schema.text)):
+        table, _ = schema.convert(cells)
+        assert table.X is not None
+        _check_missing(record, table.X)
+        X = table.X.set_axis(known, axis=1) if known else table.X.to_numpy()
+        probabilities = model.predict_proba(X)
+        frame = pd.DataFrame({} if table.names is None else {"id": table.names})
+        frame["prediction"] = model.classes_[probabilities.argmax(axis=1)]
+        if proba:
+            frame[names] = probabilities
+        frames.append(frame)
+        labels += [] if table.y is None else [table.y]
+    if not frames:
+        raise ValueError(f"{data} holds a header but no samples below it.")
+    _print_ignored(schema.ignored)
+    whole = pd.concat(frames, ignore_index=True)
+    y = np.concatenate(labels) if labels else None
+    if y is not None and not training.text_labels:
+        y = to_labels(y)
+    return whole, y
 
 
 def _new_samples(
     path: str,
     model: "BaseEstimator",
-    notes: Notes,
+    record: "TrainingRecord",
     data: str,
     header: bool | None,
-    said: "PairOptions",
+    given: "PairOptions",
 ) -> tuple["pd.DataFrame | Array | list[Any]", "Table"]:
     """Return new samples as a model takes them, and the file with their labels."""
     import pandas as pd
     from sklearn.utils import get_tags
 
-    format, missing = said.format, said.missing
+    format, missing = given.format, given.missing
     kind = samples.sample_kind(model)
     if get_tags(model).input_tags.pairwise:
-        table = _similarities(model, notes, data, header, said)
+        table = _similarities(model, record, data, header, given)
         X = table.samples
         if table.names is not None:
             X = pd.DataFrame(X, columns=_columns(model, X.shape[1]), copy=False)
@@ -223,9 +300,9 @@ def _new_samples(
         )
         raise ValueError(f"The model in {path} was trained on {what} --missing.")
     if kind is not None:
-        table = samples.new_samples(model, kind, notes, data, said, header)
+        table = samples.new_samples(model, kind, record, data, given, header)
         return table.items or [], table
-    return _known_features(model, notes, data, header, said)
+    return _known_features(model, record, data, header, given)
 
 
 def _takes_distances(model: "BaseEstimator") -> bool:
@@ -251,28 +328,30 @@ def _print_predictions(
         for row in frame.to_dict("records"):
             click.echo(json.dumps(row))
     else:
-        click.echo(frame.to_csv(index=False, lineterminator="\n"), nl=False)
+        digits = "%.4f" if sys.stdout.isatty() else None
+        text = frame.to_csv(index=False, lineterminator="\n", float_format=digits)
+        click.echo(text, nl=False)
 
 
 def _similarities(
     model: "BaseEstimator",
-    notes: Notes,
+    record: "TrainingRecord",
     data: str,
     header: bool | None,
-    said: "PairOptions",
+    given: "PairOptions",
 ) -> "Table":
     """Return the similarities with, or the distances to, the training samples."""
-    from kreinlearn.io.matching import read_similarities
+    from kreinlearn.io.schema import read_similarities
 
     known = getattr(model, "feature_names_in_", None)
-    learned, pairs = notes.get("pairs", {}), said
+    pairs = given
     is_text = known is not None and not data.lower().endswith((".npz", ".npy"))
     if is_text:
         pairs = replace(
-            said,
-            missing=learned.get("missing") if said.missing is None else said.missing,
-            missing_self=learned.get("missing_self"),
-            repeated=learned.get("repeated"),
+            given,
+            missing=record.missing if given.missing is None else given.missing,
+            missing_self=record.missing_self,
+            repeated=record.repeated,
         )
     table = read_similarities(
         data,
@@ -281,8 +360,8 @@ def _similarities(
         is_distance=_takes_distances(model),
         names=None if known is None else list(map(str, known)),
         pairs=pairs,
-        usual=learned.get("format"),
-        symmetrize=learned.get("symmetrize"),
+        usual=record.format,
+        symmetrize=record.symmetrize,
         header=header,
     )
     options.remark(table)
@@ -297,56 +376,47 @@ def _columns(model: "BaseEstimator", count: int) -> list[str]:
 
 def _known_features(
     model: "Pipeline",
-    notes: Notes,
+    record: "TrainingRecord",
     data: str,
     header: bool | None,
-    said: "PairOptions",
+    given: "PairOptions",
 ) -> tuple["pd.DataFrame | Array", "Table"]:
     """Return the features that the model knows, and the file with the labels."""
-    from kreinlearn.io.matching import read_like
+    from kreinlearn.io.schema import read_like
 
-    training = _training(model, notes)
-    table, left_out = read_like(data, training, header, said.marks)
-    _tell_left_out(left_out)
+    training = _complete_record(model, record)
+    table, ignored = read_like(data, training, header, given.dialect)
+    _print_ignored(ignored)
     X: pd.DataFrame = table.X
-    _check_of(notes)(X)
+    _check_missing(record, X)
     names = [str(name) for name in getattr(model, "feature_names_in_", ())]
     return X.set_axis(names, axis=1) if names else X.to_numpy(), table
 
 
-def _training(model: "Pipeline", notes: Notes) -> "Training":
-    """Return what is known of the table that a model was trained on."""
-    from kreinlearn.io.matching import Training
-
+def _complete_record(model: "Pipeline", record: "TrainingRecord") -> "TrainingRecord":
+    """Return the record with the features and the type of labels of the model."""
     names = [str(name) for name in getattr(model, "feature_names_in_", ())]
-    return Training(
-        names or [str(i + 1) for i in range(model.n_features_in_)],
-        header=bool(names) and notes.get("header", True),
-        target=notes.get("target"),
-        target_place=notes.get("target_place"),
-        text=notes.get("text", ()),
+    return replace(
+        record,
+        columns=names or [str(i + 1) for i in range(model.n_features_in_)],
+        header=bool(names) and record.header,
         text_labels=model.classes_.dtype.kind in "UO",
-        apart=notes.get("apart", {}),
-        id=notes.get("id"),
     )
 
 
-def _check_of(notes: Notes) -> "Callable[[pd.DataFrame], None]":
-    """Return what raises if a cell is missing that the model cannot fill in."""
+def _check_missing(record: "TrainingRecord", X: "pd.DataFrame") -> None:
+    """Raise if a cell is missing that the model cannot fill."""
     from kreinlearn.pipelines import check_complete
 
-    def check(X: "pd.DataFrame") -> None:
-        if not notes.get("impute", False):
-            check_complete(X, "fill it in, or train again with `krein fit --impute`")
-
-    return check
+    if not record.impute:
+        check_complete(X, "fill it in, or train again with `krein fit --impute`")
 
 
-def _tell_left_out(names: list[str]) -> None:
-    from kreinlearn.io.values import some_of
+def _print_ignored(names: list[str]) -> None:
+    from kreinlearn.io.errors import quote_names
 
     if names:
-        click.echo(f"krein: columns left out: {some_of(names)}.", err=True)
+        click.echo(f"krein: columns left out: {quote_names(names)}.", err=True)
 
 
 def _accuracy(model: "Pipeline", predicted: "Array", y: "Array | None") -> float | None:

@@ -2,11 +2,14 @@
 
 from typing import TYPE_CHECKING
 
-from kreinlearn.app.cli import landmarks
 from kreinlearn.app.cli.output import Facts, setting_text
 
 if TYPE_CHECKING:
-    from kreinlearn import KreinLogisticRegression, KreinLogisticRegressionCV
+    from kreinlearn import (
+        KreinLogisticRegression,
+        KreinLogisticRegressionCV,
+        LandmarkLogisticRegression,
+    )
     from kreinlearn._typing import Array
 
 WORST_FIRST = ("nonconvex", "unknown", "unique")
@@ -72,39 +75,72 @@ def of_exact(
     return found
 
 
+def of_landmarks(found: Facts, model: "LandmarkLogisticRegression") -> Facts:
+    """Return what was found about the data, with what the model is."""
+    params = model.kernel_params_
+    found |= {
+        "kernel": model.kernel,
+        "kernel_params": {k: v for k, v in params.items() if k != "check"},
+        "norm": model.norm,
+        "lam": float(model.lam_),
+        "landmarks": len(model.landmarks_),
+        "status": model.status_,
+        "residual": float(model.residual_),
+        "passes": int(model.n_passes_),
+    }
+    if hasattr(model, "scores_"):
+        found["folds"] = int(model.scores_.shape[2])
+        chosen = model.scores_[model.lams_ == model.lam_].mean(axis=1)
+        found["held_out_log_loss"] = float(-chosen.max())
+    return found
+
+
 def summary(found: Facts) -> str:
     """Return the findings for people."""
-    if "landmarks" in found:
-        first = landmarks.summary(found, _data_line(found))
-        return f"{first}\nNext       {next_step(found)}"
-    more = found["models"] - 1
-    held = "no cross-validation, since lam was given"
-    if "folds" in found:
-        some, n = found["held_out"], found["samples"]
-        part = f"{some:,} samples of " * (some < n)
-        held = (
-            f"accuracy {found['held_out_accuracy']:.3f}, log-loss "
-            f"{found['held_out_log_loss']:.3f} in {found['folds']}-fold "
-            f"cross-validation on {part}this file\n"
-            "           (the settings were chosen on the same folds: expect a little "
-            "less on new samples)"
-        )
-    point = "the only stationary point"
-    if found["regime"] != "unique":
-        point = "a stationary point, perhaps one of several"
     return "\n".join(
         [
-            _data_line(found),
-            f"Chosen     {setting_text(found['kernel'], found['kernel_params'])}, norm "
-            f"{found['norm']}, lam {found['lam']:.3g}"
-            f"{f'; averaged with {more} more' * (more > 0)}",
-            f"Held out   {held}",
-            f"Solved     {found['status']}, residual {found['residual']:.1e}: {point}",
+            *model_lines(found),
             f"Saved      {found['model']}, {found['bytes']:,} bytes, after "
             f"{found['seconds']:.1f} s",
             f"Next       {next_step(found)}",
         ]
     )
+
+
+def model_lines(found: Facts) -> list[str]:
+    """Return four lines about the data, the settings, their scores and the solution."""
+    held = "no cross-validation, since lam was given"
+    on_landmarks = "landmarks" in found
+    if "folds" in found:
+        accuracy = part = ""
+        if not on_landmarks:
+            some, n = found["held_out"], found["samples"]
+            part = f"{some:,} samples of " * (some < n)
+            accuracy = f"accuracy {found['held_out_accuracy']:.3f}, "
+        held = (
+            f"{accuracy}log-loss {found['held_out_log_loss']:.3f} in "
+            f"{found['folds']}-fold cross-validation on {part}this file\n"
+            "           (the settings were chosen on the same folds: expect a little "
+            "less on new samples)"
+        )
+    solved = f"{found['status']}, residual {found['residual']:.1e}"
+    if on_landmarks:
+        more = f", {found['landmarks']:,} landmarks"
+        solved += f", in {found['passes']} passes over the samples"
+    else:
+        others = found["models"] - 1
+        more = f"; averaged with {others} more" * (others > 0)
+        is_unique = found["regime"] == "unique"
+        point = "the only" if is_unique else "a"
+        several = "" if is_unique else ", perhaps one of several"
+        solved += f": {point} stationary point{several}"
+    setting = setting_text(found["kernel"], found["kernel_params"])
+    return [
+        _data_line(found),
+        f"Chosen     {setting}, norm {found['norm']}, lam {found['lam']:.3g}{more}",
+        f"Held out   {held}",
+        f"Solved     {solved}",
+    ]
 
 
 def next_step(found: Facts) -> str:

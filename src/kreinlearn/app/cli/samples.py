@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kreinlearn.app.cli.options import KernelParams, Notes, SampleNotes
+from kreinlearn.app.cli.options import KernelParams
 from kreinlearn.app.cli.tables import check_no_features
 from kreinlearn.kernels import KERNELS, Similarities, resolve_kernel
 
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     from kreinlearn._typing import Array
     from kreinlearn.io import PairOptions, Table
+    from kreinlearn.io.blocks import TableBlocks
+    from kreinlearn.io.schema import TrainingRecord
     from kreinlearn.io.table import SampleKind
 
 USUAL = {
@@ -39,7 +41,7 @@ def with_format(
 
     A table in tsv or txt looks the same: a kernel of series tells them apart.
     """
-    from kreinlearn.io.samples import is_ucr
+    from kreinlearn.io.schema import is_ucr
 
     is_open = pairs.format is None and kernel in KERNELS
     if is_open and KERNELS[str(kernel)].samples == "series" and is_ucr(path):
@@ -47,13 +49,13 @@ def with_format(
     return pairs
 
 
-def check_rows(table: "Table", kernel: str | None) -> None:
+def check_rows(table: "Table | TableBlocks", kernel: str | None) -> None:
     """Raise if a kernel of other samples was named for a table."""
-    from kreinlearn.io.samples import GIVE
+    from kreinlearn.io.samples import EXPECTED_INPUT
 
-    for kind in GIVE:
+    for kind in EXPECTED_INPUT:
         if kernel in KERNELS and KERNELS[str(kernel)].samples == kind:
-            remedy = f"give {GIVE[kind]}"
+            remedy = f"give {EXPECTED_INPUT[kind]}"
             if kind == "series":
                 remedy = "say --format ucr if each line is a label and a series"
             raise ValueError(
@@ -149,25 +151,15 @@ def some_of(table: "Table", rows: "Array") -> "Table":
     )
 
 
-def notes_of(table: "Table", pairs: "PairOptions", target: str | None) -> SampleNotes:
-    """Return how samples were read, for new ones to be read alike."""
-    from kreinlearn.io.kinds import kind_of
-
-    is_inside = pairs.labels is None
-    return {
-        "format": kind_of(table.path, pairs.format)[1],
-        "target": target if is_inside else None,
-        "labels": is_inside,
-    }
-
-
 def sample_kind(model: "BaseEstimator") -> "SampleKind | None":
     """Return what a model learned from, if that is no table and no matrix."""
-    from kreinlearn.io.samples import GIVE
+    from kreinlearn.io.samples import EXPECTED_INPUT
 
     kernel = getattr(_inside(model), "kernel", None)
     record = KERNELS.get(kernel) if isinstance(kernel, str) else None
-    return next((kind for kind in GIVE if record and record.samples == kind), None)
+    return next(
+        (kind for kind in EXPECTED_INPUT if record and record.samples == kind), None
+    )
 
 
 def _inside(model: "BaseEstimator") -> "BaseEstimator":
@@ -179,29 +171,30 @@ def _inside(model: "BaseEstimator") -> "BaseEstimator":
 def new_samples(
     model: "BaseEstimator",
     kind: "SampleKind",
-    notes: Notes,
+    training: "TrainingRecord",
     data: str,
-    said: "PairOptions",
+    given: "PairOptions",
     header: bool | None,
 ) -> "Table":
-    """Return new samples for a model, and their labels if they are there."""
-    from kreinlearn.io.headers import AS_SEEN
-    from kreinlearn.io.samples import Learned, content_of, read_new_samples
+    """Return new samples for a model, and their labels if the file has them."""
+    from kreinlearn.io.samples import describe_content
+    from kreinlearn.io.schema import read_new_samples
+    from kreinlearn.io.text import AUTO_DIALECT
 
-    noted, inner = notes.get("samples", {}), _inside(model)
+    inner = _inside(model)
     first = getattr(inner, "estimators_", [inner])[0]
     kept = first.landmarks_ if hasattr(first, "landmarks_") else first.X_fit_
-    learned = Learned(
-        kind,
-        model.classes_.tolist(),
-        format=noted.get("format"),
-        target=noted.get("target"),
-        labels=noted.get("labels", True),
-        content=content_of(kind, kept[0]) if len(kept) else None,
-    )
-    if said.marks != AS_SEEN:
+    if given.dialect != AUTO_DIALECT:
         raise ValueError(
             f"The model was trained on {kind}, whose files take neither --sep nor "
             "--decimal; leave them out."
         )
-    return read_new_samples(data, learned, said.format, header)
+    return read_new_samples(
+        data,
+        kind,
+        model.classes_.tolist(),
+        training,
+        content=describe_content(kind, kept[0]) if len(kept) else None,
+        format=given.format,
+        header=header,
+    )

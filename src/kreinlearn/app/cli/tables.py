@@ -1,17 +1,17 @@
-"""Options that say how a table is read, and which of its columns are no features."""
+"""Options of tables: text files, roles of columns, and preparation of features."""
 
 import functools
-from collections.abc import Callable
+import shlex
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import click
 from click.core import ParameterSource
 
 if TYPE_CHECKING:
-    from kreinlearn.app.cli.options import Notes
     from kreinlearn.io import Table
-    from kreinlearn.io.columns import Layout, Roles
-    from kreinlearn.io.headers import Marks
+    from kreinlearn.io.columns import ColumnRoles
     from kreinlearn.search import Fold
 
 SCALES = ("minmax", "standard", "robust", "none")
@@ -122,9 +122,9 @@ def table_options(
             group: str | None = None,
             **rest: object,
         ) -> None:
-            from kreinlearn.io.columns import Roles
+            from kreinlearn.io.columns import ColumnRoles
 
-            command(roles=Roles(drop, id, group), **rest)
+            command(roles=ColumnRoles(drop, id, group), **rest)
 
         whole: Callable[..., None] = bundled
         for option in reversed((*_FIRST, *((GROUP,) if groups else ()), *_LAST)):
@@ -132,13 +132,6 @@ def table_options(
         return whole
 
     return decorated
-
-
-def marks_of(sep: str | None, decimal: str) -> "Marks":
-    """Return what was said of the text of a file."""
-    from kreinlearn.io.headers import Marks
-
-    return Marks(sep, decimal)
 
 
 def given_options(names: tuple[str, ...]) -> list[str]:
@@ -163,14 +156,26 @@ def check_no_features(path: str, holds: str, names: tuple[str, ...] = ()) -> Non
         )
 
 
-def notes_of_columns(layout: "Layout | None") -> "Notes":
-    """Return which columns were no features, for `krein predict`."""
-    if layout is None or not layout.apart:
-        return {}
-    return {"apart": dict(layout.apart), "id": layout.id, "group": layout.group}
+@contextmanager
+def suggest_command() -> Iterator[None]:
+    """Add the complete command to errors about several problems of a table."""
+    from kreinlearn.app.cli.options import whole_command
+    from kreinlearn.pipelines import PreparationError
+
+    try:
+        yield
+    except PreparationError as error:
+        start = str(error).rpartition(" Use --")[0]
+        if not start:
+            raise
+        words = error.options
+        if given_options(("id",)) and "--id" in words:
+            words = ["--drop" if word == "--id" else word for word in words]
+        command = f"{whole_command()} {shlex.join(words)}"
+        raise ValueError(f"{start} This command works: {command}") from None
 
 
-def check_groups(roles: "Roles", lam: float | None) -> None:
+def check_groups(roles: "ColumnRoles", lam: float | None) -> None:
     """Raise if groups are named where there are no folds."""
     if roles.group is not None and lam is not None:
         raise ValueError(

@@ -8,15 +8,15 @@ import pandas as pd
 import pytest
 
 from kreinlearn import io as files
-from kreinlearn.io import chunks
-from kreinlearn.io.chunks import cell_blocks, table_blocks
+from kreinlearn.io import blocks
+from kreinlearn.io.blocks import open_blocks, read_blocks, table_blocks
 
 ROWS = 500
 
 
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch):
-    monkeypatch.setattr(chunks, "BLOCK_ROWS", (7, 61))
+    monkeypatch.setattr(blocks, "BLOCK_ROWS", (7, 61))
 
 
 def made(n=ROWS):
@@ -156,24 +156,21 @@ def test_without_a_header_columns_are_numbered(tmp_path):
     pd.testing.assert_frame_equal(whole(table)[0], files.read(path).X)
 
 
-def test_cells_come_without_labels_too(tmp_path):
-    path = written(made(), tmp_path / "t.csv")
-    blocks = list(cell_blocks(path))
+def test_blocks_without_labels(tmp_path):
+    source = open_blocks(written(made(), tmp_path / "t.csv"))
+    blocks = list(read_blocks(source, source.names, []))
     assert sum(len(cells.lines) for cells in blocks) == ROWS and len(blocks) > 5
-    (tmp_path / "u.csv").write_text("a,b\n")
-    with pytest.raises(ValueError, match="holds a header but no samples"):
-        list(cell_blocks(tmp_path / "u.csv"))
 
 
 def test_only_blocks_are_read(tmp_path, monkeypatch):
     sizes = []
-    real = chunks.features_of
+    real = blocks.convert_features
 
     def counted(cells, *rest):
         sizes.append(len(cells.lines))
         return real(cells, *rest)
 
-    monkeypatch.setattr(chunks, "features_of", counted)
+    monkeypatch.setattr(blocks, "convert_features", counted)
     for name in ("t.csv", "t.parquet"):
         for _ in table_blocks(written(made(), tmp_path / name)):
             pass

@@ -4,10 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from kreinlearn.io.matching import Training, read_like, read_similarities
+from kreinlearn.io.schema import TrainingRecord, read_like, read_similarities
 
-NAMED = Training(["a", "b"], target="y", target_place=2)
-NUMBERED = Training(["1", "2"], header=False, target="3", target_place=2)
+NAMED = TrainingRecord(["a", "b"], target="y", target_place=2)
+NUMBERED = TrainingRecord(["1", "2"], header=False, target="3", target_place=2)
 
 
 def matched(tmp_path, content, training, name="t.csv", header=None):
@@ -45,7 +45,7 @@ def test_by_order_without_a_header(tmp_path, content, y, training):
 
 
 def test_a_target_in_the_middle_is_taken_out(tmp_path):
-    training = Training(["1", "3"], header=False, target="2", target_place=1)
+    training = TrainingRecord(["1", "3"], header=False, target="2", target_place=1)
     table, _ = matched(tmp_path, "1,u,2\n3,v,4\n", training)
     assert table.X.to_numpy().tolist() == [[1, 2], [3, 4]]
     assert table.y.tolist() == ["u", "v"]
@@ -66,7 +66,7 @@ def test_libsvm_text_by_index(tmp_path):
 
 
 def test_text_stays_text_and_labels_stay_what_they_were(tmp_path):
-    training = Training(["a", "b"], target="y", text=["b"], text_labels=True)
+    training = TrainingRecord(["a", "b"], target="y", text=["b"], text_labels=True)
     table, _ = matched(tmp_path, "a,b,y\n1,01,7\n3,2,8\n", training)
     assert table.X["b"].tolist() == ["01", "2"] and table.y.tolist() == ["7", "8"]
     frame = pd.DataFrame({"b": ["01", "2"], "a": [1, 3], "y": [7, 8]})
@@ -81,7 +81,11 @@ BAD = {
     "doubled": (NAMED, "a,b,b\n1,2,3\n", ["must differ, got 'b' 2 times"]),
     "doubled elsewhere": (NAMED, "a,b,c,c\n1,2,3,4\n", ["got 'c' 2 times"]),
     "too many": (NUMBERED, "1,2,3,4\n", ["2 columns or, with labels, 3", "got 4"]),
-    "too few": (Training(["1", "2"], header=False), "1\n", ["2 columns,", "got 1"]),
+    "too few": (
+        TrainingRecord(["1", "2"], header=False),
+        "1\n",
+        ["2 columns,", "got 1"],
+    ),
     "text": (NAMED, "a,b\n1,2\n3,low\n", ["'low' in line 3, column 'b'"]),
     "infinite": (NAMED, "a,b\n1,2\n3,inf\n", ["inf in line 3, column 'b'"]),
     "empty": (NAMED, "a,b\n", ["no samples"]),
