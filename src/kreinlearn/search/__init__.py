@@ -17,7 +17,7 @@ __all__ = [
     "Fold",
     "HeldOutScorer",
     "SearchContext",
-    "stratified_subsample",
     "restrict_folds",
+    "stratified_subsample",
     "weigh_models",
 ]
