@@ -40,9 +40,7 @@ SITUATIONS = {
     "Files": ["io", "_files", "pipelines"],
     "Lists of pairs and matrices with names": [
         "io/pair",
-        "io/named",
-        "io/phylip",
-        "io/scores",
+        "io/matrices",
         "io/labels",
     ],
     "Saving and loading": ["persistence", "_skops"],

@@ -416,7 +416,7 @@ def others(here):
 
 
 NO_COLUMNS = "which has no columns to choose from: leave out --drop, --id and --group"
-NO_TEXT = "is no text with cells in columns, as csv and tsv are: leave out --sep"
+NO_TEXT = "is not a text with cells in columns, as csv and tsv are: leave out --sep"
 ELSEWHERE = {
     "K.npz --drop a": NO_COLUMNS,
     "K.npz --sep ;": NO_TEXT,

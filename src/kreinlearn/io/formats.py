@@ -534,8 +534,8 @@ def check_dialect(
     no_text = (*BINARY_ENDINGS, *LIBSVM_ENDINGS)
     if dialect != AUTO_DIALECT and (not in_cells or ending in no_text):
         raise ValueError(
-            f"{path} is no text with cells in columns, as csv and tsv are: leave out "
-            "--sep and --decimal."
+            f"{path} is not a text with cells in columns, as csv and tsv are: leave "
+            "out --sep and --decimal."
         )
 
 

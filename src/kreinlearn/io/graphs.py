@@ -97,7 +97,7 @@ def read_tu(
 
 
 class Nodes(NamedTuple):
-    """The graph of each node, counted from 0, and the file that says so."""
+    """The graph of each node, counted from 0, and its file."""
 
     path: Path
     graphs: Array

@@ -215,7 +215,7 @@ def _check_text(array: Array) -> Array:
     wrong = (codes > MAX_CODE_POINT) | ((codes >= low) & (codes <= high))
     if wrong.any():
         code = int(codes[wrong.argmax()])
-        raise ValueError(f"its text holds 0x{code:x}, which is no letter")
+        raise ValueError(f"its text holds 0x{code:x}, which is not a character")
     return array
 
 

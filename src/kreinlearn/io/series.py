@@ -60,7 +60,7 @@ def read_ts(path: str | os.PathLike[str]) -> tuple[list[Series], Array | None]:
     ------
     ValueError, OSError
         With the file and the line: a missing value (``?``), channels of
-        different lengths or numbers, time stamps, or a header that says otherwise.
+        different lengths or numbers, time stamps, or a contradiction to the header.
 
     Examples
     --------

@@ -168,7 +168,7 @@ def _read_labels(
 
 
 def _check_spreadsheet(out: str | None, as_json: bool) -> None:
-    """Raise if what will be written is no table that a spreadsheet would open."""
+    """Raise if the output is not a text table that a spreadsheet would open."""
     is_parquet = out is not None and out.lower().endswith(".parquet")
     if is_parquet or (out is None and as_json):
         raise ValueError(

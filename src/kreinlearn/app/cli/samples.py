@@ -152,7 +152,7 @@ def some_of(table: "Table", rows: "Array") -> "Table":
 
 
 def sample_kind(model: "BaseEstimator") -> "SampleKind | None":
-    """Return what a model learned from, if that is no table and no matrix."""
+    """Return the kind of training samples; None for tables and matrices."""
     from kreinlearn.io.samples import EXPECTED_INPUT
 
     kernel = getattr(_inside(model), "kernel", None)

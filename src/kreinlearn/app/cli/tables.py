@@ -64,13 +64,13 @@ ID = click.option(
     "--id",
     "id",
     metavar="COL",
-    help="Column that names the samples: no feature, but kept in predictions.",
+    help="Column of sample names: not a feature, but kept in predictions.",
 )
 GROUP = click.option(
     "--group",
     metavar="COL",
-    help="Column that says which rows belong together, such as those of one patient: "
-    "they are learned from, or held out, together. It is no feature.",
+    help="Group column, such as a patient ID, for rows that belong together: "
+    "groups are never split across folds. It is not a feature.",
 )
 _FIRST = (
     click.option(
