@@ -7,9 +7,8 @@ among n of them, mu its eigenvalues.
 import numpy as np
 
 from kreinlearn._typing import Array
+from kreinlearn.app.runs.records import Cell, Record
 from kreinlearn.kernels import spd_distances
-from kreinlearn.app.runs.cells import Cell
-from kreinlearn.app.runs.records import Record
 
 SEARCHED_METRICS = {
     "Euclidean": "euclid",

@@ -11,12 +11,11 @@ from typing import Any, Literal
 
 import numpy as np
 
-from kreinlearn.kernels import gram
 from kreinlearn.app.methods.records import Method
+from kreinlearn.app.runs.records import Cell, Record, grid
+from kreinlearn.kernels import gram
 from kreinlearn.operators import Dense
 from kreinlearn.problem import KreinRisk
-from kreinlearn.app.runs.cells import Cell, grid
-from kreinlearn.app.runs.records import Record
 from kreinlearn.solvers import CCCP, SGD, GradientDescent, Result
 from kreinlearn.solvers.cccp import MAX_INNER_STEPS
 from kreinlearn.spectrum import Split, split

@@ -10,9 +10,8 @@ from typing import NamedTuple
 import numpy as np
 
 from kreinlearn._typing import Array
+from kreinlearn.app.runs.records import Cell, Record
 from kreinlearn.operators import Dense
-from kreinlearn.app.runs.cells import Cell
-from kreinlearn.app.runs.records import Record
 from kreinlearn.spectrum import describe, extreme
 from reproduction.data import load
 

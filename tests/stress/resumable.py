@@ -27,7 +27,7 @@ SECONDS = {"fit_s", "pred_s", "gram_s", "git"}
 
 @dataclass(frozen=True)
 class Resumable:
-    """A run, and how it is judged."""
+    """A run, and how it is scored."""
 
     prepare: Callable[[Path], None]
     """Writes what the run reads into an empty folder."""
