@@ -224,7 +224,7 @@ RESUMABLE = {
     "compare": _command(
         "compare.jsonl",
         lambda folder: _table(folder / "t.csv", 60, 4),
-        "krein compare t.csv --kernels tl1 --methods 'IKLR,SVC clip,k-NN' --folds 4",
+        "krein compare t.csv --kernels tl1 --methods 'KreinCV,SVC clip,k-NN' --folds 4",
     ),
     "landmarks": Resumable(
         _nothing, _fit_landmarks, _told_steps, _held_steps, _coef, "step "

@@ -150,13 +150,13 @@ def compare_command(
         kernel = "precomputed" if is_matrix else names
         check_request(table.y, n, kernel=kernel, **request)
         tables.group_folds(table, folds, "--folds")
-        measure, given = None, table.samples
+        measure = None
         if table.kind is not None:
             given, kernel, measure = _compute_matrix(table, names, params, form)
         else:
             options.check_form(form, distance)
             _check_table_options(table, names, params)
-            kernel = "distance" if distance else kernel
+            given, kernel = table.samples, "distance" if distance else kernel
         options.remark(table)
         with progress_bar(sys.stderr, "compare") as progress:
             found = compare(
@@ -257,7 +257,9 @@ def _print_comparison(found: Facts) -> None:
         best[name] = f"{choose(known):.3f}" if known else None
     has_failed = any(set(row["statuses"]) - {"converged"} for row in rows)
     right = ["accuracy", "log-loss", "AUC", "s", *["converged"] * has_failed]
-    table = text_table(["method"], right, found["title"])
+    kernels = {row["kernel"] for row in rows} - {None, "precomputed"}
+    kernel = f"\nkernel: {kernels.pop()}" if len(kernels) == 1 else ""
+    table = text_table(["method"], right, escape(found["title"] + kernel))
     for row in rows:
         scores = []
         for name in best:

@@ -76,7 +76,7 @@ def inspect_command(
     roles: "Roles",
     **steps: Any,
 ) -> None:
-    """Report whether labels can be predicted, and whether a similarity needs a repair.
+    """Measure how well a similarity predicts labels, and how indefinite it is.
 
     \b
     DATA or GRAM is one of these, with or without labels:

@@ -137,7 +137,7 @@ def _score_table(rows: Rows) -> PageTable:
     measures = [k for k in SCORE_NAMES if k != "balanced_accuracy" or not is_balanced]
     for label, (accuracy, *others) in format_scores(rows, measures).items():
         row = rows[label]
-        ended = Counter(row["statuses"])
+        ended: Counter[str] = Counter(row["statuses"])
         status = format_statuses(ended) if ended.total() != 1 else next(iter(ended))
         also = f"and {', '.join(row['also'])}" if row["also"] else ""
         body.append(

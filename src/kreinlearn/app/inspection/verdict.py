@@ -242,7 +242,8 @@ def inspect_similarity(
     search: dict[str, Any] = {} if kernel is None else {"kernel": kernel}
     search["kernel_params"] = UNCHECKED if kernel == "precomputed" else fixed or None
     data = (data + data.T) / 2 if kernel in ("distance", "precomputed") else data
-    found |= _score(K, data, labels, search, count, seed, progress)
+    is_indefinite = found["matrix"] == "indefinite"
+    found |= _score(K, is_indefinite, data, labels, search, count, seed, progress)
     if command is None:
         command = _python_code(found, kernel, looks_like_distances(K))
     sentences, found["n_verdict"] = _state_findings(found)
@@ -299,7 +300,8 @@ def _default_params(
 
 
 def _measure_spectrum(K: Array) -> dict[str, Any]:
-    report, size = describe(K), float(np.linalg.norm(K))
+    report: dict[str, Any] = describe(K)
+    size = float(np.linalg.norm(K))
     return {
         "asymmetry": {
             "largest": float(np.abs(K - K.T).max()),
@@ -328,6 +330,7 @@ def _classify_matrix(K: Array, negative_share: float) -> str:
 
 def _score(
     K: Array,
+    is_indefinite: bool,
     data: Array,
     labels: Array | None,
     search: Mapping[str, Any],
@@ -340,7 +343,6 @@ def _score(
     The keys are ``model``, ``value``, ``recommendation`` and ``reason``, which states
     why there are no scores.
     """
-    is_indefinite = _classify_matrix(K, describe(K)["negative_share"]) == "indefinite"
     found: dict[str, Any] = {"model": None, "value": None, "reason": ""}
     found["recommendation"] = "unknown" if is_indefinite else "either"
     if labels is None:
@@ -360,8 +362,7 @@ def _score(
     rows = rows[sample_rows(labels[rows], len(rows), MAX_LEARNED, seed)]
     _, index = np.unique(labels[rows], return_inverse=True)
     folds = inner_folds(index, seed, least=2)
-    is_matrix = data.shape[0] == data.shape[1] and "kernel" in search
-    is_matrix = is_matrix and search["kernel"] in ("distance", "precomputed")
+    is_matrix = search.get("kernel") in ("distance", "precomputed")
     n_steps = len(folds) * (1 + is_indefinite)
 
     def report(done: int, _: int) -> None:
@@ -549,7 +550,8 @@ def _python_code(found: Mapping[str, Any], kernel: str | None, is_odd: bool) -> 
     if is_odd and kernel == "precomputed":
         given += ', kernel_params={"check": False}'
     is_asymmetric = found["asymmetry"]["relative"] > SYMMETRY_TOL
-    matrix = "(D + D.T) / 2" if is_asymmetric else "D"
+    name = {"distance": "D", "precomputed": "K"}.get(str(kernel), "X")
+    matrix = f"({name} + {name}.T) / 2" if is_asymmetric else name
     return f"KreinLogisticRegressionCV({given}).fit({matrix}, y)"
 
 

@@ -196,7 +196,7 @@ def krein_regression(
     out_of_sample : {"exact", "none"}
         Whether new samples are repaired as well.
     """
-    how = {"mode": repair, "out_of_sample": out_of_sample, "check": False}
+    how: Any = {"mode": repair, "out_of_sample": out_of_sample, "check": False}
 
     def build(value: float, seed: int) -> Classifier:
         model = KreinLogisticRegression(
