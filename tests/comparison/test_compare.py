@@ -10,6 +10,8 @@ from sklearn.metrics import log_loss, roc_auc_score
 from sklearn.preprocessing import FunctionTransformer, MinMaxScaler
 from sklearn.svm import SVC
 
+import kreinlearn
+from kreinlearn import KreinLogisticRegressionCV
 from kreinlearn.app.cli import main
 from kreinlearn.app.comparison import run as module
 from kreinlearn.app.comparison.page import comparison_page
@@ -27,6 +29,7 @@ from kreinlearn.app.comparison.summary import (
     summarize,
 )
 from kreinlearn.app.methods.records import METHODS, Method
+from kreinlearn.app.methods.tuning import inner_folds
 from kreinlearn.app.runs.records import Cell, Store, make_record
 from kreinlearn.app.runs.records import read_records as read
 from kreinlearn.app.runs.runner import run_cell
@@ -507,3 +510,35 @@ def test_a_full_temporary_folder_is_one_sentence(tmp_path, monkeypatch):
     monkeypatch.setattr(module.joblib, "dump", dump)
     with pytest.raises(OSError, match=r"job could not be written: No space .* TMPDIR"):
         module._store(None, tmp_path / "job")
+
+
+def test_the_default_search_is_a_row_of_distances(here, rng):
+    """KreinCV learns from distances as `KreinLogisticRegressionCV` does."""
+    X = rng.standard_normal((40, 3))
+    D, y = np.abs(X[:, None] - X).sum(axis=2), (X[:, 0] > 0).astype(int)
+    planned = plan_comparison(D, y, kernel="distance", methods=["KreinCV"], folds=2)
+    cell = planned.cells[0]
+    assert cell.setting("kernel") == "own"
+    found = score_fold(planned.job, cell)
+    train, test = planned.job.splits[0, cell.setting("fold")]
+    folds = inner_folds(y[train], cell.half_seed)
+    model = KreinLogisticRegressionCV(kernel="distance", cv=folds)
+    model.fit(D[np.ix_(train, train)], y[train])
+    expected = model.predict_proba(D[np.ix_(test, train)])[:, 1]
+    np.testing.assert_array_equal(found["proba"], expected)
+    fixed = plan_comparison(D, y, kernel="distance", form="negative")
+    assert fixed.job.kernel["kernel_params"] == {"form": "negative"}
+
+
+def test_results_in_a_notebook(here, rng, tmp_path):
+    X = rng.standard_normal((40, 3))
+    D, y = np.abs(X[:, None] - X).sum(axis=2), X[:, 0] > 0
+    found = kreinlearn.compare(D, y, methods=["KreinCV", "SVC clip"], folds=3)
+    assert set(found.table.index) == {"KreinCV", "SVC clip"}
+    assert "KreinCV, the model that `krein fit` builds, has" in found.verdict
+    assert found.table["accuracy"].is_monotonic_decreasing
+    assert found.verdict in repr(found) and "<table" in found._repr_html_()
+    page = tmp_path / "page.html"
+    assert found.save(page) is found and page.stat().st_size > 10_000
+    with pytest.raises(FileExistsError, match="exists already"):
+        found.save(page)

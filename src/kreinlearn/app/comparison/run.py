@@ -8,7 +8,6 @@ import logging
 import os
 import tempfile
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,7 +24,6 @@ from kreinlearn.app.comparison.page import comparison_page
 from kreinlearn.app.comparison.plan import Job, Plan, plan_comparison, weigh_cell
 from kreinlearn.app.comparison.summary import (
     MODEL_OF_FIT,
-    Summary,
     label_kernel,
     rank_rows,
     rows_as_csv,
@@ -33,6 +31,7 @@ from kreinlearn.app.comparison.summary import (
 )
 from kreinlearn.app.methods.records import KREIN_CV, METHODS
 from kreinlearn.app.methods.tuning import MAX_LOG_LOSS, call_timed, evaluate, fit_method
+from kreinlearn.app.report.page import Result
 from kreinlearn.app.runs.progress import Watcher, format_duration
 from kreinlearn.app.runs.records import Cell, Record, read_records
 from kreinlearn.app.runs.runner import CELL_SECONDS, run
@@ -53,17 +52,8 @@ TABLE_COLUMNS = (
 logger = logging.getLogger("kreinlearn")
 
 
-@dataclass(frozen=True)
-class Comparison:
-    """Result of `kreinlearn.compare`.
-
-    Attributes
-    ----------
-    results : dict
-        All results, as ``krein compare --json`` prints them.
-    """
-
-    results: Summary
+class Comparison(Result):
+    """Result of `kreinlearn.compare`."""
 
     @property
     def verdict(self) -> str:
@@ -82,22 +72,8 @@ class Comparison:
             "method"
         )
 
-    def __repr__(self) -> str:
-        return f"{self.verdict}\n\n{self.table.to_string(float_format='{:.3f}'.format)}"
-
-    def _repr_html_(self) -> str:
-        from html import escape
-
-        table = self.table.to_html(float_format="{:.3f}".format, na_rep="")
-        return f"<p>{escape(self.verdict)}</p>{table}"
-
-    def save(
-        self, path: str | os.PathLike[str], *, overwrite: bool = False
-    ) -> "Comparison":
-        """Write the page to an HTML file, with figures, and return the comparison."""
-        check_free(path, overwrite)
-        replace(path, comparison_page(self.results).encode())
-        return self
+    def _make_page(self) -> str:
+        return comparison_page(self.results)
 
 
 def compare(
@@ -118,7 +94,8 @@ def compare(
     overwrite: bool = False,
     name: str = "data",
     progress: Watcher | None = None,
-    **more: Any,
+    measure: str | None = None,
+    limit: float | None = None,
 ) -> Comparison:
     """Compare all methods on the same folds of distances, similarities or samples.
 
@@ -162,9 +139,10 @@ def compare(
         Name of the data in tables.
     progress : callable, optional
         Called after each fit.
-    **more : object
-        ``measure``, the name of the kernel that computed the matrix; ``limit``, the
-        time limit of a fit in seconds.
+    measure : str, optional
+        Name of the kernel that computed the matrix.
+    limit : float, optional
+        Time limit of one fit with its tuning, in seconds.
 
     Returns
     -------
@@ -182,7 +160,6 @@ def compare(
     >>> found.table.index.tolist()  # doctest: +SKIP
     ['KreinCV', 'SVC clip']
     """
-    limit = more.pop("limit", None)
     plan = plan_comparison(
         D,
         y,
@@ -197,7 +174,7 @@ def compare(
         seed=seed,
         n_jobs=n_jobs,
         name=name,
-        **more,
+        measure=measure,
     )
     how: Any = {"n_jobs": n_jobs, "limit": limit, "progress": progress}
     if out is not None:

@@ -1,14 +1,11 @@
 """Inspection of a similarity: predictability of labels, and need of a repair."""
 
-import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from kreinlearn._files import check_free, replace
 from kreinlearn._typing import Array
 from kreinlearn._validation import (
     INFORMATIVE_TOL,
@@ -31,6 +28,7 @@ from kreinlearn.app.inspection.evidence import (
 from kreinlearn.app.inspection.page import inspection_page, list_scores
 from kreinlearn.app.methods.records import UNCHECKED
 from kreinlearn.app.methods.tuning import inner_folds
+from kreinlearn.app.report.page import Result
 from kreinlearn.app.runs.records import describe_environment
 from kreinlearn.kernels import KERNELS, gram
 from kreinlearn.kernels.transforms import fit_transform, list_candidates
@@ -74,17 +72,8 @@ MATRIX_SENTENCES = {
 """Sentences about matrices without a negative part."""
 
 
-@dataclass(frozen=True)
-class Inspection:
-    """Result of `kreinlearn.inspect_similarity`.
-
-    Attributes
-    ----------
-    results : dict
-        All results, as ``krein inspect --json`` prints them.
-    """
-
-    results: dict[str, Any]
+class Inspection(Result):
+    """Result of `kreinlearn.inspect_similarity`."""
 
     @property
     def verdict(self) -> str:
@@ -100,22 +89,8 @@ class Inspection:
         columns = ["accuracy", "log_loss"]
         return DataFrame.from_dict(scores, orient="index", columns=columns)
 
-    def __repr__(self) -> str:
-        return f"{self.verdict}\n\n{self.table.to_string(float_format='{:.3f}'.format)}"
-
-    def _repr_html_(self) -> str:
-        from html import escape
-
-        table = self.table.to_html(float_format="{:.3f}".format, na_rep="")
-        return f"<p>{escape(self.verdict)}</p>{table}"
-
-    def save(
-        self, path: str | os.PathLike[str], *, overwrite: bool = False
-    ) -> "Inspection":
-        """Write the page to an HTML file, with figures, and return the inspection."""
-        check_free(path, overwrite)
-        replace(path, inspection_page(self.results).encode())
-        return self
+    def _make_page(self) -> str:
+        return inspection_page(self.results)
 
 
 def inspect_similarity(

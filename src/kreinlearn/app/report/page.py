@@ -2,24 +2,80 @@
 
 import base64
 import math
+import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from html import escape
 from importlib.resources import files
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Self
 
+from kreinlearn._files import check_free, replace
 from kreinlearn.app.report.figures import COLUMN, Figure, clean, draw_pictures
 from kreinlearn.app.report.tables import DASH, Entry, Note, PageTable, list_marks
 
 if TYPE_CHECKING:
     from jinja2 import Template
     from markupsafe import Markup
+    from pandas import DataFrame
 
 LONG_TEXT = 24
 """Entries of more letters may break into lines."""
 COLUMN_LETTERS = 66
 """Letters in a row of a table that fits into one of two columns."""
+
+
+@dataclass(frozen=True)
+class Result:
+    """Results with a verdict, a table and a page; notebooks show the first two.
+
+    Attributes
+    ----------
+    results : dict
+        All results, as the command prints them with ``--json``.
+    """
+
+    results: dict[str, Any]
+
+    @property
+    def verdict(self) -> str:
+        """The results in a sentence or two."""
+        raise NotImplementedError
+
+    @property
+    def table(self) -> "DataFrame":
+        """The scores."""
+        raise NotImplementedError
+
+    def _make_page(self) -> str:
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        return f"{self.verdict}\n\n{self.table.to_string(float_format='{:.3f}'.format)}"
+
+    def _repr_html_(self) -> str:
+        table = self.table.to_html(float_format="{:.3f}".format, na_rep="")
+        return f"<p>{escape(self.verdict)}</p>{table}"
+
+    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> Self:
+        """Write the page, with figures, to an HTML file.
+
+        Parameters
+        ----------
+        path : path-like
+            The file.
+        overwrite : bool
+            Whether to replace an existing file.
+
+        Returns
+        -------
+        self : object
+            The same results.
+        """
+        check_free(path, overwrite)
+        replace(path, self._make_page().encode())
+        return self
 
 
 @dataclass(frozen=True)
