@@ -15,7 +15,7 @@ BASE = {
 MODEL = {"kernels", "losses", "operators", "problem", "search", "solvers", "spectrum"}
 # Package: packages that it may import besides itself and the base. Bottom to top.
 LAYERS = {
-    **dict.fromkeys(BASE, set()),
+    **{name: set() for name in BASE},
     "losses": set(),
     "operators": set(),
     "solvers": set(),
