@@ -114,7 +114,7 @@ def measure(cell: Cell) -> dict[str, Any]:
     warm(cell.dataset, cell.method)
     train, test = rows_of(cell, data)
     with warnings.catch_warnings():
-        # A setting that does not converge is judged like any other.
+        # A setting that does not converge is evaluate like any other.
         warnings.simplefilter("ignore")
         began = time.perf_counter()
         learned = learn(data, train, test)

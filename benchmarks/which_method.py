@@ -31,7 +31,7 @@ from sklearn.model_selection import StratifiedKFold
 from kreinlearn import KreinLogisticRegression
 from kreinlearn._typing import Array
 from kreinlearn.app.runs import Cell, grid, progress_bar, read_records, run
-from kreinlearn.app.runs.records import FAILED, forget
+from kreinlearn.app.runs.records import FAILED, drop_records
 from kreinlearn.spectrum import describe
 
 OUTER = 5
@@ -96,7 +96,7 @@ def collected(cells, path, work, jobs, title) -> list[dict[str, Any]]:
     """Run what has no record yet, and return the records of what was asked for."""
     asked = {cell.key for cell in cells}
     failed = [each["key"] for each in read_records(path) if each["status"] in FAILED]
-    forget(path, asked.intersection(failed))
+    drop_records(path, asked.intersection(failed))
     with progress_bar(sys.stderr, title) as progress:
         run(cells, path, work, jobs=jobs, progress=progress)
     records = [each for each in read_records(path) if each["key"] in asked]
@@ -126,7 +126,7 @@ def measure(folder: Path, cell: Cell) -> dict[str, Any]:
     y_train, y_test = found.y[train], found.y[test]
     began = time.perf_counter()
     with warnings.catch_warnings():
-        # A setting that does not converge is judged like any other.
+        # A setting that does not converge is evaluate like any other.
         warnings.simplefilter("ignore", ConvergenceWarning)
         learned = METHODS[cell.method](fold, y_train)
     seconds = time.perf_counter() - began

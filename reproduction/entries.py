@@ -4,7 +4,7 @@ import statistics
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from kreinlearn.app.report.entries import DASH, Entry, Note, signed
+from kreinlearn.app.report.tables import DASH, Entry, Note, format_signed
 
 
 class Spread(NamedTuple):
@@ -41,7 +41,7 @@ def format_difference(ours: Spread | None, published: Spread | None) -> Entry:
     if ours is None or published is None:
         return Entry(DASH)
     gain = ours.mean - published.mean
-    return Entry(signed(gain), gain)
+    return Entry(format_signed(gain), gain)
 
 
 def format_with_published(

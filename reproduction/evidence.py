@@ -8,9 +8,15 @@ from math import log2, sqrt
 
 import numpy as np
 
-from kreinlearn.app.report import entries
-from kreinlearn.app.report.entries import DASH, Entry, Note
-from kreinlearn.app.report.tables import PageTable, TableRow, make_table
+from kreinlearn.app.report.tables import (
+    DASH,
+    Entry,
+    Note,
+    PageTable,
+    TableRow,
+    format_number,
+    make_table,
+)
 from reproduction import published
 from reproduction.methods import GRID
 from reproduction.summary import Summary
@@ -251,8 +257,8 @@ def _ranking(
         shrink, loss, stop, *cap = each.name.partition(": ")[2].split(", ")
         head = (SHRINK_WORDS[shrink], loss, stop, cap[0] if cap else "none")
         fit = (
-            entries.numeral(_mean(each.accuracies.values()), ".3f"),
-            entries.numeral(each.correlation, ".2f"),
+            format_number(_mean(each.accuracies.values()), ".3f"),
+            format_number(each.correlation, ".2f"),
             _number(each.distance, ".3f"),
         )
         curves = _format_curves(each) if is_gd else ()
@@ -294,7 +300,7 @@ def _ranking(
 def _number(value: float | None, form: str) -> Entry:
     """Return a number, or a dash for what is missing."""
     known = value is not None and np.isfinite(value)
-    return entries.numeral(value if known else None, form)
+    return format_number(value if known else None, form)
 
 
 def _mean(values: Iterable[float]) -> float | None:
@@ -307,14 +313,14 @@ def _format_starts(each: Evidence) -> tuple[Entry, Entry]:
         return Entry(DASH), Entry(DASH)
     hits = [each.starts[start][each.best_lam] for start in FIXED_STARTS]
     text = ", ".join(f"{x:.0f}" for x in hits)
-    lam = entries.numeral(GRID[each.best_lam], "g")
+    lam = format_number(GRID[each.best_lam], "g")
     return Entry(text, min(each.misses())), lam
 
 
 def _ratios(each: Evidence) -> list[Entry]:
     ratios = each.ratios()
     return [
-        entries.numeral(ratios[name][0], ".3g") if name in ratios else Entry(DASH)
+        format_number(ratios[name][0], ".3g") if name in ratios else Entry(DASH)
         for name in STEP_DATA
     ]
 

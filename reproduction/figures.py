@@ -7,10 +7,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kreinlearn.app.report import colors
-from kreinlearn.app.report.dots import name_rows
-from kreinlearn.app.report.figures import NARROW, Drawing, Figure, powers_of_ten
-from kreinlearn.app.report.plots import scale_by_range
+from kreinlearn._typing import Array
+from kreinlearn.app.report import figures
+from kreinlearn.app.report.figures import (
+    NARROW,
+    Drawing,
+    Figure,
+    label_powers_of_ten,
+    label_rows,
+)
 from reproduction import published
 from reproduction.evidence import Evidence, gather_evidence
 from reproduction.methods import LETTER_SUFFIX
@@ -28,14 +33,16 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
 
 DATA_LOOKS = dict(
-    zip(published.FIG2_DATA, ((colors.ORANGE, "o"), (colors.BLUE, "s")), strict=True)
+    zip(published.FIG2_DATA, ((figures.ORANGE, "o"), (figures.BLUE, "s")), strict=True)
 )
 METHOD_LOOKS = {
-    "CCCP-GD": (colors.ORANGE, "s"),
-    "CCICP-GD": (colors.BLUE, "o"),
-    "CCICP-SGD": (colors.GREEN, "^"),
+    "CCCP-GD": (figures.ORANGE, "s"),
+    "CCICP-GD": (figures.BLUE, "o"),
+    "CCICP-SGD": (figures.GREEN, "^"),
 }
 """Color and marker."""
+WIDE_RANGE = 100.0
+"""Range of values relative to their median that needs a log scale."""
 COMPARED_READINGS = (
     ("CCICP-GD", "GD: step, mean, mean", "GD: outer, sum, mean, 100"),
     ("CCICP-SGD", "SGD: step, mean, mean", "SGD: outer, mean, mean, 100"),
@@ -110,20 +117,20 @@ def _draw_accuracy_dots(
         grid = figure.subplots(*shape, sharex=True, sharey=True, squeeze=False)
         for axes in grid.flat[len(methods) :]:
             axes.set_visible(False)
-        hollow = {"mfc": colors.PAPER, "mec": colors.ORANGE, "ms": 5}
-        filled = {"color": colors.BLUE, "ms": 4.5}
+        hollow = {"mfc": figures.PAPER, "mec": figures.ORANGE, "ms": 5}
+        filled = {"color": figures.BLUE, "ms": 4.5}
         for axes, method in zip(grid.flat, methods, strict=False):
             cells = [(name, method) for name in datasets]
             pairs = [[own.get(cell) for cell in cells] for own in (theirs, ours)]
             left, right = np.array(pairs, dtype=float)  # None becomes NaN
             places = np.arange(len(datasets))
-            axes.hlines(places, left, right, color=colors.FAINT, lw=1.2)
+            axes.hlines(places, left, right, color=figures.FAINT, lw=1.2)
             axes.plot(left, places, "o", label="published", **hollow)
             axes.plot(right, places, "o", label="ours", **filled)
             axes.set_title(method)
             axes.grid(axis="x")
             axes.tick_params(axis="y", length=0)
-        name_rows(grid[0, 0], datasets)
+        label_rows(grid[0, 0], datasets)
         grid[0, 0].set_xlim(right=1.02)
         _draw_legend(figure, grid[0, 0])
         figure.supxlabel("accuracy on the test half", size=9)
@@ -205,7 +212,7 @@ def _draw_eps_curves(summaries: Sequence[Summary], is_narrow: bool = False) -> D
     def draw(figure: "Canvas") -> None:
         panels = figure.subplots(*((2, 1) if is_narrow else (1, 2)))
         for name in list_names(summaries, "data", published.FIG2_DATA):
-            color, marker = DATA_LOOKS.get(name, (colors.GREEN, "^"))
+            color, marker = DATA_LOOKS.get(name, (figures.GREEN, "^"))
             own = [each for each in summaries if each.data == name and each.records]
             own.sort(key=lambda each: each.settings["eps"])
             x = [each.settings["eps"] for each in own]
@@ -224,10 +231,10 @@ def _draw_eps_curves(summaries: Sequence[Summary], is_narrow: bool = False) -> D
         panels[0].set_title("accuracy on the test half")
         panels[1].set_title("seconds of one fit")
         panels[1].set_yscale("log")
-        powers_of_ten(panels[1].yaxis)
+        label_powers_of_ten(panels[1].yaxis)
         for axes in panels:
             axes.set_xscale("log")
-            powers_of_ten(axes.xaxis)
+            label_powers_of_ten(axes.xaxis)
             axes.set_xlabel("inexact parameter eps")
             axes.grid()
         _draw_legend(figure, panels[0])
@@ -283,12 +290,12 @@ def _draw_objective_curves(
                 own, (), published.FIG3_METHODS + published.FIG3_OURS
             ):
                 short = each.method.removesuffix(LETTER_SUFFIX)
-                color, marker = METHOD_LOOKS.get(short, (colors.GREY, "."))
+                color, marker = METHOD_LOOKS.get(short, (figures.GREY, "."))
                 look = {"color": color, "marker": marker, "ms": 3.5, "lw": 1.4}
                 curves.append(np.array(each.records[0]["curve"][1:], dtype=float))
                 iterations = np.arange(1, len(curves[-1]) + 1)
                 axes.plot(iterations, curves[-1], label=each.method, **look)
-            scale_by_range(axes, curves)
+            _scale_by_range(axes, curves)
             axes.set(title=name, xlabel="outer iteration")
             axes.xaxis.get_major_locator().set_params(integer=True)
             axes.grid()
@@ -336,10 +343,10 @@ def _draw_agreement(
     def draw(figure: "Canvas") -> None:
         shape = (2, 1) if is_narrow else (1, 2)
         panels = figure.subplots(*shape, sharex=True, sharey=True)
-        hollow = {"marker": "o", "ls": "", "mfc": colors.PAPER, "mec": colors.ORANGE}
-        filled = {"marker": "o", "ls": "", "color": colors.BLUE}
+        hollow = {"marker": "o", "ls": "", "mfc": figures.PAPER, "mec": figures.ORANGE}
+        filled = {"marker": "o", "ls": "", "color": figures.BLUE}
         for axes, (kind, own) in zip(panels, pairs.items(), strict=True):
-            axes.plot([0.4, 1.0], [0.4, 1.0], color=colors.FAINT, lw=1.2)
+            axes.plot([0.4, 1.0], [0.4, 1.0], color=figures.FAINT, lw=1.2)
             for each, label, look in zip(
                 own, ("as printed", "as read"), (hollow, filled), strict=True
             ):
@@ -359,3 +366,13 @@ def _draw_agreement(
 def _draw_legend(figure: "Canvas", axes: "Axes") -> None:
     handles, labels = axes.get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside upper right", ncols=len(labels) or 1)
+
+
+def _scale_by_range(axes: "Axes", curves: Sequence[Array]) -> None:
+    """Set a symlog scale if the values of curves spread over a wide range."""
+    values = np.concatenate(curves) if curves else np.ones(1)
+    finite = values[np.isfinite(values)]
+    spread = finite if finite.size else np.ones(1)
+    if np.ptp(spread) > WIDE_RANGE * max(1.0, abs(float(np.median(spread)))):
+        axes.set_yscale("symlog")
+        label_powers_of_ten(axes.yaxis)

@@ -2,8 +2,7 @@
 
 from collections.abc import Sequence
 
-from kreinlearn.app.report.entries import Entry, Note
-from kreinlearn.app.report.tables import PageTable, marks_in
+from kreinlearn.app.report.tables import Entry, Note, PageTable, list_marks
 
 
 def format_table(table: PageTable, notes: Sequence[Note] = ()) -> str:
@@ -20,7 +19,7 @@ def format_table(table: PageTable, notes: Sequence[Note] = ()) -> str:
     lines = [f"## {table.title}", "", table.caption, ""]
     lines += [_format_row(table.columns), rule]
     lines += [_format_row(row) for row in table.rows + table.totals]
-    used = [mark for mark in marks_in(table) if mark <= len(notes)]
+    used = [mark for mark in list_marks(table) if mark <= len(notes)]
     lines += ["", *(f"<sup>{mark}</sup> {notes[mark - 1].text}  " for mark in used)]
     return "\n".join(lines).rstrip() + "\n"
 

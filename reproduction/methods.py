@@ -8,17 +8,16 @@ import numpy as np
 from sklearn.multiclass import OneVsRestClassifier
 
 from kreinlearn._typing import Array
-from kreinlearn.app.methods.judging import worst
 from kreinlearn.app.methods.records import (
+    METHODS,
     Method,
     Path,
     Scores,
-    Tried,
-    exact,
-    path_of,
+    Values,
+    krein_regression,
     published,
+    worst_status,
 )
-from kreinlearn.app.methods.table import METHODS
 from kreinlearn.solvers import CCCP, PUBLISHED
 from reproduction.published import TABLE5, TABLE5_OURS
 from reproduction.splits import TL1_RATIO
@@ -71,7 +70,7 @@ def one_vs_rest(method: Method) -> Method:
     return replace(
         method,
         build=lambda value, seed: OneVsRestClassifier(method.build(value, seed)),
-        path=method.path if method.link == "ovr" else _each_class(path_of(method)),
+        path=method.path if method.link == "ovr" else _each_class(method.compute_path),
         link=method.link and "ovr",
         binary_only=False,
     )
@@ -80,14 +79,17 @@ def one_vs_rest(method: Method) -> Method:
 def _each_class(path: Path) -> Path:
     """Return a path for labels -1 and 1 as one for any labels."""
 
-    def each(K: Array, y: Array, K_new: Array, values: Tried, seed: int) -> Scores:
+    def each(K: Array, y: Array, K_new: Array, values: Values, seed: int) -> Scores:
         labels = np.unique(y)
         found = [
             path(K, np.where(y == label, 1, -1), K_new, values, seed)
             for label in (labels[1:] if len(labels) == 2 else labels)
         ]
         return [
-            (np.hstack([scores for scores, _ in fits]), worst(s for _, s in fits))
+            (
+                np.hstack([scores for scores, _ in fits]),
+                worst_status(s for _, s in fits),
+            )
             for fits in zip(*found, strict=True)
         ]
 
@@ -104,7 +106,7 @@ def _repair(mode: str, out_of_sample: Literal["exact", "none"] = "none") -> Meth
 
     The paper does not repair the test rows.
     """
-    return exact(mode, repair=mode, out_of_sample=out_of_sample)
+    return krein_regression(mode, repair=mode, out_of_sample=out_of_sample)
 
 
 ON_TL1 = {
@@ -114,12 +116,12 @@ ON_TL1 = {
     **{name: procedure(name, solver) for name, solver in PROCEDURES.items()},
     "Flip exact": _repair("flip", "exact"),
     "Clip exact": _repair("clip", "exact"),
-    **{
-        name: METHODS[name]
-        for name in ("TDCASVM", "KSVM", "IKLR krein", "IKLR hilbert", "SVC raw")
-    },
+    **{name: METHODS[name] for name in ("TDCASVM", "KSVM", "SVC raw")},
+    # Names of stored records.
+    "IKLR krein": replace(METHODS["Krein norm"], name="IKLR krein"),
+    "IKLR hilbert": replace(METHODS["Hilbert norm"], name="IKLR hilbert"),
 }
-KLR, SVM = replace(exact("KLR"), definite_only=True), METHODS["SVC raw"]
+KLR, SVM = replace(krein_regression("KLR"), definite_only=True), METHODS["SVC raw"]
 """Both on a positive definite matrix, as their theory needs it."""
 
 ON_TABLES: dict[str, tuple[Method, KernelSettings]] = {
@@ -137,7 +139,7 @@ ON_FACES: dict[str, tuple[Method, str]] = {
         for name in (*TABLE5, *TABLE5_OURS)
         if name in ON_TL1
     },
-    "IKLR krein": (METHODS["IKLR krein"], "affine_invariant"),
+    "IKLR krein": (ON_TL1["IKLR krein"], "affine_invariant"),
     "SVM(Log-E) regions": (one_vs_rest(SVM), "log_euclid"),
 }
 """Rows of the table of faces: method and distance."""

@@ -8,13 +8,12 @@ from typing import NamedTuple
 
 from kreinlearn._files import replace
 from kreinlearn._validation import check_choice
-from kreinlearn.app.report.entries import Note
-from kreinlearn.app.report.figures import Figure, files
+from kreinlearn.app.report.figures import Figure, draw_files
 from kreinlearn.app.report.page import Section, html
 from kreinlearn.app.report.tables import (
+    Note,
     PageTable,
     csv_text,
-    general_notes,
     make_table,
 )
 from kreinlearn.app.runs.records import FAILED, Record, read_records
@@ -79,7 +78,7 @@ def write(
     contents = {
         f"{name}-{short}.{kind}": content
         for short, figure in figures.items()
-        for kind, content in files(figure).items()
+        for kind, content in draw_files(figure).items()
     }
     contents[f"{name}.csv"] = csv_text(NUMBER_FIELDS, listed).encode()
     contents[f"{name}.md"] = shown.as_markdown().encode()
@@ -125,7 +124,8 @@ class _Shown(NamedTuple):
 
     def as_markdown(self) -> str:
         said = "; ".join(f"{term}: {text}" for term, text in self.facts.items())
-        general = "".join(f"- {text}\n" for text in general_notes(self.notes))
+        texts = [each.text for each in self.notes if not (each.row or each.column)]
+        general = "".join(f"- {text}\n" for text in texts)
         images = [
             f"![{figure.caption}]({self.name}-{short}.svg)\n"
             for short, figure in self.figures.items()

@@ -1,6 +1,6 @@
 """The paper's protocol: from a cell to the fields of its record.
 
-A method is tuned on one random half, fitted to it, and judged on the other half.
+A method is tuned on one random half, fitted to it, and evaluate on the other half.
 """
 
 import warnings
@@ -11,11 +11,20 @@ import numpy as np
 from sklearn.model_selection import StratifiedKFold
 
 from kreinlearn._typing import Array
-from kreinlearn.app.methods.judging import iterations_of, judged, status_of, timed
-from kreinlearn.app.methods.records import Classifier, Method
-from kreinlearn.app.methods.tuning import LOST, Choice, tune
-from kreinlearn.app.runs.cells import Cell
-from kreinlearn.app.runs.records import Record
+from kreinlearn.app.methods.records import (
+    Classifier,
+    Method,
+    get_iterations,
+    get_status,
+)
+from kreinlearn.app.methods.tuning import (
+    DIVERGED,
+    Choice,
+    call_timed,
+    evaluate,
+    tune,
+)
+from kreinlearn.app.runs.records import Cell, Record
 from kreinlearn.estimators import KreinLogisticRegression, KreinLogisticRegressionCV
 from kreinlearn.kernels import gram
 from kreinlearn.search import UNITS, Fold
@@ -124,19 +133,19 @@ def learn(
     )
     kernel = kernels[choice.setting]
     # 2. Fit.
-    K, gram_s = timed(gram, X, **kernel)
+    K, gram_s = call_timed(gram, X, **kernel)
     value, model, fit_s = _fit(judge, choice, K, y, seed)
     if not own:
         # The same model: the same lam in our units, whichever loss each is printed for.
         lam = judge.per_sample(value, n)
         model = with_settings(method, **settings).build(lam, seed)
-        _, fit_s = timed(model.fit, K, y)
+        _, fit_s = call_timed(model.fit, K, y)
     fields = {
         "seed": seed,
-        "status": status_of(model),
+        "status": get_status(model),
         "fit_s": fit_s,
         "gram_s": gram_s,
-        "n_iter": iterations_of(model),
+        "n_iter": get_iterations(model),
         "n": n,
         **choice_fields(judge, choice, value, n, kernels),
         **splits.spectrum_fields(K),
@@ -160,12 +169,12 @@ def recommended(
     spectrum is that of the best kernel.
     """
     X, y, X_test, y_test = parts
-    _, fit_s = timed(model.fit, X, y)
+    _, fit_s = call_timed(model.fit, X, y)
     params = model.kernel_params_ or {}
     return {
-        "status": status_of(model),
+        "status": get_status(model),
         "fit_s": fit_s,
-        "n_iter": iterations_of(model),
+        "n_iter": get_iterations(model),
         "n": len(y),
         "chosen": {
             "kernel": getattr(model.kernel_, "name", model.kernel_),
@@ -248,9 +257,9 @@ def _fit(
     fits = []
     for value in values:
         model = method.build(method.per_sample(value, len(y)), seed)
-        _, seconds = timed(model.fit, K, y)
+        _, seconds = call_timed(model.fit, K, y)
         fits.append((value, model, seconds))
-        if status_of(model) not in LOST:
+        if get_status(model) not in DIVERGED:
             return fits[-1]
     return fits[0]
 
@@ -271,5 +280,5 @@ def _procedure_settings(method: Method, cell: Cell, n: int) -> dict[str, str | f
 
 def _judged(model: Classifier, X: Array, y: Array) -> Record:
     """Return how good a fitted model is on test samples."""
-    fields = judged(model, X, y)
+    fields = evaluate(model, X, y)
     return {name: fields[name] for name in JUDGMENTS if name in fields}

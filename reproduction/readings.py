@@ -12,8 +12,7 @@ from typing import Any, Literal
 import numpy as np
 
 from kreinlearn.app.methods.records import Method
-from kreinlearn.app.runs.cells import Cell, grid
-from kreinlearn.app.runs.records import Record
+from kreinlearn.app.runs.records import Cell, Record, grid
 from kreinlearn.kernels import gram
 from kreinlearn.operators import Dense
 from kreinlearn.problem import KreinRisk

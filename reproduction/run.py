@@ -2,14 +2,14 @@
 
 import os
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
 from kreinlearn._validation import check_choice, check_count
-from kreinlearn.app.runs.cells import Cell
-from kreinlearn.app.runs.records import FAILED, Record, forget, read_records
-from kreinlearn.app.runs.runner import LIMIT, Progress, run
+from kreinlearn.app.runs.progress import Watcher
+from kreinlearn.app.runs.records import FAILED, Cell, Record, drop_records, read_records
+from kreinlearn.app.runs.runner import CELL_SECONDS, run
 from kreinlearn.exceptions import ConvergenceWarning, IndefiniteKernelWarning
 from reproduction import faces, metrics, protocol, readings
 from reproduction.catalog import EXPERIMENTS
@@ -26,9 +26,9 @@ def run_experiment(
     dataset: str | None = None,
     out: str | os.PathLike[str] = "results",
     jobs: int | None = None,
-    limit: float = LIMIT,
+    limit: float = CELL_SECONDS,
     retry: bool = False,
-    progress: Callable[[Progress], object] | None = None,
+    progress: Watcher | None = None,
 ) -> Path:
     """Run an experiment of the paper, or what is missing of it.
 
@@ -72,7 +72,7 @@ def run_experiment(
     path = Path(out) / f"{name}.jsonl"
     found = read_records(path)
     if retry:
-        forget(path, [each["key"] for each in found if each["status"] in FAILED])
+        drop_records(path, [each["key"] for each in found if each["status"] in FAILED])
         found = read_records(path)
     done = {record["key"] for record in found}
     home = None if data_home is None else os.fspath(data_home)

@@ -6,9 +6,13 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from kreinlearn.app.report import entries
-from kreinlearn.app.report.entries import Note
-from kreinlearn.app.report.tables import PageTable, TableRow, make_table
+from kreinlearn.app.report.tables import (
+    Note,
+    PageTable,
+    TableRow,
+    format_number,
+    make_table,
+)
 from reproduction import published
 from reproduction.entries import (
     Spread,
@@ -146,10 +150,10 @@ def _make_methods_table(
         scores = []
         for measure in ("acc", "bacc", "ll"):
             means = [each.mean(measure) for each in own if each.values(measure)]
-            scores.append(entries.numeral(compute_full_mean(means), ".3f"))
+            scores.append(format_number(compute_full_mean(means), ".3f"))
         times = [1000 * value for each in own for value in each.values("fit_s")]
-        took = entries.numeral(statistics.median(times) if times else None, ".3g")
-        rank = entries.numeral(ranks.get(method), ".2f")
+        took = format_number(statistics.median(times) if times else None, ".3g")
+        rank = format_number(ranks.get(method), ".2f")
         statuses = sum((each.statuses for each in own), Counter[str]())
         cv = sum((each.cv for each in own), Counter[str]())
         head = format_head(notes, column=method)

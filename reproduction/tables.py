@@ -5,9 +5,17 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import product
 
-from kreinlearn.app.report import entries
-from kreinlearn.app.report.entries import DASH, Entry, Note
-from kreinlearn.app.report.tables import PageTable, TableRow, make_table
+from kreinlearn.app.report.tables import (
+    DASH,
+    Entry,
+    Note,
+    PageTable,
+    TableRow,
+    format_number,
+    format_seconds,
+    format_signed,
+    make_table,
+)
 from reproduction import published
 from reproduction.entries import (
     find_marks,
@@ -75,7 +83,7 @@ def _search_entry(summary: Summary | None) -> Entry:
     worst = min(summary.values("mu_ratio"))
     tried, indefinite = (int(sum(summary.values(x))) for x in ("tried", "indefinite"))
     # What is rounding and what is not was decided when the matrices were at hand.
-    text = entries.signed(worst, ".2g") if indefinite else "≥ 0"
+    text = format_signed(worst, ".2g") if indefinite else "≥ 0"
     return Entry(text, worst, f"{indefinite} of {tried}")
 
 
@@ -91,10 +99,10 @@ def _table2(summaries: Sequence[Summary], notes: Sequence[Note]) -> list[PageTab
         m = f"{theirs.m}" if theirs.m == last["m"] else f"{theirs.m} / {last['m']}"
         head = (format_head(notes, row=each.data), theirs.n, Entry(m, last["m"]))
         tau, mu_min, mu_max = (
-            entries.numeral(x, "g") for x in (last["tau"], theirs.mu_min, theirs.mu_max)
+            format_number(x, "g") for x in (last["tau"], theirs.mu_min, theirs.mu_max)
         )
         ours = _range_entry(low, "≤ " if "mu_bound" in last else ""), _range_entry(high)
-        percent = Entry(f"{entries.signed(change, '+.1f')} %", change)
+        percent = Entry(f"{format_signed(change, '+.1f')} %", change)
         rows.append((*head, tau, mu_min, ours[0], mu_max, ours[1], percent))
     caption = (
         "Smallest and largest eigenvalue of the TL1 kernel on random halves: mean, and "
@@ -125,8 +133,8 @@ def _costs(
         head = _data_and_method(each, notes)
         scores = (format_spread(theirs, marks=marks), format_spread(ours))
         change = format_difference(ours, theirs)
-        balanced = entries.numeral(each.mean("bacc"), ".3f")
-        took = map(entries.seconds, times)
+        balanced = format_number(each.mean("bacc"), ".3f")
+        took = map(format_seconds, times)
         rows.append((*head, *scores, change, balanced, *took, each.statuses))
     caption = (
         "Accuracy on the test half, mean ± standard deviation over "
@@ -162,10 +170,10 @@ def _table5(summaries: Sequence[Summary], notes: Sequence[Note]) -> list[PageTab
             is_best = ours is not None and ours.mean >= best
             scores = (format_spread(theirs), format_spread(ours, is_best=is_best))
             change = format_difference(ours, theirs)
-            loss = entries.numeral(each.mean("ll"), ".3f")
-            took = entries.seconds(each.mean("fit_s"))
-            low = entries.numeral(each.mean("mu_min"), ".3g")
-            high = entries.numeral(each.mean("mu_max"), ".4g")
+            loss = format_number(each.mean("ll"), ".3f")
+            took = format_seconds(each.mean("fit_s"))
+            low = format_number(each.mean("mu_min"), ".3g")
+            high = format_number(each.mean("mu_max"), ".4g")
             head = format_head(notes, row=each.method)
             found = (loss, took, low, high, each.statuses, each.cv)
             rows.append((head, *scores, change, *found))
@@ -232,8 +240,8 @@ def _fig2(summaries: Sequence[Summary], _: Sequence[Note]) -> list[PageTable]:
     """Return the numbers behind Figure 2."""
     rows: list[TableRow] = []
     for each in sorted(summaries, key=lambda s: (s.data, s.method, s.settings["eps"])):
-        eps = entries.numeral(each.settings["eps"], "g")
-        took = entries.seconds(each.mean("fit_s"))
+        eps = format_number(each.settings["eps"], "g")
+        took = format_seconds(each.mean("fit_s"))
         place = (each.data, each.method, eps)
         accuracy = format_spread(each.spread("acc"))
         rows.append((*place, accuracy, took, each.statuses))
@@ -251,8 +259,8 @@ def _fig3(summaries: Sequence[Summary], notes: Sequence[Note]) -> list[PageTable
             continue
         record = each.records[0]
         curve = [value for value in record["curve"] if value is not None]
-        lam = entries.numeral(record["chosen"]["lam"], "g")
-        ends = [entries.numeral(x, ".4g") for x in (curve[0], min(curve), curve[-1])]
+        lam = format_number(record["chosen"]["lam"], "g")
+        ends = [format_number(x, ".4g") for x in (curve[0], min(curve), curve[-1])]
         place = _data_and_method(each, notes)
         found = (find_settling_iteration(curve), "yes" if is_monotone(curve) else "no")
         rows.append((*place, lam, *ends, *found, record["n_iter"], each.statuses))

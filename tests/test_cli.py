@@ -25,8 +25,10 @@ def run(capsys, *args):
 def quick(monkeypatch, tmp_path):
     """Shorten the demo to three methods, in an empty folder."""
     monkeypatch.chdir(tmp_path)
-    shown = {name: demo.SHOWN[name] for name in ("SVC raw", "SVC clip", "IKLR")}
-    monkeypatch.setattr(demo, "SHOWN", shown)
+    shown = {
+        name: demo.METHODS_SHOWN[name] for name in ("SVC raw", "SVC clip", "KreinCV")
+    }
+    monkeypatch.setattr(demo, "METHODS_SHOWN", shown)
 
 
 def test_demo_tells_its_story_and_writes_a_page(capsys, quick, tmp_path):
@@ -36,26 +38,26 @@ def test_demo_tells_its_story_and_writes_a_page(capsys, quick, tmp_path):
     assert page.startswith("<!DOCTYPE html>") and "gaps" in page and "SVC raw" in page
     assert "<code>krein demo --out here</code>" in page
     lines = out.splitlines()
-    assert lines[0].startswith("From the gaps as they are, IKLR tells")  # the verdict
+    assert lines[0].startswith("KreinCV classifies ")  # the verdict
     assert len(lines) < 25 and max(map(len, lines)) <= 80
     assert lines[-2].startswith("  krein inspect ") and "--distance" in lines[-2]
     assert lines[-1].startswith("  krein fit ") and lines[-1].endswith("model.krein")
     accuracies = []
-    for method in demo.SHOWN:
+    for method in demo.METHODS_SHOWN:
         told = next(line for line in lines if line.strip().startswith(f"{method}  "))
         [found] = re.findall(r" (\d\.\d{3})  (\d\.\d\d)-(\d\.\d\d)", told)
         mean, low, high = map(float, found)
         assert low - 0.005 <= mean <= high + 0.005 and 0.02 < high - low < 0.5
         accuracies.append(mean)
     assert accuracies[2] > 0.95 > accuracies[1] > 0.8 > 0.6 > accuracies[0]
-    assert "IKLR 0." in err and "no better than a coin" in page
+    assert "KreinCV, accuracy 0." in err and "no better than chance" in page
 
 
 @pytest.mark.slow
 def test_demo_speaks_json(capsys, quick, tmp_path):
     code, out, _ = run(capsys, "demo", "--json", "--out", "new/folder")
     rows = [json.loads(line) for line in out.splitlines()]
-    assert code == 0 and [row["method"] for row in rows] == list(demo.SHOWN)
+    assert code == 0 and [row["method"] for row in rows] == list(demo.METHODS_SHOWN)
     assert rows[0]["n"] == 200
     assert rows[2]["accuracy_low"] < rows[2]["accuracy"] < rows[2]["accuracy_high"]
     assert rows[2]["log_loss"] < 0.4 and rows[0]["log_loss"] is None
@@ -65,7 +67,7 @@ def test_demo_speaks_json(capsys, quick, tmp_path):
 
 def test_demo_replaces_no_page_by_accident(capsys, quick, tmp_path, monkeypatch):
     (tmp_path / "report.html").write_text("mine")
-    monkeypatch.setattr(demo, "outcomes", lambda: pytest.fail("work was done"))
+    monkeypatch.setattr(demo, "run_methods", lambda: pytest.fail("work was done"))
     code, out, err = run(capsys, "demo")
     assert code == 2 and out == "" and len(err.splitlines()) == 1
     assert "report.html exists already" in err and "--force" in err and "--out" in err
@@ -92,14 +94,14 @@ def test_bad_calls_end_with_two_and_one_sentence(capsys, monkeypatch, tmp_path):
     def broken():
         raise ValueError("expected rows,\n got none.")
 
-    monkeypatch.setattr(demo, "outcomes", broken)
+    monkeypatch.setattr(demo, "run_methods", broken)
     code, _, err = run(capsys, "demo")
     assert code == 2 and err == "krein: expected rows, got none.\n"
 
     def interrupted():
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(demo, "outcomes", interrupted)
+    monkeypatch.setattr(demo, "run_methods", interrupted)
     code, _, err = run(capsys, "demo")
     assert code == 130 and err.strip() == "krein: interrupted."
 

@@ -227,7 +227,7 @@ def test_compare_keeps_groups_together(capsys, here, compares_here, monkeypatch)
         lambda planned, **more: plans.append(planned) or original(planned, **more),
     )
     call = ("compare", "t.csv", "--group", "patient", "--drop", "visit", "--folds", "3")
-    call += ("--methods", "k-NN,IKLR", "--kernels", "linear", "--jobs", "1")
+    call += ("--methods", "k-NN,Krein norm", "--kernels", "linear", "--jobs", "1")
     code, out, err = run(capsys, *call, "--json")
     assert code == 0, err
     job = plans[0].job
@@ -259,7 +259,7 @@ def test_rows_that_are_alike_within_groups_do_not_flatter(capsys, here):
 
 
 def test_folds_of_groups_against_scikit_learn():
-    from kreinlearn.app.methods.folds import grouped_folds
+    from kreinlearn.app.methods.tuning import grouped_folds
 
     table = patients()
     y, groups = table["kind"].to_numpy(), table["patient"].to_numpy()
@@ -469,21 +469,21 @@ def test_refusals_come_before_computation(capsys, here, monkeypatch):
     for words, message in {
         "--folds 7": "7 folds need 7 of each class",
         "--methods nobody": "nobody",
-        "--methods KreinCV": "learns from samples",
-        "--repeats 0": "repeats",
+        "--methods nobody,k-NN": "--methods must be one of",
+        "--repeats 0": "--repeats",
     }.items():
         code, _, err = run(capsys, "compare", "a.fasta", *words.split())
-        assert code == 2 and message in err and "roughly" not in err, err
+        assert code == 2 and message in err and "about" not in err, err
 
 
 def test_compare_leaves_out_what_takes_longest_unless_asked():
     from kreinlearn.app.comparison.plan import plan_comparison
-    from kreinlearn.app.methods.table import METHODS
+    from kreinlearn.app.methods.records import METHODS
 
     table = patients(99)
     X, y = table[FEATURES].to_numpy(), table["kind"].to_numpy()
     published = {"CCCP-GD", "CCICP-GD", "CCICP-SGD"}
-    usual = plan_comparison(X, y, jobs=2)
+    usual = plan_comparison(X, y, n_jobs=2)
     assert {cell.method for cell in usual.cells} == set(METHODS) - published
     assert 10 < usual.seconds < 120
     every = plan_comparison(X, y, methods=["all"])

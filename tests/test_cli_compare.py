@@ -7,12 +7,12 @@ import pytest
 from sklearn.datasets import load_iris
 
 from kreinlearn.app.comparison import run as module
-from kreinlearn.app.runs.runner import Progress
+from kreinlearn.app.runs.progress import Progress
 from kreinlearn.kernels import gram
 from tests.comparison.test_compare import inline
 from tests.test_cli import run
 
-FEW = ("--methods", "IKLR,SVC raw", "--kernels", "tl1", "--folds", "2")
+FEW = ("--methods", "KreinCV,SVC raw", "--kernels", "tl1", "--folds", "2")
 
 
 @pytest.fixture
@@ -31,23 +31,25 @@ def flowers(tmp_path, monkeypatch):
 @pytest.fixture
 def not_drawn(monkeypatch):
     """Leave the page empty, where a test is about something else."""
-    name = "kreinlearn.app.comparison.page.comparison_page"
+    name = "kreinlearn.app.comparison.run.comparison_page"
     monkeypatch.setattr(name, lambda found: "<!DOCTYPE html>")
 
 
 def test_a_table_is_compared_printed_and_drawn(capsys, flowers, tmp_path):
     code, out, err = run(capsys, "compare", "flowers.csv", *FEW)
     assert code == 0
-    assert err == "50 rows: 4 fits with their tuning take roughly 0m00s.\n"
-    for name in ("IKLR", "SVC raw"):
+    assert err.startswith("krein: 50 rows: 4 fits with their tuning take about 0m02s.")
+    for name in ("KreinCV", "SVC raw"):
         row = next(line for line in out.splitlines() if line.strip().startswith(name))
-        assert (
-            re.search(r"tl1 +[01]\.\d{3} ± 0\.\d{3} +(-|0\.\d{3}) +[01]\.\d{3}", row)
-            and "2/2" in row
-        )
+        assert re.search(r"  [01]\.\d{3} ± 0\.\d{3} +(-|0\.\d{3}) +[01]\.\d{3}", row)
     assert "not a standard error" in out and out.rstrip().endswith(
         "comparison/report.html"
     )
+    assert max(map(len, out.splitlines())) <= 80
+    [verdict] = json.loads(run(capsys, "compare", "flowers.csv", *FEW, "--json")[1])[
+        "sentences"
+    ][:1]
+    assert verdict in " ".join(out.split())
     folder = tmp_path / "comparison"
     names = {path.name for path in folder.iterdir()}
     assert names == {"compare.jsonl", "compare.csv", "report.html"}
@@ -64,15 +66,15 @@ def test_json_is_the_whole_dict_and_nothing_else(capsys, flowers):
     code, out, _ = run(capsys, "compare", "flowers.csv", *FEW, "--json", "--out", "x")
     found = json.loads(out)
     assert code == 0 and found["kind"] == "comparison"
-    assert found["data"][0]["classes"] == ["iris", "lily", "rose"]
-    assert {row["method"] for row in found["rows"]} == {"IKLR", "SVC raw"}
+    assert found["data"]["classes"] == ["iris", "lily", "rose"]
+    assert {row["method"] for row in found["rows"]} == {"KreinCV", "SVC raw"}
 
 
 @pytest.mark.usefixtures("not_drawn")
 def test_gram_matrices_are_compared(capsys, flowers):
     X, y = flowers
     np.savez("gram.npz", K=gram(X / X.max(axis=0)), y=y)
-    code, out, _ = run(capsys, "compare", "gram.npz", "--methods", "IKLR", "--json")
+    code, out, _ = run(capsys, "compare", "gram.npz", "--methods", "KreinCV", "--json")
     [row] = json.loads(out)["rows"]
     assert code == 0 and row["kernel"] == "precomputed" and row["accuracy"] > 0.85
 
@@ -93,27 +95,29 @@ def test_other_settings_are_refused_with_one_line(capsys, flowers, tmp_path):
 
 @pytest.mark.usefixtures("not_drawn")
 def test_large_data_are_announced(capsys, flowers, monkeypatch):
-    monkeypatch.setattr("kreinlearn.app.comparison.plan.LARGE_DATA", 10)
+    monkeypatch.setattr("kreinlearn.app.comparison.run.LARGE_DATA", 10)
     code, _, err = run(capsys, "compare", "flowers.csv", *FEW, "--jobs", "1")
     assert code == 0
-    assert re.match(r"50 rows: 4 fits .* 55,000 bytes and, roughly, 0m00s;", err)
+    assert re.match(r"krein: 50 rows: 4 fits .* 55,000 bytes and about 0m03s;", err)
 
 
 @pytest.mark.usefixtures("not_drawn")
 def test_progress_goes_to_stderr(capsys, flowers, monkeypatch):
     def told(cells, path, work, progress=None, **rest):
         inline(cells, path, work)
-        progress(Progress(4, 4, 4, None, None))
+        progress(Progress(4, 4, "4 found, 0 to run"))
 
     monkeypatch.setattr(module, "run", told)
     code, out, err = run(capsys, "compare", "flowers.csv", *FEW)
     first, rest = err.split("\n", 1)
-    assert first == "50 rows: 4 fits with their tuning take roughly 0m00s."
-    assert code == 0 and rest == "compare 4/4 (4 found)\n" and "found)" not in out
+    assert first == "krein: 50 rows: 4 fits with their tuning take about 0m02s."
+    assert (
+        code == 0 and rest == "compare 4/4: 4 found, 0 to run\n" and "found" not in out
+    )
 
 
 def test_help_names_every_method(capsys):
-    from kreinlearn.app.methods.table import METHODS
+    from kreinlearn.app.methods.records import METHODS
 
     code, out, _ = run(capsys, "compare", "--help")
     text = "".join(out.split())

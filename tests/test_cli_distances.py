@@ -12,9 +12,13 @@ from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC
 
 import kreinlearn
-from kreinlearn import DistanceSimilarity, KreinLogisticRegressionCV, SpectrumRepair
+from kreinlearn import (
+    DistanceSimilarity,
+    KreinLogisticRegressionCV,
+    SpectrumRepair,
+    inspect_similarity,
+)
 from kreinlearn.app.cli import main
-from kreinlearn.app.inspection import inspect_matrix
 from kreinlearn.datasets import make_gram
 from kreinlearn.kernels.transforms import FORMS
 
@@ -100,7 +104,12 @@ def test_look_alikes_are_learned_from_if_insisted(krein, data, compares_here):
     assert "Chosen     precomputed, norm" in out
     code, _, err = krein("inspect", "counts.npz", "--similarity")
     assert code == 0, err
-    argv = ["counts.npz", "--similarity", "--methods", "IKLR,SVC clip,KSVM,clip + KLR"]
+    argv = [
+        "counts.npz",
+        "--similarity",
+        "--methods",
+        "KreinCV,SVC clip,KSVM,clip + KLR",
+    ]
     code, out, err = krein("compare", *argv, "--folds", 2, "--jobs", 1, "--json")
     assert code == 0, err
     assert all(row["accuracy"] is not None for row in json.loads(out)["rows"])
@@ -122,7 +131,7 @@ def test_a_matrix_that_is_not_symmetric(krein, data):
 
 @pytest.mark.slow
 def test_compare_takes_the_form_of_the_training_rows(krein, data, compares_here):
-    argv = ["D.npz", "--distance", "--methods", "IKLR krein,SVC clip", "--folds", 2]
+    argv = ["D.npz", "--distance", "--methods", "Krein norm,SVC clip", "--folds", 2]
     code, out, err = krein("compare", *argv, "--jobs", 1, "--out", "a", "--json")
     assert code == 0, err
     rows = json.loads(out)["rows"]
@@ -297,15 +306,14 @@ VERDICTS += [
 
 @pytest.mark.parametrize(("name", "verdict"), VERDICTS)
 def test_what_is_recommended_runs_as_printed(krein, files, name, verdict, monkeypatch):
-    def decided(K, y, *rest):
-        value, why = found(K, y, *rest)
-        return (value and {**value, "what": verdict}), why
+    def decide(*given):
+        return found(*given) | {"what": verdict}
 
     if verdict != "own":  # every recommendation, whatever the data say
         from kreinlearn.app.inspection import verdict as module
 
-        found = module._value
-        monkeypatch.setattr(module, "_value", decided)
+        found = module._assess_negative_part
+        monkeypatch.setattr(module, "_assess_negative_part", decide)
     argv = INSPECTED[name]
     code, out, err = krein("inspect", *argv, "--permutations", 9, "--json")
     assert code == 0, err
@@ -328,13 +336,14 @@ def test_what_is_recommended_runs_as_printed(krein, files, name, verdict, monkey
 def test_python_that_is_recommended_runs_as_printed(krein, files, what):
     name = {"symmetric": "gram", "not symmetric": "asymmetric", "counts": "counts"}
     K, y = loaded(f"{name[what]}.npz")
-    found = inspect_matrix(K, y, permutations=9, check=what != "counts")
+    how = {"kernel": "precomputed", "check": what != "counts"}
+    found = inspect_similarity(K, y, permutations=9, **how).results
     given = (K + K.T) / 2
     for said in suggestions(found["sentences"][-1]):
         run_as_printed(said, krein, K if "fit" in said else given, y)
 
 
-def test_inspect_matrix_refuses_distances(data):
+def test_inspect_similarity_rejects_distances_as_similarities(data):
     D, y = data
     with pytest.raises(ValueError, match="looks like distances"):
-        inspect_matrix(D, y)
+        inspect_similarity(D, y, kernel="precomputed")

@@ -44,13 +44,14 @@ def test_a_gram_matrix_with_labels(matrix, capsys):
     assert code == 0
     words = " ".join(out.split())
     assert "eigenvalues 3 positive, 3 negative, 34 zero" in words
-    assert "negative share 50 %" in words
+    assert "negative part 50 %" in words
     assert "Keep the negative part: without it, held-out accuracy falls" in words
     # Long paths are broken anywhere.
     assert f"krein fit {matrix} -o model.krein".replace(" ", "") in "".join(out.split())
     lines = err.splitlines()
-    assert lines[0].startswith("inspect 1/5 fold 1 done")
-    assert len(lines) == 5
+    assert lines[0].startswith("inspect 1/10: fold 1 done; ")
+    assert len(lines) == 10
+    assert words.startswith("The labels are predictable: KreinCV, the model that")
     assert max(map(len, out.splitlines())) <= 80
 
 
@@ -72,7 +73,7 @@ def test_a_table_with_the_default_kernel(table, capsys):
     assert (found["kernel"], found["params"]) == ("tl1", {"ratio": 0.7})
     assert (found["n"], found["classes"]) == (len(X), [-1, 1])
     assert found["signature"][1] > 0
-    assert any(f"krein fit {path} --kernel tl1" in said for said in found["sentences"])
+    assert found["sentences"][-1] == f"Next: `krein fit {path} -o model.krein`."
 
 
 def test_the_width_of_a_gaussian_is_said(table, capsys):
@@ -83,7 +84,7 @@ def test_the_width_of_a_gaussian_is_said(table, capsys):
     assert code == 0
     assert found["params"]["sigma"] == pytest.approx(sigma)
     assert any(f"set to {sigma:.4g}, the median" in said for said in found["sentences"])
-    assert "positive semidefinite" in found["sentences"][0]
+    assert "positive semidefinite" in found["sentences"][1]
     _, out, _ = run([path, "--kernel", "rbf", "--param", "sigma=9", "--json"], capsys)
     assert json.loads(out)["params"] == {"sigma": 9}
 

@@ -144,7 +144,7 @@ def test_inspect_and_compare(krein, data, compares_here, kind):
     assert code == 0, err
     code, out, err = krein("inspect", *argv, *few)
     assert code == 0 and json.loads(out)["classes"] is None, err
-    more = ["--methods", "IKLR krein,SVC clip", "--folds", 2, "--jobs", 1, "--json"]
+    more = ["--methods", "Krein norm,SVC clip", "--folds", 2, "--jobs", 1, "--json"]
     code, out, err = krein("compare", *argv, *LABELS, *more)
     assert code == 0, err
     found = json.loads(out)

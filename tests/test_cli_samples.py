@@ -179,7 +179,7 @@ def test_inspect_and_compare(krein, folder, compares_here, kind):
     assert code == 0, err
     words = [word for word in train.split() if word not in ("--kernel", "dtw")]
     words += ["--kernels", "dtw"] if kind == "ucr" else []
-    more = ["--methods", "IKLR krein,SVC clip", "--folds", 2, "--jobs", 1, "--json"]
+    more = ["--methods", "Krein norm,SVC clip", "--folds", 2, "--jobs", 1, "--json"]
     code, out, err = krein("compare", *words, *more)
     assert code == 0, err
     found = json.loads(out)
@@ -499,8 +499,8 @@ def test_a_missing_library_is_named(krein, folder, monkeypatch):
 
 
 def test_a_part_of_many_sequences_keeps_its_names(krein, bad, monkeypatch):
-    monkeypatch.setattr(verdict, "LARGEST", 10)
-    rows = verdict.sampled(np.arange(N) % 2, N, 10, 0)
+    monkeypatch.setattr(verdict, "MAX_SAMPLES", 10)
+    rows = verdict.sample_rows(np.arange(N) % 2, N, 10, 0)
     assert rows[3] != 3
     text = Path("old.fasta").read_text().splitlines()
     text[2 * rows[3] + 1] = "MJ"

@@ -9,10 +9,15 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import minmax_scale
 from sklearn.svm import SVC
 
-from kreinlearn.app.methods.controls import GAMMAS, SimilarityNeighbors
-from kreinlearn.app.methods.judging import judged, status_of
-from kreinlearn.app.methods.records import COSTS, NEIGHBORS
-from kreinlearn.app.methods.table import METHODS, fit_method, inner_folds
+from kreinlearn.app.methods.records import (
+    METHODS,
+    NEIGHBOR_COUNTS,
+    RBF_GAMMAS,
+    SVM_COSTS,
+    SimilarityNeighbors,
+    get_status,
+)
+from kreinlearn.app.methods.tuning import evaluate, fit_method, inner_folds
 from kreinlearn.kernels import gram
 from tests.conftest import gram_of_signature
 
@@ -35,7 +40,7 @@ def naive(K, y, K_new, own_new, k):
     return np.array(said)
 
 
-@pytest.mark.parametrize("k", [*map(int, NEIGHBORS), 2, 4])
+@pytest.mark.parametrize("k", [*map(int, NEIGHBOR_COUNTS), 2, 4])
 @pytest.mark.parametrize("n_classes", [2, 3, 5])
 def test_neighbors_are_those_of_a_loop(k, n_classes):
     """Squared distances of an indefinite matrix, some of them negative."""
@@ -81,7 +86,7 @@ def test_neighbors_are_tuned_by_accuracy():
     y = np.arange(len(K)) % 2
     fitted = fit_method("k-NN", K, y, fold_seed=2, seed=0)
     means = {}
-    for k in NEIGHBORS:
+    for k in NEIGHBOR_COUNTS:
         right = []
         for train, test in inner_folds(y, 2):
             A, B = K[np.ix_(train, train)], K[np.ix_(test, train)]
@@ -90,7 +95,7 @@ def test_neighbors_are_tuned_by_accuracy():
         means[k] = np.mean(right)
     np.testing.assert_allclose(fitted.choice.scores[0], list(means.values()))
     assert fitted.fields()["chosen"] == {"n_neighbors": max(means, key=means.get)}
-    fields = judged(fitted.model, K, y)
+    fields = evaluate(fitted.model, K, y)
     assert "ll" not in fields and fields["score"].shape == (len(y),)
 
 
@@ -98,18 +103,18 @@ def test_neighbors_are_tuned_by_accuracy():
     ("name", "oracle", "grid", "scoring"),
     [
         ("logistic regression", LogisticRegression(max_iter=1000), {}, "neg_log_loss"),
-        ("SVC RBF", SVC(), {"gamma": GAMMAS}, "accuracy"),
+        ("SVC RBF", SVC(), {"gamma": RBF_GAMMAS}, "accuracy"),
     ],
 )
 def test_features_are_searched_on_the_same_folds(flowers, name, oracle, grid, scoring):
     X, y = flowers
     fitted = fit_method(name, X, y, fold_seed=4, seed=0)
-    grid = {"C": list(COSTS), **grid}
+    grid = {"C": list(SVM_COSTS), **grid}
     search = GridSearchCV(oracle, grid, scoring=scoring, cv=inner_folds(y, 4))
     search.fit(X, y)
     assert fitted.fields() == {"status": "converged", "chosen": search.best_params_}
     np.testing.assert_array_equal(fitted.model.predict(X), search.predict(X))
-    assert ("ll" in judged(fitted.model, X, y)) == METHODS[name].has_proba
+    assert ("ll" in evaluate(fitted.model, X, y)) == METHODS[name].has_proba
 
 
 def test_a_logistic_regression_that_was_cut_short_says_so(flowers):
@@ -117,13 +122,15 @@ def test_a_logistic_regression_that_was_cut_short_says_so(flowers):
     model = LogisticRegression(C=1e6, max_iter=2)
     with pytest.warns(UserWarning, match="converge"):
         model.fit(X, y)
-    assert status_of(model) == "max_iter"
-    assert status_of(SVC(max_iter=-1).fit(gram(X), y)) == "converged"
+    assert get_status(model) == "max_iter"
+    assert get_status(SVC(max_iter=-1).fit(gram(X), y)) == "converged"
 
 
 def test_which_are_controls():
     assert {
-        each.name: each.on_samples for each in METHODS.values() if each.is_control
+        each.name: (each.input == "rows")
+        for each in METHODS.values()
+        if each.is_control
     } == {
         "k-NN": False,
         "logistic regression": True,

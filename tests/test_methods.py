@@ -15,22 +15,31 @@ from kreinlearn import (
     KreinLogisticRegressionCV,
     SpectrumRepair,
 )
-from kreinlearn.app.methods import table
-from kreinlearn.app.methods.judging import iterations_of, judged, status_of, worst
+from kreinlearn.app.methods import tuning
 from kreinlearn.app.methods.records import (
-    COSTS,
-    STRENGTHS,
+    LAM_UNITS,
+    METHODS,
+    SVM_COSTS,
     Method,
+    get_iterations,
+    get_status,
     published,
+    worst_status,
 )
-from kreinlearn.app.methods.table import METHODS, fit_method, inner_folds
-from kreinlearn.app.methods.tuning import WORST_LOG_LOSS, held_out_scores, tune
+from kreinlearn.app.methods.tuning import (
+    MAX_LOG_LOSS,
+    evaluate,
+    fit_method,
+    held_out_scores,
+    inner_folds,
+    tune,
+)
 from kreinlearn.kernels import gram
 from kreinlearn.solvers import PUBLISHED
 from reproduction.methods import one_vs_rest
 from tests.conftest import gram_of_signature
 
-MATRIX = [name for name, each in METHODS.items() if not each.on_samples]
+MATRIX = [name for name, each in METHODS.items() if each.input == "gram"]
 PATHS = [name for name, each in METHODS.items() if each.path is not None]
 
 
@@ -48,7 +57,7 @@ def task(rings):
 
 CLASSES = [
     pytest.param(name, n_classes, marks=[pytest.mark.slow] * (name not in some))
-    for n_classes, some in ((2, MATRIX), (3, ("IKLR krein", "SVC clip", "CCICP-GD")))
+    for n_classes, some in ((2, MATRIX), (3, ("Krein norm", "SVC clip", "CCICP-GD")))
     for name in MATRIX
 ]
 
@@ -99,7 +108,7 @@ def test_tuning_is_that_of_a_grid_search(indefinite, name, last, parameter, scor
     mode = "clip" if "clip" in name else "flip"
     pipeline = make_pipeline(SpectrumRepair(mode), last)
     step = f"{pipeline.steps[-1][0]}__{parameter}"
-    values = [s / len(y) for s in STRENGTHS] if parameter == "lam" else list(COSTS)
+    values = [s / len(y) for s in LAM_UNITS] if parameter == "lam" else list(SVM_COSTS)
     oracle = GridSearchCV(
         pipeline, {step: values}, cv=inner_folds(y, 5), scoring=get_scorer(scoring)
     ).fit(K, y)
@@ -115,15 +124,15 @@ def test_tuning_is_that_of_a_grid_search(indefinite, name, last, parameter, scor
 
 def test_all_are_tuned_on_the_same_folds(monkeypatch, indefinite):
     seen = []
-    original = table.inner_folds
+    original = tuning.inner_folds
     monkeypatch.setattr(
-        table,
+        tuning,
         "inner_folds",
         lambda y, seed, **given: seen.append(original(y, seed, **given)) or seen[-1],
     )
     K, y = indefinite
-    for name in ("IKLR", "SVC raw", "CCICP-GD"):
-        fit_method(name, K, y, fold_seed=11, seed=0)
+    for name in ("KreinCV", "SVC raw", "CCICP-GD"):
+        fit_method(name, K, y, fold_seed=11, seed=0, kernel={"kernel": "precomputed"})
     for folds in seen[1:]:
         for one, other in zip(folds, seen[0], strict=True):
             np.testing.assert_array_equal(one[1], other[1])
@@ -139,9 +148,9 @@ def test_divergence_is_recorded_and_never_preferred():
     y = np.where(K[0] > np.median(K[0]), 1, 0)
     fitted = fit_method("CCICP-GD", K, y, fold_seed=0, seed=0)  # warnings are errors
     ended = fitted.fields()["cv"]
-    assert ended["diverged"] > 0 and sum(ended.values()) == 5 * len(STRENGTHS)
+    assert ended["diverged"] > 0 and sum(ended.values()) == 5 * len(LAM_UNITS)
     scores = fitted.choice.scores[0]
-    lost = np.isclose(scores, -WORST_LOG_LOSS)
+    lost = np.isclose(scores, -MAX_LOG_LOSS)
     assert lost.any() and (lost.all() or not lost[scores.argmax()])
 
 
@@ -167,7 +176,7 @@ def test_a_method_is_added_as_one_record(monkeypatch, flowers):
     expected = np.reshape(expected, (len(values), len(folds))).mean(axis=1)
     np.testing.assert_allclose(choice.scores[0], expected)
     assert fitted.fields()["chosen"] == {"C": values[expected.argmax()]}
-    assert judged(fitted.model, K, y)["acc"] > 0.9
+    assert evaluate(fitted.model, K, y)["acc"] > 0.9
 
 
 @pytest.mark.parametrize("name", [name for name in PATHS if "SGD" not in name])
@@ -178,7 +187,7 @@ def test_path_and_estimators_end_at_the_same_solution(task, name):
     fits = method.path(K, y, K_new, values, 0)
     for value, (scores, status) in zip(values, fits, strict=True):
         model = method.build(value, 0).fit(K, y)
-        assert status == status_of(model)
+        assert status == get_status(model)
         # Both stop at a residual of 1e-6; scores are of order one.
         expected = model.decision_function(K_new)
         np.testing.assert_allclose(scores[:, 0], expected, atol=1e-4)
@@ -187,9 +196,9 @@ def test_path_and_estimators_end_at_the_same_solution(task, name):
 @pytest.mark.parametrize(
     "method",
     [
-        METHODS["IKLR krein"],
+        METHODS["Krein norm"],
         METHODS["clip + KLR"],
-        *(one_vs_rest(METHODS[name]) for name in ("IKLR krein", "flip + KLR")),
+        *(one_vs_rest(METHODS[name]) for name in ("Krein norm", "flip + KLR")),
         one_vs_rest(METHODS["SVC raw"]),
     ],
     ids=lambda method: method.name,
@@ -202,7 +211,7 @@ def test_path_and_estimators_agree_on_three_classes(flowers, method):
     for value, (scores, status) in zip([0.1, 1.0], fits, strict=True):
         model = method.build(value, 0).fit(K, y[train] + 4)
         assert scores.shape == (17, 3)
-        assert status == status_of(model) == "converged"
+        assert status == get_status(model) == "converged"
         predicted = np.unique(y + 4)[scores.argmax(axis=1)]
         np.testing.assert_array_equal(predicted, model.predict(K_new))
 
@@ -217,9 +226,9 @@ def test_stochastic_paths_repeat_with_their_seed_and_do_not_depend_on_the_grid(t
 
 
 def test_a_search_solves_the_same_problems_more_loosely(task):
-    method = METHODS["IKLR krein"]
+    method = METHODS["Krein norm"]
     one = method.path(*task, [1.0, 0.1, 0.01], 0)
-    two = method.loose(*task, [1.0, 0.1, 0.01], 0)
+    two = method.search_path(*task, [1.0, 0.1, 0.01], 0)
     for (scores, _), (others, _) in zip(one, two, strict=True):
         np.testing.assert_allclose(others, scores, atol=1e-2)
     # The last step of a single fit may reach both tolerances.
@@ -283,7 +292,7 @@ def test_folds_that_miss_a_class():
     K = np.maximum(1 - np.abs(X[:, None] - X), 0)
     folds = [(np.arange(3 * k), np.arange(3 * k, 3 * k + 3)) for k in (1, 2, 3, 4)]
     folds.append((np.arange(3, 15), np.arange(3)))
-    method = METHODS["IKLR krein"]
+    method = METHODS["Krein norm"]
     scores, statuses = held_out_scores(method, K, y, folds, [0.1, 1.0], 0)
     assert [len(each) for each in statuses] == [2, 2, 2, 2, 0]
     assert (scores[:, :3] == -np.inf).all() and np.isfinite(scores[:, 3:]).all()
@@ -298,7 +307,7 @@ def test_folds_that_miss_a_class():
 
 def test_cross_validation_of_several_matrices(flowers):
     K, y = flowers
-    method, folds = METHODS["IKLR krein"], inner_folds(y, 0)
+    method, folds = METHODS["Krein norm"], inner_folds(y, 0)
     values = [0.001, 0.01, 0.1]
     choice = tune(method, [K, np.eye(50)], y, folds, values, seed=0, score="accuracy")
     assert choice.setting == 0
@@ -306,7 +315,7 @@ def test_cross_validation_of_several_matrices(flowers):
 
 
 def test_the_worst_ending_counts(flowers):
-    assert worst(["converged", "diverged", "max_iter"]) == "diverged"
+    assert worst_status(["converged", "diverged", "max_iter"]) == "diverged"
     K, y = flowers
     method = published("gd", PUBLISHED["ccicp-gd"])
     [(_, status)] = method.path(100 * K, y, K, [10.0], 0)
@@ -316,8 +325,8 @@ def test_the_worst_ending_counts(flowers):
 def test_status_and_iterations_of_pipelines_and_of_scikit_learn(task):
     K, y, _ = task
     pipeline = METHODS["clip + KLR"].build(0.1, 0).fit(K, y)
-    assert status_of(pipeline) == "converged"
-    assert iterations_of(pipeline) == pipeline[-1].n_iter_
+    assert get_status(pipeline) == "converged"
+    assert get_iterations(pipeline) == pipeline[-1].n_iter_
     svc = METHODS["SVC raw"].build(1.0, 0).fit(K, y)
-    assert status_of(svc) == "converged"
-    assert iterations_of(svc) > 0
+    assert get_status(svc) == "converged"
+    assert get_iterations(svc) > 0

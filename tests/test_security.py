@@ -402,7 +402,7 @@ def test_a_comparison_of_a_hostile_table(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     pages = []
     for folder, name in enumerate((hostile_table(tmp_path), "plain.csv")):
-        call = ["compare", name, "--methods", "IKLR,SVC raw", "--out", str(folder)]
+        call = ["compare", name, "--methods", "KreinCV,SVC raw", "--out", str(folder)]
         code, _, err = run(capsys, *call)
         assert code == 0, err
         pages.append(Path(str(folder), "report.html").read_text(encoding="utf-8"))

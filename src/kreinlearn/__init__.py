@@ -7,6 +7,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from kreinlearn.app.comparison import compare
+    from kreinlearn.app.inspection import inspect_similarity
     from kreinlearn.estimators import (
         DCASVC,
         DistanceSimilarity,
@@ -31,9 +33,18 @@ __all__ = [
     "LandmarkLogisticRegression",
     "SpectrumRepair",
     "__version__",
+    "compare",
+    "inspect_similarity",
     "load",
     "save",
 ]
+MODULES = {
+    "compare": "app.comparison",
+    "inspect_similarity": "app.inspection",
+    "load": "persistence",
+    "save": "persistence",
+}
+"""Modules of the names that are not estimators."""
 
 
 # Names are imported when they are first asked for: scikit-learn takes long to import,
@@ -46,8 +57,8 @@ def __getattr__(name: str) -> Any:
 
         found: Any = version("kreinlearn")
     else:
-        room = "persistence" if name in ("load", "save") else "estimators"
-        found = getattr(import_module(f"kreinlearn.{room}"), name)
+        module = MODULES.get(name, "estimators")
+        found = getattr(import_module(f"kreinlearn.{module}"), name)
     globals()[name] = found
     return found
 

@@ -10,24 +10,34 @@ from sklearn.metrics import log_loss, roc_auc_score
 from sklearn.preprocessing import FunctionTransformer, MinMaxScaler
 from sklearn.svm import SVC
 
+import kreinlearn
+from kreinlearn import KreinLogisticRegressionCV
 from kreinlearn.app.cli import main
 from kreinlearn.app.comparison import run as module
-from kreinlearn.app.comparison.fold import Job, outcome, unit_of
 from kreinlearn.app.comparison.page import comparison_page
-from kreinlearn.app.comparison.plan import FEW_ROWS, plan_comparison, stratified
-from kreinlearn.app.comparison.run import run_comparison
-from kreinlearn.app.comparison.summary import reliability_bins, rows_as_csv, summary_of
-from kreinlearn.app.comparison.verdict import facts
-from kreinlearn.app.methods.records import Method
-from kreinlearn.app.methods.table import METHODS
-from kreinlearn.app.runs.cells import Cell
-from kreinlearn.app.runs.records import Store, record_of
+from kreinlearn.app.comparison.plan import (
+    OVERHEAD_FRACTION,
+    Job,
+    plan_comparison,
+    repeat_folds,
+)
+from kreinlearn.app.comparison.run import compute_unit, score_fold
+from kreinlearn.app.comparison.run import run_comparison as run_plan
+from kreinlearn.app.comparison.summary import (
+    compute_reliability,
+    rows_as_csv,
+    summarize,
+)
+from kreinlearn.app.methods.records import METHODS, Method
+from kreinlearn.app.methods.tuning import inner_folds
+from kreinlearn.app.runs.records import Cell, Store, make_record
 from kreinlearn.app.runs.records import read_records as read
-from kreinlearn.app.runs.workers import _outcome
+from kreinlearn.app.runs.runner import run_cell
 from kreinlearn.kernels import gram
 
-FEW = ("IKLR krein", "SVC clip")
-FEW_OPTIONS = {"kernels": ["tl1"], "methods": FEW, "folds": 3}
+FEW = ("Krein norm", "SVC clip")
+GRAM = {"kernel": "precomputed"}
+FEW_OPTIONS = {"kernel": ["tl1"], "methods": FEW, "folds": 3}
 
 
 def inline(cells, path, work, progress=None, **_):
@@ -35,7 +45,12 @@ def inline(cells, path, work, progress=None, **_):
     with Store(path) as store:
         for cell in cells:
             if cell.key not in store.keys:
-                store.append(record_of(cell, _outcome(work, cell)))
+                store.append(make_record(cell, run_cell(work, cell)))
+
+
+def run_comparison(plan, **how):
+    """Return the results of a plan as a dict."""
+    return run_plan(plan, **how).results
 
 
 @pytest.fixture
@@ -61,9 +76,9 @@ def picky(X):
 @pytest.mark.slow
 def test_a_process_changes_nothing(rings, tmp_path, monkeypatch):
     X, y = rings
-    one = {"kernels": ["tl1"], "methods": ["SVC clip"], "folds": 2}
+    one = {"kernel": ["tl1"], "methods": ["SVC clip"], "folds": 2}
     planned = plan_comparison(X, y, **one)
-    there = run_comparison(planned, out=tmp_path / "there", jobs=1)
+    there = run_comparison(planned, out=tmp_path / "there", n_jobs=1)
     monkeypatch.setattr(module, "run", inline)
     here = run_comparison(planned, out=tmp_path / "here")
     assert [row["failed"] for row in there["rows"]] == [0]
@@ -74,17 +89,19 @@ def test_a_process_changes_nothing(rings, tmp_path, monkeypatch):
 def test_processes_change_nothing_and_runs_resume(rings, tmp_path):
     X, y = rings
     planned = plan_comparison(X, np.where(y > 0, "yes", "no"), **FEW_OPTIONS)
-    two = run_comparison(planned, out=tmp_path / "two", jobs=2)
+    two = run_comparison(planned, out=tmp_path / "two", n_jobs=2)
     path = tmp_path / "two" / "compare.jsonl"
     whole = path.read_bytes()
     lines = whole.splitlines(keepends=True)
     path.write_bytes(b"".join(lines[:3]) + lines[3][:20])  # killed while writing
     told = []
-    again = run_comparison(planned, out=tmp_path / "two", jobs=1, progress=told.append)
-    assert told[0].skipped == 3 and told[-1].done == len(planned.cells) == 6
+    again = run_comparison(
+        planned, out=tmp_path / "two", n_jobs=1, progress=told.append
+    )
+    assert told[0].done == 3 and told[-1].done == len(planned.cells) == 6
     assert path.read_bytes().startswith(b"".join(lines[:3]))
     assert without_seconds(again) == without_seconds(two)
-    assert two["data"][0]["classes"] == ["no", "yes"]
+    assert two["data"]["classes"] == ["no", "yes"]
     assert len(set(map(len, (row["scores"] for row in two["rows"])))) == 1
     json.dumps(two, allow_nan=False)
 
@@ -95,22 +112,23 @@ def test_the_unit_of_a_matrix_is_its_mean_absolute_eigenvalue_nearly(rng):
         K += K.T
         mean = np.abs(np.linalg.eigvalsh(K)).mean()
         for factor in (1e-9, 1.0, 7e12):
-            assert 2**-0.5 <= unit_of(factor * K) / (factor * mean) <= 2**0.5
-            assert np.log2(unit_of(factor * K)) % 1 == 0
-    assert unit_of(np.zeros((3, 3))) == 1
+            assert 2**-0.5 <= compute_unit(factor * K) / (factor * mean) <= 2**0.5
+            assert np.log2(compute_unit(factor * K)) % 1 == 0
+    assert compute_unit(np.zeros((3, 3))) == 1
 
 
-@pytest.mark.parametrize("method", ["SVC raw", "KSVM", "flip + KLR", "IKLR"])
+@pytest.mark.parametrize("method", ["SVC raw", "KSVM", "flip + KLR", "KreinCV"])
 def test_no_method_depends_on_the_unit_of_a_matrix(rings, method):
     X, y = rings
     K = gram(X, kernel="tl1") - 0.1 * np.eye(len(X))
-    parts, labels = stratified(y, 2, 1, 0), (y > 0).astype(int)
+    parts, labels = repeat_folds(y, 2, 1, 0), (y > 0).astype(int)
     cell = Cell("compare", "rings", method, 0, (("kernel", "precomputed"), ("fold", 0)))
     one, other = (
-        outcome(Job("rings", factor * K, labels, (-1, 1), parts, True), cell)
+        score_fold(Job("rings", factor * K, labels, (-1, 1), parts, "gram"), cell)
         for factor in (1.0, 2.0**20)
     )
-    one.pop("fit_s"), other.pop("fit_s")
+    for each in (one, other):  # lam has the unit of the matrix
+        each.pop("fit_s"), each["chosen"].pop("lam", None)
     assert str(one) == str(other)
 
 
@@ -118,7 +136,7 @@ def test_numbers_are_those_of_scikit_learn(rings, tmp_path, here, monkeypatch):
     X, y = rings
     by_hand = Method("by hand", lambda value, seed: SVC(kernel="precomputed"))
     monkeypatch.setitem(METHODS, "by hand", by_hand)
-    planned = plan_comparison(X, y, kernels=["linear"], methods=["by hand"], folds=4)
+    planned = plan_comparison(X, y, kernel=["linear"], methods=["by hand"], folds=4)
     [row] = run_comparison(planned, out=tmp_path)["rows"]
     K = gram(X, kernel="linear")
     parts = list(planned.job.splits.values())
@@ -128,7 +146,7 @@ def test_numbers_are_those_of_scikit_learn(rings, tmp_path, here, monkeypatch):
     for train, test in parts:
         scaler = MinMaxScaler().fit(X[train])
         A, B = scaler.transform(X[train]), scaler.transform(X[test])
-        unit = unit_of(gram(A, kernel="linear"))
+        unit = compute_unit(gram(A, kernel="linear"))
         machine = SVC(kernel="linear", C=1 / unit).fit(A, y[train])
         accuracies.append(machine.score(B, y[test]))
         areas.append(roc_auc_score(y[test], machine.decision_function(B)))
@@ -139,12 +157,14 @@ def test_numbers_are_those_of_scikit_learn(rings, tmp_path, here, monkeypatch):
     assert row["log_loss"] is None and row["kernel"] == "linear"
 
     # The same on a Gram matrix, against cross_val_predict.
-    planned = plan_comparison(K, y, is_gram=True, methods=["by hand"], folds=4)
+    planned = plan_comparison(K, y, kernel="precomputed", methods=["by hand"], folds=4)
     [row] = run_comparison(planned, out=tmp_path / "gram")["rows"]
     expected = []
     for train, test in parts:
         among = K[np.ix_(train, train)]
-        machine = SVC(kernel="precomputed", C=1 / unit_of(among)).fit(among, y[train])
+        machine = SVC(kernel="precomputed", C=1 / compute_unit(among)).fit(
+            among, y[train]
+        )
         expected.append(machine.score(K[np.ix_(test, train)], y[test]))
     assert row["scores"] == pytest.approx(expected, abs=1e-6)
     assert row["kernel"] == "precomputed"
@@ -206,20 +226,20 @@ def test_held_out_rows_have_no_say(rings):
     wild[test[0]] = 1e6
     other = Job("wild", wild, planned.job.y, (-1, 1), planned.job.splits)
     for kernel in ("tl1", "rbf"):
-        tame_K, tame_new = planned.job.matrices(0, 1, kernel)
-        wild_K, wild_new = other.matrices(0, 1, kernel)
+        tame_K, tame_new = planned.job.split_similarities((0, 1), kernel)
+        wild_K, wild_new = other.split_similarities((0, 1), kernel)
         np.testing.assert_array_equal(tame_K, wild_K)
         np.testing.assert_array_equal(tame_new[1:], wild_new[1:])
         assert not np.array_equal(tame_new[0], wild_new[0])
     cell = next(c for c in planned.cells if c.setting("fold") == 1)
-    one, two = outcome(planned.job, cell), outcome(other, cell)
+    one, two = score_fold(planned.job, cell), score_fold(other, cell)
     np.testing.assert_array_equal(one["proba"][1:], two["proba"][1:])
 
 
 @pytest.mark.slow
 def test_other_data_and_settings_are_refused(rings, tmp_path, here):
     X, y = rings
-    options = {"kernels": ["tl1"], "methods": ["SVC raw"], "folds": 3}
+    options = {"kernel": ["tl1"], "methods": ["SVC raw"], "folds": 3}
     run_comparison(plan_comparison(X, y, **options), out=tmp_path)
     before = (tmp_path / "compare.jsonl").read_bytes()
     shifted = X.copy()
@@ -239,7 +259,7 @@ def test_other_data_and_settings_are_refused(rings, tmp_path, here):
     more = options | {"methods": ["SVC raw", "SVC clip"], "repeats": 2}
     assert len(run_comparison(plan_comparison(X, y, **more), out=tmp_path)["rows"]) == 2
     assert (tmp_path / "compare.jsonl").read_bytes().startswith(before)
-    run_comparison(others[0], out=tmp_path, force=True)
+    run_comparison(others[0], out=tmp_path, overwrite=True)
     assert len(read(tmp_path / "compare.jsonl")) == 3
 
 
@@ -272,14 +292,16 @@ def test_a_failure_is_a_row_with_its_reason(rings, tmp_path, here):
     assert [each["folds"] for each in table] == ["2", "2"]
     assert table[0]["error"].endswith("where is the one?")
 
-    records = [record_of(c, {"status": "timeout"}) for c in planned.cells]
+    records = [make_record(c, {"status": "timeout"}) for c in planned.cells]
     job = Job("x", X, planned.job.y, (-1, 1), planned.job.splits)
-    lost = summary_of([(job, records)], ["tl1"], title="none", sentences=[])
+    lost = summarize(job, records, ["tl1"], title="none")
     assert [row["accuracy"] for row in lost["rows"]] == [None, None]
-    assert lost["rows"][0]["error"] == "timeout" and lost["curves"] == []
-    assert lost["data"][0]["kernels"] == {} and lost["convergence"] == []
+    assert lost["rows"][0]["error"] == "timeout" and "roc" not in lost["rows"][0]
+    assert lost["data"]["kernels"] == {}
     assert comparison_page(lost).startswith("<!DOCTYPE html>")
-    assert "timeout" in rows_as_csv(lost) and "without a result" in facts(lost)[-1]
+    assert (
+        "timeout" in rows_as_csv(lost) and "without a result" in lost["sentences"][-1]
+    )
 
 
 def test_three_classes_and_what_the_dict_holds(tmp_path, here, rng):
@@ -288,10 +310,10 @@ def test_three_classes_and_what_the_dict_holds(tmp_path, here, rng):
     planned = plan_comparison(X, y, **FEW_OPTIONS)
     found = run_comparison(planned, out=tmp_path)
     assert found["kind"] == "comparison" and found["methods"] == list(FEW)
-    [data] = found["data"]
+    data = found["data"]
     assert (data["n"], data["m"], data["classes"]) == (75, 2, ["low", "mid", "top"])
     about = data["kernels"]["tl1 (ratio 0.7)"]
-    K, _ = planned.job.matrices(0, 0, "tl1")
+    K, _ = planned.job.split_similarities((0, 0), "tl1")
     values = np.linalg.eigvalsh(K)[::-1]
     np.testing.assert_allclose(about["eigenvalues"], values, rtol=1e-5, atol=1e-6)
     assert sum(about["signature"]) == 50 and about["mu_min"] < 0
@@ -308,21 +330,18 @@ def test_three_classes_and_what_the_dict_holds(tmp_path, here, rng):
         areas.append(roc_auc_score(record["truth"], P, multi_class="ovr"))
     assert found["rows"][0]["log_loss"] == pytest.approx(np.mean(losses), rel=1e-4)
     assert found["rows"][0]["auc"] == pytest.approx(np.mean(areas), rel=1e-4)
-    for curve in found["curves"]:
+    for curve in found["rows"]:
         fpr, tpr = curve["roc"]["fpr"], curve["roc"]["tpr"]
         assert len(fpr) == len(tpr) <= 100 and (fpr[0], tpr[-1]) == (0, 1)
         assert (curve["reliability"] is None) == (curve["method"] == "SVC clip")
-    assert sum(found["curves"][0]["reliability"]["count"]) == 75
-    newton, published = found["convergence"]
-    assert newton["values"][-1] <= 1e-6 < newton["values"][0]
-    assert published["method"].startswith("CCICP-GD") and len(published["values"]) > 5
+    assert sum(found["rows"][0]["reliability"]["count"]) == 75
 
 
 def test_a_method_with_its_own_kernels_runs_once(rings, tmp_path, here, monkeypatch):
     X, y = rings
-    own = Method("own", lambda value, seed: SVC(kernel="rbf"), on_samples=True)
+    own = Method("own", lambda value, seed: SVC(kernel="rbf"), input="rows")
     monkeypatch.setitem(METHODS, own.name, own)
-    some = {"kernels": ["tl1", "rbf"], "methods": ["own", "SVC raw"], "folds": 2}
+    some = {"kernel": ["tl1", "rbf"], "methods": ["own", "SVC raw"], "folds": 2}
     found = run_comparison(plan_comparison(X, y, **some), out=tmp_path)
     kernels = [(row["method"], row["kernel"]) for row in found["rows"]]
     assert kernels == [
@@ -335,13 +354,13 @@ def test_a_method_with_its_own_kernels_runs_once(rings, tmp_path, here, monkeypa
 @pytest.mark.slow
 def test_the_recommended_one_runs_once(rings, tmp_path, here):
     X, y = rings
-    some = {"kernels": ["tl1", "rbf"], "methods": ["KreinCV", "IKLR"], "folds": 2}
+    some = {"kernel": ["tl1", "rbf"], "methods": ["KreinCV", "k-NN"], "folds": 2}
     found = run_comparison(plan_comparison(X[::2], y[::2], **some), out=tmp_path)
     kernels = [(row["method"], row["kernel"]) for row in found["rows"]]
     assert kernels == [
         ("KreinCV", None),
-        ("IKLR", "tl1 (ratio 0.7)"),
-        ("IKLR", "rbf (median width)"),
+        ("k-NN", "tl1 (ratio 0.7)"),
+        ("k-NN", "rbf (median width)"),
     ]
 
 
@@ -349,21 +368,23 @@ def test_an_asymmetric_matrix_is_named(rings):
     X, y = rings
     K = gram(X)
     K[0, 1] += 1.0
-    planned = plan_comparison(K, y, is_gram=True, methods=["IKLR"])
+    planned = plan_comparison(K, y, kernel="precomputed", methods=["KreinCV"])
     assert "not symmetric" in planned.notes[0]
     np.testing.assert_array_equal(planned.job.X, planned.job.X.T)
-    assert plan_comparison(gram(X), y, is_gram=True).notes == ()
-    names = {cell.method for cell in plan_comparison(gram(X), y, is_gram=True).cells}
+    assert plan_comparison(gram(X), y, kernel="precomputed").notes == ()
+    names = {
+        cell.method for cell in plan_comparison(gram(X), y, kernel="precomputed").cells
+    }
     usual = set(METHODS) - {"CCCP-GD", "CCICP-GD", "CCICP-SGD"}
-    assert names == usual - {"KreinCV", "logistic regression", "SVC RBF"}
+    assert names == usual - {"logistic regression", "SVC RBF"}
     assert {cell.method for cell in plan_comparison(X, y).cells} == usual
 
 
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"kernels": ["tl2"]}, "'kernels' must be one of .*'tl1'.*got 'tl2'"),
-        ({"kernels": []}, "at least one name"),
+        ({"kernel": ["tl2"]}, "'kernels' must be one of .*'tl1'.*got 'tl2'"),
+        ({"kernel": []}, "at least one name"),
         ({"methods": ["SVM"]}, "'methods' must be one of .*'KSVM'.*got 'SVM'"),
         ({"folds": 1}, "'folds' must be 2 or more, got 1"),
         ({"folds": 40}, "has 2[0-9] rows, but 40 folds need 40 of each class"),
@@ -372,15 +393,23 @@ def test_an_asymmetric_matrix_is_named(rings):
         ({"y": [0, 1]}, "a label for each of 60 rows"),
         ({"X": np.diag([np.nan, *np.ones(59)])}, "must be finite, got nan in row 0"),
         ({"X": np.zeros((60, 2, 2))}, "matrix of similarities"),
-        ({"X": np.zeros((60, 2)), "is_gram": True}, r"must be square.*\(60, 2\)"),
-        ({"X": np.full((60, 60), np.inf), "is_gram": True}, r"inf in row 0, column 0"),
-        ({"X": np.eye(60), "is_gram": True, "methods": ["KreinCV"]}, "use 'IKLR'"),
-        ({"X": np.eye(60), "is_gram": True, "methods": ["SVC RBF"]}, "leave it out"),
+        (
+            {"X": np.zeros((60, 2)), "kernel": "precomputed"},
+            r"must be square.*\(60, 2\)",
+        ),
+        (
+            {"X": np.full((60, 60), np.inf), "kernel": "precomputed"},
+            r"inf in row 0, column 0",
+        ),
+        (
+            {"X": np.eye(60), **GRAM, "methods": ["SVC RBF"]},
+            "leave it out",
+        ),
     ],
 )
-def test_bad_input_is_told_before_any_work(rings, change, words):
+def test_bad_input_is_rejected_before_any_work(rings, change, words):
     X, y = rings
-    given = {"X": X, "y": y, "kernels": ["tl1"]} | change
+    given = {"X": X, "y": y, "kernel": ["tl1"]} | change
     with pytest.raises(ValueError, match=words):
         plan_comparison(**given)
 
@@ -388,16 +417,16 @@ def test_bad_input_is_told_before_any_work(rings, change, words):
 def test_costs_are_known_before(rings, monkeypatch):
     X, y = rings
     planned = plan_comparison(
-        X, y, kernels=["tl1"], methods=["IKLR", "KreinCV"], jobs=2
+        X, y, kernel=["tl1"], methods=["Krein norm", "KreinCV"], n_jobs=2
     )
     assert planned.bytes_needed % (2 * 8 * 48 * 48) == 0 and planned.seconds > 0
     larger = plan_comparison(
-        np.tile(X, (2, 1)), np.tile(y, 2), methods=["IKLR"], jobs=2
+        np.tile(X, (2, 1)), np.tile(y, 2), methods=["Krein norm"], n_jobs=2
     )
-    smaller = plan_comparison(X, y, methods=["IKLR"], jobs=2)
+    smaller = plan_comparison(X, y, methods=["Krein norm"], n_jobs=2)
     # a share that all sizes have, and one that grows with the cube of the rows
-    cells = len(smaller.cells) * METHODS["IKLR"].weight / 2
-    floor = FEW_ROWS * cells
+    cells = len(smaller.cells) * METHODS["Krein norm"].weight / 2
+    floor = OVERHEAD_FRACTION * cells
     assert larger.seconds - floor == pytest.approx(8 * (smaller.seconds - floor))
     monkeypatch.setattr("kreinlearn._memory.available_bytes", lambda: 10_000)
     with pytest.raises(
@@ -408,15 +437,15 @@ def test_costs_are_known_before(rings, monkeypatch):
 
 def test_the_same_predictions_are_found(rings, tmp_path, here):
     X, y = rings
-    methods = ["SVC raw", "SVC clip", "SVC flip", "IKLR krein"]
-    planned = plan_comparison(X, y, kernels=["rbf"], methods=methods, folds=3)
+    methods = ["SVC raw", "SVC clip", "SVC flip", "Krein norm"]
+    planned = plan_comparison(X, y, kernel=["rbf"], methods=methods, folds=3)
     rows = run_comparison(planned, out=tmp_path)["rows"]
     same = {row["method"]: row["same_as"] for row in rows}
     assert same == {
         "SVC raw": None,
         "SVC clip": "SVC raw",
         "SVC flip": "SVC raw",
-        "IKLR krein": None,
+        "Krein norm": None,
     }
     for row in rows:
         counts = np.array(row["confusion"])
@@ -428,12 +457,12 @@ def test_the_same_predictions_are_found(rings, tmp_path, here):
 
 
 @pytest.mark.slow
-def test_the_page_says_what_controls_are_for(rings, tmp_path, here):
+def test_the_page_explains_baselines(rings, tmp_path, here):
     X, y = rings
 
     def said(methods, **options):
         planned = plan_comparison(X, y, methods=methods, folds=2, **options)
-        found = run_comparison(planned, out=tmp_path, force=True)
+        found = run_comparison(planned, out=tmp_path, overwrite=True)
         ends = [(row["accuracy_low"], row["accuracy_high"]) for row in found["rows"]]
         means = [row["accuracy"] for row in found["rows"]]
         assert found["interval"] == "Wilson"
@@ -446,23 +475,25 @@ def test_the_page_says_what_controls_are_for(rings, tmp_path, here):
         assert float(table[0]["accuracy_low"]) == ends[0][0]
         return " ".join(found["sentences"])
 
-    everyone = said(["k-NN", "logistic regression", "SVC RBF"], kernels=["tl1"])
-    assert "k-NN only looks for the nearest rows" in everyone
-    assert "logistic regression and SVC RBF see the features" in everyone
-    assert "SVC RBF sees the features" in said(["SVC RBF"])
-    assert "Controls" not in said(["SVC raw"], kernels=["tl1"])
+    everyone = said(["k-NN", "logistic regression", "SVC RBF"], kernel=["tl1"])
+    assert "k-NN only uses the nearest rows" in everyone
+    assert "logistic regression and SVC RBF use the features" in everyone
+    assert "SVC RBF uses the features" in said(["SVC RBF"])
+    assert "Baselines" not in said(["SVC raw"], kernel=["tl1"])
 
 
 def test_folds_of_more_repetitions_begin_alike():
     y = np.arange(40) % 2
-    few, many = stratified(y, 4, 1, 7), stratified(y, 4, 3, 7)
+    few, many = repeat_folds(y, 4, 1, 7), repeat_folds(y, 4, 3, 7)
     for place, (_, test) in few.items():
         np.testing.assert_array_equal(test, many[place][1])
     assert len(many) == 12
 
 
 def test_reliability_counts_the_ends():
-    found = reliability_bins(np.array([0.0, 1.0, 1.0]), np.array([False, True, False]))
+    found = compute_reliability(
+        np.array([0.0, 1.0, 1.0]), np.array([False, True, False])
+    )
     assert found["count"].tolist() == [1, 2] and found["observed"].tolist() == [0, 0.5]
 
 
@@ -479,3 +510,35 @@ def test_a_full_temporary_folder_is_one_sentence(tmp_path, monkeypatch):
     monkeypatch.setattr(module.joblib, "dump", dump)
     with pytest.raises(OSError, match=r"job could not be written: No space .* TMPDIR"):
         module._store(None, tmp_path / "job")
+
+
+def test_the_default_search_is_a_row_of_distances(here, rng):
+    """KreinCV learns from distances as `KreinLogisticRegressionCV` does."""
+    X = rng.standard_normal((40, 3))
+    D, y = np.abs(X[:, None] - X).sum(axis=2), (X[:, 0] > 0).astype(int)
+    planned = plan_comparison(D, y, kernel="distance", methods=["KreinCV"], folds=2)
+    cell = planned.cells[0]
+    assert cell.setting("kernel") == "own"
+    found = score_fold(planned.job, cell)
+    train, test = planned.job.splits[0, cell.setting("fold")]
+    folds = inner_folds(y[train], cell.half_seed)
+    model = KreinLogisticRegressionCV(kernel="distance", cv=folds)
+    model.fit(D[np.ix_(train, train)], y[train])
+    expected = model.predict_proba(D[np.ix_(test, train)])[:, 1]
+    np.testing.assert_array_equal(found["proba"], expected)
+    fixed = plan_comparison(D, y, kernel="distance", form="negative")
+    assert fixed.job.kernel["kernel_params"] == {"form": "negative"}
+
+
+def test_results_in_a_notebook(here, rng, tmp_path):
+    X = rng.standard_normal((40, 3))
+    D, y = np.abs(X[:, None] - X).sum(axis=2), X[:, 0] > 0
+    found = kreinlearn.compare(D, y, methods=["KreinCV", "SVC clip"], folds=3)
+    assert set(found.table.index) == {"KreinCV", "SVC clip"}
+    assert "KreinCV, the model that `krein fit` builds, has" in found.verdict
+    assert found.table["accuracy"].is_monotonic_decreasing
+    assert found.verdict in repr(found) and "<table" in found._repr_html_()
+    page = tmp_path / "page.html"
+    assert found.save(page) is found and page.stat().st_size > 10_000
+    with pytest.raises(FileExistsError, match="exists already"):
+        found.save(page)

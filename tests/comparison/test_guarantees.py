@@ -5,12 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from kreinlearn.app.comparison import plan_comparison, run_comparison
+from kreinlearn.app.comparison import plan_comparison
 from kreinlearn.app.comparison import run as module
 from kreinlearn.app.methods import METHODS
 from kreinlearn.kernels import gram
 from reproduction.methods import KLR, ON_FACES, ON_TL1, SVM
-from tests.comparison.test_compare import inline
+from tests.comparison.test_compare import inline, run_comparison
 
 ASSUMES = "assumes a positive semidefinite matrix"
 INDEFINITE = "tl1 (ratio 0.7)"
@@ -23,7 +23,7 @@ def sentences(rings, tmp_path, monkeypatch):
 
     def said(methods, X=rings[0], **options):
         planned = plan_comparison(X, rings[1], methods=methods, folds=3, **options)
-        found = run_comparison(planned, out=tmp_path, force=True)
+        found = run_comparison(planned, out=tmp_path, overwrite=True)
         return [each for each in found["sentences"] if ASSUMES in each]
 
     return said
@@ -31,25 +31,25 @@ def sentences(rings, tmp_path, monkeypatch):
 
 @pytest.mark.slow
 def test_only_indefinite_matrices_are_named(sentences):
-    methods = ["SVC raw", "SVC clip", "IKLR krein"]
-    assert sentences(methods, kernels=["tl1", "rbf"]) == [
+    methods = ["SVC raw", "SVC clip", "Krein norm"]
+    assert sentences(methods, kernel=["tl1", "rbf"]) == [
         f"SVC raw {ASSUMES}; {INDEFINITE} is indefinite, so its result has no "
         "guarantee."
     ]
-    assert sentences(["SVC raw"], kernels=["rbf"]) == []
-    assert sentences(methods[1:], kernels=["tl1"]) == []
+    assert sentences(["SVC raw"], kernel=["rbf"]) == []
+    assert sentences(methods[1:], kernel=["tl1"]) == []
 
 
 def test_a_given_matrix_is_called_the_matrix(sentences, rings):
     K = gram(rings[0], kernel="tl1") - 0.1 * np.eye(len(rings[0]))
-    [said] = sentences(["SVC raw"], K, is_gram=True)
+    [said] = sentences(["SVC raw"], K, kernel="precomputed")
     assert f"{ASSUMES}; the matrix is indefinite" in said
 
 
 def test_the_record_says_so_and_not_the_name(sentences, monkeypatch):
-    mine = replace(METHODS["IKLR krein"], name="mine", definite_only=True)
+    mine = replace(METHODS["Krein norm"], name="mine", definite_only=True)
     monkeypatch.setitem(METHODS, mine.name, mine)
-    [said] = sentences(["mine"], kernels=["tl1"])
+    [said] = sentences(["mine"], kernel=["tl1"])
     assert said.startswith("mine assumes")
 
 
@@ -59,7 +59,7 @@ def test_a_fold_without_result_claims_nothing(sentences, monkeypatch):
 
     mine = replace(METHODS["SVC raw"], name="mine", build=broken)
     monkeypatch.setitem(METHODS, mine.name, mine)
-    assert sentences(["mine", "IKLR krein"], kernels=["tl1"]) == []
+    assert sentences(["mine", "Krein norm"], kernel=["tl1"]) == []
 
 
 def test_which_methods_need_it():

@@ -5,7 +5,10 @@ import statistics
 import pytest
 from scipy.stats import binomtest
 
-from kreinlearn.app.comparison.intervals import behind, interval_of
+from kreinlearn.app.comparison.summary import (
+    accuracy_interval,
+    differences_from_best,
+)
 
 
 @pytest.mark.parametrize("hits", [[0, 0], [20, 31], [40, 60]])
@@ -15,11 +18,11 @@ def test_two_folds_have_the_interval_of_wilson(hits):
         for hit, n in zip(hits, (40, 60), strict=True)
     ]
     expected = binomtest(sum(hits), 100).proportion_ci(method="wilson")
-    assert interval_of(records) == pytest.approx(expected, abs=1e-6)
+    assert accuracy_interval(records) == pytest.approx(expected, abs=1e-6)
     # To judge the same rows again makes them no more.
     again = [records[0], records[0] | {"run": 1}]
     alone = binomtest(hits[0], 40).proportion_ci(method="wilson")
-    assert interval_of(again) == pytest.approx(alone, abs=1e-6)
+    assert accuracy_interval(again) == pytest.approx(alone, abs=1e-6)
 
 
 def folds_of(scores, field="acc", n=80, held=20):
@@ -34,29 +37,32 @@ def test_more_folds_have_the_interval_of_nadeau_and_bengio():
     scores = [0.8, 0.9, 0.85, 0.95, 0.7]
     spread = statistics.variance(scores) * (1 / 5 + 20 / 80)
     half = 2.776445 * spread**0.5  # Student's, 4 degrees of freedom
-    low, high = interval_of(folds_of(scores))
+    low, high = accuracy_interval(folds_of(scores))
     assert low == pytest.approx(0.84 - half, abs=1e-6)
     assert high == pytest.approx(min(1.0, 0.84 + half), abs=1e-6)
-    assert interval_of(folds_of([0.9] * 5)) is None  # a spread of zero says nothing
+    assert accuracy_interval(folds_of([0.9] * 5)) is None
 
 
 def test_differences_are_paired_by_fold():
     best, other = [0.8, 0.9, 0.7, 0.95], [0.75, 0.85, 0.65, 0.9]
     groups = {"a": folds_of(best), "b": folds_of(other), "c": folds_of(other[:2])}
-    found = behind(groups, "acc")
+    found = differences_from_best(groups, "acc")
     assert found["a"] == {"mean": 0.0, "low": None, "high": None}
     # Always the same but for rounding: a spread that says nothing.
     assert found["b"]["mean"] == pytest.approx(-0.05)
     assert found["b"]["low"] is None and found["b"]["high"] is None
-    assert "c" not in found  # not judged on the same folds
+    assert "c" not in found  # not scored on the same folds
     losses = {"a": folds_of(best, "ll"), "b": folds_of(other, "ll")}
-    assert behind(losses, "ll", smaller=True)["a"]["mean"] == pytest.approx(0.05)
-    assert behind({"a": folds_of(best)}, "ll") == {}
+    assert differences_from_best(losses, "ll", smaller=True)["a"][
+        "mean"
+    ] == pytest.approx(0.05)
+    assert differences_from_best({"a": folds_of(best)}, "ll") == {}
 
 
 def test_an_interval_that_leaves_out_zero():
     best, other = [0.8, 0.9, 0.7, 0.95], [0.7, 0.82, 0.61, 0.83]
-    found = behind({"a": folds_of(best), "b": folds_of(other)}, "acc")["b"]
+    groups = {"a": folds_of(best), "b": folds_of(other)}
+    found = differences_from_best(groups, "acc")["b"]
     gaps = [b - a for a, b in zip(best, other, strict=True)]
     spread = statistics.variance(gaps) * (1 / 4 + 20 / 80)
     half = 3.182446 * spread**0.5  # Student's, 3 degrees of freedom

@@ -22,7 +22,7 @@ from tests.golden.fits import record_attributes
 
 LABELS = "--labels kinds.csv"
 PREDICT = "predict m.krein {} --proba -o p.csv --json"
-METHODS = "--methods 'IKLR krein,SVC clip' --folds 2 --jobs 1 --json"
+METHODS = "--methods 'clip + KLR,SVC clip' --folds 2 --jobs 1 --json"
 
 
 def fit_and_predict(train, new, *more):

@@ -6,16 +6,26 @@ import numpy as np
 import pytest
 from sklearn.linear_model import Ridge
 
-from kreinlearn import KreinLogisticRegression, SpectrumRepair
-from kreinlearn.app.inspection import evidence as worth
-from kreinlearn.app.inspection import permutation
-from kreinlearn.app.inspection.verdict import inspect_matrix, sampled
+from kreinlearn import (
+    KreinLogisticRegression,
+    KreinLogisticRegressionCV,
+    SpectrumRepair,
+    inspect_similarity,
+)
+from kreinlearn.app.inspection import evidence, verdict
+from kreinlearn.app.inspection.verdict import sample_rows
+from kreinlearn.app.methods import tuning
 from kreinlearn.datasets import make_gram
 from kreinlearn.kernels import gram
 from kreinlearn.spectrum import decompose
 from tests.conftest import gram_of_signature
 
 FEW_LAMS = (10.0, 0.3)
+
+
+def inspect_matrix(K, y=None, **options):
+    """Return the results for a matrix of similarities."""
+    return inspect_similarity(K, y, kernel="precomputed", **options).results
 
 
 def halves(n, rng, n_classes=2, *, labels_in_negative=True, noise=0.3):
@@ -60,10 +70,13 @@ def test_labels_in_the_negative_part_mean_keep(rng):
     assert found["recommendation"] == value["what"] == "keep"
     assert value["p_better"] == value["p_beyond"] == pytest.approx(1 / 201)
     assert value["p_value"] == max(value["p_better"], value["p_beyond"])
-    assert scores["as it is"]["accuracy"] > scores["clip"]["accuracy"] + 0.1
-    assert found["sentences"][0].startswith("Keep the negative part: without it")
-    assert "falls from" in found["sentences"][0]
-    assert "(p = 0.005)" in found["sentences"][0]
+    assert scores["unrepaired"]["accuracy"] > scores["clip"]["accuracy"] + 0.1
+    assert found["sentences"][0].startswith("The labels are predictable: KreinCV, the")
+    assert found["sentences"][1].startswith("Keep the negative part: without it")
+    assert "falls from" in found["sentences"][1]
+    assert "(p = 0.005)" in found["sentences"][1]
+    assert found["n_verdict"] == 2
+    assert 0.8 < found["model"]["accuracy"] <= 1 and found["model"]["majority"] == 0.5
     assert json.loads(json.dumps(found)) == found
 
 
@@ -74,7 +87,7 @@ def test_noise_in_the_negative_part_means_repair(rng):
     found = inspect_matrix(X - 3 * G @ G.T, y, permutations=200)
     assert found["recommendation"] == "repair"
     assert found["value"]["p_worse"] <= 0.05
-    assert found["sentences"][0].startswith("Clip the negative part: without it")
+    assert found["sentences"][1].startswith("Clip the negative part: without it")
     assert 'SpectrumRepair("clip")' in found["sentences"][-1]
 
 
@@ -84,11 +97,11 @@ def test_a_negative_part_that_is_too_small_to_matter(rng):
     found = inspect_matrix(K @ K / 60 + tiny + tiny.T, y, permutations=50)
     assert found["matrix"] == "indefinite"
     assert found["recommendation"] == "either"
-    assert "no difference that matters" in found["sentences"][0]
+    assert "no difference that matters" in found["sentences"][1]
 
 
 def test_three_classes(rng, monkeypatch):
-    monkeypatch.setattr(worth, "UNITS", FEW_LAMS)
+    monkeypatch.setattr(evidence, "UNITS", FEW_LAMS)
     K, y = halves(45, rng, 3)
     y = np.array(["low", "middle", "high"])[y]
     found = inspect_matrix(K, y, permutations=100)
@@ -99,7 +112,7 @@ def test_three_classes(rng, monkeypatch):
 @pytest.mark.slow
 def test_noise_is_rarely_called_information(monkeypatch):
     """At a level of 5 %, at most 2 of 20 problems without information say keep."""
-    monkeypatch.setattr(worth, "UNITS", FEW_LAMS)
+    monkeypatch.setattr(evidence, "UNITS", FEW_LAMS)
     p_values = []
     for seed in range(20):
         rng = np.random.default_rng(seed)
@@ -115,11 +128,11 @@ def test_noise_is_rarely_called_information(monkeypatch):
 
 
 def test_held_out_predictions_are_those_of_the_estimators(rng, monkeypatch):
-    """One lam only: as it is with the first norm, clipped as in a pipeline."""
-    monkeypatch.setattr(worth, "UNITS", (1.0,))
+    """One lam only: unrepaired with the first norm, clipped as in a pipeline."""
+    monkeypatch.setattr(evidence, "UNITS", (1.0,))
     K, y = halves(40, rng)
     folds = [(np.arange(20, 40), np.arange(20)), (np.arange(20), np.arange(20, 40))]
-    found = worth.predictions(K, y, folds)
+    found = evidence.predict_treatments(K, y, folds)
     lam = np.abs(np.linalg.eigvalsh(K)).mean() / 40
     train, held = folds[0]
     clip = SpectrumRepair("clip")
@@ -135,7 +148,7 @@ def test_held_out_predictions_are_those_of_the_estimators(rng, monkeypatch):
 
 def test_exchanges_have_the_moments_of_random_signs(rng):
     first, second = rng.standard_normal(20), rng.standard_normal(20)
-    null = worth.exchanged(first, second, 20_000, seed=1)
+    null = evidence.exchange_differences(first, second, 20_000, seed=1)
     spread = np.sqrt(((first - second) ** 2).sum()) / 20
     assert abs(null.mean()) < 4 * spread / np.sqrt(20_000)
     assert null.std() == pytest.approx(spread, rel=0.03)
@@ -147,7 +160,7 @@ def test_labels_are_exchanged_as_far_as_the_model_leaves_them_open(rng):
     sure = np.log(np.where(np.eye(2)[index] > 0, 1 - 1e-12, 1e-12))
     open_ = np.full((40, 2), np.log(0.5))
     half = np.where(np.arange(40)[:, None] < 20, sure, open_)
-    drawn = permutation.relabeled(index, half, folds, 400, rng)
+    drawn = evidence.permute_labels(index, half, folds, 400, rng)
     assert (drawn[:, :20] == index[:20]).all()
     assert (drawn[:, 20:].sum(axis=1) == 10).all()
     assert np.abs(drawn[:, 20:].mean(axis=0) - 0.5).max() < 0.12  # 5 deviations
@@ -158,7 +171,7 @@ def test_the_smoother_is_ridge_regression_with_an_intercept(rng):
     whole = np.vstack([X, Z]) @ np.vstack([X, Z]).T
     train, held = np.arange(12), np.arange(12, 17)
     kept = decompose(whole[np.ix_(train, train)]).positive()
-    smoother = permutation._smoother(whole[np.ix_(held, train)], kept, 0.7)
+    smoother = evidence._compute_smoother(whole[np.ix_(held, train)], kept, 0.7)
     expected = Ridge(alpha=0.7).fit(X, y).predict(Z)
     np.testing.assert_allclose(smoother @ y, expected, atol=1e-10)
 
@@ -168,14 +181,16 @@ def test_a_positive_semidefinite_matrix_needs_no_test(rng):
     found = inspect_matrix(X @ X.T, X[:, 0] > 0)
     assert found["recommendation"] == "either"
     assert found["value"] is None
-    assert "positive semidefinite: any kernel method will do" in found["sentences"][0]
+    assert found["model"]["accuracy"] > 0.8
+    assert "The labels are predictable" in found["sentences"][0]
+    assert "positive semidefinite: any kernel method applies" in found["sentences"][1]
 
 
 @pytest.mark.parametrize(
     ("K", "words"),
     [
         (np.zeros((5, 5)), "similarities are zero"),
-        (np.full((5, 5), 2.0), "almost the same"),
+        (np.full((5, 5), 2.0), "almost equal"),
         (np.diag([1.0, 2.0, -1.0, 3.0]), "almost diagonal"),
     ],
 )
@@ -229,38 +244,34 @@ def test_too_few_samples_are_said(n, y, words):
 
 
 def test_rare_classes_are_left_out_and_folds_reduced(rng, monkeypatch):
-    monkeypatch.setattr(worth, "UNITS", FEW_LAMS)
+    monkeypatch.setattr(evidence, "UNITS", FEW_LAMS)
     K, y = halves(40, rng)
     y[:2], y[2:6] = 7, 8
-    value = inspect_matrix(K, y, permutations=20)["value"]
-    assert value["left_out"] == [7]
-    assert value["n"] == 38
-    assert value["folds"] == 4
+    model = inspect_matrix(K, y, permutations=20)["model"]
+    assert (model["left_out"], model["n"], model["folds"]) == ([7], 38, 4)
 
 
-def test_large_matrices_are_sampled(rng, monkeypatch):
-    from kreinlearn.app.inspection import verdict as inspection
-
-    monkeypatch.setattr(inspection, "LARGEST", 50)
-    monkeypatch.setattr(inspection, "LEARNED", 40)
-    monkeypatch.setattr(worth, "UNITS", FEW_LAMS)
+def test_large_matrices_are_sample_rows(rng, monkeypatch):
+    monkeypatch.setattr(verdict, "MAX_SAMPLES", 50)
+    monkeypatch.setattr(verdict, "MAX_LEARNED", 40)
+    monkeypatch.setattr(evidence, "UNITS", FEW_LAMS)
     K, y = halves(80, rng)
     seen = []
     found = inspect_matrix(
         K, y, permutations=20, progress=lambda *done: seen.append(done)
     )
-    assert (found["n"], found["n_given"], found["value"]["n"]) == (50, 80, 40)
+    assert (found["n"], found["n_given"], found["model"]["n"]) == (50, 80, 40)
     assert "These are 50 of 80 samples, drawn at random." in found["sentences"]
     assert any("of 40 samples drawn from them" in said for said in found["sentences"])
-    assert seen == [(done, 5) for done in range(1, 6)]
+    assert seen == [(done, 10) for done in range(1, 11)]
 
 
 def test_a_sample_keeps_the_classes():
     y = np.repeat([0, 1, 2], [70, 20, 10])
-    rows = sampled(y, 100, 50)
+    rows = sample_rows(y, 100, 50)
     assert len(np.unique(rows)) == 50
     assert np.bincount(y[rows]).tolist() == [35, 10, 5]
-    assert len(np.unique(sampled(None, 100, 50))) == 50
+    assert len(np.unique(sample_rows(None, 100, 50))) == 50
 
 
 @pytest.mark.parametrize(
@@ -276,6 +287,42 @@ def test_bad_input_is_refused_in_one_sentence(K, y, words):
         inspect_matrix(K, y)
 
 
+def test_random_labels_are_hardly_predictable(rng):
+    X = rng.standard_normal((40, 3))
+    D = np.abs(X[:, None] - X).sum(axis=2)
+    found = inspect_similarity(D, np.arange(40) % 2, permutations=20)
+    assert "The labels are hardly predictable: KreinCV" in found.verdict
+    assert found.results["params"] == {"form": "exponential", "width": 1.0}
+
+
+def test_the_model_is_that_of_a_search_on_distances(rng):
+    """Nested in folds; the same folds within as any method of a comparison."""
+    X = rng.standard_normal((40, 3))
+    D, y = np.abs(X[:, None] - X).sum(axis=2), np.where(X[:, 0] > 0, "a", "b")
+    model = inspect_similarity(D, y).results["model"]
+    index = np.unique(y, return_inverse=True)[1]
+    hits = []
+    for train, held in tuning.inner_folds(index, 0, least=2):
+        search = KreinLogisticRegressionCV(
+            kernel="distance", cv=tuning.inner_folds(index[train], 0)
+        ).fit(D[np.ix_(train, train)], y[train])
+        hits.append(search.predict(D[np.ix_(held, train)]) == y[held])
+    assert model["accuracy"] == np.concatenate(hits).mean()
+
+
+def test_results_in_a_notebook(rng, tmp_path):
+    K, y = halves(40, rng)
+    found = inspect_similarity(K, y, kernel="precomputed", permutations=20)
+    assert found.table.index[:2].tolist() == ["KreinCV", "majority class"]
+    assert found.verdict in found._repr_html_() and "<table" in found._repr_html_()
+    assert found.verdict in repr(found)
+    path = tmp_path / "page.html"
+    assert found.save(path) is found
+    assert path.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+    with pytest.raises(FileExistsError, match="exists already"):
+        found.save(path)
+
+
 @pytest.mark.slow
 def test_real_dissimilarities(data_home):
     """Cat cortex: connection strengths of 65 regions, in four classes."""
@@ -289,4 +336,4 @@ def test_real_dissimilarities(data_home):
     found = inspect_matrix(-D, y)
     assert found["signature"] == [49, 16, 0]
     assert found["recommendation"] == "either"
-    assert found["value"]["scores"]["as it is"]["accuracy"] > 0.85
+    assert found["value"]["scores"]["unrepaired"]["accuracy"] > 0.85

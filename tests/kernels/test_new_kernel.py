@@ -113,7 +113,7 @@ def test_the_command_line(known, data, tmp_path, monkeypatch, capsys):
 
 
 def test_a_comparison_takes_it(known, data):
-    planned = plan_comparison(*data, kernels=[NAME], methods=["IKLR"], folds=2)
+    planned = plan_comparison(*data, kernel=[NAME], methods=["k-NN"], folds=2)
     assert planned.kernels == (NAME,)
     assert known.label == "worst_feature (median width)"
     assert known.default_params(data[0])["sigma"] == RECORD.measure.median(data[0])

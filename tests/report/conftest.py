@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kreinlearn.app.runs.records import record_of
+from kreinlearn.app.runs.records import make_record
 from reproduction.catalog import EXPERIMENTS
 from reproduction.methods import GRID
 from reproduction.page import write
@@ -68,7 +68,7 @@ def outcome(cell, rng):
 def write_records(path, name, runs, seed=0):
     rng = np.random.default_rng(seed)
     cells = EXPERIMENTS[name].cells(runs)
-    records = [record_of(cell, outcome(cell, rng), **VERSIONS) for cell in cells]
+    records = [make_record(cell, outcome(cell, rng), **VERSIONS) for cell in cells]
     # At once: a store waits for the disk after each.
     path.write_text("".join(f"{json.dumps(record)}\n" for record in records))
     return path

@@ -9,13 +9,15 @@ from xml.etree import ElementTree
 
 import pytest
 
-from kreinlearn.app.comparison import panels
-from kreinlearn.app.comparison.page import comparison_page
-from kreinlearn.app.comparison.panels import row_label
+from kreinlearn.app.comparison.page import comparison_page, difference_figure
 from kreinlearn.app.inspection.page import inspection_page
-from kreinlearn.app.report import plots
-from kreinlearn.app.report.colors import DARK, STYLE
-from kreinlearn.app.report.figures import clean, plain
+from kreinlearn.app.report.figures import (
+    DARK_COLORS,
+    STYLE,
+    clean,
+    shorten,
+    spectrum_figure,
+)
 from tests.report import made
 from tests.report.test_page import Page
 
@@ -61,7 +63,7 @@ def test_findings_are_what_json_holds(one):
 def test_comparison_shows_what_was_found(one, one_page):
     page = parsed(one_page)
     assert page.counts["h1"] == 1
-    assert len(alts(one_page)) == page.counts["picture"] == 8
+    assert len(alts(one_page)) == page.counts["picture"] == 7
     # The headline comes before anything else.
     place = one_page.index(one["sentences"][0])
     assert place < one_page.index("<dl>") < one_page.index("<table")
@@ -84,8 +86,7 @@ def test_comparison_shows_what_was_found(one, one_page):
 
 
 def test_the_command_is_the_one_that_was_typed(one):
-    bare = one | {"curves": [], "convergence": []}
-    text = comparison_page(bare | {"command": "krein compare moons.csv --folds 5"})
+    text = comparison_page(one | {"command": "krein compare moons.csv --folds 5"})
     assert "<code>krein compare moons.csv --folds 5</code>" in text
 
 
@@ -125,7 +126,7 @@ def test_inspection_shows_what_was_found():
     assert f"{found['unique_lam']:.4g}" in text
     without = made.inspection_text(labels=False)
     assert len(alts(without)) == 1
-    assert "worth" not in without
+    assert "Held-out scores" not in without
 
 
 def test_a_positive_matrix_has_nothing_to_mark():
@@ -156,17 +157,16 @@ def test_nothing_of_a_user_becomes_markup():
 
 def test_dollars_are_no_formulas(one):
     found = copy.deepcopy(one)
-    for each in (*found["rows"], *found["curves"]):
+    for each in found["rows"]:
         if each["method"] == "neighbors":  # the best
-            each["method"] = "$x^2$ and _y"
+            each["method"] = each["label"] = "$x^2$ and _y"
     assert any("$x^2$ and _y: AUC" in each for each in drawings(comparison_page(found)))
 
 
 def test_rows_with_the_same_predictions_are_said_once(one):
     found = copy.deepcopy(one)
-    for key in ("rows", "curves"):
-        again = [dict(found[key][0], method=name) for name in ("flip", "clip")]
-        found[key] += again
+    first = found["rows"][0]
+    found["rows"] += [dict(first, method=name, label=name) for name in ("flip", "clip")]
     for row in found["rows"][-2:]:
         row["same_as"] = "logistic"
     text = comparison_page(found)
@@ -182,9 +182,9 @@ def test_differences_are_paired_and_told_apart_by_their_intervals(one, one_page)
     ]
     assert "naive Bayes −0.110 (−0.300 to +0.010)" in said
     two = {"a": one["rows"][0], "b": one["rows"][1]}
-    assert panels.difference_figure(two, "auc") == []  # no such measure
-    alone = panels.difference_figure({"a": one["rows"][0]}, "accuracy")
-    assert alone == []  # nothing to compare with
+    assert difference_figure(two, "auc") is None  # no such measure
+    alone = difference_figure({"a": one["rows"][0]}, "accuracy")
+    assert alone is None  # nothing to compare with
 
 
 def test_errors_are_counted_by_class(one, one_page):
@@ -194,29 +194,21 @@ def test_errors_are_counted_by_class(one, one_page):
     assert right == round(120 * best["accuracy"])
     assert said.startswith(f"Confusion matrices. {best['method']}: {right} of 120")
     many = copy.deepcopy(one)
-    many["data"][0]["classes"] = [f"class {k}" for k in range(13)]
+    many["data"]["classes"] = [f"class {k}" for k in range(13)]
     assert "Confusion" not in comparison_page(many)
 
 
-def test_rows_are_named_by_kernel_only_if_that_tells_them_apart(one):
-    assert row_label(one, one["rows"][0]) == "logistic"
-    twice = [dict(row, kernel=k) for row in one["rows"] for k in ("tl1", "rbf")]
-    assert row_label({"rows": twice}, twice[0]) == "logistic, tl1"
-    assert row_label({"rows": twice}, dict(twice[0], kernel=None)) == "logistic"
-    twice[0]["kernel"] = "tl1 (ratio 0.7)"
-    assert row_label({"rows": twice}, twice[0]) == "logistic, tl1 (ratio 0.7)"
-    alike = [dict(row, kernel=f"{row['kernel']} (width 1)") for row in twice[1:3]]
-    assert row_label({"rows": [*alike, dict(alike[0])]}, alike[0]) == "logistic, rbf"
-
-
 def test_gaps_are_no_trouble(one):
-    bare = dict(one, curves=[], convergence=[])
-    bare["data"] = [dict(one["data"][0], m=None, kernels={})]
+    bare = copy.deepcopy(one)
+    bare["data"] |= {"m": None, "kernels": {}}
+    for row in bare["rows"]:
+        for key in ("roc", "reliability", "confusion"):
+            row.pop(key, None)
     text = comparison_page(bare)
     assert len(alts(text)) == 3  # accuracies, and two kinds of differences
-    nothing = dict(bare, rows=[row for row in one["rows"] if not row["scores"]])
+    nothing = dict(bare, rows=[row for row in bare["rows"] if not row["scores"]])
     assert "no result" in comparison_page(nothing)
-    single = [dict(r, scores=r["scores"][:1], accuracy_std=None) for r in one["rows"]]
+    single = [dict(r, scores=r["scores"][:1], accuracy_std=None) for r in bare["rows"]]
     for row in single:
         row["statuses"] = {"converged": 1}
     text = comparison_page(dict(bare, rows=single))
@@ -233,8 +225,8 @@ def test_gaps_are_no_trouble(one):
 def test_a_picture_has_three_curves(one):
     found = copy.deepcopy(one)
     for place in range(8):
-        for key in ("rows", "curves"):
-            found[key].append(dict(found[key][0], method=f"another {place}"))
+        name = f"another {place}"
+        found["rows"].append(dict(found["rows"][0], method=name, label=name))
     text = comparison_page(found)
     assert any("another 7: AUC" in each for each in alts(text))
     assert text.count("Numbers of 9 more are below.") == 2  # ROC, reliability
@@ -253,10 +245,13 @@ def test_dark_drawings_use_no_color_of_the_light_ones(one_page):
     day, night = 0, 0
     for drawing in drawings(one_page):
         used = set(re.findall(r"#[0-9a-f]{6}\b", drawing)) & (
-            set(DARK) | set(DARK.values())
+            set(DARK_COLORS) | set(DARK_COLORS.values())
         )
-        assert used <= set(DARK) or used <= set(DARK.values())
-        day, night = day + (used <= set(DARK)), night + (used <= set(DARK.values()))
+        assert used <= set(DARK_COLORS) or used <= set(DARK_COLORS.values())
+        day, night = (
+            day + (used <= set(DARK_COLORS)),
+            night + (used <= set(DARK_COLORS.values())),
+        )
         others = set(re.findall(r"(?:fill|stroke): (#[0-9a-f]{6})", drawing)) - used
         assert others == set(), "a color without a dark variant"
     assert day == night == len(drawings(one_page)) // 2 == 2 * len(alts(one_page))
@@ -277,7 +272,7 @@ def test_same_findings_same_page(one, one_page):
 
 
 def test_names_in_drawings():
-    assert plain("x" * 100, 20) == "x" * 9 + "…" + "x" * 9
+    assert shorten("x" * 100, 20) == "x" * 9 + "…" + "x" * 9
     assert clean("a\tb\x00") == "a b "
 
 
@@ -286,7 +281,8 @@ def test_negative_bars_are_seen_beside_large_ones():
     from matplotlib.figure import Figure
 
     mu = [5000.0, 100.0, 3.0, -0.2, -1.0]
-    draw, size = plots.spectrum(range(1, 6), mu, "")
+    found = {"eigenvalues": mu, "signature": (3, 2, 0), "negative_share": 0.01}
+    draw, size = spectrum_figure(found | {"mu_min": -1.0, "mu_max": 5000.0}, "").wide
     figure = Figure(figsize=size)
     draw(figure)
     axes = figure.axes[0]
@@ -298,7 +294,7 @@ def test_negative_bars_are_seen_beside_large_ones():
 
 def test_a_treatment_that_changes_nothing_is_said_once():
     found = made.inspection()
-    found["value"]["scores"]["flip"] = dict(found["value"]["scores"]["as it is"])
+    found["value"]["scores"]["flip"] = dict(found["value"]["scores"]["unrepaired"])
     text = inspection_page(found)
-    assert ">as it is, flip<" in text and ">flip<" not in text
-    assert ">as it is<" in made.inspection_text()
+    assert ">unrepaired, flip<" in text and ">flip<" not in text
+    assert ">unrepaired<" in made.inspection_text()

@@ -4,8 +4,7 @@ from html.parser import HTMLParser
 import pytest
 
 from kreinlearn.app.report.page import html
-from kreinlearn.app.runs.cells import Cell
-from kreinlearn.app.runs.records import Store, record_of
+from kreinlearn.app.runs.records import Cell, Store, make_record
 from reproduction.page import write
 from reproduction.tables import LAYOUTS
 
@@ -129,7 +128,7 @@ def test_failures_are_shown_and_escaped(tmp_path):
             cell = Cell("table3", "heart", "Flip", run)
             failed = {"status": "error", "error": "ValueError: <b>|no|</b>"}
             fine = {"status": "converged", "acc": 0.8, "bacc": 0.7, "fit_s": 0.1}
-            store.append(record_of(cell, failed if run else fine))
+            store.append(make_record(cell, failed if run else fine))
     files = write("table3", path, tmp_path)
     text = files[0].read_text(encoding="utf-8")
     assert "Failed cells" in text

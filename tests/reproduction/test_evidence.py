@@ -5,8 +5,7 @@ from math import log2, sqrt
 import numpy as np
 import pytest
 
-from kreinlearn.app.runs.cells import Cell
-from kreinlearn.app.runs.records import read_records, record_of
+from kreinlearn.app.runs.records import Cell, make_record, read_records
 from reproduction import published
 from reproduction.evidence import (
     Evidence,
@@ -270,7 +269,7 @@ def records():
         (Cell("readings", "monks1", STOCHASTIC, 0), fields(0.75)),
         (Cell("readings", "monks1", LETTER, 0, starts), {"status": "timeout"}),
     ]
-    return [record_of(cell, outcome) for cell, outcome in found]
+    return [make_record(cell, outcome) for cell, outcome in found]
 
 
 def test_evidence_is_gathered_from_records():

@@ -126,14 +126,14 @@ def test_random_matrices_need_no_data(tmp_path, monkeypatch):
 
 
 def test_retry_runs_failures_again(tmp_path, monkeypatch):
-    from kreinlearn.app.runs.records import Store, record_of
+    from kreinlearn.app.runs.records import Store, make_record
 
     cells = EXPERIMENTS["fig3"].cells(1)
     path = tmp_path / "fig3.jsonl"
     with Store(path) as store:
         for number, cell in enumerate(cells):
             status = "timeout" if number == 1 else "converged"
-            store.append(record_of(cell, {"status": status}))
+            store.append(make_record(cell, {"status": status}))
     asked = []
     monkeypatch.setattr(module, "_check_data", lambda *args: None)
 

@@ -5,8 +5,7 @@ import numpy as np
 import pytest
 
 from kreinlearn import KreinLogisticRegressionCV
-from kreinlearn.app.runs.cells import Cell
-from kreinlearn.app.runs.records import record_of
+from kreinlearn.app.runs.records import Cell, make_record
 from kreinlearn.features import RegionCovariance
 from kreinlearn.kernels import Similarities, spd_distances
 from reproduction import faces
@@ -49,7 +48,7 @@ def test_table5_has_every_row():
 def test_every_method_gives_a_record(three_digits, name):
     cell = Cell("table5", "digits", name, 0)
     assert cost(cell) == 1
-    record = record_of(cell, evaluate(cell))
+    record = make_record(cell, evaluate(cell))
     assert record["status"] in ("converged", "max_iter", "diverged")
     assert record["n"] == sum(record["sig"]) == 30
     assert record["acc"] > (0.2 if name.startswith("CC") else 0.7)

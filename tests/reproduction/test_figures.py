@@ -3,7 +3,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from kreinlearn.app.report.figures import NARROW, files
+from kreinlearn.app.report.figures import NARROW, draw_files
 from kreinlearn.app.runs.records import read_records as read
 from reproduction.evidence import gather_evidence
 from reproduction.figures import COMPARED_READINGS, make_figures
@@ -27,7 +27,7 @@ def test_figures_are_drawn(stored, name, expected):
     figures = make_figures(name, summarize_records(read(stored(name))))
     assert list(figures) == expected
     for figure in figures.values():
-        drawn = files(figure)
+        drawn = draw_files(figure)
         assert ElementTree.fromstring(drawn["svg"]).tag.endswith("svg")
         assert len(drawn["png"]) > 5000
         assert figure.caption.endswith(".")
@@ -41,7 +41,7 @@ def test_diverged_curves_are_drawn(stored):
     records[0]["curve"] = [0.69, -2.0, -7e3, -2e7, None]
     figure = make_figures("fig3", summarize_records(records))["objective"]
     assert "from 0.69 to -2e+07 in 3 iterations" in figure.alt
-    assert files(figure)["svg"]
+    assert draw_files(figure)["svg"]
 
 
 @pytest.mark.parametrize(("name", "short"), [("fig2", "eps"), ("fig3", "objective")])

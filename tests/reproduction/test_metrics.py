@@ -1,8 +1,7 @@
 import numpy as np
 import pytest
 
-from kreinlearn.app.runs.cells import Cell
-from kreinlearn.app.runs.records import record_of
+from kreinlearn.app.runs.records import Cell, make_record
 from reproduction.metrics import SEARCHED_METRICS, SIZES, random_stack, search
 from reproduction.published import TABLE1
 
@@ -19,7 +18,7 @@ def test_random_stacks_are_positive_definite():
 @pytest.mark.parametrize("size", ["2 x 2", "3 x 3"])
 def test_the_search_agrees_with_theory(method, size):
     cell = Cell("table1", size, method, 0)
-    record = record_of(cell, search(cell))
+    record = make_record(cell, search(cell))
     assert record["tried"] == 210
     assert record["m"] == SIZES[size]
     is_definite = method in TABLE1 and TABLE1[method].is_definite

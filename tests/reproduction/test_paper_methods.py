@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import make_blobs
 
-from kreinlearn.app.methods.judging import status_of
-from kreinlearn.app.methods.records import published
+from kreinlearn.app.methods.records import get_status, published
 from kreinlearn.kernels import gram
 from kreinlearn.solvers import AS_PRINTED, PUBLISHED
 from reproduction.methods import (
@@ -47,7 +46,7 @@ def test_shortcut_and_estimator_end_at_the_same_solution(task, name):
     path = method.path(K, y, K_new, VALUES, 0)
     for value, (scores, status) in zip(VALUES, path, strict=True):
         model = method.build(value, 0).fit(K, y)
-        assert status == status_of(model)
+        assert status == get_status(model)
         expected = model.decision_function(K_new)
         # Both stop at a residual of 1e-6; scores are of order one.
         assert np.allclose(scores[:, 0], expected, atol=1e-4)
@@ -123,7 +122,7 @@ def test_path_and_estimator_of_a_procedure_end_at_the_same_point(task, name):
     path = method.path(K, y, K_new, VALUES, 0)
     for value, (scores, status) in zip(VALUES, path, strict=True):
         model = method.build(method.per_sample(value, len(y)), 0).fit(K, y)
-        assert status == status_of(model)
+        assert status == get_status(model)
         # Steps that overshoot carry roundings along.
         expected = model.decision_function(K_new)
         np.testing.assert_allclose(scores[:, 0], expected, rtol=1e-6, atol=1e-6)

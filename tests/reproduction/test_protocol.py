@@ -6,8 +6,7 @@ import pytest
 from kreinlearn import KreinLogisticRegression
 from kreinlearn.app.methods.records import Method
 from kreinlearn.app.methods.tuning import Choice, tune
-from kreinlearn.app.runs.cells import Cell
-from kreinlearn.app.runs.records import record_of
+from kreinlearn.app.runs.records import Cell, make_record
 from kreinlearn.kernels import gram
 from reproduction import protocol, splits
 from reproduction.catalog import EXPERIMENTS
@@ -35,7 +34,7 @@ def fake_table(monkeypatch, rings):
 @pytest.mark.parametrize("name", [*ON_TABLES, "KreinCV"])
 def test_every_method_gives_a_record(fake_table, name):
     cell = Cell("table3", "heart", name, 0)
-    record = record_of(cell, evaluate(cell))
+    record = make_record(cell, evaluate(cell))
     assert record["status"] in ("converged", "max_iter", "diverged")
     assert 0.4 <= record["acc"] <= 1
     assert (record["n"], record["m"]) == (30, 3)
@@ -165,7 +164,7 @@ def test_a_procedure_as_printed_has_the_seed_of_the_reading(
 
     monkeypatch.setattr(protocol, "tune", spy)
     cells = [Cell("table3", "heart", name + end) for end in ("", " as printed")]
-    records = [record_of(cell, evaluate(cell)) for cell in cells]
+    records = [make_record(cell, evaluate(cell)) for cell in cells]
     assert cells[0].seed != cells[1].seed
     assert seeds == [record["seed"] for record in records] == [cells[0].seed] * 2
     assert len({record["key"] for record in records}) == 2

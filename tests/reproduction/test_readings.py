@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from kreinlearn import KreinLogisticRegression
-from kreinlearn.app.runs.cells import Cell
-from kreinlearn.app.runs.records import record_of
+from kreinlearn.app.runs.records import Cell, make_record
 from kreinlearn.kernels import gram
 from kreinlearn.solvers import AS_PRINTED, PUBLISHED, SGD, GradientDescent
 from kreinlearn.solvers.cccp import MAX_INNER_STEPS
@@ -123,7 +122,7 @@ def fitted(parts, reading, lam, eps=None, **settings):
 
 @pytest.mark.parametrize("name", [LETTERS["GD"], CHOSEN["GD"], LETTERS["SGD"]])
 def test_accuracy_of_a_reading(small, name):
-    record = record_of(cell_of(name), evaluate(cell_of(name)))
+    record = make_record(cell_of(name), evaluate(cell_of(name)))
     assert record["method"] == name
     assert record["status"] in ("max_iter", "diverged")
     assert 0.3 < record["acc"] <= 1
@@ -144,7 +143,7 @@ def test_accuracy_of_a_reading_is_that_of_its_estimator(small):
 
 
 def started(name):
-    record = record_of(cell_of(name, "starts"), evaluate(cell_of(name, "starts")))
+    record = make_record(cell_of(name, "starts"), evaluate(cell_of(name, "starts")))
     assert (record["status"], record["n"]) == ("done", N)
     assert list(record["hits"]) == list(INITS)
     assert all(len(hits) == len(GRID) == 7 for hits in record["hits"].values())
@@ -218,7 +217,7 @@ def test_steps_of_a_reading(small, kind):
     found = {}
     for name in (LETTERS[kind], CHOSEN[kind]):
         cell = cell_of(name, "steps")
-        record = record_of(cell, evaluate(cell))
+        record = make_record(cell, evaluate(cell))
         assert (record["status"], record["n"]) == ("done", N)
         assert not {"acc", "hits", "curves"} & set(record)
         assert {eps: len(each) for eps, each in record["steps"].items()} == {

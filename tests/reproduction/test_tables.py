@@ -8,8 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kreinlearn.app.report.entries import Entry, statuses
-from kreinlearn.app.report.tables import csv_text, make_table
+from kreinlearn.app.report.tables import Entry, csv_text, format_statuses, make_table
 from kreinlearn.app.runs.records import read_records as read
 from reproduction import published
 from reproduction.entries import Spread, find_marks
@@ -244,8 +243,8 @@ def test_marks_belong_to_exactly_one_place():
 
 
 def test_statuses():
-    assert statuses(Counter()) == "–"
-    assert statuses(Counter(converged=1, error=1, timeout=1)) == (
+    assert format_statuses(Counter()) == "–"
+    assert format_statuses(Counter(converged=1, error=1, timeout=1)) == (
         "error in 1 of 3 fits, timeout in 1"
     )
 

@@ -3,7 +3,7 @@ import sys
 
 import pytest
 
-from kreinlearn.app.runs.cells import Cell, grid, seed_of
+from kreinlearn.app.runs.records import Cell, derive_seed, grid
 
 CELL = Cell("fig2", "monks1", "CCICP-GD", 3, (("eps", 0.1), ("init", "zeros")))
 
@@ -26,7 +26,7 @@ def test_cell_survives_json():
 @pytest.mark.parametrize("hash_seed", ["0", "1"])
 def test_seeds_are_the_same_in_every_process(hash_seed):
     code = (
-        "from kreinlearn.app.runs.cells import Cell;"
+        "from kreinlearn.app.runs.records import Cell;"
         f"cell = Cell.from_dict({CELL.as_dict()!r}); print(cell.seed, cell.half_seed)"
     )
     answer = subprocess.run(
@@ -41,7 +41,7 @@ def test_seeds_are_the_same_in_every_process(hash_seed):
 
 def test_seed_is_pinned():
     # Stored results depend on these: a change makes them impossible to continue.
-    assert seed_of("half", "monks1", 0) == 1729717323
+    assert derive_seed("half", "monks1", 0) == 1729717323
     assert Cell("table3", "heart", "KreinCV", 0).seed == 201955272
 
 

@@ -4,7 +4,7 @@ import io
 
 import pytest
 
-from kreinlearn.app.runs.progress import share_teller
+from kreinlearn.app.runs.progress import TimeLeft, share_teller
 
 
 class Terminal(io.StringIO):
@@ -23,3 +23,18 @@ def test_long_measures_are_told_and_short_ones_are_not(stream):
         tell("dtw", 0.25, 90.0)
         tell("dtw", 1.0, 0.0)
     assert "1m30s left" in out.getvalue() and "dtw" in out.getvalue()
+
+
+def test_time_left_uses_the_times_of_each_kind():
+    """Expected times are wrong by a factor of 50 for one kind."""
+    seconds = {"slow": 2.0, "fast": 0.1, "other": 0.1}
+    steps = [(kind, 1.0) for kind in seconds for _ in range(10)]
+    left = TimeLeft(steps, workers=2)
+    assert left.estimate() is None
+    for kind in seconds:  # the first tenth of the steps
+        left.finish(kind, seconds[kind])
+    assert left.estimate() == pytest.approx(9 * 2.2 / 2)
+    for kind in seconds:
+        for _ in range(9):
+            left.finish(kind, seconds[kind])
+    assert left.estimate() == 0

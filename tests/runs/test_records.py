@@ -4,26 +4,26 @@ import os
 import numpy as np
 import pytest
 
-from kreinlearn.app.runs.cells import Cell
 from kreinlearn.app.runs.records import (
     FIELDS,
+    Cell,
     Store,
-    forget,
+    drop_records,
+    make_record,
     read_records,
-    record_of,
-    rounded,
+    to_json,
 )
 
 
 def record(run, **outcome):
-    return record_of(Cell("toy", "a", "m", run), {"status": "converged", **outcome})
+    return make_record(Cell("toy", "a", "m", run), {"status": "converged", **outcome})
 
 
 def test_numbers_are_rounded_and_plain():
     value = {"a": np.float64(1 / 3), "b": (np.int64(2), float("nan")), "c": True}
-    assert rounded(value) == {"a": 0.333333, "b": [2, None], "c": True}
-    assert rounded(np.array([1.23456789e-7, np.inf])) == [1.23457e-07, None]
-    assert json.dumps(rounded({"n": np.bool_(True)})) == '{"n": true}'
+    assert to_json(value) == {"a": 0.333333, "b": [2, None], "c": True}
+    assert to_json(np.array([1.23456789e-7, np.inf])) == [1.23457e-07, None]
+    assert json.dumps(to_json({"n": np.bool_(True)})) == '{"n": true}'
 
 
 def test_record_is_complete_ordered_and_compact():
@@ -104,9 +104,9 @@ def test_forget(tmp_path):
     with Store(path) as store:
         for run in range(3):
             store.append(record(run))
-    forget(path, ["toy/a/m/1", "not there"])
+    drop_records(path, ["toy/a/m/1", "not there"])
     assert [each["run"] for each in read_records(path)] == [0, 2]
-    forget(path, [])
+    drop_records(path, [])
     assert os.listdir(tmp_path) == ["toy.jsonl"]
 
 

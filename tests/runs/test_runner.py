@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from kreinlearn.app.runs import progress as progress_module
-from kreinlearn.app.runs.cells import grid
+from kreinlearn.app.runs.progress import Progress
+from kreinlearn.app.runs.records import describe_environment, grid, make_record, to_json
 from kreinlearn.app.runs.records import read_records as read
-from kreinlearn.app.runs.records import record_of, rounded
-from kreinlearn.app.runs.runner import Progress, run, surroundings
+from kreinlearn.app.runs.runner import run
 from tests.runs import work
 from tests.stress.kills import descendants, outliving
 
@@ -39,9 +39,10 @@ def test_runs_once_then_skips(uninterrupted):
     before = path.read_bytes()
     assert run(work.cells(40), path, work.fair, jobs=2, progress=told.append) == 0
     assert path.read_bytes() == before
-    assert [(p.done, p.total, p.skipped) for p in told] == [(40, 40, 40)]
-    expected = [record_of(cell, work.fair(cell)) for cell in work.cells(40)]
-    assert essence(read(path)) == essence(map(rounded, expected))
+    assert [(p.done, p.total) for p in told] == [(40, 40)]
+    assert told[0].text == "40 found, 0 to run"
+    expected = [make_record(cell, work.fair(cell)) for cell in work.cells(40)]
+    assert essence(read(path)) == essence(map(to_json, expected))
     versions = read(path)[0]["ver"]
     assert {"python", "numpy", "scipy", "scikit-learn", "kreinlearn"} == set(versions)
 
@@ -53,7 +54,8 @@ def test_longest_first_and_progress(uninterrupted):
     assert [p.done for p in told] == list(range(41))
     assert told[0].left is None
     assert told[-1].left == 0
-    assert told[-1].record["key"] == read(path)[-1]["key"]
+    last = read(path)[-1]
+    assert told[-1].text == f"{last['data']}, m, run 1, accuracy {last['acc']:.3f}"
 
 
 @pytest.fixture(scope="module")
@@ -181,24 +183,23 @@ def test_surroundings_never_fail(monkeypatch):
         raise FileNotFoundError("git")
 
     monkeypatch.setattr(subprocess, "run", missing)
-    surroundings.cache_clear()
+    describe_environment.cache_clear()
     try:
-        assert surroundings()["git"] is None
+        assert describe_environment()["git"] is None
     finally:
-        surroundings.cache_clear()
+        describe_environment.cache_clear()
 
 
 def test_progress_lines_in_a_pipe():
     import io
 
     stream = io.StringIO()
-    record = {"key": "toy/a/m/0", "status": "converged", "acc": 0.75}
     with progress_module.progress_bar(stream, "toy") as watch:
-        watch(Progress(2, 4, 2, None, None))
-        watch(Progress(3, 4, 2, 61.0, record))
+        watch(Progress(2, 4, "2 found, 2 to run"))
+        watch(Progress(3, 4, "m, fold 1, accuracy 0.750", 61.0))
     assert stream.getvalue().splitlines() == [
-        "toy 2/4 (2 found)",
-        "toy 3/4 toy/a/m/0 converged 0.750, 1m01s left",
+        "toy 2/4: 2 found, 2 to run",
+        "toy 3/4: m, fold 1, accuracy 0.750; 1m01s left",
     ]
 
 
@@ -211,6 +212,6 @@ def test_progress_bar_on_a_terminal():
 
     stream = Terminal()
     with progress_module.progress_bar(stream, "toy") as watch:
-        watch(Progress(2, 4, 2, 61.0, None))
+        watch(Progress(2, 4, "", 61.0))
     assert "2/4" in stream.getvalue()
     assert "1m01s left" in stream.getvalue()

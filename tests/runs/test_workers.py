@@ -5,8 +5,8 @@ import signal
 
 import pytest
 
-from kreinlearn.app.runs import workers
-from kreinlearn.app.runs.workers import THREADS, Crew, serve
+from kreinlearn.app.runs import runner as workers
+from kreinlearn.app.runs.runner import THREAD_VARIABLES, WorkerPool, serve
 from tests.runs import work
 
 
@@ -28,7 +28,7 @@ class Line:
 @pytest.fixture
 def own_process(monkeypatch):
     """Let a worker live here: what it does to its process is undone, or left out."""
-    for name in THREADS:
+    for name in THREAD_VARIABLES:
         monkeypatch.setenv(name, os.environ.get(name, ""))
     monkeypatch.setattr(workers, "_end_with_parent", lambda: None)
     before = signal.getsignal(signal.SIGINT)
@@ -50,28 +50,28 @@ def test_a_worker_answers_until_the_line_is_closed(own_process):
 
 def test_libraries_that_are_loaded_later_hear_of_the_threads(own_process):
     def told(cell):
-        return {name: os.environ[name] for name in THREADS}
+        return {name: os.environ[name] for name in THREAD_VARIABLES}
 
     line = Line(work.cells(2)[:1])
     serve(line, told, threads=3)
-    assert line.said == [workers.READY, dict.fromkeys(THREADS, "3")]
+    assert line.said == [workers.READY, dict.fromkeys(THREAD_VARIABLES, "3")]
 
 
 def test_a_worker_that_does_not_start_in_time(monkeypatch):
-    monkeypatch.setattr(workers, "START_LIMIT", 0.0)
-    crew = Crew(work.fair, 1, 10.0, 1)
+    monkeypatch.setattr(workers, "START_SECONDS", 0.0)
+    crew = WorkerPool(work.fair, 1, 10.0, 1)
     try:
         with pytest.raises(RuntimeError, match="did not start in time"):
-            crew.turn(work.cells(2))
+            crew.collect(work.cells(2))
     finally:
-        crew.dismiss()
+        crew.stop()
 
 
 def test_a_worker_that_dies_before_it_could_start():
-    crew = Crew(work.fair, 1, 10.0, 1)
+    crew = WorkerPool(work.fair, 1, 10.0, 1)
     crew.workers[0].process.kill()
     try:
         with pytest.raises(RuntimeError, match="ended with code .* before it could"):
-            crew.turn(work.cells(2))
+            crew.collect(work.cells(2))
     finally:
-        crew.dismiss()
+        crew.stop()

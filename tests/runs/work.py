@@ -4,7 +4,7 @@ import os
 import sys
 import time
 
-from kreinlearn.app.runs.cells import grid
+from kreinlearn.app.runs.records import grid
 
 
 def cells(n, experiment="toy"):

@@ -27,7 +27,7 @@ SECONDS = {"fit_s", "pred_s", "gram_s", "git"}
 
 @dataclass(frozen=True)
 class Resumable:
-    """A run, and how it is judged."""
+    """A run, and how it is scored."""
 
     prepare: Callable[[Path], None]
     """Writes what the run reads into an empty folder."""
@@ -228,7 +228,7 @@ RESUMABLE = {
     "compare": _command(
         "compare.jsonl",
         lambda folder: _table(folder / "t.csv", 60, 4),
-        "krein compare t.csv --kernels tl1 --methods 'IKLR,SVC clip,k-NN' --folds 4",
+        "krein compare t.csv --kernels tl1 --methods 'KreinCV,SVC clip,k-NN' --folds 4",
     ),
     "landmarks": Resumable(
         _nothing, _fit_landmarks, _told_steps, _held_steps, _coef, "step "

@@ -76,7 +76,7 @@ def _table(path: Path) -> None:
         except (ValueError, OSError, MemoryError) as error:
             outcomes.append(error)
     if outcomes:
-        # The worst of them is judged: one that does not name the file.
+        # The worst of them is scored: one that does not name the file.
         raise min(outcomes, key=lambda error: str(path) in str(error))
 
 

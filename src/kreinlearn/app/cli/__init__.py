@@ -15,13 +15,12 @@ from importlib.metadata import version
 import click
 
 EPILOG = """\b
-Examples, for the first five minutes:
-  krein demo                            see what it is good for
-  krein inspect FILE                    how indefinite is a similarity of yours?
-  krein fit FILE -o model.krein         learn from it
+Examples:
+  krein inspect FILE                    can the labels be predicted?
+  krein fit FILE -o model.krein         train a model
   krein predict model.krein NEW         predict new samples
 
-krein COMMAND --help says what a command is for, with examples.
+krein COMMAND --help describes a command, with examples.
 """
 COMMANDS = (
     "demo",
@@ -40,6 +39,9 @@ MOVED_COMMANDS = {
 }
 """Former commands and their replacements, which a checkout of the source has."""
 
+GC_THRESHOLD = 50_000
+"""New objects after which Python collects garbage. With the default of 700, a tenth of
+the time of imports is spent on modules that stay."""
 PYTHON_ARGUMENT = re.compile(
     r"""[\w.]+=(?:\{[^}]*\}|[^\s()]+)\ \((--[^()]*?)(?:\ on\ the\ command\ line)?\)
     | '\w+'\ \((--[\w-]+)\)""",
@@ -47,9 +49,6 @@ PYTHON_ARGUMENT = re.compile(
 )
 """An argument of Python in a message that also names the option, as in
 ``overwrite=True (--force on the command line)``."""
-YOUNG_OBJECTS = 50_000
-"""New objects after which Python looks for garbage: by default 700, and then a tenth of
-the time of imports goes into looking at modules that stay."""
 
 
 class _Commands(click.Group):
@@ -83,12 +82,16 @@ class _Commands(click.Group):
 
 @click.group(
     cls=_Commands,
+    invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog=EPILOG,
 )
 @click.version_option(version("kreinlearn"), prog_name="krein")
-def app() -> None:
-    """Learn with similarities that are not positive definite kernels."""
+@click.pass_context
+def app(context: click.Context) -> None:
+    """Classify from distances and similarities, also indefinite ones."""
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -115,8 +118,8 @@ def run_command(
     """
     show_log()
     if argv is None:  # the process is ours
-        gc.set_threshold(YOUNG_OBJECTS)
-        atexit.register(gc.freeze)  # at the end, garbage is the system's to collect
+        gc.set_threshold(GC_THRESHOLD)
+        atexit.register(gc.freeze)  # no garbage collection at the end
     name = program.split()[-1]
 
     def print_warning(message: Warning | str, *place: object, **rest: object) -> None:
@@ -127,9 +130,6 @@ def run_command(
             warnings.simplefilter("default", UserWarning)
             warnings.showwarning = print_warning
             code = command.main(args=argv, prog_name=program, standalone_mode=False)
-    except click.exceptions.NoArgsIsHelpError as error:
-        error.show()
-        code = 2
     except click.ClickException as error:
         click.echo(f"{name}: {_one_line(error.format_message())}", err=True)
         code = 2

@@ -1,12 +1,17 @@
 """krein compare."""
 
 import json
+import re
 import sys
+import textwrap
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
+from rich.markup import escape
 
 from kreinlearn.app.cli import options, samples, tables
 from kreinlearn.app.cli.helping import GroupedHelpCommand, examples
@@ -16,22 +21,19 @@ from kreinlearn.app.cli.tables import table_options
 
 if TYPE_CHECKING:
     from kreinlearn._typing import Array
-    from kreinlearn.app.comparison.plan import Plan
     from kreinlearn.io import PairOptions, Table
     from kreinlearn.io.columns import ColumnRoles as Roles
 
 FOOTNOTE = (
-    "Means over the held-out folds, which are the same for all methods; ± is the\n"
-    "standard deviation over folds, not a standard error, since folds share training\n"
-    "rows. Each method is tuned on the training rows of a fold alone: by log-loss, or\n"
-    "by accuracy if it has no probabilities. s: seconds per fit with its tuning;\n"
-    "conv.: fits that converged."
+    "Means over held-out folds, the same for all methods; ± is the standard deviation\n"
+    "over folds, not a standard error. Methods with equal predictions share a row.\n"
+    "s: seconds per fit with its tuning."
 )
 
 
 EXAMPLES = examples(
     "krein compare train.csv",
-    'krein compare train.csv --kernels tl1 --methods "IKLR,SVC clip,k-NN"',
+    'krein compare train.csv --kernels tl1 --methods "KreinCV,SVC clip,k-NN"',
     "krein compare visits.csv --group patient --folds 3 --out visits",
 )
 
@@ -52,8 +54,8 @@ EXAMPLES = examples(
     "--kernels",
     default="tl1,rbf",
     show_default=True,
-    help="Names, separated by commas; not used for a Gram matrix. Of series, sequences "
-    "or graphs one, as in krein fit.",
+    help="Kernels of a table, separated by commas; KreinCV chooses its own. Of series, "
+    "sequences or graphs one, as in krein fit.",
 )
 @options.PARAM
 @click.option(
@@ -61,9 +63,21 @@ EXAMPLES = examples(
     help="Names, separated by commas, or 'all'; by default all but the published "
     "procedures CCCP-GD, CCICP-GD and CCICP-SGD, which take longest.",
 )
-@click.option("--folds", default=5, show_default=True, help="Outer folds.")
-@click.option("--repeats", default=1, show_default=True, help="Draws of the folds.")
-@click.option("--seed", default=0, show_default=True, help="Seed of all randomness.")
+@click.option(
+    "--folds",
+    type=click.IntRange(2),
+    default=5,
+    show_default=True,
+    help="Outer folds.",
+)
+@click.option(
+    "--repeats",
+    type=click.IntRange(1),
+    default=1,
+    show_default=True,
+    help="Repetitions of the folds.",
+)
+@click.option("--seed", default=0, show_default=True, help="Random seed.")
 @click.option(
     "--out", default="comparison", show_default=True, help="Folder to write to."
 )
@@ -92,34 +106,34 @@ def compare_command(
     roles: "Roles",
     **steps: Any,
 ) -> None:
-    """Find out which method is best on your data, with the same folds for all.
+    """Compare all methods on your data, with the same folds for all.
 
-    DATA is whatever `krein fit` takes, with labels: a table, a matrix, pairs, sequences
-    (fasta), time series (ts, --format ucr) or a folder of graphs (TU). Each
-    method is tuned by cross-validation on the training rows of a fold, and judged on
-    the rows held out. How long that takes is said before it begins; a hundred rows
-    take about a minute.
+    DATA is the input of `krein fit`, with labels: a table, a matrix, pairs, sequences
+    (fasta), time series (ts, --format ucr) or a folder of graphs (TU). Each method is
+    tuned by cross-validation on the training rows of a fold, and scored on the
+    held-out rows. A hundred rows take about a minute.
 
-    Results are added to compare.jsonl in the folder as they are found: the same command
-    goes on where it was interrupted. The table is in compare.csv, curves and spectra
-    are in report.html.
+    Results are appended to compare.jsonl in the folder: run the same command again to
+    resume. The table is in compare.csv, figures are in report.html.
 
-    Methods: KreinCV, IKLR, IKLR krein, IKLR hilbert, IKLR euclidean, clip + KLR,
-    flip + KLR, shift + KLR, square + KLR, SVC raw, SVC clip, SVC flip, KSVM, TDCASVM;
-    as controls k-NN, logistic regression and SVC RBF; if they are named, or with
-    --methods all, the published procedures CCCP-GD, CCICP-GD and CCICP-SGD. KreinCV,
-    logistic regression and SVC RBF need a table.
+    Methods: KreinCV, the model that `krein fit` builds; its components Krein norm,
+    Hilbert norm and Euclidean norm; clip + KLR, flip + KLR, shift + KLR,
+    square + KLR, SVC raw, SVC clip, SVC flip, KSVM, TDCASVM; as baselines k-NN,
+    logistic regression and SVC RBF; if they are named, or with --methods all, the
+    published procedures CCCP-GD, CCICP-GD and CCICP-SGD. Logistic regression and SVC
+    RBF need a table.
     """
-    from kreinlearn.app.comparison.plan import check_request, plan_comparison
+    from kreinlearn import compare, io
+    from kreinlearn.app.comparison.plan import check_request
     from kreinlearn.app.comparison.run import PAGE
-    from kreinlearn.io import read
+    from kreinlearn.app.runs.progress import progress_bar
     from kreinlearn.pipelines import prepare
 
     click.get_current_context().with_resource(options.measuring())
     holds = options.held(distance, similarity)
     names = _split(kernels)
     pairs = samples.with_format(data, names[0] if names else None, pairs)
-    table = read(
+    table = io.read(
         data,
         target=target,
         header=header,
@@ -131,62 +145,61 @@ def compare_command(
     chosen = None if methods is None else _split(methods)
     n = len(table.y) if table.y is not None else 0
     request: Facts = {"methods": chosen, "folds": folds, "repeats": repeats}
-    check_request(table.y, n, is_gram=table.X is None, **request)
-    tables.group_folds(table, folds, "--folds")
-    measure = None
-    if table.kind is not None:
-        given, form, measure = _measured(table, names, params, form)
-    else:
-        given = table.samples
-        options.check_form(form, distance)
-        _check_table_options(table, names, params)
-        form = (form or "exponential") if distance else None
-    planned = plan_comparison(
-        given,
-        table.y,
-        is_gram=table.X is None,
-        form=form,
-        measure=measure,
-        check=not similarity,
-        name=Path(data).name,
-        transformer=None if table.X is None else prepare(table.X, **steps),
-        kernels=names,
-        **request,
-        seed=seed,
-        jobs=jobs,
-        groups=table.groups,
-    )
-    options.remark(table)
-    found = _results(planned, out, jobs, force)
+    with _option_names():
+        is_matrix = table.X is None
+        kernel = "precomputed" if is_matrix else names
+        check_request(table.y, n, kernel=kernel, **request)
+        tables.group_folds(table, folds, "--folds")
+        measure = None
+        if table.kind is not None:
+            given, kernel, measure = _compute_matrix(table, names, params, form)
+        else:
+            options.check_form(form, distance)
+            _check_table_options(table, names, params)
+            given, kernel = table.samples, "distance" if distance else kernel
+        options.remark(table)
+        with progress_bar(sys.stderr, "compare") as progress:
+            found = compare(
+                given,
+                table.y,
+                kernel=kernel,
+                form=form,
+                check=not similarity,
+                name=Path(data).name,
+                transformer=None if is_matrix else prepare(table.X, **steps),
+                **request,
+                seed=seed,
+                n_jobs=jobs,
+                groups=table.groups,
+                out=out,
+                overwrite=force,
+                progress=progress,
+                measure=measure,
+            )
+    found.results["command"] = options.whole_command()
+    found.save(Path(out, PAGE), overwrite=True)
     if as_json:
-        click.echo(json.dumps(found))
+        click.echo(json.dumps(found.results))
         return
-    _print_comparison(found)
-    click.echo(f"{FOOTNOTE}\n{Path(out, PAGE)}")
+    _print_comparison(found.results)
+    click.echo(f"{FOOTNOTE}\n\n{textwrap.fill(found.verdict, 80)}")
+    click.echo(f"Page: {Path(out, PAGE)}")
 
 
-def _results(planned: "Plan", out: str, jobs: int | None, force: bool) -> Facts:
-    """Run the comparison, write its page, and return what was found."""
-    from kreinlearn._files import replace
-    from kreinlearn.app.comparison import run
-    from kreinlearn.app.comparison.page import comparison_page
-    from kreinlearn.app.runs.progress import progress_bar
-
-    run.check_folder(planned, Path(out), force)
-    _announce_cost(planned)
-    with progress_bar(sys.stderr, "compare") as progress:
-        found = run.run_comparison(
-            planned, out=out, jobs=jobs, force=force, progress=progress
-        )
-    found["command"] = options.whole_command()
-    replace(Path(out, run.PAGE), comparison_page(found).encode())
-    return found
+@contextmanager
+def _option_names() -> Iterator[None]:
+    """Replace the names of Python arguments in messages by those of options."""
+    try:
+        yield
+    except ValueError as error:
+        message = re.sub("'(methods|kernels|folds|repeats|form)'", r"--\1", str(error))
+        raise ValueError(message) from error
 
 
 def _check_table_options(
     table: "Table", kernels: list[str], params: KernelParams
 ) -> None:
-    """Raise if something was said that goes with series, sequences and graphs."""
+    """Raise if an option was given that goes with series, sequences and graphs."""
     if table.X is None:
         tables.check_no_features(table.path, "a matrix")
     else:
@@ -194,15 +207,15 @@ def _check_table_options(
             samples.check_rows(table, kernel)
     if params:
         raise ValueError(
-            "--param goes with kernels of series, sequences and graphs; those of a "
-            "table have the parameters that krein compare gives them: leave it out."
+            "--param goes with kernels of series, sequences and graphs; krein compare "
+            "sets the parameters of other kernels: leave it out."
         )
 
 
-def _measured(
+def _compute_matrix(
     table: "Table", kernels: list[str], params: KernelParams, form: str | None
-) -> tuple["Array", str | None, str]:
-    """Return scores or distances of samples, the form of these, and what they are."""
+) -> tuple["Array", str, str]:
+    """Return distances or similarities of samples, which of both, and their name."""
     from kreinlearn.kernels import KERNELS
 
     source = click.get_current_context().get_parameter_source("kernels")
@@ -223,41 +236,30 @@ def _measured(
         )
     measure = setting_text(kernel, own)
     if KERNELS[kernel].is_distance:
-        return samples.distances(table, kernel, own), form or "exponential", measure
-    return samples.similarities(table, kernel, own), None, measure
+        return samples.distances(table, kernel, own), "distance", measure
+    return samples.similarities(table, kernel, own), "precomputed", measure
 
 
 def _split(text: str) -> list[str]:
     return [name.strip() for name in text.split(",") if name.strip()]
 
 
-def _announce_cost(planned: "Plan") -> None:
-    """Say what a comparison will cost, before it begins."""
-    from kreinlearn.app.comparison.plan import LARGE_DATA
-    from kreinlearn.app.runs.progress import duration
-
-    n, time = len(planned.job.y), duration(planned.seconds)
-    cost = f"roughly {time}"
-    if n > LARGE_DATA:
-        cost = (
-            f"up to {planned.bytes_needed:,} bytes and, roughly, {time}; the time "
-            "grows with the cube of the rows"
-        )
-    click.echo(
-        f"{n} rows: {len(planned.cells)} fits with their tuning take {cost}.", err=True
-    )
-
-
 def _print_comparison(found: Facts) -> None:
+    """Print the table within 80 columns: constant columns are left out."""
     from rich.console import Console
 
-    rows = sorted(found["rows"], key=_rank)
+    from kreinlearn.app.comparison.summary import rank_rows
+
+    rows = rank_rows(found)
     best = {}
     for name, choose in (("accuracy", max), ("log_loss", min), ("auc", max)):
         known = [row[name] for row in rows if row[name] is not None]
         best[name] = f"{choose(known):.3f}" if known else None
-    right = ["accuracy", "log-loss", "AUC", "s", "conv."]
-    table = text_table(["method", "kernel"], right, found["title"])
+    has_failed = any(set(row["statuses"]) - {"converged"} for row in rows)
+    right = ["accuracy", "log-loss", "AUC", "s", *["converged"] * has_failed]
+    kernels = {row["kernel"] for row in rows} - {None, "precomputed"}
+    kernel = f"\nkernel: {kernels.pop()}" if len(kernels) == 1 else ""
+    table = text_table(["method"], right, escape(found["title"] + kernel))
     for row in rows:
         scores = []
         for name in best:
@@ -265,21 +267,12 @@ def _print_comparison(found: Facts) -> None:
             scores.append(bold_if(text == best[name], text))
         if row["accuracy_std"] is not None:
             scores[0] += f" ± {row['accuracy_std']:.3f}"
-        table.add_row(
-            row["method"],
-            (row["kernel"] or "features").split(" (")[0],
-            *scores,
-            "" if row["fit_seconds"] is None else f"{row['fit_seconds']:.2f}",
-            f"{row['statuses'].get('converged', 0)}/{sum(row['statuses'].values())}",
-        )
-    Console().print(table)
+        seconds = "" if row["fit_seconds"] is None else f"{row['fit_seconds']:.2f}"
+        counts = row["statuses"].get("converged", 0), sum(row["statuses"].values())
+        fits = [f"{counts[0]}/{counts[1]}"] if has_failed else []
+        names = "\n  = ".join([row["label"], *row["also"]])
+        table.add_row(escape(names), *scores, seconds, *fits)
+    Console(width=80).print(table)
     for row in rows:
         if row["error"]:
-            click.echo(f"{row['method']}, {row['kernel']}: {row['error']}", err=True)
-
-
-def _rank(row: Facts) -> tuple[float, float]:
-    """Return what rows are sorted by: high accuracy, then low log-loss."""
-    accuracy, loss = row["accuracy"], row["log_loss"]
-    last = float("inf")
-    return last if accuracy is None else -accuracy, last if loss is None else loss
+            click.echo(f"{row['label']}: {row['error']}", err=True)

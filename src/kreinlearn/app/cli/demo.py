@@ -16,17 +16,16 @@ from kreinlearn.app.cli.output import Facts, bold_if, text_table
     default=".",
     show_default=True,
     metavar="DIR",
-    help="Folder for report.html; it is made if need be.",
+    help="Folder for report.html; it is created if necessary.",
 )
 @FORCE
 @AS_JSON
 def demo_command(out: str, force: bool, as_json: bool) -> None:
-    """Tell large cells from small ones by the gaps between them, in seconds.
+    """Classify cells by size, given only the gaps between them, in seconds.
 
-    The gaps make similarities that are no kernel. They are learned from as they are,
-    repaired, and taken for a kernel all the same; everything is chosen by
-    cross-validation on training samples. Prints what came out, and writes report.html
-    with the evidence.
+    The gaps are distances whose similarities are not a positive definite kernel. Six
+    methods use them in different ways, all tuned by cross-validation. Prints the
+    result and writes report.html.
     """
     from kreinlearn._files import check_free, replace
     from kreinlearn.app.comparison import demo
@@ -43,49 +42,48 @@ def demo_command(out: str, force: bool, as_json: bool) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     check_free(page, force)
     records, lines = [], []
-    with counter(sys.stderr, "demo") as tell:
-        for found, share in demo.outcomes():
+    with counter(sys.stderr, "demo") as report:
+        for found, fraction in demo.run_methods():
             records += found
-            shown = demo.printed_fields(found)
+            shown = demo.summarize_method(found)
             lines.append(shown)
             if as_json:
                 click.echo(json.dumps(shown))
-            text = f"{shown['method']} {shown['accuracy']:.3f}"
-            done = f"{text} in {shown['seconds']:.1f} s"
-            tell(len(lines), len(demo.SHOWN), done, share)
-    compared = demo.findings(records) | {"command": whole_command()}
+            text = f"{shown['method']}, accuracy {shown['accuracy']:.3f}"
+            report(len(lines), len(demo.METHODS_SHOWN), text, fraction)
+    compared = demo.summarize_demo(records) | {"command": whole_command()}
     replace(page, comparison_page(compared).encode())
     if not as_json:
-        _tell(compared["verdict"], lines, demo.SHOWN, page)
+        _print_demo(compared["lead"], lines, demo.METHODS_SHOWN, page)
 
 
-def _tell(
-    verdict: list[str], lines: list[Facts], does: dict[str, str], page: Path
+def _print_demo(
+    lead: list[str], lines: list[Facts], does: dict[str, str], page: Path
 ) -> None:
-    """Print the verdict, the numbers, and what to do with data of one's own."""
+    """Print the verdict, the numbers, and commands for the user's data."""
     from rich.console import Console
     from rich.text import Text
 
     console = Console(highlight=False)
     best = max(each["accuracy"] for each in lines)
     losses = [each["log_loss"] for each in lines if each["log_loss"] is not None]
-    table = text_table(["", "what it does"], ["accuracy", "95 %", "log-loss"])
+    table = text_table(["", "use of the matrix"], ["accuracy", "95 %", "log-loss"])
     for each in lines:
         loss, ends = each["log_loss"], ""
         if each["accuracy_low"] is not None:
             ends = f"{each['accuracy_low']:.2f}-{each['accuracy_high']:.2f}"
-        told = "-" if loss is None else bold_if(loss == min(losses), f"{loss:.3f}")
+        text = "-" if loss is None else bold_if(loss == min(losses), f"{loss:.3f}")
         accuracy = bold_if(each["accuracy"] == best, f"{each['accuracy']:.3f}")
-        table.add_row(each["method"], does[each["method"]], accuracy, ends, told)
-    first, *others = verdict
+        table.add_row(each["method"], does[each["method"]], accuracy, ends, text)
+    first, *others = lead
     console.print(Text(first, style="bold"))
     for sentence in others:
         console.print(Text(sentence))
     console.print(table)
     click.echo(
-        "95 %: interval of the accuracy. Log-loss judges probabilities: a coin has "
-        f"0.693.\nThe evidence: {page}\n\n"
-        "Next, with distances of your own and a file of names and labels:\n"
+        "95 %: interval of the accuracy. Log-loss scores probabilities: chance has "
+        f"0.693.\nPage: {page}\n\n"
+        "Next, with your distances and a file of names and labels:\n"
         "  krein inspect distances.csv --distance --labels labels.csv\n"
         "  krein fit distances.csv --distance --labels labels.csv -o model.krein"
     )

@@ -76,7 +76,7 @@ def inspect_command(
     roles: "Roles",
     **steps: Any,
 ) -> None:
-    """Tell how indefinite a similarity is, and what to do about it.
+    """Measure how well a similarity predicts labels, and how indefinite it is.
 
     \b
     DATA or GRAM is one of these, with or without labels:
@@ -86,18 +86,15 @@ def inspect_command(
       sequences, time series, graphs
                    fasta, ts (or --format ucr), a TU folder
 
-    The similarities are judged by their eigenvalues and, if there are labels, by how
-    well held-out samples are predicted with and without their negative part. The last
-    sentence is the command that learns from them. Features are scaled with all samples,
-    also with those that are held out later: this is an inspection, not an estimate of
-    accuracy on new data.
+    The model that `krein fit` builds (KreinCV) predicts held-out samples. Then the
+    eigenvalues are reported and, if some are negative, predictions with and without
+    them. The last sentence is the command to run next. Features are scaled with all
+    samples, also with held-out ones: scores on new data may be a little lower.
     """  # noqa: D301 - click reads \b as a mark
-    import numpy as np
-
-    from kreinlearn import io
+    from kreinlearn import inspect_similarity, io
     from kreinlearn._files import check_free
-    from kreinlearn.app.inspection import verdict as inspection
     from kreinlearn.app.runs.progress import counter
+    from kreinlearn.pipelines import prepare
 
     if out is not None:
         check_free(out, force)
@@ -114,56 +111,47 @@ def inspect_command(
         pairs=pairs,
         roles=roles,
     )
-    given, notes = [data, *options.repeated_options(TRAINING)], list[str]()
+    given = [data, *options.repeated_options(TRAINING)]
+    y, about = table.y, Facts()
     if table.kind is not None:
         kernel, params = samples.kernel_for(table, kernel, params, form)
-        K, y, about = _similarities_between(table, kernel, params, seed)
+        X, y, about = _compute_matrix(table, kernel, params, seed)
     elif table.X is None:
         options.check_form(form, distance)
         what = "distances" if distance else "a matrix"
         tables.check_no_features(data, what, ("kernel", "params"))
-        K, y, about = np.asarray(table.samples), table.y, Facts(check=not similarity)
+        X, about = table.samples, Facts(check=not similarity, kernel="precomputed")
         if distance:
-            K, about = _formed(K, form or "exponential")
-        if y is None and table.names is not None:
-            notes.append(LABELS)
+            params = {} if form is None else {"form": form}
+            about = Facts(kernel="distance", kernel_params=params)
+        given = _add_symmetrize(given, X)
     else:
         options.check_form(form, distance)
         samples.check_rows(table, kernel)
-        kernel = kernel or "tl1"
-        given += [] if "--kernel" in given else ["--kernel", kernel]
-        K, y, about, notes = _similarities_of(table, kernel, params, steps, seed)
-        about["definite"] = _fit_command([*_without_kernel(data), "--kernel", "rbf"], y)
-    if "form" in about.get("params", {}) and "--form" not in given:
-        given += ["--form", about["params"]["form"]]
+        X = prepare(table.X, **steps).fit_transform(table.X)
+        about = Facts(kernel=kernel, kernel_params=params)
     options.remark(table)
-    with counter(sys.stderr, "inspect") as tell:
-        found = inspection.inspect_matrix(
-            K,
+    with counter(sys.stderr, "inspect") as report:
+        found = inspect_similarity(
+            X,
             y,
             permutations=permutations,
             seed=seed,
-            progress=lambda done, total: tell(done, total, f"fold {done} done"),
+            progress=lambda done, total: report(done, total, f"fold {done} done"),
             source=data,
-            command=_fit_command(_symmetric(given, K), y),
+            command=_fit_command(given, y),
             **about,
         )
-    found["command"] = options.whole_command()
-    found["sentences"][-1:-1] = notes
-    _tell(found, out, as_json)
-
-
-def _tell(found: Facts, page: str | None, as_json: bool) -> None:
-    """Print what was found, and write it to a page if there is to be one."""
-    from kreinlearn._files import replace
-    from kreinlearn.app.inspection.page import inspection_page
-
-    if page is not None:
-        replace(page, inspection_page(found).encode())
+    results = found.results
+    results["command"] = options.whole_command()
+    if y is None and table.names is not None and table.kind is None:
+        results["sentences"].insert(-1, LABELS)
+    if out is not None:
+        found.save(out, overwrite=force)
     if as_json:
-        click.echo(json.dumps(found))
+        click.echo(json.dumps(results))
     else:
-        _print_verdict(found, page)
+        _print_inspection(results, out)
 
 
 def _fit_command(words: list[str], y: "Array | None") -> str:
@@ -181,108 +169,66 @@ def _fit_command(words: list[str], y: "Array | None") -> str:
     return shlex.join(["krein", "fit", *words, *folds, "-o", "model.krein"])
 
 
-def _symmetric(words: list[str], K: "Array") -> list[str]:
-    """Return options with which a matrix that is not symmetric can be learned from."""
+def _add_symmetrize(words: list[str], K: "Array") -> list[str]:
+    """Return the options that a matrix that is not symmetric needs."""
     from kreinlearn._validation import SYMMETRY_TOL, check_matrix
 
-    share = check_matrix(K, symmetric="average")[1]
-    is_needed = share > SYMMETRY_TOL and "--symmetrize" not in words
+    asymmetry = check_matrix(K, symmetric="average")[1]
+    is_needed = asymmetry > SYMMETRY_TOL and "--symmetrize" not in words
     return [*words, "--symmetrize", "mean"] if is_needed else words
 
 
-def _without_kernel(data: str) -> list[str]:
-    """Return what was given of the table, without a kernel and its parameters."""
-    return [data, *options.repeated_options((*READING, *PREPARING))]
-
-
-def _formed(D: "Array", form: str) -> tuple["Array", Facts]:
-    """Return a form of distances, and what is known of it."""
-    from kreinlearn.kernels.transforms import fit_transform, list_candidates
-
-    params = list_candidates({"form": form}, [{}])[0]
-    return fit_transform(D, form)(D), {"kernel": "distance", "params": params}
-
-
-def _similarities_between(
+def _compute_matrix(
     table: "Table", kernel: str, params: KernelParams, seed: int
 ) -> tuple["Array", "Array | None", Facts]:
-    """Return similarities of samples that are no rows, their labels, and the kernel.
-
-    A form of distances is that of their median width.
-    """
-    from kreinlearn.app.inspection import verdict as inspection
+    """Return distances or similarities of samples, their labels, and the kernel."""
+    from kreinlearn.app.inspection import verdict
     from kreinlearn.kernels import KERNELS
-    from kreinlearn.kernels.transforms import FORMS, FORMS_WITHOUT_WIDTH
 
     n = len(table.items or [])
-    rows = inspection.sampled(table.y, n, inspection.LARGEST, seed)
-    some = samples.some_of(table, rows)
-    if KERNELS[kernel].is_distance:
-        params = {"form": FORMS[0], "width": 1.0, **params}
-        if params["form"] in FORMS_WITHOUT_WIDTH:
-            del params["width"]
-    K = samples.similarities(some, kernel, params)
-    return K, some.y, Facts(kernel=kernel, params=params, n_given=n)
+    some = samples.some_of(
+        table, verdict.sample_rows(table.y, n, verdict.MAX_SAMPLES, seed)
+    )
+    fixed = {k: v for k, v in params.items() if k in ("form", "width")}
+    own = {k: v for k, v in params.items() if k not in fixed}
+    about = Facts(measure=(kernel, own), n_given=n, check=False, kernel="precomputed")
+    if not KERNELS[kernel].is_distance:
+        return samples.similarities(some, kernel, params), some.y, about
+    about |= {"kernel": "distance", "kernel_params": fixed}
+    return samples.distances(some, kernel, own), some.y, about
 
 
-def _similarities_of(
-    table: "Table", kernel: str, params: KernelParams, steps: Facts, seed: int
-) -> tuple["Array", "Array", Facts, list[str]]:
-    """Return the matrix of a kernel and labels, for all samples or a part of them.
-
-    Also returns what is known of the kernel, and sentences about parameters that
-    depend on the data.
-    """
-    import numpy as np
-
-    from kreinlearn.app.inspection import verdict as inspection
-    from kreinlearn.kernels import KERNELS, gram
-    from kreinlearn.pipelines import prepare
-
-    X = prepare(table.X, **steps).fit_transform(table.X)
-    y = np.asarray(table.y)
-    rows = inspection.sampled(y, len(y), inspection.LARGEST, seed)
-    X, y, notes = np.asarray(X, dtype=float)[rows], y[rows], list[str]()
-    grid = KERNELS[kernel].grid
-    if grid is not None and not {grid.parameter, *grid.alternatives} & set(params):
-        params = {**params, **KERNELS[kernel].default_params(X)}
-        if grid.of_median and grid.parameter in params:
-            notes.append(
-                f"The width {grid.parameter} of the kernel {kernel} was set to "
-                f"{params[grid.parameter]:.4g}, the median distance between samples; "
-                f"--param {grid.parameter}=... sets another."
-            )
-    about = {"kernel": kernel, "params": params, "n_given": len(np.asarray(table.y))}
-    return gram(X, kernel=kernel, **params), y, about, notes
-
-
-def _print_verdict(found: Facts, page: str | None) -> None:
-    """Print the verdict, the facts as a listing, the scores, then what else is said."""
+def _print_inspection(found: Facts, page: str | None) -> None:
+    """Print the verdict, scores, facts, and further sentences."""
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    console = Console(highlight=False)
-    headline, *others = found["sentences"]
-    console.print(Text(headline, style="bold"))
-    console.print()
+    from kreinlearn.app.inspection.page import list_scores
+
+    console, n = Console(highlight=False, width=80), found["n_verdict"]
+    for sentence in found["sentences"][:n]:
+        console.print(Text(sentence, style="bold"))
+    if list_scores(found):
+        scores = text_table(["held out"], ["accuracy", "log-loss"])
+        for name, each in list_scores(found).items():
+            loss = "-" if each["log_loss"] is None else f"{each['log_loss']:.3f}"
+            scores.add_row(name, f"{each['accuracy']:.3f}", loss)
+        console.print(scores)
+    else:
+        console.print()
     listing = Table.grid(padding=(0, 2))
-    for name, fact in _listed_facts(found):
+    for name, fact in _list_facts(found):
         listing.add_row(Text(name), Text(fact))
     console.print(listing)
-    if found["value"] is not None:
-        scores = text_table(["held out"], ["accuracy", "log-loss"])
-        for name, each in found["value"]["scores"].items():
-            scores.add_row(name, f"{each['accuracy']:.3f}", f"{each['log_loss']:.3f}")
-        console.print(scores)
     console.print()
-    for sentence in others:
+    for sentence in found["sentences"][n:]:
         console.print(Text(sentence))
     if page is not None:
         click.echo(f"\nWritten: {page}")
 
 
-def _listed_facts(found: Facts) -> list[tuple[str, str]]:
+def _list_facts(found: Facts) -> list[tuple[str, str]]:
     positive, negative, zero = found["signature"]
     labels = "none"
     if found["classes"] is not None:
@@ -294,7 +240,6 @@ def _listed_facts(found: Facts) -> list[tuple[str, str]]:
         ("labels", labels),
         ("eigenvalues", f"{positive} positive, {negative} negative, {zero} zero"),
         ("smallest, largest", f"{found['mu_min']:.4g}, {found['mu_max']:.4g}"),
-        ("negative share", f"{100 * found['negative_share']:.3g} %"),
+        ("negative part", f"{100 * found['negative_share']:.3g} %"),
         ("asymmetry", f"{found['asymmetry']['relative']:.2g} of the largest entry"),
-        ("one solution above", f"lam = {found['unique_lam']:.3g}"),
     ]

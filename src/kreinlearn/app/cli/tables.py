@@ -188,7 +188,7 @@ def group_folds(table: "Table", count: int, option: str) -> "list[Fold] | None":
     """Return folds that keep groups together; None if there are no groups."""
     if table.groups is None or table.layout is None or table.y is None:
         return None
-    from kreinlearn.app.methods.folds import grouped_folds
+    from kreinlearn.app.methods.tuning import grouped_folds
 
     try:
         return grouped_folds(table.y, table.groups, count, seed=0)

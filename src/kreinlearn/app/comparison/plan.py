@@ -1,9 +1,13 @@
-"""What a comparison will run: data and settings checked, costs known, nothing done."""
+"""Plan of a comparison: checked data, folds, cells to run, and their cost.
+
+Notation: n samples, m features; K similarities among training samples.
+"""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from importlib.metadata import version
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,28 +25,110 @@ from kreinlearn._validation import (
     check_matrix,
     check_similarities,
 )
-from kreinlearn.app.comparison.fold import OWN, PRECOMPUTED, Job
-from kreinlearn.app.methods.folds import grouped_folds, groups_per_class
-from kreinlearn.app.methods.table import METHODS
-from kreinlearn.app.runs.cells import Cell
-from kreinlearn.app.runs.runner import processors
-from kreinlearn.kernels import KERNELS
-from kreinlearn.kernels.transforms import FORMS
+from kreinlearn.app.methods.records import KREIN_CV, METHODS, UNCHECKED
+from kreinlearn.app.methods.tuning import count_groups, grouped_folds
+from kreinlearn.app.runs.records import Cell
+from kreinlearn.app.runs.runner import count_processors
+from kreinlearn.kernels import KERNELS, gram
+from kreinlearn.kernels.transforms import FORMS, fit_transform
 from kreinlearn.search import Fold
 
-KEPT = 11
-"""Matrices of all training rows that a process keeps at once, measured with 2000 rows:
+PRECOMPUTED = "precomputed"
+"""Kernel of data that are a matrix of similarities."""
+OWN_KERNELS = "own"
+"""Kernel, in a cell, of a method that chooses its kernels itself."""
+MATRICES_PER_PROCESS = 11
+"""Matrices of all training rows that a process holds at once, measured with 2000 rows:
 the similarities, a fold of them, eigenvectors, the repaired ones."""
 NEGLIGIBLE_ASYMMETRY = 1e-10
-"""Asymmetry relative to the largest entry that nobody needs to hear of."""
-FEW_ROWS = 0.1
-"""Share of the seconds of a fit with 1000 rows that it takes with few: measured with
-80 training rows of sonar, where all default methods on five folds and two kernels took
-47 s of one processor, and their weights add up to 44 s."""
+"""Asymmetry relative to the largest entry below which no note is made."""
+OVERHEAD_FRACTION = 0.1
+"""Fraction of the seconds of a fit with 1000 rows that a fit with few rows takes:
+measured with 80 training rows of sonar."""
+SEARCH_WEIGHTS = {"rows": 16.0, "distances": 8.0, "gram": 1.0}
+"""Weights of the default search by kind of data, see `Method`."""
 ALL = "all"
-"""What stands for the names of all methods that apply."""
-LARGE_DATA = 3000
-"""Samples above which a user is told the cost before it is paid."""
+"""Stands for the names of all methods that apply."""
+
+Kind = Literal["rows", "gram", "distances"]
+Place = tuple[int, int]
+"""Repetition and fold."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """Data of a comparison.
+
+    Parameters
+    ----------
+    name : str
+        Name of the data.
+    X : DataFrame or ndarray of shape (n, m), or (n, n)
+        Samples as rows, similarities or distances.
+    y : ndarray of shape (n,)
+        Positions of the labels in ``classes``.
+    classes : tuple
+        Labels.
+    splits : mapping of (int, int) to (ndarray, ndarray)
+        Rows for training and held-out rows, by repetition and fold.
+    kind : {"rows", "gram", "distances"}
+        Kind of ``X``.
+    transformer : estimator, optional
+        Turns samples into features, fitted to training rows only; scales to [0, 1] by
+        default.
+    form : str, optional
+        Transform of distances; by default the search tries several, and other methods
+        use the exponential. The width is the median distance among training rows.
+    groups : ndarray of shape (n,), optional
+        Groups of rows, which are never split across folds.
+    """
+
+    name: str
+    X: Any
+    y: Array
+    classes: tuple[str | int | float, ...]
+    splits: Mapping[Place, Fold]
+    kind: Kind = "rows"
+    transformer: TransformerMixin | None = None
+    form: str | None = None
+    groups: Array | None = None
+
+    @property
+    def kernel(self) -> dict[str, Any]:
+        """Parameters of the default search, as `krein fit` would set them."""
+        if self.kind == "gram":
+            return {"kernel": PRECOMPUTED, "kernel_params": UNCHECKED}
+        if self.kind == "distances":
+            params = None if self.form is None else {"form": self.form}
+            return {"kernel": "distance", "kernel_params": params}
+        return {}
+
+    def split_data(self, place: Place) -> tuple[Array, Array]:
+        """Return the data of training and of held-out rows, as `krein fit` takes them.
+
+        Features are transformed; matrices have one column per training row.
+        """
+        train, test = self.splits[place]
+        if self.kind != "rows":
+            return self.X[np.ix_(train, train)], self.X[np.ix_(test, train)]
+        rows = getattr(self.X, "iloc", self.X)
+        transformer = clone(self.transformer or MinMaxScaler())
+        fitted = np.asarray(transformer.fit_transform(rows[train]), float)
+        return fitted, np.asarray(transformer.transform(rows[test]), float)
+
+    def split_similarities(self, place: Place, kernel: str) -> tuple[Array, Array]:
+        """Return similarities of training and of held-out rows with training rows.
+
+        The parameters of the kernel depend on the training rows only.
+        """
+        X, X_test = self.split_data(place)
+        if self.kind == "gram":
+            return X, X_test
+        if self.kind == "distances":
+            transform = fit_transform(X, self.form or FORMS[0])
+            return transform(X), transform(X_test)
+        params = KERNELS[kernel].default_params(X)
+        return gram(X, None, kernel, **params), gram(X_test, X, kernel, **params)
 
 
 class Plan(NamedTuple):
@@ -53,15 +139,15 @@ class Plan(NamedTuple):
     job : Job
         The data and the folds.
     kernels : tuple of str
-        Their names.
+        Names of the kernels.
     cells : list of Cell
-        What to run.
+        Cells to run.
     bytes_needed : int
         Memory of all processes together, at most.
     seconds : float
         Rough estimate of the time.
     notes : tuple of str
-        What was done to the data.
+        Sentences about changes of the data.
     """
 
     job: Job
@@ -76,56 +162,28 @@ def plan_comparison(
     X: Any,
     y: ArrayLike | None,
     *,
-    is_gram: bool = False,
+    kernel: str | Sequence[str] = ("tl1", "rbf"),
     form: str | None = None,
     measure: str | None = None,
     check: bool = True,
     name: str = "data",
     transformer: TransformerMixin | None = None,
-    kernels: Sequence[str] = ("tl1", "rbf"),
     methods: Sequence[str] | None = None,
     folds: int = 5,
     repeats: int = 1,
     seed: int = 0,
-    jobs: int | None = None,
+    n_jobs: int | None = None,
     groups: Array | None = None,
 ) -> Plan:
-    """Check the data and the settings, and return what is to be run.
+    """Check the data and the settings, and plan the cells of a comparison.
 
     Parameters
     ----------
-    X : DataFrame or array-like of shape (n, m), or (n, n)
-        Samples, or their similarities with ``is_gram``, whose symmetric part is used.
-    y : array-like of shape (n,)
-        Labels of any kind.
-    is_gram : bool
-        Whether X holds similarities, or distances with ``form``.
-    form : str, optional
-        The form of distances that makes them similarities, as in
-        `kreinlearn.DistanceSimilarity`.
+    X, y, kernel, form, check, name, transformer, methods, folds, repeats, seed, \
+n_jobs, groups
+        See `kreinlearn.compare`.
     measure : str, optional
-        What to call the similarities or distances, if it is known how they were
-        computed.
-    check : bool
-        Whether to refuse similarities that look like distances.
-    name : str
-        What to call the data.
-    transformer : estimator, optional
-        Turns samples into features, fitted to the training rows of each fold; scales
-        to [0, 1] by default.
-    kernels : sequence of str
-        Names of kernels; without meaning for similarities.
-    methods : sequence of str, optional
-        Names in `METHODS`, or "all" for those that apply; by default these without
-        the published procedures, which take longer than all others.
-    folds, repeats : int
-        Folds of a cross-validation, at least two, and how often it is repeated.
-    seed : int
-        For all that is random.
-    jobs : int, optional
-        Processes; one for each processor by default.
-    groups : ndarray of shape (n,), optional
-        Rows that belong together: they are learned from, or held out, together.
+        Name of the similarities or distances, if they were computed by a kernel.
 
     Returns
     -------
@@ -136,65 +194,74 @@ def plan_comparison(
     ------
     ValueError
         If a name is unknown, a class is too rare for the folds, or the data are not
-        what they should be.
+        valid.
     MemoryError
         If the matrices would not fit in memory.
     """
-    n = len(X)
+    n, kind = len(X), _kind(kernel)
     classes, index = check_request(
-        y, n, is_gram=is_gram, methods=methods, folds=folds, repeats=repeats
+        y, n, kernel=kernel, methods=methods, folds=folds, repeats=repeats
     )
-    splits = (
-        stratified(index, folds, repeats, seed)
-        if groups is None
-        else together(index, groups, folds, repeats, seed)
-    )
-    wanted = (measure or PRECOMPUTED,) if is_gram else _checked_kernels(kernels)
+    if groups is None:
+        splits = repeat_folds(index, folds, repeats, seed)
+    else:
+        splits = _repeat_grouped_folds(index, groups, folds, repeats, seed)
     notes: tuple[str, ...] = ()
-    if form is not None:
-        check_choice("form", form, FORMS)
-        wanted = (f"{form} of {measure or 'distances'}",)
-        X, is_gram = check_distances(np.asarray(X, dtype=float)), True
-    elif is_gram:
-        X, notes = _symmetric(X)
+    if kind == "distances":
+        check_choice("form", form or FORMS[0], FORMS)
+        names: tuple[str, ...] = (f"{form or FORMS[0]} of {measure or 'distances'}",)
+        X = check_distances(np.asarray(X, dtype=float))
+    elif kind == "gram":
+        names = (measure or PRECOMPUTED,)
+        X, notes = _symmetrize(X)
         if check:
             check_similarities(X, "The matrix")
-    elif not hasattr(X, "iloc"):
-        X = np.asarray(X)
-    n_train = n - n // folds
-    processes = jobs or processors()
+    else:
+        names = _check_kernels([kernel] if isinstance(kernel, str) else kernel)
+        X = X if hasattr(X, "iloc") else np.asarray(X)
+    n_train, processes = n - n // folds, n_jobs or count_processors()
     check_bytes(
-        processes * KEPT * 8 * n_train**2,
-        f"A comparison with {n_train} training rows keeps up to {KEPT} matrices of "
-        f"that size in each of {processes} processes, which take",
+        processes * MATRICES_PER_PROCESS * 8 * n_train**2,
+        f"A comparison with {n_train} training rows keeps up to {MATRICES_PER_PROCESS} "
+        f"matrices of that size in each of {processes} processes, which take",
         "Use fewer samples or fewer jobs.",
     )
-    if not is_gram:
+    if kind == "rows":
         _check_features(X, transformer)
     labels = tuple(classes.tolist())
-    job = Job(name, X, index, labels, splits, is_gram, transformer, form, groups)
-    mark = _mark(job, folds, seed)
+    job = Job(name, X, index, labels, splits, kind, transformer, form, groups)
+    own = names if kind == "gram" or form is not None else (OWN_KERNELS,)
+    by_input = {"rows": (OWN_KERNELS,), "data": own, "gram": names}
+    dataset = _hash_data(job, folds, seed)
     cells = [
-        Cell("compare", mark, method, run_, (("kernel", kernel), ("fold", fold)))
-        for run_, fold in splits
-        for method in _checked_methods(methods, is_gram, len(classes))
-        for kernel in ([OWN] if METHODS[method].on_samples else wanted)
+        Cell(
+            "compare", dataset, method, place[0], (("kernel", each), ("fold", place[1]))
+        )
+        for place in splits
+        for method in _check_methods(methods, kind, len(classes))
+        for each in by_input[METHODS[method].input]
     ]
     processes = min(processes, len(cells))
-    growth = FEW_ROWS + (n_train / 1000) ** 3  # weights are those of 1000 rows
-    seconds = growth * sum(map(weight, cells)) / processes
-    return Plan(job, wanted, cells, processes * KEPT * 8 * n_train**2, seconds, notes)
+    growth = OVERHEAD_FRACTION + (n_train / 1000) ** 3  # weights are for 1000 rows
+    seconds = growth * sum(weigh_cell(cell, kind) for cell in cells) / processes
+    memory = processes * MATRICES_PER_PROCESS * 8 * n_train**2
+    return Plan(job, names, cells, memory, seconds, notes)
 
 
-def weight(cell: Cell) -> float:
-    """Return the seconds that a cell would take with 1000 training rows, roughly."""
-    return METHODS[cell.method].weight
+def weigh_cell(cell: Cell, kind: Kind) -> float:
+    """Return the rough seconds of a cell with 1000 training rows."""
+    is_search = cell.method == KREIN_CV
+    return SEARCH_WEIGHTS[kind] if is_search else METHODS[cell.method].weight
 
 
-def stratified(
-    y: Array, folds: int, repeats: int, seed: int
-) -> dict[tuple[int, int], Fold]:
-    """Return training and held-out rows by repetition and fold, for all methods."""
+def _kind(kernel: str | Sequence[str]) -> Kind:
+    if kernel == "distance":
+        return "distances"
+    return "gram" if kernel == PRECOMPUTED else "rows"
+
+
+def repeat_folds(y: Array, folds: int, repeats: int, seed: int) -> dict[Place, Fold]:
+    """Return stratified training and held-out rows by repetition and fold."""
     splitter = RepeatedStratifiedKFold(
         n_splits=folds, n_repeats=repeats, random_state=seed
     )
@@ -202,12 +269,11 @@ def stratified(
     return {divmod(i, folds): part for i, part in enumerate(parts)}
 
 
-def together(
+def _repeat_grouped_folds(
     y: Array, groups: Array, folds: int, repeats: int, seed: int
-) -> dict[tuple[int, int], Fold]:
-    """Return training and held-out rows, with groups on one side of each fold."""
-    # Of what is learned from, inner folds want two groups of each class.
-    if folds == 2 and min(groups_per_class(y, groups).values()) < 4:
+) -> dict[Place, Fold]:
+    # The inner folds need two groups of each class among the training rows.
+    if folds == 2 and min(count_groups(y, groups).values()) < 4:
         raise ValueError(
             "Two folds, and folds within them, need four groups with samples of each "
             "class; use another column."
@@ -220,12 +286,12 @@ def check_request(
     y: ArrayLike | None,
     n: int,
     *,
-    is_gram: bool = False,
+    kernel: str | Sequence[str],
     methods: Sequence[str] | None = None,
     folds: int = 5,
     repeats: int = 1,
 ) -> tuple[Array, Array]:
-    """Check what can be checked before anything is computed.
+    """Check the labels and the settings before anything is computed.
 
     Parameters
     ----------
@@ -233,7 +299,7 @@ def check_request(
         Labels.
     n : int
         Number of samples.
-    is_gram, methods, folds, repeats : object
+    kernel, methods, folds, repeats : object
         As in `plan_comparison`.
 
     Returns
@@ -246,72 +312,6 @@ def check_request(
     if check_count("folds", folds) < 2:
         raise ValueError(f"'folds' must be 2 or more, got {folds!r}.")
     check_count("repeats", repeats)
-    classes, index = _checked_labels(y, n, folds)
-    _checked_methods(methods, is_gram, len(classes))
-    return classes, index
-
-
-def _checked_kernels(names: Sequence[str]) -> tuple[str, ...]:
-    known = [name for name, each in KERNELS.items() if each.samples == "rows"]
-    return _distinct("kernels", names, known)
-
-
-def _checked_methods(
-    names: Sequence[str] | None, is_gram: bool, n_classes: int
-) -> tuple[str, ...]:
-    unfit = {}
-    for name, method in METHODS.items():
-        if is_gram and method.on_samples:
-            unfit[name] = (
-                "learns from samples, got a matrix of similarities; leave it out, or "
-                "use 'IKLR'"
-            )
-        elif method.binary_only and n_classes > 2:
-            unfit[name] = f"is for two classes, got {n_classes}"
-    fitting = [name for name in METHODS if name not in unfit]
-    if names is not None and list(names) == [ALL]:
-        names = fitting
-    for name in names or ():
-        if name in unfit:
-            raise ValueError(f"{name!r} {unfit[name]}.")
-    usual = [name for name in fitting if not METHODS[name].on_request]
-    return _distinct("methods", usual if names is None else names, fitting)
-
-
-def _distinct(what: str, names: Sequence[str], known: list[str]) -> tuple[str, ...]:
-    if not names:
-        raise ValueError(f"{what!r} must hold at least one name, got none.")
-    return tuple(dict.fromkeys(check_choice(what, name, known) for name in names))
-
-
-def _symmetric(K: ArrayLike) -> tuple[Array, tuple[str, ...]]:
-    """Return the symmetric part, and what there is to say about it."""
-    K, share = check_matrix(K, "Similarities", symmetric="average", dtype=float)
-    if share <= NEGLIGIBLE_ASYMMETRY:
-        return K, ()
-    return K, (
-        f"The matrix is not symmetric (largest |K - K'| is {share:.2g} of the largest "
-        "|K|): all methods see (K + K') / 2.",
-    )
-
-
-def _check_features(X: Any, transformer: TransformerMixin | None) -> None:
-    if len(np.shape(X)) != 2:
-        raise ValueError(
-            "Samples must be rows of a table, got an array of shape "
-            f"{np.shape(X)}; for other samples give their matrix of similarities."
-        )
-    prepare = clone(transformer or MinMaxScaler())
-    features = np.asarray(prepare.fit_transform(X), dtype=float)
-    if not np.isfinite(features).all():
-        row, column = np.argwhere(~np.isfinite(features))[0]
-        raise ValueError(
-            f"Features must be finite, got {features[row, column]} in row {row}; fill "
-            "what is missing, or leave the row out."
-        )
-
-
-def _checked_labels(y: ArrayLike | None, n: int, folds: int) -> tuple[Array, Array]:
     y = np.asarray(y)
     if y.shape != (n,):
         raise ValueError(f"There must be a label for each of {n} rows, got {y.shape}.")
@@ -332,14 +332,73 @@ def _checked_labels(y: ArrayLike | None, n: int, folds: int) -> tuple[Array, Arr
             f"{folds} folds need {least} of each class; use fewer folds, or leave it "
             "out."
         )
+    _check_methods(methods, _kind(kernel), len(classes))
     return classes, index
 
 
-def _mark(job: Job, folds: int, seed: int) -> str:
-    """Return a name of the data and of all that decides the results."""
+def _check_kernels(names: Sequence[str]) -> tuple[str, ...]:
+    known = [name for name, each in KERNELS.items() if each.samples == "rows"]
+    return _check_names("kernels", names, known)
+
+
+def _check_methods(
+    names: Sequence[str] | None, kind: Kind, n_classes: int
+) -> tuple[str, ...]:
+    excluded = {}
+    for name, method in METHODS.items():
+        if kind != "rows" and method.input == "rows":
+            excluded[name] = "needs a table of features, got a matrix; leave it out"
+        elif method.binary_only and n_classes > 2:
+            excluded[name] = f"is for two classes, got {n_classes}"
+    known = [name for name in METHODS if name not in excluded]
+    if names is None:
+        names = [name for name in known if not METHODS[name].on_request]
+    elif list(names) == [ALL]:
+        names = known
+    for name in names:
+        if name in excluded:
+            raise ValueError(f"{name!r} {excluded[name]}.")
+    return _check_names("methods", names, known)
+
+
+def _check_names(what: str, names: Sequence[str], known: list[str]) -> tuple[str, ...]:
+    if not names:
+        raise ValueError(f"{what!r} must hold at least one name, got none.")
+    return tuple(dict.fromkeys(check_choice(what, name, known) for name in names))
+
+
+def _symmetrize(K: ArrayLike) -> tuple[Array, tuple[str, ...]]:
+    """Return the symmetric part of a matrix, and notes about it."""
+    K, asymmetry = check_matrix(K, "Similarities", symmetric="average", dtype=float)
+    if asymmetry <= NEGLIGIBLE_ASYMMETRY:
+        return K, ()
+    return K, (
+        f"The matrix is not symmetric (largest |K - K'| is {asymmetry:.2g} of the "
+        "largest |K|): all methods use (K + K') / 2.",
+    )
+
+
+def _check_features(X: Any, transformer: TransformerMixin | None) -> None:
+    if len(np.shape(X)) != 2:
+        raise ValueError(
+            "Samples must be rows of a table, got an array of shape "
+            f"{np.shape(X)}; for other samples give their matrix of similarities."
+        )
+    features = clone(transformer or MinMaxScaler()).fit_transform(X)
+    features = np.asarray(features, dtype=float)
+    if not np.isfinite(features).all():
+        row, column = np.argwhere(~np.isfinite(features))[0]
+        raise ValueError(
+            f"Features must be finite, got {features[row, column]} in row {row}; fill "
+            "missing values, or leave the row out."
+        )
+
+
+def _hash_data(job: Job, folds: int, seed: int) -> str:
+    """Return a hash of the data and of all settings that the results depend on."""
     digest = hashlib.sha256()
-    settings = folds, seed, job.is_gram, job.classes, job.transformer
-    form = () if job.form is None else (job.form,)
+    settings = folds, seed, job.kind != "rows", job.classes, job.transformer
+    form = (job.form or FORMS[0],) if job.kind == "distances" else ()
     digest.update(repr((version("kreinlearn"), *settings, *form)).encode())
     if job.groups is not None:
         digest.update(repr(job.groups.tolist()).encode())

@@ -1,105 +1,256 @@
-"""Every method on anybody's data: the same folds for all, one record per fit.
+"""Run a comparison: the same folds for all methods, one record per fit.
 
-The file of records names the data and the settings by a mark, a hash of both, so that
-results of different data never meet in one table.
+The file of records names the data and the settings by a hash of both, so that results
+of different data never meet in one table.
 """
 
+import logging
 import os
 import tempfile
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from functools import lru_cache, partial
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import joblib
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import TransformerMixin
+from sklearn.metrics import roc_auc_score
 
 from kreinlearn._files import check_free, replace
-from kreinlearn.app.comparison.fold import Job, outcome
-from kreinlearn.app.comparison.plan import Plan, weight
-from kreinlearn.app.comparison.summary import Compared, rows_as_csv, summary_of
-from kreinlearn.app.comparison.verdict import facts
-from kreinlearn.app.methods.table import METHODS
-from kreinlearn.app.runs.cells import Cell
-from kreinlearn.app.runs.records import Record, read_records
-from kreinlearn.app.runs.runner import LIMIT, Progress, run
+from kreinlearn._typing import Array
+from kreinlearn.app.comparison.page import comparison_page
+from kreinlearn.app.comparison.plan import Job, Plan, plan_comparison, weigh_cell
+from kreinlearn.app.comparison.summary import (
+    MODEL_OF_FIT,
+    label_kernel,
+    rank_rows,
+    rows_as_csv,
+    summarize,
+)
+from kreinlearn.app.methods.records import KREIN_CV, METHODS
+from kreinlearn.app.methods.tuning import MAX_LOG_LOSS, call_timed, evaluate, fit_method
+from kreinlearn.app.report.page import Result
+from kreinlearn.app.runs.progress import Watcher, format_duration
+from kreinlearn.app.runs.records import Cell, Record, read_records
+from kreinlearn.app.runs.runner import CELL_SECONDS, run
+from kreinlearn.operators import Dense
+from kreinlearn.spectrum.norms import compute_scale
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 RECORDS, CSV, PAGE = "compare.jsonl", "compare.csv", "report.html"
-"""Files of the folder; the page is for those who draw it."""
+"""Files of the folder of a comparison."""
+LARGE_DATA = 3000
+"""Samples above which the memory is announced as well."""
+TABLE_COLUMNS = (
+    "accuracy accuracy_low accuracy_high balanced_accuracy log_loss auc fit_seconds"
+).split()
+
+logger = logging.getLogger("kreinlearn")
 
 
-def run_comparison(
-    planned: Plan,
+class Comparison(Result):
+    """Result of `kreinlearn.compare`."""
+
+    @property
+    def verdict(self) -> str:
+        """The best method, and the place of the model that `krein fit` builds."""
+        return str(self.results["verdict"])
+
+    @property
+    def table(self) -> "DataFrame":
+        """Scores of the methods, the best first; equal predictions share a row."""
+        from pandas import DataFrame
+
+        rows = rank_rows(self.results)
+        index = [", ".join([row["label"], *row["also"]]) for row in rows]
+        scores = [{name: row[name] for name in TABLE_COLUMNS} for row in rows]
+        return DataFrame(scores, index=index, columns=TABLE_COLUMNS).rename_axis(
+            "method"
+        )
+
+    def _make_page(self) -> str:
+        return comparison_page(self.results)
+
+
+def compare(
+    D: Any,
+    y: ArrayLike | None,
     *,
-    out: str | os.PathLike[str] = "comparison",
-    jobs: int | None = None,
+    kernel: str | Sequence[str] = "distance",
+    form: str | None = None,
+    check: bool = True,
+    methods: Sequence[str] | None = None,
+    folds: int = 5,
+    repeats: int = 1,
+    groups: Array | None = None,
+    transformer: TransformerMixin | None = None,
+    seed: int = 0,
+    n_jobs: int | None = None,
+    out: str | os.PathLike[str] | None = None,
+    overwrite: bool = False,
+    name: str = "data",
+    progress: Watcher | None = None,
+    measure: str | None = None,
     limit: float | None = None,
-    force: bool = False,
-    progress: Callable[[Progress], object] | None = None,
-) -> Compared:
-    """Run what is missing of a comparison, and return what was found.
+) -> Comparison:
+    """Compare all methods on the same folds of distances, similarities or samples.
+
+    Each method is tuned by cross-validation on the training rows of a fold, and scored
+    on the held-out rows. The row "KreinCV" is `KreinLogisticRegressionCV` with its
+    default search.
 
     Parameters
     ----------
-    planned : Plan
-        From `plan_comparison`.
-    out : path-like
-        Folder: gets ``compare.jsonl``, to which each result is added as it is found,
-        and ``compare.csv``.
-    jobs : int, optional
-        Processes; one for each processor by default.
-    limit : float, optional
-        Seconds that one fit with its tuning may take; by default half an hour, or the
-        estimated time of the whole comparison if that is longer.
-    force : bool
-        Whether to begin anew, and replace what is in the folder.
+    D : array-like of shape (n, n), or DataFrame or array-like of shape (n, m)
+        Distances, similarities or samples, depending on ``kernel``.
+    y : array-like of shape (n,)
+        Labels of two or more classes.
+    kernel : {"distance", "precomputed"} or names of kernels
+        "distance" for distances, "precomputed" for similarities, whose symmetric part
+        is used. Names such as ``("tl1", "rbf")`` are kernels for samples as rows.
+    form : str, optional
+        Transform of distances, as in `DistanceSimilarity`. By default KreinCV tries
+        several, and other methods use the exponential.
+    check : bool
+        Whether to reject similarities that look like distances.
+    methods : sequence of str, optional
+        Names of methods, or ``["all"]``; by default all but the published procedures,
+        which take longest.
+    folds, repeats : int
+        Folds of a cross-validation, at least two, and its repetitions.
+    groups : ndarray of shape (n,), optional
+        Group of each sample. Groups are never split across folds.
+    transformer : estimator, optional
+        Turns samples into features, fitted to the training rows of each fold; scales
+        to [0, 1] by default.
+    seed : int
+        Random seed.
+    n_jobs : int, optional
+        Number of processes; one for each processor by default.
+    out : path-like, optional
+        Folder for records, from which an interrupted run resumes, and a CSV file.
+    overwrite : bool
+        Whether to replace the records in the folder.
+    name : str
+        Name of the data in tables.
     progress : callable, optional
-        Told after each cell; see `progress_bar`.
+        Called after each fit.
+    measure : str, optional
+        Name of the kernel that computed the matrix.
+    limit : float, optional
+        Time limit of one fit with its tuning, in seconds.
 
     Returns
     -------
-    dict
-        See `summary_of`.
+    Comparison
+        With a ``verdict``, a ``table`` and ``save(path)`` for a page with figures.
+
+    Examples
+    --------
+    >>> import kreinlearn
+    >>> from kreinlearn.datasets import make_gram
+    >>> K, y = make_gram((5, 3), n_samples=60, random_state=0)
+    >>> found = kreinlearn.compare(
+    ...     K, y, kernel="precomputed", methods=["KreinCV", "SVC clip"], folds=3
+    ... )  # doctest: +SKIP
+    >>> found.table.index.tolist()  # doctest: +SKIP
+    ['KreinCV', 'SVC clip']
+    """
+    plan = plan_comparison(
+        D,
+        y,
+        kernel=kernel,
+        form=form,
+        check=check,
+        methods=methods,
+        folds=folds,
+        repeats=repeats,
+        groups=groups,
+        transformer=transformer,
+        seed=seed,
+        n_jobs=n_jobs,
+        name=name,
+        measure=measure,
+    )
+    how: Any = {"n_jobs": n_jobs, "limit": limit, "progress": progress}
+    if out is not None:
+        return run_comparison(plan, out=out, overwrite=overwrite, **how)
+    with tempfile.TemporaryDirectory(prefix="krein-") as folder:
+        return run_comparison(plan, out=folder, **how)
+
+
+def run_comparison(
+    plan: Plan,
+    *,
+    out: str | os.PathLike[str],
+    n_jobs: int | None = None,
+    limit: float | None = None,
+    overwrite: bool = False,
+    progress: Watcher | None = None,
+) -> Comparison:
+    """Run the missing cells of a plan, and summarize all of them.
+
+    Parameters
+    ----------
+    plan : Plan
+        From `plan_comparison`.
+    out : path-like
+        Folder: gets ``compare.jsonl``, to which each result is appended, and
+        ``compare.csv``.
+    n_jobs, overwrite, progress
+        See `compare`.
+    limit : float, optional
+        Time limit of one fit with its tuning, in seconds; by default half an hour, or
+        the estimated time of the whole comparison if that is longer.
+
+    Returns
+    -------
+    Comparison
+        The results.
 
     Raises
     ------
     FileExistsError
         If the folder holds results of other data or settings; before any work.
-
-    Examples
-    --------
-    >>> from kreinlearn.datasets import make_monks
-    >>> from kreinlearn.app.comparison.run import run_comparison
-    >>> from kreinlearn.app.comparison.plan import plan_comparison
-    >>> X, y = make_monks(3)
-    >>> some = {"kernels": ["tl1"], "methods": ["IKLR", "SVC clip"], "folds": 2}
-    >>> planned = plan_comparison(X, y, **some)
-    >>> len(planned.cells)
-    4
     """
     folder = Path(out)
     path = folder / RECORDS
-    check_folder(planned, folder, force)
+    check_folder(plan, folder, overwrite)
     folder.mkdir(parents=True, exist_ok=True)
-    if force:
+    if overwrite:
         path.unlink(missing_ok=True)
+    logger.info(_describe_cost(plan))
+    n_runs = 1 + max(run_ for run_, _ in plan.job.splits)
     with tempfile.TemporaryDirectory(prefix="krein-") as place:
         # A file, not an argument: all processes map the same matrix into memory.
         stored = Path(place) / "job"
-        _store(planned.job, stored)
+        _store(plan.job, stored)
         run(
-            planned.cells,
+            plan.cells,
             path,
             partial(work, str(stored)),
-            jobs=jobs,
-            limit=max(LIMIT, planned.seconds) if limit is None else limit,
-            cost=weight,
+            jobs=n_jobs,
+            limit=max(CELL_SECONDS, plan.seconds) if limit is None else limit,
+            cost=lambda cell: weigh_cell(cell, plan.job.kind),
+            describe=partial(_describe_cell, has_runs=n_runs > 1),
             progress=progress,
         )
-    order = {cell.key: i for i, cell in enumerate(planned.cells)}
+    order = {cell.key: i for i, cell in enumerate(plan.cells)}
     records = [record for record in read_records(path) if record["key"] in order]
     records.sort(key=lambda record: order[record["key"]])
-    found = _found(planned, records)
+    found = summarize(
+        plan.job,
+        records,
+        plan.kernels,
+        title=f"Methods compared on {plan.job.name}",
+        sentences=[*_describe_procedure(plan, n_runs), *plan.notes],
+    )
     replace(folder / CSV, rows_as_csv(found).encode())
-    return found
+    return Comparison(found)
 
 
 def _store(job: Job, path: Path) -> None:
@@ -108,91 +259,170 @@ def _store(job: Job, path: Path) -> None:
     except OSError as error:
         raise type(error)(
             f"The temporary file {path} could not be written: "
-            f"{error.strerror or error}. Make room, or name another folder by the "
-            "environment variable TMPDIR."
+            f"{error.strerror or error}. Free some space, or name another folder by "
+            "the environment variable TMPDIR."
         ) from None
 
 
-def check_folder(planned: Plan, folder: Path, force: bool) -> None:
-    """Raise if a folder holds what this comparison may not add to or replace."""
+def check_folder(plan: Plan, folder: Path, overwrite: bool) -> None:
+    """Raise if a folder holds files that this comparison must not replace."""
     if folder.exists() and not folder.is_dir():
         raise NotADirectoryError(f"{folder} is a file; results need a folder.")
-    if force or not folder.exists():
+    if overwrite or not folder.exists():
         return
     path = folder / RECORDS
     if not path.exists():
-        for name in (CSV, PAGE):  # of something else: with records they are ours
+        for name in (CSV, PAGE):
             check_free(folder / name)
-    mark = planned.cells[0].dataset
-    if any(record.get("data") != mark for record in read_records(path)):
+    dataset = plan.cells[0].dataset
+    if any(record.get("data") != dataset for record in read_records(path)):
         raise FileExistsError(
             f"{path} holds results of other data, folds, seed, preparation or version; "
-            "write to another folder (--out), or begin anew with force=True (--force)."
+            "write to another folder (--out), or replace them by overwrite=True "
+            "(--force)."
         )
 
 
+def _describe_cost(plan: Plan) -> str:
+    n, time = len(plan.job.y), format_duration(plan.seconds)
+    cost = f"about {time}"
+    if n > LARGE_DATA:
+        cost = (
+            f"up to {plan.bytes_needed:,} bytes and about {time}; the time grows with "
+            "the cube of the rows"
+        )
+    return f"{n} rows: {len(plan.cells)} fits with their tuning take {cost}."
+
+
+def _describe_cell(cell: Cell, has_runs: bool) -> str:
+    kernel = label_kernel(str(cell.setting("kernel")))
+    on = "" if kernel is None else f" on {kernel}"
+    repeat = f" of repetition {cell.run + 1}" if has_runs else ""
+    return f"{cell.method}{on}, fold {cell.setting('fold') + 1}{repeat}"
+
+
 def work(path: str, cell: Cell) -> Record:
-    """Run one cell of the job in a file, in a process of its own."""
-    return outcome(_stored(path), cell)
+    """Run one cell of the job in a file."""
+    return score_fold(_load(path), cell)
 
 
 @lru_cache(maxsize=1)
-def _stored(path: str) -> Job:
+def _load(path: str) -> Job:
     job: Job = joblib.load(path, mmap_mode="r")
     return job
 
 
-def _found(planned: Plan, records: list[Record]) -> Compared:
-    job = planned.job
-    runs = 1 + max(run_ for run_, _ in job.splits)
-    folds = len(job.splits) // runs
-    times = "" if runs == 1 else f", {runs} times"
-    what = "similarities" if job.is_gram else "samples"
-    what = what if job.form is None else "distances"
-    sentences = [
-        f"{job.name}: {what} of {len(job.y)} rows in {len(job.classes)} classes. Every "
-        f"method sees the same {folds} folds{times}: it is tuned by cross-validation "
-        "on the training rows alone and judged on the rows held out.",
-        "Methods with probabilities are tuned by log-loss, the others by accuracy. "
-        "KreinCV and IKLR bring their own grids, k-NN tries 1 to 11 neighbors, and SVC "
-        "RBF four widths; beside that, all machines try the same values of C, and all "
-        "others the same values of lam, in units of the matrix (its mean absolute "
-        "eigenvalue, nearly).",
-        *_about_controls({cell.method for cell in planned.cells}),
-        "Spectra and convergence are those of the training rows of the first fold.",
+def score_fold(job: Job, cell: Cell) -> Record:
+    """Tune and fit a method on the training rows of a fold, and score it on the rest.
+
+    Parameters
+    ----------
+    job : Job
+        The data.
+    cell : Cell
+        Method, repetition, and the settings "kernel" and "fold".
+
+    Returns
+    -------
+    dict
+        Fields of a record, with the predictions: probabilities if there are any, else
+        scores. Seconds are those of the fit with its tuning, but without the kernel
+        matrix if the method takes one.
+    """
+    place = cell.run, int(cell.setting("fold"))
+    train, test = job.splits[place]
+    if METHODS[cell.method].input == "gram":
+        K, K_test = job.split_similarities(place, str(cell.setting("kernel")))
+        unit = compute_unit(K)
+        X_train, X_test = K / unit, K_test / unit
+    else:
+        X_train, X_test = job.split_data(place)
+    fitted, fit_s = call_timed(
+        fit_method,
+        cell.method,
+        X_train,
+        job.y[train],
+        fold_seed=cell.half_seed,
+        seed=cell.seed,
+        groups=None if job.groups is None else job.groups[train],
+        kernel=job.kernel,
+    )
+    fields = fitted.fields() | {"fit_s": fit_s, "n": len(train)}
+    fields |= evaluate(fitted.model, X_test, job.y[test], max_loss=MAX_LOG_LOSS)
+    del fields["pred_s"]
+    scores = fields["proba"] if "proba" in fields else fields["score"]
+    return fields | {"auc": _compute_auc(job.y[test], scores)}
+
+
+def compute_unit(K: Array) -> float:
+    """Return the mean absolute eigenvalue of a matrix, up to a factor of 1.42.
+
+    Matrices are divided by it, since the values of C and lam are the same for all
+    data. It is a power of two, so that nothing is rounded.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> compute_unit(np.diag([700.0, -300.0, 500.0]))
+    512.0
+    """
+    scale = compute_scale(Dense(K), np.ones(len(K)))
+    return float(np.exp2(np.rint(np.log2(scale))))
+
+
+def _compute_auc(truth: Array, given: Array) -> float:
+    """Return the area under the ROC curve; of several classes the mean, one-vs-rest.
+
+    The mean of scikit-learn needs probabilities, which some methods do not have.
+    """
+    if given.ndim == 1:
+        return float(roc_auc_score(truth, given))
+    each = [roc_auc_score(truth == k, given[:, k]) for k in range(given.shape[1])]
+    return float(np.mean(each))
+
+
+def _describe_procedure(plan: Plan, n_runs: int) -> list[str]:
+    job = plan.job
+    what = {"rows": "samples", "gram": "similarities", "distances": "distances"}
+    times = "" if n_runs == 1 else f", {n_runs} times"
+    names = {cell.method for cell in plan.cells}
+    search = {
+        "rows": "several kernels and their parameters",
+        "gram": "two norms",
+        "distances": "several transforms and widths"
+        if job.form is None
+        else "several widths",
+    }
+    ours = f"{MODEL_OF_FIT} is `KreinLogisticRegressionCV` with its default search of "
+    return [
+        f"{job.name}: {what[job.kind]} of {len(job.y)} rows in {len(job.classes)} "
+        f"classes. All methods use the same {len(job.splits) // n_runs} folds{times}. "
+        "Each is tuned by cross-validation on the training rows and scored on the "
+        "held-out rows.",
+        *([f"{ours}{search[job.kind]} and lam."] if KREIN_CV in names else []),
+        "The Krein, Hilbert and Euclidean norms are the penalties a'Ka, a'|K|a and a'a "
+        "of logistic regression. Methods with probabilities are tuned by log-loss, the "
+        "others by accuracy. k-NN tries 1 to 11 neighbors, SVC RBF four widths; all "
+        "SVMs try the same values of C, and all others the same values of lam, in "
+        "units of the matrix (about its mean absolute eigenvalue).",
+        *_describe_baselines(names),
+        "Spectra are those of the training rows of the first fold.",
         "The best of many rows looks better than it is: intervals are those of single "
         "differences, not corrected for the number of rows.",
     ]
-    found = summary_of(
-        [(job, records)],
-        planned.kernels,
-        title=f"Methods compared on {job.name}",
-        sentences=sentences,
-    )
-    first, *others = facts(found)  # the finding first
-    found["sentences"] = [first, *found["sentences"], *planned.notes, *others]
-    return found
 
 
-def _about_controls(names: Collection[str]) -> list[str]:
-    """Return what the controls among some methods are there for."""
-    controls = [each for each in METHODS.values() if each.name in names]
-    controls = [each for each in controls if each.is_control]
-    given = [each.name for each in controls if not each.on_samples]
-    blind = [each.name for each in controls if each.on_samples]
-    said = []
-    if given:
-        said.append(f"{_listed(given)} only looks for the nearest rows by a similarity")
+def _describe_baselines(names: Collection[str]) -> list[str]:
+    found = [m for m in METHODS.values() if m.name in names and m.is_control]
+    neighbors = [each.name for each in found if each.input == "gram"]
+    blind = [each.name for each in found if each.input == "rows"]
+    parts = [f"{name} only uses the nearest rows by a similarity" for name in neighbors]
     if blind:
-        see = "see" if len(blind) > 1 else "sees"
-        said.append(f"{_listed(blind)} {see} the features and no similarity of ours")
-    if not said:
+        use = "use" if len(blind) > 1 else "uses"
+        parts.append(f"{' and '.join(blind)} {use} the features and no similarity")
+    if not parts:
         return []
     return [
-        f"Controls tell whether more is needed: {'; '.join(said)}. Where a control "
-        "does as well as the others, use it."
+        f"Baselines show whether more is needed: {'; '.join(parts)}. If a baseline is "
+        "as good as the others, use it."
     ]
-
-
-def _listed(names: Sequence[str]) -> str:
-    return " and ".join(names)

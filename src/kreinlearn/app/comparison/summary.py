@@ -1,53 +1,41 @@
-"""What the records of a comparison say, as one dict that pages and tables are made of.
+"""Summary of a comparison: scores, intervals, curves and sentences, as one dict.
 
-Letters: n samples, m features; K similarities among training samples.
+Notation: J folds of all repetitions; n_train and n_test rows on the sides of a fold.
 """
 
 import json
-import warnings
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import ArrayLike
+from scipy.stats import t as student
 from sklearn.metrics import roc_curve
 
 from kreinlearn._typing import Array
-from kreinlearn.app.comparison.fold import Job, label_of
-from kreinlearn.app.comparison.intervals import (
-    CORRECTED,
-    FEWEST_FOLDS,
-    WILSON,
-    behind,
-    interval_of,
-    wilson,
-)
-from kreinlearn.app.methods.records import GIVEN
-from kreinlearn.app.report.plots import evenly_spaced
+from kreinlearn.app.comparison.plan import OWN_KERNELS, PRECOMPUTED, Job, Place
+from kreinlearn.app.methods.records import KREIN_CV, METHODS
+from kreinlearn.app.report.figures import select_evenly
 from kreinlearn.app.report.tables import csv_text
-from kreinlearn.app.runs.records import FAILED, Record, rounded
-from kreinlearn.app.runs.runner import surroundings
-from kreinlearn.estimators import KreinLogisticRegression
+from kreinlearn.app.runs.records import FAILED, Record, describe_environment, to_json
+from kreinlearn.kernels import KERNELS
 from kreinlearn.spectrum import describe
 
-MOST_POINTS = 100
-"""Points of a curve."""
-MOST_EIGENVALUES = 400
-BINS = 10
+NORMAL_QUANTILE = 1.959964
+"""For intervals of 95 %."""
+STUDENT_LEVEL = 0.975
+"""For the same."""
+MIN_FOLDS = 3
+"""With fewer folds, Wilson's interval replaces that of Nadeau and Bengio."""
+MIN_SPREAD = 1e-12
+"""Spread of scores that is due to rounding."""
+MAX_CURVE_POINTS = 100
+MAX_EIGENVALUES = 400
+MAX_BINS = 10
 """Bins of a reliability curve, at most."""
-FULL_BIN = 30
-"""Samples for each of them, on average; with fewer samples there are fewer bins."""
-BEHIND = {"accuracy": ("acc", False), "log_loss": ("ll", True)}
-"""Measures with differences from the best: field, and whether smaller is better."""
-TRACED = {
-    "newton": (
-        "Newton (exact)",
-        "residual",
-        "largest violation of the stationarity condition",
-    ),
-    "ccicp-gd": ("CCICP-GD (published)", "gradient", "largest entry of the gradient"),
-}
-"""Solvers whose convergence is shown: name, field of their history, and its label."""
+SAMPLES_PER_BIN = 30
+"""Samples of a bin, on average; with fewer samples there are fewer bins."""
 MEANS = {
     "acc": "accuracy",
     "bacc": "balanced_accuracy",
@@ -57,138 +45,247 @@ MEANS = {
 }
 """Fields of a record, and names of their means over the folds."""
 CSV_COLUMNS = (
-    *("data", "method", "kernel", "accuracy", "accuracy_std", "accuracy_low"),
-    *(
-        "accuracy_high",
-        "balanced_accuracy",
-        "log_loss",
-        "auc",
-        "fit_seconds",
-        "statuses",
-        "folds",
-        "failed",
-        "error",
-    ),
-)
-"""Columns of the CSV file."""
+    "data method kernel accuracy accuracy_std accuracy_low accuracy_high "
+    "balanced_accuracy log_loss auc fit_seconds statuses folds failed error"
+).split()
 
-Compared = dict[str, Any]
-"""As JSON takes it; the keys are those of `summary_of`."""
+Summary = dict[str, Any]
+"""Values that JSON can hold; the keys are those of `summarize`."""
+Interval = tuple[float, float]
+Key = TypeVar("Key", bound=Hashable)
+MODEL_OF_FIT = f"{KREIN_CV}, the model that `krein fit` builds,"
 
 
-def summary_of(
-    found: Sequence[tuple[Job, Sequence[Record]]],
-    kernels: Sequence[str],
-    *,
-    title: str,
-    sentences: Sequence[str],
-) -> Compared:
-    """Return everything that a page shows about a comparison.
+def wilson_interval(fraction: ArrayLike, n: ArrayLike) -> tuple[Array, Array]:
+    """Return the ends of Wilson's 95 % interval of a fraction of n samples.
+
+    Examples
+    --------
+    >>> low, high = wilson_interval(0.9, 50)
+    >>> round(float(low), 3), round(float(high), 3)
+    (0.786, 0.957)
+    """
+    p, n, z = np.asarray(fraction, float), np.asarray(n, float), NORMAL_QUANTILE
+    middle = p + z**2 / (2 * n)
+    half = z * np.sqrt(p * (1 - p) / n + (z / (2 * n)) ** 2)
+    width = 1 + z**2 / n
+    ends = (middle - half) / width, (middle + half) / width
+    return np.maximum(0.0, ends[0]), np.minimum(1.0, ends[1])
+
+
+def corrected_interval(values: Sequence[float], test_ratio: float) -> Interval | None:
+    """Return a 95 % interval of a mean over folds that share training rows.
+
+    The variance of the mean is estimated as ``(1 / J + n_test / n_train) s^2``, with
+    the variance s^2 over the folds.
 
     Parameters
     ----------
-    found : sequence of (Job, sequence of records)
-        Data sets and what came of their cells.
-    kernels : sequence of str
-        Names of the kernels that were compared; ``("precomputed",)`` for a matrix.
-    title : str
-        Heading.
-    sentences : sequence of str
-        What to say first. Spectra and convergence, of the first kernel, are those of
-        the training rows of the first fold that has a result.
+    values : sequence of float
+        One per fold.
+    test_ratio : float
+        n_test / n_train.
+
+    Returns
+    -------
+    (float, float) or None
+        None with fewer than three folds, or if all values are equal.
+
+    References
+    ----------
+    C. Nadeau and Y. Bengio, "Inference for the generalization error", Machine Learning
+    52, 239-281, 2003.
+
+    Examples
+    --------
+    >>> low, high = corrected_interval([0.8, 0.9, 0.85, 0.95, 0.8], 1 / 4)
+    >>> round(low, 3), round(high, 3)
+    (0.739, 0.981)
+    """
+    if len(values) < MIN_FOLDS or np.ptp(values) < MIN_SPREAD:
+        return None
+    variance = (1 / len(values) + test_ratio) * float(np.var(values, ddof=1))
+    half = float(student.ppf(STUDENT_LEVEL, len(values) - 1)) * variance**0.5
+    mean = float(np.mean(values))
+    return mean - half, mean + half
+
+
+def accuracy_interval(records: Sequence[Record]) -> Interval | None:
+    """Return a 95 % interval of the accuracy over the folds of a method.
+
+    With fewer than three folds it is Wilson's, from the number of held-out rows;
+    repetitions score the same rows again, and do not make it narrower. None if all
+    folds are equal.
+    """
+    if len(records) >= MIN_FOLDS:
+        scores = [each["acc"] for each in records]
+        found = corrected_interval(scores, _test_ratio(records))
+        return None if found is None else (max(0.0, found[0]), min(1.0, found[1]))
+    sizes = np.array([len(record["truth"]) for record in records], float)
+    mean = float(sizes @ [record["acc"] for record in records] / sizes.sum())
+    n = sizes.sum() / len({each["run"] for each in records})
+    low, high = wilson_interval(mean, n)
+    return float(low), float(high)
+
+
+def differences_from_best(
+    groups: Mapping[Key, Sequence[Record]], field: str, smaller: bool = False
+) -> dict[Key, dict[str, Any]]:
+    """Return the difference of each method from the best one, paired by fold.
+
+    Parameters
+    ----------
+    groups : mapping
+        The folds of each method. Methods that lack one of them are left out.
+    field : str
+        "acc" or "ll".
+    smaller : bool
+        Whether smaller is better.
 
     Returns
     -------
     dict
-        ``kind``, ``title``, ``sentences``, ``interval`` (after whom the intervals are
-        named), ``data``, ``methods``, ``rows``, ``curves``, ``convergence`` and
-        ``versions``, as JSON takes them. A row without scores has None in their place
-        and the reason in ``error``. ``behind`` is its difference from the best row,
-        ``same_as`` an earlier method on the same kernel with the same predictions.
+        "mean", "low" and "high" of the difference from the best mean; the ends are
+        None where there is no interval.
     """
-    data, convergence, curves = [], [], []
-    rows: list[Record] = []
-    for job, records in found:
-        groups: dict[tuple[str, str], list[Record]] = {}
-        for record in records:
-            key = record["method"], record["set"]["kernel"]
-            groups.setdefault(key, []).append(record)
-        places = {
-            kernel: min(_place_of(each) for each in done)
-            for kernel in kernels
-            if (done := [r for r in _done(records) if r["set"]["kernel"] == kernel])
-        }
-        data.append(_described(job, places))
-        for kernel in list(places)[:1]:
-            convergence += _traced(job, kernel, places[kernel])
-        for group in groups.values():
-            group.sort(key=_place_of)
-        own, drawn = _scored(job, groups)
-        rows += own
-        curves += drawn
-    most = max((len(row["scores"]) for row in rows), default=0)
-    return {
+    known = {
+        key: {_place(each): each[field] for each in group}
+        for key, group in groups.items()
+        if group and field in group[0]
+    }
+    folds = sorted({fold for own in known.values() for fold in own})
+    scores = {
+        key: [own[fold] for fold in folds]
+        for key, own in known.items()
+        if len(own) == len(folds)
+    }
+    if not scores:
+        return {}
+    choose = min if smaller else max
+    best = choose(scores, key=lambda key: float(np.mean(scores[key])))
+    found = {}
+    for key, own in scores.items():
+        gaps = np.subtract(own, scores[best])
+        ends = corrected_interval(gaps.tolist(), _test_ratio(groups[best]))
+        low, high = ends or (None, None)
+        found[key] = {"mean": float(gaps.mean()), "low": low, "high": high}
+    return found
+
+
+def _test_ratio(records: Sequence[Record]) -> float:
+    """Return n_test / n_train, on average over the folds."""
+    return float(np.mean([len(each["truth"]) / each["n"] for each in records]))
+
+
+def _place(record: Record) -> Place:
+    return int(record.get("run", 0)), int(record["set"]["fold"])
+
+
+def label_kernel(kernel: str) -> str | None:
+    """Return the name of a kernel in tables; None if the method chooses its kernels.
+
+    Examples
+    --------
+    >>> label_kernel("tl1"), label_kernel("rbf"), label_kernel("linear")
+    ('tl1 (ratio 0.7)', 'rbf (median width)', 'linear')
+    """
+    if kernel == OWN_KERNELS:
+        return None
+    return KERNELS[kernel].label if kernel in KERNELS else kernel
+
+
+def summarize(
+    job: Job,
+    records: Sequence[Record],
+    kernels: Sequence[str],
+    *,
+    title: str,
+    sentences: Sequence[str] = (),
+) -> Summary:
+    """Summarize the records of a comparison.
+
+    Parameters
+    ----------
+    job : Job
+        The data.
+    records : sequence of dict
+        Results of its cells.
+    kernels : sequence of str
+        Names of the kernels; ``("precomputed",)`` for a matrix.
+    title : str
+        Heading.
+    sentences : sequence of str
+        Notes on the procedure.
+
+    Returns
+    -------
+    dict
+        ``kind``, ``title``, ``verdict``, ``sentences``, ``interval`` (its name),
+        ``data``, ``methods``, ``rows`` and ``versions``. A row without scores has None
+        in their place and the reason in ``error``. ``behind`` is its difference from
+        the best row, ``same_as`` an earlier method with the same predictions on the
+        same kernel. Spectra are those of the training rows of the first fold.
+    """
+    groups: dict[tuple[str, str], list[Record]] = {}
+    for record in sorted(records, key=_place):
+        key = record["method"], record["set"]["kernel"]
+        groups.setdefault(key, []).append(record)
+    order = list(dict.fromkeys((r["method"], r["set"]["kernel"]) for r in records))
+    done = {key: _select_done(groups[key]) for key in order}
+    gaps = {
+        "accuracy": differences_from_best(done, "acc"),
+        "log_loss": differences_from_best(done, "ll", smaller=True),
+    }
+    same = _find_repeated(done)
+    most = max(map(len, done.values()), default=0)
+    rows = []
+    for key in order:
+        row = {"method": key[0], "kernel": label_kernel(key[1])}
+        row |= _summarize_scores(groups[key])
+        if len(done[key]) < MIN_FOLDS <= most:  # no interval of another kind
+            row["accuracy_low"] = row["accuracy_high"] = None
+        row["behind"] = {name: found.get(key) for name, found in gaps.items()}
+        row["same_as"] = same.get(key)
+        if done[key]:
+            row["confusion"] = _count_confusion(done[key], len(job.classes))
+            row |= _compute_curves(done[key])
+        rows.append(row)
+    named = {str(row["kernel"]) for row in rows if row["kernel"] is not None}
+    short = {each: each.partition(" (")[0] for each in named}
+    for row in rows:
+        on = "" if row["kernel"] is None or len(named) < 2 else short[row["kernel"]]
+        row["label"] = f"{row['method']}, {on}" if on else row["method"]
+    found: Summary = {
         "kind": "comparison",
         "title": title,
-        "sentences": list(sentences),
-        "interval": CORRECTED if most >= FEWEST_FOLDS else WILSON,
-        "data": rounded(data),
+        "interval": "Nadeau and Bengio" if most >= MIN_FOLDS else "Wilson",
+        "data": to_json(_describe_data(job, kernels, records)),
         "methods": list(dict.fromkeys(row["method"] for row in rows)),
-        "rows": rounded(rows),
-        "curves": rounded(curves),
-        "convergence": rounded(convergence),
-        "versions": surroundings()["ver"],
+        "rows": to_json(rows),
+        "versions": describe_environment()["ver"],
     }
+    verdict, *facts = _state_findings(found)
+    return found | {"verdict": verdict, "sentences": [verdict, *sentences, *facts]}
 
 
-def _scored(
-    job: Job, groups: Mapping[tuple[str, str], Sequence[Record]]
-) -> tuple[list[Record], list[Record]]:
-    """Return the row of each method and kernel, and the curves of those with one."""
-    ended = {key: _done(group) for key, group in groups.items()}
-    gaps = {name: behind(ended, *how) for name, how in BEHIND.items()}
-    same = _repeated(ended)
-    most = max(map(len, ended.values()), default=0)
-    rows, curves = [], []
-    for key, group in groups.items():
-        method, kernel = key
-        head = {"data": job.name, "method": method, "kernel": label_of(kernel)}
-        own = {name: found.get(key) for name, found in gaps.items()}
-        row: Record = {**head, **_row_of(group), "behind": own}
-        row["same_as"] = same.get(key)
-        if len(ended[key]) < FEWEST_FOLDS <= most:  # no interval of another kind
-            row["accuracy_low"] = row["accuracy_high"] = None
-        if ended[key]:
-            row["confusion"] = _confusion(ended[key], len(job.classes))
-            curves.append(head | _curves(ended[key]))
-        rows.append(row)
-    return rows, curves
-
-
-def _place_of(record: Record) -> tuple[int, int]:
-    """Return the repetition and the fold of a record."""
-    return int(record["run"]), int(record["set"]["fold"])
-
-
-def _done(records: Sequence[Record]) -> list[Record]:
-    """Return the records with a result."""
+def _select_done(records: Sequence[Record]) -> list[Record]:
     return [record for record in records if record["status"] not in FAILED]
 
 
-def _row_of(group: Sequence[Record]) -> Record:
-    """Return the scores of a method and a kernel, and how its folds ended."""
-    done = _done(group)
+def _summarize_scores(group: Sequence[Record]) -> Record:
+    """Return mean scores of a method and a kernel, and the statuses of its folds."""
+    done = _select_done(group)
     row: Record = {}
     for field, name in MEANS.items():
         values = [record[field] for record in done if field in record]
         row[name] = float(np.mean(values)) if values else None
     scores = [record["acc"] for record in done]
     lost = [each.get("error", each["status"]) for each in group if each not in done]
-    low, high = (interval_of(done) if done else None) or (None, None)
+    low, high = (accuracy_interval(done) if done else None) or (None, None)
     return row | {
         "accuracy_low": low,
         "accuracy_high": high,
-        # Over the folds, as a sample of them: no standard error, for folds share rows.
+        # Not a standard error, because folds share training rows.
         "accuracy_std": float(np.std(scores, ddof=1)) if len(scores) > 1 else None,
         "statuses": dict(sorted(Counter(each["status"] for each in group).items())),
         "scores": scores,
@@ -197,45 +294,44 @@ def _row_of(group: Sequence[Record]) -> Record:
     }
 
 
-def _predicted(record: Record) -> Array:
-    """Return the class that was predicted for each held-out row, by position."""
+def _predict(record: Record) -> Array:
+    """Return the predicted class of each held-out row, by position."""
     given = np.asarray(record.get("proba", record.get("score")), float)
     if given.ndim == 1:
         return (given > (0.5 if "proba" in record else 0.0)).astype(int)
     return given.argmax(axis=1)
 
 
-def _confusion(done: Sequence[Record], n_classes: int) -> Array:
+def _count_confusion(done: Sequence[Record], n_classes: int) -> Array:
     """Return counts of held-out rows, by true (rows) and predicted class (columns)."""
     counts = np.zeros((n_classes, n_classes), int)
     for record in done:
-        np.add.at(counts, (np.asarray(record["truth"]), _predicted(record)), 1)
+        np.add.at(counts, (np.asarray(record["truth"]), _predict(record)), 1)
     return counts
 
 
-def _repeated(
-    ended: Mapping[tuple[str, str], Sequence[Record]],
+def _find_repeated(
+    done: Mapping[tuple[str, str], Sequence[Record]],
 ) -> dict[tuple[str, str], str]:
-    """Return methods that predict what an earlier one does, and which one that is.
+    """Return methods that predict the same as an earlier one, and its name.
 
-    The same classes for all held-out rows, and scores that read alike: on a positive
-    semidefinite matrix a repair changes nothing but the last digits.
+    On a positive semidefinite matrix a repair changes only the last digits: equal
+    means the same classes of all held-out rows, and equal rounded scores.
     """
     first: dict[object, str] = {}
     found = {}
-    for (method, kernel), done in ended.items():
-        if not done:
-            continue
-        read = [f"{each.get('ll', 0):.3f} {each['auc']:.3f}" for each in done]
-        guesses = tuple(_predicted(each).tobytes() for each in done)
-        own = (kernel, "proba" in done[0], tuple(read), guesses)
-        if first.setdefault(own, method) != method:
-            found[method, kernel] = first[own]
+    for (method, kernel), own in done.items():
+        if own:
+            read = [f"{each.get('ll', 0):.3f} {each['auc']:.3f}" for each in own]
+            guesses = tuple(_predict(each).tobytes() for each in own)
+            key = (kernel, "proba" in own[0], tuple(read), guesses)
+            if first.setdefault(key, method) != method:
+                found[method, kernel] = first[key]
     return found
 
 
-def _curves(done: Sequence[Record]) -> Record:
-    """Return the curves of all held-out predictions of a method."""
+def _compute_curves(done: Sequence[Record]) -> Record:
+    """Return the ROC and reliability curves of all held-out predictions."""
     field = "proba" if "proba" in done[0] else "score"
     truth = np.concatenate([record["truth"] for record in done])
     given = np.concatenate([np.asarray(record[field], float) for record in done])
@@ -243,27 +339,23 @@ def _curves(done: Sequence[Record]) -> Record:
         fpr, tpr, _ = roc_curve(truth, given)
         predicted, is_right = given, truth == 1
     else:
-        onehot = truth[:, None] == np.arange(given.shape[1])
-        fpr, tpr, _ = roc_curve(onehot.ravel(), given.ravel())
+        one_hot = truth[:, None] == np.arange(given.shape[1])
+        fpr, tpr, _ = roc_curve(one_hot.ravel(), given.ravel())
         predicted, is_right = given.max(axis=1), given.argmax(axis=1) == truth
-    kept = evenly_spaced(len(fpr), MOST_POINTS)
-    return {
-        "roc": {"fpr": fpr[kept], "tpr": tpr[kept]},
-        "reliability": reliability_bins(predicted, is_right)
-        if field == "proba"
-        else None,
-    }
+    kept = select_evenly(len(fpr), MAX_CURVE_POINTS)
+    bins = compute_reliability(predicted, is_right) if field == "proba" else None
+    return {"roc": {"fpr": fpr[kept], "tpr": tpr[kept]}, "reliability": bins}
 
 
-def reliability_bins(predicted: Array, is_right: Array) -> dict[str, Array]:
-    """Return how often what was predicted with a probability is so.
+def compute_reliability(predicted: Array, is_right: Array) -> dict[str, Array]:
+    """Return observed frequencies of events by their predicted probability.
 
     Parameters
     ----------
     predicted : ndarray of shape (k,)
         Probabilities.
     is_right : ndarray of shape (k,)
-        Whether it was so.
+        Whether the event happened.
 
     Returns
     -------
@@ -276,11 +368,11 @@ def reliability_bins(predicted: Array, is_right: Array) -> dict[str, Array]:
     --------
     >>> import numpy as np
     >>> predicted, is_right = np.array([0.1, 0.12, 0.9]), np.array([0, 1, 1])
-    >>> found = reliability_bins(predicted, is_right)
+    >>> found = compute_reliability(predicted, is_right)
     >>> found["observed"], found["count"]
     (array([0.5, 1. ]), array([2, 1]))
     """
-    bins = int(np.clip(len(predicted) // FULL_BIN, 4, BINS))
+    bins = int(np.clip(len(predicted) // SAMPLES_PER_BIN, 4, MAX_BINS))
     place = np.minimum((predicted * bins).astype(int), bins - 1)
     count = np.bincount(place, minlength=bins)
     full = count > 0
@@ -288,68 +380,115 @@ def reliability_bins(predicted: Array, is_right: Array) -> dict[str, Array]:
         np.bincount(place, values, bins)[full] / count[full]
         for values in (predicted, is_right)
     )
-    low, high = wilson(right, count[full])
+    low, high = wilson_interval(right, count[full])
     ends = {"low": low, "high": high}
     return {"predicted": given, "observed": right, **ends, "count": count[full]}
 
 
-def _described(job: Job, places: dict[str, tuple[int, int]]) -> Record:
-    """Return the data, and the spectra of the training rows of a fold."""
-    spectra = {}
-    for kernel, place in places.items():
-        K, _ = job.matrices(*place, kernel)
+def _describe_data(
+    job: Job, kernels: Sequence[str], records: Sequence[Record]
+) -> Record:
+    """Return the data, and the spectra of the first fold that has a result."""
+    spectra, places = {}, [_place(each) for each in _select_done(records)]
+    for kernel in kernels if places else ():
+        K, _ = job.split_similarities(min(places), kernel)
         report, values = describe(K), np.linalg.eigvalsh((K + K.T) / 2)[::-1]
         names = ("mu_min", "mu_max", "signature", "negative_share")
-        spectra[str(label_of(kernel))] = {
+        spectra[str(label_kernel(kernel))] = {
             **{name: report[name] for name in names},
-            "eigenvalues": values[evenly_spaced(len(values), MOST_EIGENVALUES)],
+            "eigenvalues": values[select_evenly(len(values), MAX_EIGENVALUES)],
         }
     return {
         "name": job.name,
         "n": len(job.y),
-        "m": None if job.is_gram else job.X.shape[1],
+        "m": job.X.shape[1] if job.kind == "rows" else None,
         "classes": list(job.classes),
         "kernels": spectra,
     }
 
 
-def _traced(job: Job, kernel: str, place: tuple[int, int]) -> list[Record]:
-    """Return how two solvers come on, on the training rows of a fold."""
-    K, _ = job.matrices(*place, kernel)
-    y = job.y[job.splits[place][0]]
-    traces = []
-    for solver, (name, field, text) in TRACED.items():
-        model = KreinLogisticRegression(
-            "precomputed",
-            kernel_params=GIVEN,
-            lam=1 / len(y),
-            solver=solver,
-            random_state=0,
-        )
-        with warnings.catch_warnings(), np.errstate(all="ignore"):
-            warnings.simplefilter("ignore")  # what the curve shows
-            model.fit(K, y)
-        worst: dict[float, float] = {}
-        for row in model.history_:  # several problems, one for each class
-            worst[row["iter"]] = max(worst.get(row["iter"], 0.0), float(row[field]))
-        traces.append(
-            {
-                "data": job.name,
-                "method": name,
-                "kernel": label_of(kernel),
-                "label": text,
-                "lam": model.lam,
-                "status": model.status_,
-                "values": [worst[i] for i in sorted(worst)],
-            }
-        )
-    return traces
+def rank_rows(found: Mapping[str, Any]) -> list[Record]:
+    """Return the rows from the best to the worst, without repeated predictions.
+
+    High accuracy comes first, then low log-loss. ``also`` names the methods with the
+    same predictions.
+    """
+    last = float("inf")
+
+    def rank(row: Record) -> tuple[float, float]:
+        accuracy, loss = row["accuracy"], row["log_loss"]
+        return last if accuracy is None else -accuracy, last if loss is None else loss
+
+    repeated: dict[tuple[str, Any], list[str]] = {}
+    for row in found["rows"]:
+        if row.get("same_as") is not None:
+            repeated.setdefault((row["same_as"], row["kernel"]), []).append(
+                row["method"]
+            )
+    kept = [row for row in found["rows"] if row.get("same_as") is None]
+    also = [repeated.get((row["method"], row["kernel"]), []) for row in kept]
+    rows = [row | {"also": names} for row, names in zip(kept, also, strict=True)]
+    return sorted(rows, key=rank)
 
 
-def rows_as_csv(found: Compared) -> str:
+def _state_findings(found: Summary) -> list[str]:
+    """Return the verdict, and further sentences about the numbers."""
+    ranked = [row for row in rank_rows(found) if row["accuracy"] is not None]
+    sentences = [_state_best(ranked) if ranked else "No method gave a result."]
+    likely = [row for row in ranked if row["log_loss"] is not None]
+    if likely:
+        best = min(likely, key=lambda row: row["log_loss"])
+        sentences.append(
+            f"Lowest log-loss: {best['label']} with {best['log_loss']:.3f}."
+        )
+    for kernel, about in found["data"]["kernels"].items():
+        sentences += [
+            f"{row['method']} assumes a positive semidefinite matrix; "
+            f"{'the matrix' if kernel == PRECOMPUTED else kernel} is indefinite, "
+            "so its result has no guarantee."
+            for row in found["rows"]
+            if about["signature"][1]
+            and row["accuracy"] is not None
+            and row["kernel"] == kernel
+            and METHODS[row["method"]].definite_only
+        ]
+    lost = ", ".join(row["label"] for row in found["rows"] if row["failed"])
+    if lost:
+        sentences.append(f"Folds without a result, left out of the means: {lost}.")
+    return sentences
+
+
+def _state_best(ranked: Sequence[Record]) -> str:
+    """Return one sentence: the best row, and the place of the model of `krein fit`."""
+    best, *others = ranked
+    own = next(
+        (row for row in others if KREIN_CV in (row["method"], *row["also"])), None
+    )
+    is_ours = KREIN_CV in (best["method"], *best["also"])
+    text = f"{MODEL_OF_FIT if is_ours else best['label']} has the highest accuracy"
+    text += f", {best['accuracy']:.3f}"
+    if own is not None:
+        clear = _is_clearly_worse(own)
+        gap = "clearly less" if clear else "a difference within the margin of error"
+        return f"{text}; {MODEL_OF_FIT} has {own['accuracy']:.3f}, {gap}."
+    worse = sum(map(_is_clearly_worse, others))
+    if not others:
+        return f"{text}."
+    many = f"{worse} of the {len(others)} other rows {'is' if worse == 1 else 'are'}"
+    return f"{text}; {many if worse else 'no other row is'} clearly less accurate."
+
+
+def _is_clearly_worse(row: Record) -> bool:
+    gap = row["behind"]["accuracy"]
+    return bool(gap) and gap["high"] is not None and gap["high"] < 0
+
+
+def rows_as_csv(found: Summary) -> str:
     """Return the rows of a comparison as CSV, one line per method and kernel."""
     rows = [
-        row | {"folds": len(row["scores"]), "statuses": json.dumps(row["statuses"])}
+        row
+        | {"data": found["data"]["name"], "folds": len(row["scores"])}
+        | {"statuses": json.dumps(row["statuses"])}
         for row in found["rows"]
     ]
     return csv_text(CSV_COLUMNS, rows)

@@ -1,6 +1,6 @@
-"""`krein inspect`: how indefinite a similarity is, and what to do about it."""
+"""`krein inspect` and `kreinlearn.inspect_similarity`."""
 
 from kreinlearn.app.inspection.page import inspection_page
-from kreinlearn.app.inspection.verdict import inspect_matrix
+from kreinlearn.app.inspection.verdict import Inspection, inspect_similarity
 
-__all__ = ["inspect_matrix", "inspection_page"]
+__all__ = ["Inspection", "inspect_similarity", "inspection_page"]

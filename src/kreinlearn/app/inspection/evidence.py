@@ -1,56 +1,80 @@
-"""What the negative part of a similarity is worth: held-out predictions, and a test.
+"""Held-out predictions with and without the negative part, and two tests.
 
-Logistic regression learns from the matrix as it is, from its repairs, and from its
-negative part alone, on the same folds. The similarities among the training samples of
-a fold are repaired, and the repair is extended to the held-out samples.
+Logistic regression learns from the matrix, from its repairs, and from its negative
+part alone, on the same folds. The matrix of the training samples is repaired, and the
+repair is extended to the held-out samples.
 
-Letters: ``K`` (n, n) symmetric; S settings of lam and norm; ``logs`` (n, C)
-log-probabilities of C classes.
+The conditional permutation test [1]_ compares ridge regression on the positive
+eigenvectors of the training samples with ridge regression on all of them. If the
+negative part carries no further information about the labels, two samples may exchange
+labels with the odds that the clipped matrix gives to the exchange. Ridge regression is
+a linear map of the labels: a permutation costs one product with matrices that are
+computed once.
+
+Notation: ``K`` (n, n) symmetric; ``logs`` (n, C) log-probabilities of C classes; S
+settings of lam and norm; L values of lam; B permutations.
+
+References
+----------
+.. [1] T. B. Berrett, Y. Wang, R. F. Barber, R. J. Samworth, "The conditional
+   permutation test for independence while controlling for confounders", Journal of the
+   Royal Statistical Society B 82 (2020).
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
+from scipy.special import expit
 
 from kreinlearn._typing import Array
-from kreinlearn.app.methods.records import Method, Scores, Tried, path_of
-from kreinlearn.app.methods.table import METHODS
-from kreinlearn.app.methods.tuning import WORST_LOG_LOSS, held_out_scores
+from kreinlearn.app.methods.records import KREIN_CV, METHODS, Method, Scores, Values
+from kreinlearn.app.methods.tuning import MAX_LOG_LOSS, fit_method, held_out_scores
 from kreinlearn.losses import find_link, log_probabilities
 from kreinlearn.operators import limit_blas_threads
 from kreinlearn.search import UNITS, Fold
-from kreinlearn.spectrum.decompose import decompose
+from kreinlearn.spectrum.decompose import Spectrum, decompose
 
-Tell = Callable[[int, int], object]
-"""Told how many folds are done, and of how many."""
+RIDGE_UNITS = (100.0, 10.0, 1.0, 0.1, 0.01, 0.001)
+"""Values of n lam of the ridge regression, in units of the mean absolute eigenvalue."""
+EXCHANGE_SWEEPS = 50
+"""Rounds of exchanges; in each, every sample is offered one partner of its fold."""
+PERMUTATION_BATCH = 200
+"""Permutations that are scored at once."""
+UNREPAIRED = "unrepaired"
 
-_LOOSE = {name: replace(each, path=each.loose) for name, each in METHODS.items()}
+FoldWatcher = Callable[[int, int], object]
+"""Called with the number of finished folds, and of all folds."""
 
 
-def _path_of_negative(
-    K: Array, y: Array, K_new: Array, values: Tried, seed: int
+def _score_negative_part(
+    K: Array, y: Array, K_new: Array, values: Values, seed: int
 ) -> Scores:
     """Learn from -K on its negative eigenvectors, extended to new samples."""
     part = decompose(K).negative()
     directions = part.vectors / np.sqrt(-part.values)
     features, new = K @ directions, K_new @ directions
-    path = path_of(_LOOSE["IKLR krein"])
-    return path(features @ features.T, y, new @ features.T, values, seed)
+    K, K_new = features @ features.T, new @ features.T
+    return _search_path("Krein norm").compute_path(K, y, K_new, values, seed)
+
+
+def _search_path(name: str) -> Method:
+    return replace(METHODS[name], path=METHODS[name].search_path)
 
 
 TREATMENTS: dict[str, Method] = {
-    "as it is": _LOOSE["IKLR krein"],
-    "clip": _LOOSE["clip + KLR"],
-    "flip": _LOOSE["flip + KLR"],
-    "negative part alone": replace(METHODS["IKLR krein"], path=_path_of_negative),
+    UNREPAIRED: _search_path("Krein norm"),
+    "clip": _search_path("clip + KLR"),
+    "flip": _search_path("flip + KLR"),
+    "negative part alone": replace(METHODS["Krein norm"], path=_score_negative_part),
 }
-"""What is learned from, in the order of the tables."""
+"""Matrices to learn from, in the order of the tables."""
 
 
 @dataclass(frozen=True)
 class HeldOut:
-    """Predictions of samples while they were held out.
+    """Out-of-fold predictions.
 
     Attributes
     ----------
@@ -69,17 +93,52 @@ class HeldOut:
         return np.asarray(self.logs[np.arange(len(self.index)), self.index])
 
     def scores(self) -> dict[str, float]:
-        """Return accuracy and log-loss."""
+        """Return accuracy and log-loss, which is bounded as in scikit-learn."""
         right = self.logs.argmax(axis=1) == self.index
-        # An impossible event would outweigh everything, as in scikit-learn's log-loss.
-        losses = np.minimum(-self.own, WORST_LOG_LOSS)
+        losses = np.minimum(-self.own, MAX_LOG_LOSS)
         return {"accuracy": float(right.mean()), "log_loss": float(losses.mean())}
 
 
-def predictions(
-    K: Array, index: Array, folds: Sequence[Fold], progress: Tell | None = None
+def predict_model(
+    X: Array,
+    index: Array,
+    folds: Sequence[Fold],
+    kernel: Mapping[str, Any],
+    progress: FoldWatcher | None = None,
+) -> HeldOut:
+    """Return out-of-fold predictions of the model that `krein fit` builds.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, m), or (n, n)
+        Features, or a matrix of similarities or distances.
+    index, folds, progress
+        See `predict_treatments`.
+    kernel : mapping
+        Parameters ``kernel`` and ``kernel_params`` of `KreinLogisticRegressionCV`.
+    """
+    logs = np.empty((len(index), int(index.max()) + 1))
+    is_matrix = kernel.get("kernel") in ("distance", "precomputed")
+    for done, (train, held) in enumerate(folds, start=1):
+        columns = train if is_matrix else np.arange(X.shape[1])
+        fitted = fit_method(
+            KREIN_CV,
+            X[np.ix_(train, columns)],
+            index[train],
+            fold_seed=0,
+            seed=0,
+            kernel=kernel,
+        )
+        logs[held] = fitted.model.predict_log_proba(X[np.ix_(held, columns)])
+        if progress is not None:
+            progress(done, len(folds))
+    return HeldOut(index, logs)
+
+
+def predict_treatments(
+    K: Array, index: Array, folds: Sequence[Fold], progress: FoldWatcher | None = None
 ) -> dict[str, HeldOut]:
-    """Return held-out predictions from a matrix and from what is made of it.
+    """Return out-of-fold predictions from a matrix and from its repairs.
 
     Parameters
     ----------
@@ -90,21 +149,20 @@ def predictions(
     folds : sequence of pairs of ndarray
         Indices of training and of held-out samples; every sample is held out once.
     progress : callable, optional
-        Told how many folds are done, and of how many.
+        Called with the number of finished folds, and of all folds.
 
     Returns
     -------
     dict of str to HeldOut
-        By the names in TREATMENTS. "as it is" has the better of both norms.
+        By the names in TREATMENTS. The unrepaired matrix has the better of both norms.
 
     Notes
     -----
     The settings for a fold, lam and norm, are those that predict the *other* folds
-    best by log-loss, so that no fold judges its own. With the norm a'|K|a, learning
-    from K is the same as learning from the flipped matrix, extended exactly.
+    best by log-loss. With the norm a'|K|a, learning from K is the same as learning
+    from the flipped matrix, extended exactly.
     """
     n, n_classes = len(K), int(index.max()) + 1
-    # Values of lam in units of K, which may have any scale.
     unit = float(np.abs(np.linalg.eigvalsh(K)).mean())
     lams = [each * unit / n for each in UNITS]
     shape = (len(lams), n, 1 if n_classes == 2 else n_classes)
@@ -117,22 +175,22 @@ def predictions(
                 found[treatment][:, held] = scores[:, held]
         if progress is not None:
             progress(done, len(folds))
-    found["as it is"] = np.concatenate([found["as it is"], found["flip"]])
+    found[UNREPAIRED] = np.concatenate([found[UNREPAIRED], found["flip"]])
     link = find_link(n_classes, multinomial=True)
     return {
-        treatment: _best_elsewhere(
+        treatment: _select_settings(
             np.stack([log_probabilities(each, link) for each in scores]), index, folds
         )
         for treatment, scores in found.items()
     }
 
 
-def _best_elsewhere(logs: Array, index: Array, folds: Sequence[Fold]) -> HeldOut:
+def _select_settings(logs: Array, index: Array, folds: Sequence[Fold]) -> HeldOut:
     """Return the predictions of each fold by the setting best on the other folds.
 
     ``logs`` of shape (S, n, C) holds the log-probabilities by every setting.
     """
-    own = np.maximum(logs[:, np.arange(len(index)), index], -WORST_LOG_LOSS)
+    own = np.maximum(logs[:, np.arange(len(index)), index], -MAX_LOG_LOSS)
     sums = np.stack([own[:, held].sum(axis=1) for _, held in folds], axis=1)
     best = (sums.sum(axis=1, keepdims=True) - sums).argmax(axis=0)
     picked = np.empty(logs.shape[1:])
@@ -141,7 +199,9 @@ def _best_elsewhere(logs: Array, index: Array, folds: Sequence[Fold]) -> HeldOut
     return HeldOut(index, picked)
 
 
-def exchanged(first: Array, second: Array, count: int, seed: int = 0) -> Array:
+def exchange_differences(
+    first: Array, second: Array, count: int, seed: int = 0
+) -> Array:
     """Return mean differences after exchanging the two values of random samples.
 
     Parameters
@@ -151,7 +211,7 @@ def exchanged(first: Array, second: Array, count: int, seed: int = 0) -> Array:
     count : int
         Number of permutations.
     seed : int
-        Source of randomness.
+        Random seed.
 
     Returns
     -------
@@ -161,7 +221,7 @@ def exchanged(first: Array, second: Array, count: int, seed: int = 0) -> Array:
     Examples
     --------
     >>> import numpy as np
-    >>> exchanged(np.ones(2), np.zeros(2), 4, seed=0).round(1)
+    >>> exchange_differences(np.ones(2), np.zeros(2), 4, seed=0).round(1)
     array([ 0., -1.,  1.,  1.])
     """
     rng = np.random.default_rng(seed)
@@ -171,3 +231,131 @@ def exchanged(first: Array, second: Array, count: int, seed: int = 0) -> Array:
         for _ in range(count)
     ]
     return np.array(means) / len(difference)
+
+
+def permute_conditionally(
+    K: Array,
+    index: Array,
+    logs: Array,
+    folds: Sequence[Fold],
+    count: int,
+    seed: int = 0,
+) -> tuple[float, Array]:
+    """Return the gain by the negative part, and the gains with permuted labels.
+
+    Parameters
+    ----------
+    K : ndarray of shape (n, n)
+        Symmetric matrix.
+    index : ndarray of shape (n,)
+        Position of each sample's class, from 0.
+    logs : ndarray of shape (n, C)
+        Out-of-fold log-probabilities of the clipped matrix.
+    folds : sequence of pairs of ndarray
+        Indices of training and of held-out samples; every sample is held out once.
+    count : int
+        Number of permutations.
+    seed : int
+        Random seed.
+
+    Returns
+    -------
+    observed : float
+        Held-out squared error per sample from the positive eigenvectors, minus that
+        from all eigenvectors: above zero if the negative part helps.
+    permuted : ndarray of shape (count,)
+        The same with permuted labels.
+    """
+    clipped, full = _compute_smoothers(K, folds)
+    one_hot = np.eye(logs.shape[1])
+
+    def gain(labels: Array) -> Array:
+        Y = one_hot[labels]
+        return _compute_errors(clipped, Y, folds) - _compute_errors(full, Y, folds)
+
+    rng = np.random.default_rng(seed)
+    parts = [
+        gain(permute_labels(index, logs, folds, min(PERMUTATION_BATCH, count - k), rng))
+        for k in range(0, count, PERMUTATION_BATCH)
+    ]
+    return float(gain(index[None])[0]), np.concatenate(parts)
+
+
+def permute_labels(
+    index: Array,
+    logs: Array,
+    folds: Sequence[Fold],
+    count: int,
+    rng: np.random.Generator,
+) -> Array:
+    """Return ``count`` permutations of labels within folds, with the odds of ``logs``.
+
+    The shape is (count, n); every fold keeps its number of each class.
+    """
+    drawn = np.repeat(index[None], count, axis=0)
+    at = np.take_along_axis
+    for _, held in folds:
+        half = len(held) // 2
+        order = np.repeat(held[None], count, axis=0)
+        for _ in range(EXCHANGE_SWEEPS):
+            order = rng.permuted(order, axis=1)
+            i, j = order[:, :half], order[:, half : 2 * half]
+            mine, other = at(drawn, i, axis=1), at(drawn, j, axis=1)
+            odds = logs[i, other] + logs[j, mine] - logs[i, mine] - logs[j, other]
+            swap = rng.random(odds.shape) < expit(odds)
+            np.put_along_axis(drawn, i, np.where(swap, other, mine), axis=1)
+            np.put_along_axis(drawn, j, np.where(swap, mine, other), axis=1)
+    return drawn
+
+
+def _compute_smoothers(
+    K: Array, folds: Sequence[Fold]
+) -> tuple[list[Array], list[Array]]:
+    """Return maps from training labels to held-out predictions, clipped and full.
+
+    One array of shape (L, n_held, n_train) per fold.
+    """
+    clipped, full = [], []
+    for train, held in folds:
+        spectrum = decompose(K[np.ix_(train, train)])
+        ridges = [r * float(np.abs(spectrum.values).mean()) for r in RIDGE_UNITS]
+        rows = K[np.ix_(held, train)]
+        positive, negative = spectrum.positive(), spectrum.negative()
+        both = Spectrum(
+            np.concatenate([negative.values, positive.values]),
+            np.hstack([negative.vectors, positive.vectors]),
+        )
+        clipped.append(np.stack([_compute_smoother(rows, positive, r) for r in ridges]))
+        full.append(np.stack([_compute_smoother(rows, both, r) for r in ridges]))
+    return clipped, full
+
+
+def _compute_smoother(rows: Array, kept: Spectrum, ridge: float) -> Array:
+    """Return the linear map of ridge regression with an intercept on eigenvectors.
+
+    The features of a sample are the products of its similarities with the
+    eigenvectors, over the root of the absolute eigenvalue.
+    """
+    sizes, V = np.abs(kept.values), kept.vectors
+    # Weights of the intercept: (|K| + ridge I)^-1 1, scaled to sum to one.
+    weights = 1.0 - V @ (sizes / (sizes + ridge) * V.sum(axis=0))
+    slope = (rows @ V) * (np.sign(kept.values) / (sizes + ridge)) @ V.T
+    rest = 1.0 - slope.sum(axis=1)
+    return np.asarray(slope + np.outer(rest, weights / weights.sum()))
+
+
+def _compute_errors(maps: Sequence[Array], Y: Array, folds: Sequence[Fold]) -> Array:
+    """Return held-out squared errors (B,), with lam chosen on the other folds.
+
+    Y has shape (B, n, C).
+    """
+    count, n, n_classes = Y.shape
+    columns = Y.transpose(1, 0, 2).reshape(n, -1)
+    errors = np.empty((len(RIDGE_UNITS), len(folds), count))
+    for f, (train, held) in enumerate(folds):
+        for k, smoother in enumerate(maps[f]):
+            gap = smoother @ columns[train] - columns[held]
+            errors[k, f] = (gap**2).sum(axis=0).reshape(count, n_classes).sum(axis=1)
+    others = errors.sum(axis=1, keepdims=True) - errors
+    best = others.argmin(axis=0)[None]
+    return np.asarray(np.take_along_axis(errors, best, axis=0)[0].sum(axis=0) / n)

@@ -1,139 +1,188 @@
-"""The page of an inspection: whether the negative part is worth keeping."""
+"""The page of an inspection, and its figures."""
 
-from dataclasses import replace
+import textwrap
+from typing import TYPE_CHECKING
 
-from kreinlearn.app.report import entries, plots
-from kreinlearn.app.report.entries import DASH, Entry, Findings
-from kreinlearn.app.report.figures import Figure, plain
+import numpy as np
+
+from kreinlearn.app.methods.records import KREIN_CV
+from kreinlearn.app.report import figures
+from kreinlearn.app.report.figures import COLUMN, Figure, shorten, spectrum_figure
 from kreinlearn.app.report.page import Section, html
-from kreinlearn.app.report.spectra import spectrum_figure, spectrum_numbers
-from kreinlearn.app.report.tables import PageTable, TableRow, make_table, versions_text
+from kreinlearn.app.report.tables import (
+    SCORE_NAMES,
+    Entry,
+    Findings,
+    PageTable,
+    TableRow,
+    format_number,
+    format_scores,
+    format_signed,
+    make_table,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Canvas
 
 
 def inspection_page(found: Findings) -> str:
-    """Return the page of an inspection, valid without any other file.
+    """Return the page of an inspection, which needs no other file.
 
     Parameters
     ----------
     found : mapping
-        What `krein inspect --json` prints.
+        Output of `krein inspect --json`.
     """
-    value = found.get("value")
+    value, listed = found.get("value"), _spectrum_table(found)
+    scores = [_score_table(found)] if list_scores(found) else []
     drawn = spectrum_figure(found, "The spectrum")
-    listed = _spectrum_table(found)
-    first: list[PageTable | Figure] = [] if drawn is None else [drawn]
-    if value is not None:
-        first.append(_repaired(value))
-    title = "The spectrum"
-    if value is not None:
-        title = "The spectrum, and what its negative part is worth"
-    chance = []
-    if value is not None and value.get("permutations"):
-        chance.append(_chance(value))
-    sections = [
-        # Without scores, the numbers of the spectrum are all that there is.
-        Section(title, first if value is not None else [*first, listed]),
-        Section("Could it be chance?", chance, is_detail=True),
-        Section(listed.title, [] if value is None else [listed], is_detail=True),
-    ]
-    said = list(found.get("sentences", ()))
-    verdict = [each for k, each in enumerate(said) if k < 2 or "Next:" in each]
-    source = str(found.get("source", "a similarity"))
+    figure = [] if drawn is None else [drawn]
+    chance = [] if value is None else [permutation_figure(value)]
+    sentences = list(found["sentences"])
+    verdict = [*sentences[: found["n_verdict"]], sentences[-1]]
     return html(
-        f"Inspection of {source}",
-        sections,
+        f"Inspection of {found['source']}",
+        [
+            Section(
+                "Predictions and spectrum" if scores else "The spectrum",
+                [*scores, *figure, *([] if scores else [listed])],
+            ),
+            Section("Could it be chance?", chance, is_detail=True),
+            Section(listed.title, [listed] if scores else [], is_detail=True),
+        ],
         sentences=verdict,
-        remarks=[each for each in said if each not in verdict],
-        facts=_facts_of(found),
-        command=str(found.get("command", f"krein inspect {source}")),
-        versions=versions_text(found),
+        remarks=[each for each in sentences if each not in verdict],
+        facts=_list_facts(found),
+        command=str(found.get("command") or ""),
+        versions=found["versions"],
     )
 
 
-def _kernel_text(found: Findings) -> str:
-    """Return the kernel and its parameters, as in "tl1 (ratio 0.7)", or a dash."""
+def _list_facts(found: Findings) -> dict[str, str]:
     pairs = [
         f"{key} {value:.4g}" if isinstance(value, float) else f"{key} {value}"
-        for key, value in (found.get("params") or {}).items()
+        for key, value in found["params"].items()
     ]
-    name = found.get("kernel")
-    if name is None:
-        return DASH
-    return f"{name} ({', '.join(pairs)})" if pairs else str(name)
-
-
-def _facts_of(found: Findings) -> dict[str, str]:
-    facts = {"Kernel": _kernel_text(found), "Samples": str(found.get("n", DASH))}
-    if found.get("n_given", found.get("n")) != found.get("n"):
-        facts["Samples"] += f", a part of {found['n_given']}"
-    if found.get("classes"):
+    kernel = f"{found['kernel']} ({', '.join(pairs)})" if pairs else found["kernel"]
+    facts = {"Kernel": kernel, "Samples": str(found["n"])}
+    if found["n_given"] != found["n"]:
+        facts["Samples"] += f" of {found['n_given']}"
+    if found["classes"]:
         facts["Classes"] = ", ".join(str(each) for each in found["classes"])
-    if found.get("recommendation"):
-        facts["Recommendation"] = str(found["recommendation"])
-    return facts
+    return facts | {"Recommendation": found["recommendation"]}
 
 
 def _spectrum_table(found: Findings) -> PageTable:
-    asymmetry = found.get("asymmetry") or {}
-    lam = found.get("unique_lam")
-    more: list[TableRow] = [
-        ("lam from which the solution is unique", entries.numeral(lam, ".4g")),
-        *((f"asymmetry, {x}", entries.numeral(y, ".3g")) for x, y in asymmetry.items()),
+    signs = ("positive", "negative", "zero")
+    asymmetry = found["asymmetry"].items()
+    rows: list[TableRow] = [
+        *(
+            (f"{s} eigenvalues", n)
+            for s, n in zip(signs, found["signature"], strict=True)
+        ),
+        ("smallest eigenvalue", format_number(found["mu_min"], ".6g")),
+        ("largest eigenvalue", format_number(found["mu_max"], ".6g")),
+        (
+            "negative fraction of the sum of absolute values",
+            format_number(found["negative_share"], ".4f"),
+        ),
+        (
+            "lam from which the solution is unique",
+            format_number(found["unique_lam"], ".4g"),
+        ),
+        *((f"asymmetry, {x}", format_number(y, ".3g")) for x, y in asymmetry),
     ]
-    listed = spectrum_numbers(found, "Numbers of the spectrum")
-    more_rows = make_table("", "", "quantity, value", more).rows
-    return replace(listed, rows=[*listed.rows, *more_rows])
-
-
-def _repaired(value: Findings) -> PageTable:
-    # What scores alike to the last digit is the same model, and said once.
-    scores: dict[str, Findings] = {}
-    for name, own in value["scores"].items():
-        same = next((first for first, each in scores.items() if each == own), None)
-        if same is not None:
-            scores = {
-                f"{same}, {name}" if first == same else first: each
-                for first, each in scores.items()
-            }
-        else:
-            scores[name] = own
-    keys = [
-        key for key in entries.SCORE_NAMES if any(key in own for own in scores.values())
-    ]
-    folds, repeats = value.get("folds"), value.get("repeats")
-    over = f" over {folds} folds" if folds else ""
-    over += f", repeated {repeats} times" if repeats and repeats > 1 else ""
     return make_table(
-        "The matrix as it is, and repaired",
-        f"Mean scores on held-out samples{over}; the best of each column is bold.",
-        ("matrix", *(entries.SCORE_NAMES[key] for key in keys)),
-        [(name, *entries) for name, entries in entries.scores(scores, keys).items()],
+        "Numbers of the spectrum", "The spectrum.", "quantity, value", rows
     )
 
 
-def _chance(value: Findings) -> Figure:
+def list_scores(found: Findings) -> dict[str, Findings]:
+    """Return held-out scores by name: the default model, the majority, repairs.
+
+    Equal scores share a row.
+    """
+    model, value = found.get("model"), found.get("value")
+    scores: dict[str, Findings] = {}
+    for name, own in (value or {"scores": {}})["scores"].items():
+        same = next((first for first, each in scores.items() if each == own), None)
+        if same is None:
+            scores[name] = own
+        else:
+            renamed = {same: f"{same}, {name}"}
+            scores = {renamed.get(key, key): each for key, each in scores.items()}
+    if model is None:
+        return scores
+    first = {key: model[key] for key in ("accuracy", "log_loss")}
+    majority = {"accuracy": model["majority"], "log_loss": None}
+    return {KREIN_CV: first, "majority class": majority, **scores}
+
+
+def _score_table(found: Findings) -> PageTable:
+    keys = [key for key in ("accuracy", "log_loss")]
+    folds = (found.get("model") or {}).get("folds")
+    over = f" over {folds} folds" if folds else ""
+    return make_table(
+        "Held-out scores",
+        f"Mean scores on held-out samples{over}; the best of each column is bold. "
+        f"{KREIN_CV} is the model that `krein fit` builds; the rows below the majority "
+        "class are logistic regression on the matrix and on its repairs.",
+        ("model", *(SCORE_NAMES[key] for key in keys)),
+        [(name, *row) for name, row in format_scores(list_scores(found), keys).items()],
+    )
+
+
+def permutation_figure(value: Findings) -> Figure:
+    """Return a histogram of permuted differences, with the observed one marked.
+
+    Parameters
+    ----------
+    value : mapping
+        With "permutations", "difference", "p_value" and "label".
+    """
     null, seen, p = value["permutations"], value["difference"], value["p_value"]
     beyond = sum(each >= seen for each in null)
-    observed, low, high = (
-        entries.signed(x, "+.3g") for x in (seen, min(null), max(null))
+    observed, least, most = (
+        format_signed(x, "+.3g") for x in (seen, min(null), max(null))
     )
+
+    def draw(figure: "Canvas") -> None:
+        axes = figure.add_subplot()
+        low, high = min(*null, seen), max(*null, seen)
+        pad = 0.05 * (high - low) or 0.05
+        edges = np.linspace(low - pad, high + pad, 26).tolist()
+        axes.hist(null, bins=edges, color=figures.FAINT, edgecolor=figures.GREY, lw=0.5)
+        axes.axvline(seen, color=figures.ORANGE, lw=2, ls="--")
+        axes.set_ylim(top=1.22 * axes.get_ylim()[1])
+        is_right = seen > (low + high) / 2
+        axes.annotate(
+            f"observed {observed} ",
+            (seen, 0.97),
+            xycoords=("data", "axes fraction"),
+            xytext=(-4 if is_right else 4, 0),
+            textcoords="offset points",
+            ha="right" if is_right else "left",
+            va="top",
+        )
+        label = shorten(str(value.get("label", "difference of scores")), 90)
+        axes.set(xlabel=textwrap.fill(label, 42), ylabel="permutations")
+        axes.grid(axis="y")
+
     shown = {
         "observed difference": observed,
         "p-value": f"{p:.3g}",
         "permutations": str(len(null)),
         "permutations with at least the observed difference": str(beyond),
-        "smallest difference by chance": low,
-        "largest difference by chance": high,
+        "smallest difference by chance": least,
+        "largest difference by chance": most,
     }
-    # Sorted by what is read, to its last digit.
     rows = [(name, Entry(x, float(x.replace("−", "-")))) for name, x in shown.items()]
-    label = plain(str(value.get("label", "difference of scores")), 90)
     return Figure(
         "The observed difference, and chance",
         f"The observed difference, {observed} (dashed), among those of {len(null)} "
         f"random permutations; p = {p:.3g}.",
-        f"Histogram of {len(null)} differences by chance, {low} to {high}; the "
+        f"Histogram of {len(null)} differences by chance, {least} to {most}; the "
         f"observed {observed} is reached by {beyond} of them, p = {p:.3g}.",
-        plots.permutations(null, seen, label),
-        numbers=("What the histogram shows.", "quantity, value", rows),
+        (draw, (COLUMN, 2.6)),
+        numbers=("Numbers of the histogram.", "quantity, value", rows),
     )

@@ -1,6 +1,6 @@
-"""Figures: drawings as files, and as pictures for each kind of screen.
+"""Figures: one style, files, and pictures for each kind of screen.
 
-Matplotlib is loaded only when something is drawn.
+Matplotlib is imported only when a figure is drawn.
 """
 
 import io
@@ -8,29 +8,77 @@ import re
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from kreinlearn.app.report.colors import DARK, INK, STYLE
-from kreinlearn.app.report.tables import PageTable, TableRow, make_table
+import numpy as np
+
+from kreinlearn._typing import Array
+from kreinlearn.app.report.tables import (
+    Findings,
+    PageTable,
+    TableRow,
+    format_number,
+    format_signed,
+    make_table,
+)
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.axis import Axis
     from matplotlib.figure import Figure as Canvas
 
+BLUE, ORANGE, GREEN, GREY = "#0072b2", "#d55e00", "#00805c", "#777777"
+"""After the palette of Okabe and Ito, which color-blind people can tell apart."""
+INK, PAPER, GRID, FAINT = "#222222", "#ffffff", "#e5e5e5", "#bbbbbb"
+DARK_COLORS = {
+    **{BLUE: "#5ab4ee", ORANGE: "#ff8f4a", GREEN: "#35c79b", GREY: "#9b9b9b"},
+    **{INK: "#e6e6e6", PAPER: "#16181b", GRID: "#34383d", FAINT: "#656a71"},
+    "#000000": "#e6e6e6",
+}
+"""Each color on a dark page. Figures use no other colors."""
+CURVE_STYLES = ((BLUE, "o", "-"), (ORANGE, "s", "--"), (GREEN, "^", "-."))
+"""Color, marker and line of the curves of a picture, which has three at most."""
+STYLE: Any = {
+    "font.size": 9,
+    "font.family": "sans-serif",
+    # Text is laid out with the first; browsers without it take the next, which is no
+    # wider.
+    "font.sans-serif": ["DejaVu Sans", "Verdana", "Arial"],
+    **dict.fromkeys(("text.color", "axes.labelcolor", "axes.edgecolor"), INK),
+    **dict.fromkeys(("xtick.color", "ytick.color"), INK),
+    **dict.fromkeys(("axes.spines.top", "axes.spines.right"), False),
+    **dict.fromkeys(("axes.linewidth", "grid.linewidth", "hatch.linewidth"), 0.6),
+    **dict.fromkeys(("xtick.major.width", "ytick.major.width"), 0.6),
+    "axes.axisbelow": True,
+    "axes.titlesize": 9,
+    "axes.titleweight": "bold",
+    "axes.titlelocation": "left",
+    "grid.color": GRID,
+    "text.parse_math": False,  # a dollar sign in a name is not a formula
+    "legend.frameon": False,
+    "savefig.dpi": 160,
+    "svg.hashsalt": "kreinlearn",
+}
 NARROW = 3.7
-"""Inches: a phone of 360 pixels shows such a drawing at its size, or nearly."""
+"""Width in inches on a phone of 360 pixels."""
 COLUMN = 5.2
-"""Inches: one of two columns of a page, from 1,000 pixels on."""
-PHONE = "(max-width: 40rem)"
-NIGHT = "(prefers-color-scheme: dark)"
+"""Width in inches of one of two columns of a page, from 1,000 pixels on."""
+PHONE_QUERY = "(max-width: 40rem)"
+DARK_QUERY = "(prefers-color-scheme: dark)"
+MAX_BARS = 200
+"""Eigenvalues in a drawing: about one for every other pixel."""
+LISTED_EIGENVALUES = 10
+"""Eigenvalues in a table, from each end."""
 
 Drawing = tuple[Callable[["Canvas"], None], tuple[float, float]]
 """A function that draws on an empty figure, and width and height in inches."""
 
+_CONTROL_CHARACTERS = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure with all that is said about it.
+    """A figure with its texts.
 
     Attributes
     ----------
@@ -39,13 +87,13 @@ class Figure:
     caption : str
         How to read it.
     alt : str
-        What there is to see, with numbers.
+        Description of the content, with numbers.
     wide : Drawing
-        What is drawn.
+        The drawing.
     narrow : Drawing or None
-        The same for a phone; None if the first can be squeezed.
+        The drawing for a phone; None if the first can be narrower.
     numbers : (caption, heads, rows) or None
-        What is drawn, as for `make_table`; None if a table of the page has it.
+        The data of the drawing, as for `make_table`.
     """
 
     title: str
@@ -57,17 +105,12 @@ class Figure:
 
     @property
     def table(self) -> PageTable | None:
-        """The numbers behind the drawing."""
+        """The data of the drawing."""
         return None if self.numbers is None else make_table(self.title, *self.numbers)
 
 
-_FORBIDDEN = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
-
-
 def clean(text: str) -> str:
-    """Return a text with blanks for what neither HTML nor SVG may contain.
-
-    That is control characters and lone surrogates.
+    """Replace control characters and lone surrogates, which HTML forbids, by blanks.
 
     Examples
     --------
@@ -75,16 +118,16 @@ def clean(text: str) -> str:
     >>> clean(f"a{chr(7)}b")
     'a b'
     """
-    return _FORBIDDEN.sub(" ", text)
+    return _CONTROL_CHARACTERS.sub(" ", text)
 
 
-def plain(text: str, length: int = 34) -> str:
-    """Return a name as a drawing can show it; a longer one loses its middle.
+def shorten(text: str, length: int = 34) -> str:
+    """Return a name for a drawing; a longer one loses its middle.
 
     Examples
     --------
-    >>> from kreinlearn.app.report.figures import plain
-    >>> plain("a method that is far too long", 13)
+    >>> from kreinlearn.app.report.figures import shorten
+    >>> shorten("a method that is far too long", 13)
     'a meth…o long'
     """
     kept = clean(text)
@@ -92,7 +135,7 @@ def plain(text: str, length: int = 34) -> str:
     return kept if len(kept) <= length else f"{kept[:half]}…{kept[-half:]}"
 
 
-def powers_of_ten(axis: "Axis") -> None:
+def label_powers_of_ten(axis: "Axis") -> None:
     """Label the ticks of a log or symlog scale with powers of ten.
 
     They are plain characters: a formula would be laid out for one font only.
@@ -111,45 +154,55 @@ def powers_of_ten(axis: "Axis") -> None:
     axis.axes.minorticks_off()
 
 
-def files(figure: Figure) -> dict[str, bytes]:
-    """Return a figure as files that stand alone, "svg" and "png", on white.
+def label_rows(axes: "Axes", names: Sequence[str]) -> None:
+    """Write names at 0, 1, ..., from top to bottom, in place of numbers."""
+    axes.set_yticks(range(len(names)), names)
+    axes.set_ylim(len(names) - 0.5, -0.5)
+
+
+def select_evenly(count: int, most: int) -> Array:
+    """Return at most so many of the positions below a count, with both ends."""
+    some = np.linspace(0, count - 1, min(count, most))
+    return np.unique(some.round().astype(int))
+
+
+def draw_files(figure: Figure) -> dict[str, bytes]:
+    """Return a figure as the bytes of files, "svg" and "png", on white.
 
     The same drawing gives the same bytes.
     """
-    return _drawn(figure.wide, {"svg": "path", "png": ""})
+    return _draw(figure.wide, {"svg": "path", "png": ""})
 
 
-def pictures(figure: Figure) -> list[tuple[str, bytes]]:
-    """Return a figure as SVG for a page, without background.
-
-    Text stays text, in the fonts of the reader.
+def draw_pictures(figure: Figure) -> list[tuple[str, bytes]]:
+    """Return a figure as SVG for a page, without background; text stays text.
 
     Returns
     -------
     list of (media query, bytes)
-        The first whose query holds is to be shown; the last has none.
+        The page shows the first whose query holds; the last has none.
     """
-    light = _small(_drawn(figure.wide, {"svg": "none"})["svg"])
-    chosen = [(NIGHT, _at_night(light)), ("", light)]
+    light = _compress(_draw(figure.wide, {"svg": "none"})["svg"])
+    chosen = [(DARK_QUERY, _darken(light)), ("", light)]
     draw, (width, height) = figure.wide
     if width > NARROW:
         narrow = figure.narrow or (draw, (NARROW, height))
-        light = _small(_drawn(narrow, {"svg": "none"})["svg"])
-        both = f"{PHONE} and {NIGHT}"
-        chosen = [(both, _at_night(light)), (PHONE, light), *chosen]
+        light = _compress(_draw(narrow, {"svg": "none"})["svg"])
+        both = f"{PHONE_QUERY} and {DARK_QUERY}"
+        chosen = [(both, _darken(light)), (PHONE_QUERY, light), *chosen]
     return chosen
 
 
-def _drawn(drawing: Drawing, kinds: dict[str, str]) -> dict[str, bytes]:
+def _draw(drawing: Drawing, kinds: dict[str, str]) -> dict[str, bytes]:
     import matplotlib
-    from matplotlib.figure import Figure as Paper
+    from matplotlib.figure import Figure as Canvas
 
     draw, size = drawing
     found = {}
     with matplotlib.rc_context(STYLE), warnings.catch_warnings():
-        # The reader's browser may well have a character that our font lacks.
+        # Browsers may have characters that our font lacks.
         warnings.filterwarnings("ignore", message="Glyph .* missing from")
-        figure = Paper(figsize=size, layout="constrained")
+        figure = Canvas(figsize=size, layout="constrained")
         draw(figure)
         for kind, letters in kinds.items():
             metadata = {"Date": None} if kind == "svg" else {"Software": None}
@@ -162,7 +215,7 @@ def _drawn(drawing: Drawing, kinds: dict[str, str]) -> dict[str, bytes]:
     return found
 
 
-def _small(svg: bytes) -> bytes:
+def _compress(svg: bytes) -> bytes:
     """Return the same drawing in a third of the bytes: two decimals, no comments."""
     text = svg.decode()[svg.decode().index("<svg ") :]
     text = re.sub(r"<!--.*?-->|<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
@@ -175,10 +228,93 @@ def _small(svg: bytes) -> bytes:
     return text.replace("> <", "><").encode()
 
 
-def _at_night(svg: bytes) -> bytes:
+def _darken(svg: bytes) -> bytes:
     """Return the same drawing in the colors of a dark page."""
-    # What has no color of its own is black in SVG: letters above all.
-    text = svg.decode().replace("<svg ", f'<svg fill="{DARK[INK]}" ', 1)
-    for day, night in DARK.items():
-        text = text.replace(f": {day}", f": {night}")
+    # Text without a color is black in SVG.
+    text = svg.decode().replace("<svg ", f'<svg fill="{DARK_COLORS[INK]}" ', 1)
+    for light, dark in DARK_COLORS.items():
+        text = text.replace(f": {light}", f": {dark}")
     return text.encode()
+
+
+def spectrum_figure(found: Findings, title: str) -> Figure | None:
+    """Return eigenvalues on a symlog axis, the negative ones hatched.
+
+    Parameters
+    ----------
+    found : mapping
+        With "eigenvalues", "signature", "negative_share", "mu_min" and "mu_max"; the
+        figure is None without eigenvalues.
+    title : str
+        Heading.
+    """
+    if not found.get("eigenvalues"):
+        return None
+    mu = np.asarray(found["eigenvalues"], dtype=float)
+    p, q, z = found["signature"]
+    fraction = f"{100 * found['negative_share']:.2g}\u00a0%"
+    counts = f"{p} positive, {q} negative" + (f", {z} zero" if z else "")
+    part = f"the negative part is {fraction} of the sum of absolute values."
+    # Of a large matrix, some eigenvalues are kept, evenly from both ends.
+    places = np.linspace(1, p + q + z, len(mu)).round().astype(int)
+    lowest = float(mu.min())
+
+    def draw(figure: "Canvas") -> None:
+        axes = figure.add_subplot()
+        kept = select_evenly(len(mu), MAX_BARS)
+        place, shown = places[kept], mu[kept]
+        filled: Any = {"color": BLUE, "lw": 0}
+        hatched: Any = {"facecolor": "none", "edgecolor": ORANGE, "lw": 0.8}
+        hatched["hatch"] = "//////"
+        for where, look in ((shown >= 0, filled), (shown < 0, hatched)):
+            axes.fill_between(place, shown, where=where, step="mid", **look)
+        if lowest < 0:
+            first = float(place[shown < 0].min()) - 0.5
+            axes.axvspan(first, places[-1] + 0.5, color=ORANGE, alpha=0.12, lw=0)
+            text = f"negative, down\nto {format_signed(lowest, '.3g')}"
+            axes.text(0.98, 0.96, text, ha="right", va="top", transform=axes.transAxes)
+        axes.axhline(0, color=INK, lw=0.8)
+        if (mu != 0).any():
+            _scale_signed(axes, mu)
+        axes.set(
+            xlabel="place of the eigenvalue, from the largest",
+            ylabel="eigenvalue",
+            title=f"{counts}\nnegative part {fraction}",
+            xlim=(0.5, places[-1] + 0.5),
+        )
+        axes.grid(axis="y")
+
+    rows: list[TableRow] = [
+        (int(place), format_number(value, ".6g"))
+        for k, (place, value) in enumerate(zip(places, mu.tolist(), strict=True))
+        if k < LISTED_EIGENVALUES or k >= len(mu) - LISTED_EIGENVALUES
+    ]
+    marked = "none is negative."
+    if q:
+        marked = f"the negative ones are hatched, on a shaded background; {part}"
+    listed = "Eigenvalues at both ends of the spectrum; place 1 is the largest."
+    return Figure(
+        title,
+        f"Eigenvalues in descending order on a symmetric log scale; {marked}",
+        f"Eigenvalues from {found['mu_max']:.4g} down to {found['mu_min']:.4g}: "
+        f"{counts}; {part}",
+        (draw, (COLUMN, 2.8)),
+        numbers=(listed, "place, eigenvalue", rows),
+    )
+
+
+def _scale_signed(axes: "Axes", mu: Array) -> None:
+    """Scale an axis by powers of ten on both sides of zero, with few ticks."""
+    low, high, top = float(mu.min()), float(mu.max()), float(np.abs(mu).max())
+    small = float(np.median(np.abs(mu)))
+    if low < 0:  # a tenth of the largest negative one is still seen as a bar
+        small = min(small, -low / 10)
+    least = int(np.floor(np.log10(max(small, 1e-6 * top))))
+    most = int(np.floor(np.log10(top)))
+    step = -(-(most - least) // 4) or 1
+    sizes = [10.0**power for power in range(most, least, -step)]
+    axes.set_yscale("symlog", linthresh=10.0**least, linscale=0.4)
+    ticks = [-size for size in sizes if -size >= low] + [0.0]
+    axes.set_yticks(ticks + [size for size in sizes if size <= high])
+    label_powers_of_ten(axes.yaxis)
+    axes.set_ylim(2 * min(0.0, low), 2 * max(0.0, high))

@@ -2,25 +2,80 @@
 
 import base64
 import math
+import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from html import escape
 from importlib.resources import files
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Self
 
-from kreinlearn.app.report.entries import DASH, Entry, Note
-from kreinlearn.app.report.figures import COLUMN, Figure, clean, pictures
-from kreinlearn.app.report.tables import PageTable, general_notes, marks_in
+from kreinlearn._files import check_free, replace
+from kreinlearn.app.report.figures import COLUMN, Figure, clean, draw_pictures
+from kreinlearn.app.report.tables import DASH, Entry, Note, PageTable, list_marks
 
 if TYPE_CHECKING:
     from jinja2 import Template
     from markupsafe import Markup
+    from pandas import DataFrame
 
 LONG_TEXT = 24
 """Entries of more letters may break into lines."""
 COLUMN_LETTERS = 66
 """Letters in a row of a table that fits into one of two columns."""
+
+
+@dataclass(frozen=True)
+class Result:
+    """Results with a verdict, a table and a page; notebooks show the first two.
+
+    Attributes
+    ----------
+    results : dict
+        All results, as the command prints them with ``--json``.
+    """
+
+    results: dict[str, Any]
+
+    @property
+    def verdict(self) -> str:
+        """The results in a sentence or two."""
+        raise NotImplementedError
+
+    @property
+    def table(self) -> "DataFrame":
+        """The scores."""
+        raise NotImplementedError
+
+    def _make_page(self) -> str:
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        return f"{self.verdict}\n\n{self.table.to_string(float_format='{:.3f}'.format)}"
+
+    def _repr_html_(self) -> str:
+        table = self.table.to_html(float_format="{:.3f}".format, na_rep="")
+        return f"<p>{escape(self.verdict)}</p>{table}"
+
+    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> Self:
+        """Write the page, with figures, to an HTML file.
+
+        Parameters
+        ----------
+        path : path-like
+            The file.
+        overwrite : bool
+            Whether to replace an existing file.
+
+        Returns
+        -------
+        self : object
+            The same results.
+        """
+        check_free(path, overwrite)
+        replace(path, self._make_page().encode())
+        return self
 
 
 @dataclass(frozen=True)
@@ -34,7 +89,7 @@ class Section:
     parts : sequence of PageTable or Figure
         In order. A table with the title of the section has no heading of its own.
     is_detail : bool
-        Whether it is evidence that a reader opens, after everything else.
+        Whether it stands among the details, after all other sections.
     """
 
     title: str
@@ -51,7 +106,7 @@ def html(
     facts: Mapping[str, str] | None = None,
     notes: Sequence[Note] = (),
     command: str = "",
-    versions: str = "",
+    versions: Mapping[str, str] | str = "",
 ) -> str:
     """Return a page that is valid without any other file.
 
@@ -62,18 +117,20 @@ def html(
     sections : sequence of Section
         In order; those without parts are left out.
     sentences : sequence of str
-        What was found, in plain words; the first is the headline.
+        Verdict in plain words; the first is the headline.
     remarks : sequence of str
-        What else there is to say, for those who open the details.
+        Further sentences, among the details.
     facts : mapping or None
-        What to say before the sections: term to text.
+        Terms and texts before the sections.
     notes : sequence of Note
-        Numbered from 1; those without a place stand among the details.
+        Numbered from 1; those without a row or column stand among the details.
     command : str
-        What to type for the same page.
-    versions : str
-        What it was made with.
+        Command that makes the page.
+    versions : mapping or str
+        Versions of libraries.
     """
+    if not isinstance(versions, str):
+        versions = ", ".join(f"{name} {text}" for name, text in versions.items())
     return _template().render(
         title=title,
         shown=[each for each in sections if each.parts and not each.is_detail],
@@ -82,7 +139,7 @@ def html(
         remarks=remarks,
         facts=facts,
         notes=notes,
-        general=general_notes(notes),
+        general=[each.text for each in notes if not (each.row or each.column)],
         command=command,
         versions=versions,
     )
@@ -90,7 +147,6 @@ def html(
 
 @cache
 def _template() -> "Template":
-    # Only here: whoever makes no page need not wait for the import.
     from jinja2 import Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup
 
@@ -113,7 +169,7 @@ def _template() -> "Template":
         "column": COLUMN,
         "is_wide": _is_wide,
         "column_classes": _column_classes,
-        "marks_in": marks_in,
+        "marks_in": list_marks,
         "sort_key": _sort_key,
         "sources": _sources,
         "with_code": _with_code,
@@ -122,10 +178,10 @@ def _template() -> "Template":
 
 
 def _with_code(text: str) -> "Markup":
-    """Return a sentence; what stands between backticks is code."""
+    """Return a sentence with code between backticks."""
     from markupsafe import Markup, escape
 
-    # As a plain string: what is joined to Markup would be escaped once more.
+    # A plain string: a text that is joined to Markup would be escaped once more.
     plain = str(escape(clean(text)))
     return Markup(re.sub("`([^`]+)`", r"<code>\1</code>", plain))
 
@@ -134,7 +190,7 @@ def _sources(figure: Figure) -> list[tuple[str, str]]:
     """Return the drawings as addresses: identifiers of two of them cannot clash."""
     return [
         (media, f"data:image/svg+xml;base64,{base64.b64encode(svg).decode()}")
-        for media, svg in pictures(figure)
+        for media, svg in draw_pictures(figure)
     ]
 
 
@@ -149,7 +205,7 @@ def _column_classes(table: PageTable) -> list[str]:
 
 
 def _is_wide(table: PageTable) -> bool:
-    """Tell whether a table needs the whole width of the page."""
+    """Return whether a table needs the whole width of the page."""
     columns = zip(table.columns, *table.rows, *table.totals, strict=True)
     letters = [
         min(LONG_TEXT, max(len(each.text) for each in column)) + 4 for column in columns
@@ -158,7 +214,7 @@ def _is_wide(table: PageTable) -> bool:
 
 
 def _sort_key(entry: Entry) -> str:
-    """Return what the script sorts an entry by; nothing for a dash."""
+    """Return the sort key of an entry for the script; nothing for a dash."""
     if entry.value is None:
         return "" if entry.text == DASH else entry.text
     # As JavaScript writes it.

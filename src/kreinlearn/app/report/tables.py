@@ -1,28 +1,87 @@
-"""Tables as data and as CSV."""
+"""Tables as data: entries, scores, statuses, notes, CSV."""
 
 import csv
 import io
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
-from kreinlearn.app.report.entries import Content, Entry, Findings, Note, entry
+DASH = "–"
+"""Entry without a value."""
+SCORE_NAMES = {
+    "accuracy": "accuracy",
+    "balanced_accuracy": "balanced accuracy",
+    "log_loss": "log-loss",
+    "auc": "AUC",
+}
+"""Keys of scores, and their names in tables."""
 
+Findings = Mapping[str, Any]
+"""Results of a command, as it prints them with ``--json``."""
+
+
+class Note(NamedTuple):
+    """A remark on published or reproduced numbers.
+
+    Attributes
+    ----------
+    tables : str
+        Names of the tables and figures, separated by spaces.
+    row, column : str
+        Names of the row and the column, or empty for all of them.
+    text : str
+        The remark.
+    """
+
+    tables: str
+    row: str
+    column: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One cell of a table.
+
+    Attributes
+    ----------
+    text : str
+        Text.
+    value : float or None
+        Number to sort by; None for words.
+    detail : str
+        A second line, in smaller print.
+    is_best : bool
+        Whether it is the best of its row or column.
+    marks : tuple of int
+        Numbers of notes.
+    """
+
+    text: str = ""
+    value: float | None = None
+    detail: str = ""
+    is_best: bool = False
+    marks: tuple[int, ...] = ()
+
+
+Content = Entry | Counter[str] | str | int | None
+"""Content of a table: also words, counts, statuses, or None for a dash."""
 TableRow = Sequence[Content]
 
 
 @dataclass(frozen=True)
 class PageTable:
-    """A table, ready to be written; `make_table` makes it from plain values.
+    """A table of a page; `make_table` makes it from plain values.
 
     Attributes
     ----------
     title, caption : str
-        What it shows, and how to read it.
+        Heading, and how to read it.
     columns : list of Entry
         Column heads; the first column holds the row heads.
     rows, totals : list of list of Entry
-        The body, and the rows that stay below it however it is sorted.
+        The body, and rows that stay below it in every order.
     """
 
     title: str
@@ -39,14 +98,7 @@ def make_table(
     rows: Iterable[TableRow],
     totals: Iterable[TableRow] = (),
 ) -> PageTable:
-    """Return a table of plain values.
-
-    Parameters
-    ----------
-    title, caption, rows, totals
-        As in `PageTable`.
-    heads : str or sequence
-        Column heads; a string lists them, separated by commas.
+    """Return a table of plain values; a string lists the heads, separated by commas.
 
     Examples
     --------
@@ -56,17 +108,97 @@ def make_table(
     (['heart', '270', '–'], 270)
     """
     named = heads.split(", ") if isinstance(heads, str) else heads
-    body, foot = ([[*map(entry, row)] for row in part] for part in (rows, totals))
-    return PageTable(title, caption, [*map(entry, named)], body, foot)
+    body, foot = ([[*map(_to_entry, row)] for row in part] for part in (rows, totals))
+    return PageTable(title, caption, [*map(_to_entry, named)], body, foot)
 
 
-def versions_text(found: Findings) -> str:
-    """Return the "versions" of findings as text."""
-    return ", ".join(f"{name} {v}" for name, v in found.get("versions", {}).items())
+def _to_entry(content: Content) -> Entry:
+    if isinstance(content, Entry):
+        return content
+    if isinstance(content, str):
+        return Entry(content)
+    if isinstance(content, Counter):
+        return Entry(format_statuses(content))
+    return format_number(content, "d")
+
+
+def format_number(value: float | None, form: str) -> Entry:
+    """Return a number in a format; a dash for None."""
+    return Entry(DASH) if value is None else Entry(f"{value:{form}}", value)
+
+
+def format_seconds(value: float | None) -> Entry:
+    """Return seconds with three significant digits; a dash for None.
+
+    Examples
+    --------
+    >>> from kreinlearn.app.report.tables import format_seconds
+    >>> format_seconds(17171.0).text, format_seconds(0.00208).text
+    ('17171', '0.00208')
+    """
+    return format_number(value, ".0f" if value is not None and value >= 100 else ".3g")
+
+
+def format_signed(value: float, form: str = "+.3f") -> str:
+    """Return a number as text, with a true minus sign.
+
+    Examples
+    --------
+    >>> from kreinlearn.app.report.tables import format_signed
+    >>> format_signed(0.0123), format_signed(-0.1), format_signed(-2.5, ".2g")
+    ('+0.012', '−0.100', '−2.5')
+    """
+    return f"{value:{form}}".replace("-", "−")
+
+
+def format_scores(
+    rows: Mapping[str, Findings], measures: Iterable[str]
+) -> dict[str, list[Entry]]:
+    """Return the scores of each row, the best of each column marked.
+
+    Parameters
+    ----------
+    rows : mapping
+        Name of a row to its scores.
+    measures : iterable of str
+        Keys of `SCORE_NAMES`, one per column; a smaller log-loss is better.
+    """
+    found: dict[str, list[Entry]] = {name: [] for name in rows}
+    for key in measures:
+        known = [row[key] for row in rows.values() if row.get(key) is not None]
+        best = (min if key == "log_loss" else max)(known, default=None)
+        for name, row in rows.items():
+            entry = format_number(row.get(key), ".3f")
+            # Numbers that read alike are marked alike.
+            is_best = len(known) > 1 and entry.text == f"{best:.3f}"
+            found[name].append(Entry(entry.text, entry.value, is_best=is_best))
+    return found
+
+
+def format_statuses(found: Counter[str]) -> str:
+    """Return statuses of fits as a sentence fragment.
+
+    Examples
+    --------
+    >>> from collections import Counter
+    >>> from kreinlearn.app.report.tables import format_statuses
+    >>> format_statuses(Counter(diverged=15, max_iter=20))
+    'diverged in 15 of 35 fits, max_iter in 20'
+    >>> format_statuses(Counter(converged=35))
+    'all 35 fits converged'
+    """
+    total = found.total()
+    if not total:
+        return DASH
+    others = sorted((word, n) for word, n in found.items() if word != "converged")
+    if not others:
+        return f"all {total} fits converged"
+    first = f"{others[0][0]} in {others[0][1]} of {total} fits"
+    return ", ".join([first, *(f"{word} in {n}" for word, n in others[1:])])
 
 
 def csv_text(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:
-    """Return some fields of rows as CSV; what a row lacks is left empty."""
+    """Return some fields of rows as CSV; missing fields are empty."""
     stream = io.StringIO()
     writer = csv.DictWriter(stream, columns, "", "ignore", lineterminator="\n")
     writer.writeheader()
@@ -74,12 +206,7 @@ def csv_text(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:
     return stream.getvalue()
 
 
-def marks_in(table: PageTable) -> list[int]:
+def list_marks(table: PageTable) -> list[int]:
     """Return the numbers of all notes that a table refers to, in order."""
     places = [table.columns, *table.rows, *table.totals]
     return sorted({mark for row in places for entry in row for mark in entry.marks})
-
-
-def general_notes(notes: Sequence[Note]) -> list[str]:
-    """Return the texts of the notes that belong to no row or column."""
-    return [note.text for note in notes if not (note.row or note.column)]

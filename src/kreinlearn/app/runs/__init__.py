@@ -1,8 +1,7 @@
 """Resumable runs: cells, records, a runner, progress."""
 
-from kreinlearn.app.runs.cells import Cell, grid
-from kreinlearn.app.runs.progress import progress_bar
-from kreinlearn.app.runs.records import read_records
-from kreinlearn.app.runs.runner import Progress, run
+from kreinlearn.app.runs.progress import Progress, progress_bar
+from kreinlearn.app.runs.records import Cell, grid, read_records
+from kreinlearn.app.runs.runner import run
 
 __all__ = ["Cell", "Progress", "grid", "progress_bar", "read_records", "run"]

@@ -1,31 +1,102 @@
-"""Progress for people: a bar with the time left, or plain lines in a pipe."""
+"""Progress on stderr: a bar with the time left, or plain lines without a terminal."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
-from typing import TextIO
+from typing import NamedTuple, TextIO
 
-from kreinlearn.app.runs.runner import Progress, Watcher
+
+class Progress(NamedTuple):
+    """State of a run.
+
+    Attributes
+    ----------
+    done, total : int
+        Finished steps, and all steps.
+    text : str
+        The last step and its result.
+    left : float or None
+        Estimated seconds until all steps are done.
+    """
+
+    done: int
+    total: int
+    text: str = ""
+    left: float | None = None
+
+
+Watcher = Callable[[Progress], object]
+"""Receives the state of a run after each step."""
+
+
+class TimeLeft:
+    """Estimate of the time left, from the seconds of finished steps.
+
+    Steps of a kind that was seen are expected to take the mean of their kind; for
+    others, the expected times are scaled by the times seen so far.
+
+    Parameters
+    ----------
+    steps : iterable of (kind, float)
+        Kind and expected time of each step, in any unit.
+    workers : int
+        Steps that run at the same time.
+
+    Examples
+    --------
+    >>> left = TimeLeft([("a", 1.0), ("a", 1.0), ("b", 2.0)])
+    >>> left.finish("a", 10.0)
+    >>> left.estimate()
+    30.0
+    """
+
+    def __init__(
+        self, steps: Iterable[tuple[Hashable, float]], workers: int = 1
+    ) -> None:
+        self.workers = workers
+        self.left: Counter[Hashable] = Counter()
+        self.weight: dict[Hashable, float] = {}
+        self.seen: dict[Hashable, list[float]] = {}
+        for kind, weight in steps:
+            self.left[kind] += 1
+            self.weight[kind] = max(weight, self.weight.get(kind, 0.0))
+
+    def finish(self, kind: Hashable, seconds: float) -> None:
+        """Store the seconds of a finished step."""
+        self.left[kind] -= 1
+        self.seen.setdefault(kind, []).append(seconds)
+
+    def estimate(self) -> float | None:
+        """Return the seconds left; None before the first step."""
+        weight = sum(self.weight[kind] * len(own) for kind, own in self.seen.items())
+        pace = sum(map(sum, self.seen.values())) / weight if weight > 0 else None
+        expected = {kind: (pace or 0.0) * each for kind, each in self.weight.items()}
+        expected |= {kind: sum(own) / len(own) for kind, own in self.seen.items()}
+        left = sum(n * expected[kind] for kind, n in self.left.items())
+        return None if pace is None else left / max(1, min(self.workers, self.n_left))
+
+    @property
+    def n_left(self) -> int:
+        """Number of unfinished steps."""
+        return self.left.total()
 
 
 @contextmanager
 def progress_bar(stream: TextIO, label: str = "") -> Iterator[Watcher]:
-    """Give a callable for `run` that writes progress to a stream.
+    """Yield a function that writes progress to a stream.
+
+    A terminal shows a bar; other streams get one line per step.
 
     Parameters
     ----------
     stream : text stream
-        Where to write: a bar if it is a terminal, one line per cell otherwise.
+        Usually stderr.
     label : str
-        What is running.
-
-    Yields
-    ------
-    callable
-        For the parameter ``progress``.
+        Name of the command.
     """
     if not stream.isatty():
-        yield lambda state: stream.write(progress_line(state, label))
+        yield lambda state: stream.write(f"{progress_line(state, label)}\n")
         return
     from rich import progress
     from rich.console import Console
@@ -42,7 +113,7 @@ def progress_bar(stream: TextIO, label: str = "") -> Iterator[Watcher]:
         task = bar.add_task(label, total=None, left="")
 
         def show(state: Progress) -> None:
-            left = "" if state.left is None else f"{duration(state.left)} left"
+            left = "" if state.left is None else f"{format_duration(state.left)} left"
             bar.update(task, completed=state.done, total=state.total, left=left)
 
         yield show
@@ -50,114 +121,76 @@ def progress_bar(stream: TextIO, label: str = "") -> Iterator[Watcher]:
 
 @contextmanager
 def counter(stream: TextIO, label: str) -> Iterator[Callable[..., None]]:
-    """Give a callable that tells how many steps of a job are done.
+    """Yield a function that reports finished steps.
 
-    Parameters
-    ----------
-    stream : text stream
-        Where to write, as in `progress_bar`.
-    label : str
-        What is running.
-
-    Yields
-    ------
-    callable
-        Of ``(done, total, text, share=None)``: steps done and in all, what the last
-        one gave, and the share of the work that is done, if steps are not alike.
+    Its arguments are ``(done, total, text, fraction=None)``; the fraction of the work
+    that is done is ``done / total`` by default.
     """
     start = time.monotonic()
     with progress_bar(stream, label) as show:
 
-        def tell(done: int, total: int, text: str, share: float | None = None) -> None:
-            share = done / total if share is None else share
-            left = (time.monotonic() - start) * (1 - share) / share
-            show(Progress(done, total, 0, left, {"key": text, "status": ""}))
+        def report(
+            done: int, total: int, text: str, fraction: float | None = None
+        ) -> None:
+            fraction = fraction or done / total
+            left = TimeLeft([(True, fraction), (False, 1 - fraction)])
+            left.finish(True, time.monotonic() - start)
+            show(Progress(done, total, text, left.estimate()))
 
-        yield tell
+        yield report
 
 
 @contextmanager
 def share_teller(
     stream: TextIO, patience: float = 3.0
 ) -> Iterator[Callable[[str, float, float], None]]:
-    """Give a callable that tells how much of a measurement is done.
+    """Yield a function that reports the finished fraction of a computation.
 
-    Parameters
-    ----------
-    stream : text stream
-        Where to write, as in `progress_bar`.
-    patience : float
-        Seconds between two lines of text; what takes less is not told about.
-
-    Yields
-    ------
-    callable
-        Of ``(name, share, left)``: what is measured, the share of it that is done, and
-        the seconds left.
+    Its arguments are ``(name, fraction, left)``, with the seconds left. Computations
+    that take less than ``patience`` seconds are not reported; lines are ``patience``
+    seconds apart.
     """
     with ExitStack() as stack:
-        shown: dict[str, Watcher] = {}
+        bars: dict[str, Watcher] = {}
         last = [time.monotonic()]
 
-        def tell(name: str, share: float, left: float) -> None:
+        def report(name: str, fraction: float, left: float) -> None:
             waited = time.monotonic() - last[0]
-            if share >= 1:
-                shown.clear()
+            if fraction >= 1:
+                bars.clear()
                 stack.close()
-            elif stream.isatty() and (shown or waited + left > patience):
-                if not shown:
-                    shown["bar"] = stack.enter_context(progress_bar(stream, name))
-                shown["bar"](Progress(round(100 * share), 100, 0, left, None))
+            elif stream.isatty() and (bars or waited + left > patience):
+                if not bars:
+                    bars["bar"] = stack.enter_context(progress_bar(stream, name))
+                bars["bar"](Progress(round(100 * fraction), 100, "", left))
             elif not stream.isatty() and waited > patience:
                 last[0] = time.monotonic()
-                stream.write(f"{name}: {share:.0%} done, {duration(left)} left\n")
+                text = f"{fraction:.0%} done, {format_duration(left)} left"
+                stream.write(f"{name}: {text}\n")
 
-        yield tell
+        yield report
 
 
 def progress_line(state: Progress, label: str = "") -> str:
-    """Return the state as one line of text.
-
-    Parameters
-    ----------
-    state : Progress
-        What the runner told.
-    label : str
-        What is running.
-
-    Returns
-    -------
-    str
-        With its line break.
-    """
-    head = f"{label} {state.done}/{state.total}".strip()
-    if state.record is None:
-        return f"{head} ({state.skipped} found)\n"
-    tail = f"{state.record['key']} {state.record['status']}".rstrip()
-    if "acc" in state.record:
-        tail += f" {state.record['acc']:.3f}"
-    if state.left is not None:
-        tail += f", {duration(state.left)} left"
-    return f"{head} {tail}\n"
-
-
-def duration(seconds: float) -> str:
-    """Return a number of seconds for people.
-
-    Parameters
-    ----------
-    seconds : float
-        How long.
-
-    Returns
-    -------
-    str
-        Hours and minutes, or minutes and seconds.
+    """Return the state of a run as one line.
 
     Examples
     --------
-    >>> from kreinlearn.app.runs.progress import duration
-    >>> duration(59.6), duration(3725)
+    >>> from kreinlearn.app.runs.progress import Progress, progress_line
+    >>> progress_line(Progress(3, 9, "KreinCV, fold 3", 65.0), "compare")
+    'compare 3/9: KreinCV, fold 3; 1m05s left'
+    """
+    head = f"{label} {state.done}/{state.total}: {state.text}".strip()
+    return head if state.left is None else f"{head}; {format_duration(state.left)} left"
+
+
+def format_duration(seconds: float) -> str:
+    """Return seconds as hours and minutes, or as minutes and seconds.
+
+    Examples
+    --------
+    >>> from kreinlearn.app.runs.progress import format_duration
+    >>> format_duration(59.6), format_duration(3725)
     ('1m00s', '1h02m')
     """
     whole = round(seconds)

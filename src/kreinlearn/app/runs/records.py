@@ -1,20 +1,33 @@
-"""Results as JSON Lines: one line per cell, on disk as soon as it is known."""
+"""Cells to run, and their results as JSON Lines, written as soon as they are known."""
 
+import hashlib
 import json
 import math
 import os
-from collections.abc import Iterable, Mapping
+import platform
+import subprocess
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from itertools import product
 from pathlib import Path
 from typing import Any, Self
 
 from kreinlearn._files import check_regular, replace
-from kreinlearn.app.runs.cells import Cell, Record
 
-DIGITS = 6
+SIGNIFICANT_DIGITS = 6
 """Significant digits of a stored number."""
+GIT_SECONDS = 10.0
+"""Time limit of the call of git."""
 FAILED = frozenset({"error", "timeout"})
-"""Status words of records without scores."""
+"""Statuses of records without scores."""
+
+Value = str | int | float | bool
+"""Value of a setting: JSON must return it unchanged."""
+Record = dict[str, Any]
+"""Result of a cell; its keys are `FIELDS`."""
 
 FIELDS = (
     "key exp data method run set seed half status error acc bacc ll auc truth "
@@ -33,8 +46,8 @@ run : repetition
 set : further settings of the cell
 seed : seed of the method
 half : seed of the random half and of the folds
-status : how the fit ended, or error or timeout
-error : what went wrong
+status : status of the fit, or error or timeout
+error : error message
 acc : accuracy on the test half
 bacc : balanced accuracy on the test half
 ll : log-loss on the test half, if the method has probabilities
@@ -47,19 +60,19 @@ pred_s : seconds of the prediction, given the similarities
 gram_s : seconds of the kernel matrix of the training half
 n_iter : iterations of the fit
 chosen : hyper-parameters that cross-validation chose
-grid : what it chose from
-cv : how many of its fits ended with which status
-cv_n : training rows it saw, if not all
+grid : hyper-parameters that it tried
+cv : number of its fits by status
+cv_n : training rows of the cross-validation, if not all
 curve : objective after each outer iteration
 n : training rows
 m : features
 tau : truncation of the TL1 kernel
 sig : numbers of positive, negative and zero eigenvalues of the training K
 mu : smallest and largest eigenvalue of the training K
-neg : share of the negative eigenvalues in the sum of absolute values
-mu_bound : true if the smallest is only known to be at most that
-split : how K was split, if not as in the paper
-tried : kernel matrices that were looked at
+neg : fraction of the negative eigenvalues in the sum of absolute values
+mu_bound : true if the smallest is only an upper bound
+split : method by which K was split, if not that of the paper
+tried : number of kernel matrices
 indefinite : how many of them have a negative eigenvalue
 mu_ratio : their smallest eigenvalue relative to the largest, of all of them
 shape : rows, columns, height and width of example images
@@ -72,94 +85,196 @@ git : revision of the source
 """
 
 
-def rounded(value: Any) -> Any:
-    """Return a value as it is stored.
+def derive_seed(*identity: Value) -> int:
+    """Return a seed below 2**32 that depends on the text of some values alone.
+
+    Examples
+    --------
+    >>> from kreinlearn.app.runs.records import derive_seed
+    >>> derive_seed("half", "monks1", 0)
+    1729717323
+    """
+    text = "\x1f".join(str(part) for part in identity)
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big")
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One fit to run: a method on one split of one data set.
 
     Parameters
     ----------
-    value : object
-        Numbers, strings, and lists and mappings of them.
+    experiment : str
+        Name of the experiment, such as "table3".
+    dataset, method : str
+        Names of the data set and of the method.
+    run : int
+        Number of the repetition.
+    settings : tuple of (str, value) pairs
+        Further settings. The setting "half" fixes the random half: cells of all runs
+        then use the half of that run.
 
-    Returns
-    -------
-    object
-        Floats with six significant digits; None for what is not finite; NumPy's
-        numbers as Python's.
+    Examples
+    --------
+    >>> from kreinlearn.app.runs.records import Cell
+    >>> Cell("fig2", "monks1", "CCICP-GD", 3, (("eps", 0.1),)).key
+    'fig2/monks1/CCICP-GD/3/eps=0.1'
+    """
+
+    experiment: str
+    dataset: str
+    method: str
+    run: int = 0
+    settings: tuple[tuple[str, Value], ...] = ()
+
+    @property
+    def key(self) -> str:
+        """Identifier of the cell and of its record."""
+        parts = [self.experiment, self.dataset, self.method, str(self.run)]
+        parts += [f"{name}={value}" for name, value in self.settings]
+        return "/".join(parts)
+
+    @property
+    def seed(self) -> int:
+        """Seed of the method."""
+        return derive_seed("cell", self.key)
+
+    @property
+    def half_seed(self) -> int:
+        """Seed of the random half and of the folds: the same for all methods."""
+        return derive_seed("half", self.dataset, self.setting("half", self.run))
+
+    def setting(self, name: str, default: Any = None) -> Any:
+        """Return the value of a setting."""
+        return dict(self.settings).get(name, default)
+
+    def as_dict(self) -> Record:
+        """Return the first fields of the record."""
+        names = {"exp": self.experiment, "data": self.dataset, "method": self.method}
+        settings = {"set": dict(self.settings)} if self.settings else {}
+        return {**names, "run": self.run, **settings}
+
+    @classmethod
+    def from_dict(cls, fields: Record) -> "Cell":
+        """Return the cell of a record."""
+        names = fields["exp"], fields["data"], fields["method"]
+        return cls(*names, int(fields["run"]), tuple(fields.get("set", {}).items()))
+
+
+def grid(
+    experiment: str,
+    datasets: Iterable[str],
+    methods: Iterable[str],
+    runs: int,
+    **settings: Sequence[Value],
+) -> list[Cell]:
+    """Return every combination of data set, method, run and settings.
+
+    Parameters
+    ----------
+    experiment : str
+        Name of the experiment.
+    datasets, methods : iterable of str
+        Names.
+    runs : int
+        Number of repetitions.
+    **settings : sequence of values
+        Values of each setting.
+
+    Examples
+    --------
+    >>> from kreinlearn.app.runs.records import grid
+    >>> len(grid("fig2", ["monks1", "guide1-t"], ["CCICP-GD"], 10, eps=[0.1, 1.0]))
+    40
+    """
+    combinations = list(product(*settings.values()))
+    return [
+        Cell(experiment, data, method, run, tuple(zip(settings, values, strict=True)))
+        for data, run, method, values in product(
+            datasets, range(runs), methods, combinations
+        )
+    ]
+
+
+def to_json(value: Any) -> Any:
+    """Convert numbers, strings, lists and mappings of them for JSON.
+
+    Floats are rounded to six significant digits; non-finite ones become None.
     """
     if isinstance(value, Mapping):
-        return {str(name): rounded(each) for name, each in value.items()}
+        return {str(name): to_json(each) for name, each in value.items()}
     if isinstance(value, list | tuple) or getattr(value, "ndim", 0) > 0:
-        return [rounded(each) for each in value]
+        return [to_json(each) for each in value]
     if hasattr(value, "item"):
         value = value.item()
     if isinstance(value, float):
-        return float(f"{value:.{DIGITS}g}") if math.isfinite(value) else None
+        digits = SIGNIFICANT_DIGITS
+        return float(f"{value:.{digits}g}") if math.isfinite(value) else None
     return value
 
 
-def record_of(cell: Cell, outcome: Record, **surroundings: Any) -> Record:
-    """Return the record of a cell.
+def make_record(cell: Cell, outcome: Record, **environment: Any) -> Record:
+    """Return the record of a cell, its keys in the order of `FIELDS`.
 
     Parameters
     ----------
     cell : Cell
-        What was run.
+        The cell.
     outcome : mapping
-        What came of it; "status" at least.
-    **surroundings : object
+        Its result, with "status" at least.
+    **environment : object
         Versions and revision.
-
-    Returns
-    -------
-    dict
-        Keys in the order of `FIELDS`.
     """
     identity = {"key": cell.key, "seed": cell.seed, "half": cell.half_seed}
-    everything = {**cell.as_dict(), **identity, **rounded(outcome), **surroundings}
-    unknown = set(everything) - set(FIELDS)
+    fields = {**cell.as_dict(), **identity, **to_json(outcome), **environment}
+    unknown = set(fields) - set(FIELDS)
     if unknown:
         raise ValueError(f"A record has no field {min(unknown)!r}; see FIELDS.")
-    return {
-        name: everything[name] for name in FIELDS if everything.get(name) is not None
-    }
+    return {name: fields[name] for name in FIELDS if fields.get(name) is not None}
+
+
+@cache
+def describe_environment() -> Record:
+    """Return versions and, in a checkout, the revision: fields of a record."""
+    versions = {"python": platform.python_version()}
+    for name in ("numpy", "scipy", "scikit-learn", "kreinlearn"):
+        try:
+            versions[name] = version(name)
+        except PackageNotFoundError:
+            versions[name] = "unknown"
+    root, revision = Path(__file__).parents[4], ""
+    if (root / ".git").exists():
+        call = ["git", "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"]
+        how: Any = {"cwd": root, "stderr": subprocess.DEVNULL, "text": True}
+        with suppress(OSError, subprocess.SubprocessError):
+            revision = subprocess.check_output(call, timeout=GIT_SECONDS, **how).strip()
+    return {"ver": versions, "git": revision or None}
 
 
 def _parse(text: bytes, where: str) -> tuple[list[Record], int]:
-    """Return the records and the length of what is whole.
-
-    A line without its line break was cut short, whatever it holds.
-    """
-    whole = text.rfind(b"\n") + 1
+    """Return the records of complete lines, and the length of these lines."""
+    length = text.rfind(b"\n") + 1
     found: list[Record] = []
-    # Lines end as they were written: a stray \r inside of one ends nothing.
-    for number, line in enumerate(text[:whole].split(b"\n")[:-1], start=1):
+    for number, line in enumerate(text[:length].split(b"\n")[:-1], start=1):
         try:
             record = json.loads(line)
             if not isinstance(record, dict) or not isinstance(record["key"], str):
                 raise ValueError
         except (ValueError, KeyError, RecursionError):
-            if text[:whole].count(b"\n") == number:  # torn in the middle of a block
-                return found, whole - len(line) - 1
+            if text[:length].count(b"\n") == number:  # torn in the middle of a block
+                return found, length - len(line) - 1
             raise ValueError(
                 f"Line {number} of {where} is not a record of an experiment: "
                 f"{line[:60]!r}. Remove the line, or the file."
             ) from None
         found.append(record)
-    return found, whole
+    return found, length
 
 
 def read_records(path: str | os.PathLike[str]) -> list[Record]:
-    """Return all records of a file, leaving out a last line that was cut short.
+    """Return all records of a file without a last line that was cut short.
 
-    Parameters
-    ----------
-    path : path-like
-        A file that `Store` wrote.
-
-    Returns
-    -------
-    list of dict
-        In the order in which they were found; empty if there is no file.
+    A missing file has no records.
     """
     path = Path(path)
     if not path.exists():
@@ -168,24 +283,15 @@ def read_records(path: str | os.PathLike[str]) -> list[Record]:
     return _parse(path.read_bytes(), str(path))[0]
 
 
-def forget(path: str | os.PathLike[str], keys: Iterable[str]) -> None:
-    """Remove records, so that their cells are run again.
-
-    Parameters
-    ----------
-    path : path-like
-        A file that `Store` wrote.
-    keys : iterable of str
-        Keys of the records.
-    """
+def drop_records(path: str | os.PathLike[str], keys: Iterable[str]) -> None:
+    """Remove records from a file, so that their cells are run again."""
     dropped = set(keys)
-    if not dropped:
-        return
-    kept = [record for record in read_records(path) if record["key"] not in dropped]
-    replace(path, b"".join(map(_encoded, kept)))
+    if dropped:
+        kept = [each for each in read_records(path) if each["key"] not in dropped]
+        replace(path, b"".join(map(_encode, kept)))
 
 
-def _encoded(record: Record) -> bytes:
+def _encode(record: Record) -> bytes:
     text = json.dumps(record, ensure_ascii=False, separators=(",", ":"))
     return text.encode() + b"\n"
 
@@ -193,17 +299,22 @@ def _encoded(record: Record) -> bytes:
 class Store:
     """A file of records, open for appending by this process alone.
 
-    On opening, a last line that was cut short (by a kill, a full disk) is removed.
+    A last line that was cut short by a kill or a full disk is removed on opening.
 
     Parameters
     ----------
     path : path-like
-        The file; folders above it are made.
+        The file; it and its folder are created if necessary.
 
     Attributes
     ----------
     keys : set of str
-        Keys of all records in the file.
+        Keys of all records.
+
+    Raises
+    ------
+    BlockingIOError
+        If another process writes to the file.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -215,29 +326,18 @@ class Store:
         try:
             _lock(self._file.fileno(), self.path)
             self._file.seek(0)
-            found, whole = _parse(self._file.read(), str(self.path))
-            self._file.truncate(whole)
+            found, length = _parse(self._file.read(), str(self.path))
+            self._file.truncate(length)
         except BaseException:
             self._file.close()
             raise
         self.keys = {record["key"] for record in found}
 
     def append(self, record: Record) -> None:
-        """Write a record and wait until it is on disk.
-
-        Parameters
-        ----------
-        record : dict
-            From `record_of`; its key must be new.
-
-        Raises
-        ------
-        OSError
-            If it cannot be written; the file holds what it did before.
-        """
+        """Write a record, whose key must be new, and wait until it is on disk."""
         if record["key"] in self.keys:
             raise ValueError(f"{self.path} already has a record {record['key']!r}.")
-        line = _encoded(record)
+        line = _encode(record)
         end = self._file.seek(0, os.SEEK_END)
         try:
             while line:  # a disk that is nearly full takes a part, without an error
@@ -248,8 +348,8 @@ class Store:
                 self._file.truncate(end)
             reason = error.strerror or str(error)
             raise type(error)(
-                f"{self.path} could not be written: {reason}. The results in it are "
-                "whole: make room, and run the same again to go on."
+                f"{self.path} could not be written: {reason}. Earlier results are "
+                "safe: free some space and run the same command again."
             ) from None
         self.keys.add(record["key"])
 
@@ -265,10 +365,10 @@ class Store:
 
 
 def _lock(descriptor: int, path: Path) -> None:
-    """Refuse a file that another process writes; the lock ends with the process."""
+    """Raise if another process writes the file; the lock ends with the process."""
     try:
         import fcntl
-    except ImportError:  # not on this system: two runs at once are the user's affair
+    except ImportError:  # Windows
         return
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
