@@ -122,7 +122,7 @@ def test_fit_says_what_it_did(capsys, here, cells):
     assert n <= 16 and [line.split()[1] for line in lines] == [
         f"{k}/{n}:" for k in range(1, n + 1)
     ]
-    assert lines[0].startswith(f"fit 1/{n} tl1 ratio=0.") and " log-loss " in lines[0]
+    assert lines[0].startswith(f"fit 1/{n}: tl1 ratio=0.") and " log-loss " in lines[0]
     code, out, _ = run(capsys, "fit", "cells.csv", "-o", "m.krein", "--force", "--json")
     found = json.loads(out)
     model = load("m.krein")[-1]

@@ -529,7 +529,9 @@ def test_something_other_than_an_estimator_is_refused(folder, tmp_path):
     schema = schema["content"] | {"protocol": schema["protocol"]}  # its attributes
     change = {"schema.json": json.dumps(schema)}
     path = rewritten(folder / "binary", tmp_path / "model", change)
-    with pytest.raises(ValueError, match=r"damaged \(it holds a dict, not an estimator\)"):
+    with pytest.raises(
+        ValueError, match=r"damaged \(it holds a dict, not an estimator\)"
+    ):
         kreinlearn.load(path)
 
 

@@ -15,10 +15,10 @@ __all__ = [
     "Floor",
     "Spectrum",
     "Split",
+    "certify_above",
     "decompose",
     "describe",
     "extreme",
-    "certify_above",
     "split",
     "theorem1_bound",
 ]
