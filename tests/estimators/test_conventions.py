@@ -60,7 +60,7 @@ WITH_KERNEL = [one for one in ESTIMATORS if hasattr(one(), "kernel_params")]
 
 def test_every_public_estimator_is_found():
     names = {one.__name__ for one in ESTIMATORS}
-    functions = {"__version__", "load", "save"}
+    functions = {"__version__", "compare", "inspect_similarity", "load", "save"}
     assert names == set(kreinlearn.__all__) - functions | {"RegionCovariance"}
     assert len(WITH_KERNEL) == 6
 
