@@ -271,6 +271,6 @@ def test_a_table_wider_than_the_screen_says_so(opened):
 def test_evidence_is_closed_until_it_is_asked_for(opened):
     page = opened("inspection")
     assert page.locator("details.more").count() == 1
-    assert page.get_by_text("An example of a third sentence.").is_hidden()
+    assert page.get_by_text("An example of a second sentence.").is_hidden()
     page.locator("details.more > summary").click()
-    assert page.get_by_text("An example of a third sentence.").is_visible()
+    assert page.get_by_text("An example of a second sentence.").is_visible()

@@ -1,4 +1,4 @@
-"""What a search tries: values of lam, folds, and samples by which it chooses."""
+"""Candidate values of lam, stratified subsamples, and folds restricted to these."""
 
 from collections.abc import Sequence
 
