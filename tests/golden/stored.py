@@ -19,10 +19,11 @@ CHOICES = ("kernel_", "norm_", "status_", "regime_", "classes_", "operator_", "e
 NUMBERS = ("intercept_", "lam_", "predict_proba", "decision_function", "transform")
 NUMBERS += ("square", "cross", "mu_min", "X")
 """Numbers that must be close."""
-TOL = 1e-5
-SEARCH_TOL = 1e-3
+TOL = 2e-5
+SEARCH_TOL, UNFINISHED_TOL = 1e-3, 1e-2
 """Largest difference, relative to the largest number of a field where that is above 1.
-Searches average models whose weights depend on rounding."""
+Searches average models whose weights depend on rounding, and so do published procedures
+that stop before they converge."""
 QUICK = (
     *("kernel/tl1-*", "kernel/linear-*", "kernel/rbf-krein", "kernel/levenshtein-*"),
     *("kernel/callable-*", "logistic/matrix*", "logistic/distance-*-hilbert"),
@@ -73,6 +74,8 @@ def list_differences(case: str, expected: dict, found: dict) -> list[str]:
     """Return one line for each stored field that is not the same or not close."""
     is_search = case in fits.list_fits() and fits.list_fits()[case].is_search
     tol = SEARCH_TOL if is_search else TOL
+    if case.startswith("published/") and expected.get("status_") == "max_iter":
+        tol = UNFINISHED_TOL
     lines = []
     for name, before in expected.items():
         now = found.get(name)

@@ -243,8 +243,9 @@ class DistanceSimilarity(
     Attributes
     ----------
     median_ : float
-        Median m of the positive distances between training samples, of 2000 evenly
-        spaced ones if there are more; 1 if no distance is positive.
+        Median distance m between different training samples, of 2000 evenly spaced
+        ones if there are more. If it is 0, the median of the positive distances; 1 if
+        there are none.
     means_ : ndarray of shape (n_samples,) or None
         Mean squared distance of each training sample to all of them, for "centered".
     n_features_in_ : int

@@ -99,7 +99,7 @@ class Measure:
 
     def median_of_values(self, D: Array) -> float:
         """Return the median distance, given the values (n, n) of the measure."""
-        middle = median_distance(D, MEDIAN_PAIR_SAMPLES)
+        middle = median_distance(D, MEDIAN_PAIR_SAMPLES, skip_zeros=True)
         return math.sqrt(middle) if self.is_squared else middle
 
 
@@ -318,8 +318,10 @@ def take_spaced(X: Array, max_samples: int) -> Array:
     return X[np.linspace(0, len(X) - 1, max_samples).astype(int)]
 
 
-def median_distance(D: Array, max_samples: int = MEDIAN_SAMPLES) -> float:
-    """Return the median of the positive distances between samples; 1 if there are none.
+def median_distance(
+    D: Array, max_samples: int = MEDIAN_SAMPLES, *, skip_zeros: bool = False
+) -> float:
+    """Return the median distance between different samples.
 
     Parameters
     ----------
@@ -327,14 +329,18 @@ def median_distance(D: Array, max_samples: int = MEDIAN_SAMPLES) -> float:
         Distances, symmetric.
     max_samples : int
         Of more samples as many are used, evenly spaced.
+    skip_zeros : bool
+        Whether to take the median of the positive distances only.
 
     Returns
     -------
     float
-        The median.
+        The median; if it is 0, that of the positive distances, or 1 if there are none.
     """
     D = take_spaced(take_spaced(D, max_samples).T, max_samples)
-    return _median_positive(np.concatenate([row[i + 1 :] for i, row in enumerate(D)]))
+    pairs = np.concatenate([row[i + 1 :] for i, row in enumerate(D)])
+    middle = 0.0 if skip_zeros or not pairs.size else float(np.median(pairs))
+    return middle if middle > 0 else _median_positive(pairs)
 
 
 def _median_positive(distances: Array) -> float:

@@ -651,7 +651,7 @@ def spd_widths(D: Array) -> list[float]:
     >>> spd_widths(np.array([[0.0, 4.0], [4.0, 0.0]]))
     [2.0, 4.0, 8.0, 16.0, 32.0]
     """
-    middle = math.sqrt(median_distance(D, MEDIAN_PAIR_SAMPLES))
+    middle = math.sqrt(median_distance(D, MEDIAN_PAIR_SAMPLES, skip_zeros=True))
     return [width * middle for width in SPD_GRID.values]
 
 
