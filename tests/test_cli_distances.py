@@ -226,7 +226,8 @@ def test_the_verdict_on_distances_is_that_on_their_similarity(
     first = json.loads(krein("inspect", *argv)[1])
     second = json.loads(krein("inspect", tmp_path / "K.npz", *few)[1])
     assert first["recommendation"] == second["recommendation"]
-    assert first["sentences"][0] == second["sentences"][0]
+    # The first sentence is about KreinCV, which tries several forms of distances.
+    assert first["sentences"][1] == second["sentences"][1]
     assert first["signature"] == second["signature"]
     assert first["params"] == {"form": "exponential", "width": 1.0}
 

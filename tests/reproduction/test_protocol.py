@@ -132,13 +132,13 @@ def test_lam_that_diverges_on_all_rows_gives_way_to_the_next_best():
 
 
 def test_figure3_shares_lam_and_the_unit_of_the_objective(fake_table, monkeypatch):
-    fitted, original = set(), protocol.status_of
+    fitted, original = set(), protocol.get_status
 
     def spy(model):
         fitted.add(model.lam)
         return original(model)
 
-    monkeypatch.setattr(protocol, "status_of", spy)
+    monkeypatch.setattr(protocol, "get_status", spy)
     monkeypatch.setattr(splits, "PREDEFINED", ())
     cells = EXPERIMENTS["fig3"].cells(1)
     own = [evaluate(cell) for cell in cells if cell.dataset == "monks1"]
