@@ -17,12 +17,17 @@ from zipfile import ZipFile
 
 import numpy as np
 
-PROTOCOL = 2
+SKOPS_PROTOCOL = 2
 """Version of the skops format that is read here."""
 PRIVATE_PARTS = frozenset({"tests", "externals", "setup", "conftest", "experimental"})
 """Parts of scikit-learn without estimators for users."""
 SLICE_PARTS = ("start", "stop", "step")
-CONTAINERS = {"DictNode": dict, "ListNode": list, "TupleNode": tuple, "SetNode": set}
+CONTAINER_NODES = {
+    "DictNode": dict,
+    "ListNode": list,
+    "TupleNode": tuple,
+    "SetNode": set,
+}
 """Containers by kind of node; subclasses are left to skops."""
 PLAIN_TYPES = {t.__name__: t for t in (int, float, str, bool, list, set, tuple)}
 """Types of the standard library that a file may name."""
@@ -91,7 +96,7 @@ def load(file: BinaryIO, trusted: Sequence[str]) -> Any:
     try:
         with ZipFile(file) as archive:
             schema = json.loads(archive.read("schema.json"))
-            if schema["protocol"] == PROTOCOL:
+            if schema["protocol"] == SKOPS_PROTOCOL:
                 return _Reader(archive, trusted).build(schema)
     except Exception:  # skops decides, and raises if the file is damaged
         pass
@@ -164,7 +169,7 @@ class _Reader:
             "NdArrayNode": self._build_array,
             "FunctionNode": self._import_trusted,
             "ObjectNode": self._build_object,
-            **dict.fromkeys(CONTAINERS, self._build_container),
+            **dict.fromkeys(CONTAINER_NODES, self._build_container),
         }
 
     def build(self, node: SchemaNode) -> Any:
@@ -175,7 +180,7 @@ class _Reader:
         return self.built[key]
 
     def _build_container(self, node: SchemaNode) -> Any:
-        kind, content = CONTAINERS[node["__loader__"]], node["content"]
+        kind, content = CONTAINER_NODES[node["__loader__"]], node["content"]
         if (node["__module__"], node["__class__"]) != ("builtins", kind.__name__):
             raise TypeError(node["__class__"])
         if kind is not dict:

@@ -74,9 +74,9 @@ class Kernels(dict[str, Kernel]):
         super().__setitem__(name, record)
 
 
-_RECORDS = (*ROW_KERNELS, *SPD_KERNELS, *SERIES_KERNELS, *SEQUENCE_KERNELS)
-_RECORDS += (*GRAPH_KERNELS, *TRANSPORT_KERNELS)
-KERNELS = Kernels({each.name: each for each in _RECORDS})
+_ALL_RECORDS = (*ROW_KERNELS, *SPD_KERNELS, *SERIES_KERNELS, *SEQUENCE_KERNELS)
+_ALL_RECORDS += (*GRAPH_KERNELS, *TRANSPORT_KERNELS)
+KERNELS = Kernels({each.name: each for each in _ALL_RECORDS})
 """Kernels by name."""
 
 
