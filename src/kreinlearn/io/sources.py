@@ -306,8 +306,7 @@ def _open_dataset(path: Path) -> "Dataset":
     first = None
     for fragment in found.get_fragments():
         with convert_errors(fragment.path, PARQUET):
-            schema = fragment.physical_schema
-        names = set(schema.names)
+            names = set(fragment.physical_schema.names)  # may not be UTF-8
         first = names if first is None else first
         if names != first:
             raise ValueError(
