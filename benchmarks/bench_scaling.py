@@ -61,9 +61,9 @@ SERIES = {
     "cross-validation": {
         OURS: partial(
             KreinLogisticRegressionCV,
-            LAMS,
-            ("krein",),
             "tl1",
+            lams=LAMS,
+            norms=("krein",),
             kernel_grid={},
             refit=False,
         ),
