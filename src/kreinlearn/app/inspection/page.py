@@ -119,16 +119,20 @@ def list_scores(found: Findings) -> dict[str, Findings]:
 
 
 def _score_table(found: Findings) -> PageTable:
-    keys = [key for key in ("accuracy", "log_loss")]
+    keys = ["accuracy", "log_loss"]
     folds = (found.get("model") or {}).get("folds")
     over = f" over {folds} folds" if folds else ""
+    scores = list_scores(found)
+    repairs = (
+        " The rows below the majority class are logistic regression on the matrix and "
+        "on its repairs."
+    )
     return make_table(
         "Held-out scores",
         f"Mean scores on held-out samples{over}; the best of each column is bold. "
-        f"{KREIN_CV} is the model that `krein fit` builds; the rows below the majority "
-        "class are logistic regression on the matrix and on its repairs.",
+        f"{KREIN_CV} is the model that krein fit builds.{repairs * (len(scores) > 2)}",
         ("model", *(SCORE_NAMES[key] for key in keys)),
-        [(name, *row) for name, row in format_scores(list_scores(found), keys).items()],
+        [(name, *row) for name, row in format_scores(scores, keys).items()],
     )
 
 
