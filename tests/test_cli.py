@@ -2,6 +2,7 @@ import json
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -25,25 +26,24 @@ def run(capsys, *args):
 def quick(monkeypatch, tmp_path):
     """Shorten the demo to three methods, in an empty folder."""
     monkeypatch.chdir(tmp_path)
-    shown = {
-        name: demo.METHODS_SHOWN[name] for name in ("SVC raw", "SVC clip", "KreinCV")
-    }
-    monkeypatch.setattr(demo, "METHODS_SHOWN", shown)
+    case = demo.CASES["balls"]
+    shown = {name: case.methods[name] for name in ("SVC raw", "SVC clip", "KreinCV")}
+    monkeypatch.setitem(demo.CASES, "balls", replace(case, methods=shown))
 
 
-def test_demo_tells_its_story_and_writes_a_page(capsys, quick, tmp_path):
-    code, out, err = run(capsys, "demo", "--out", "here")
+def test_demo_prints_its_results_and_writes_a_page(capsys, quick, tmp_path):
+    code, out, err = run(capsys, "demo", "--case", "balls", "--out", "here")
     assert code == 0
     page = (tmp_path / "here" / "report.html").read_text()
     assert page.startswith("<!DOCTYPE html>") and "gaps" in page and "SVC raw" in page
-    assert "<code>krein demo --out here</code>" in page
+    assert "<code>krein demo --case balls --out here</code>" in page
     lines = out.splitlines()
     assert lines[0].startswith("KreinCV classifies ")  # the verdict
     assert len(lines) < 25 and max(map(len, lines)) <= 80
     assert lines[-2].startswith("  krein inspect ") and "--distance" in lines[-2]
     assert lines[-1].startswith("  krein fit ") and lines[-1].endswith("model.krein")
     accuracies = []
-    for method in demo.METHODS_SHOWN:
+    for method in demo.CASES["balls"].methods:
         told = next(line for line in lines if line.strip().startswith(f"{method}  "))
         [found] = re.findall(r" (\d\.\d{3})  (\d\.\d\d)-(\d\.\d\d)", told)
         mean, low, high = map(float, found)
@@ -54,20 +54,25 @@ def test_demo_tells_its_story_and_writes_a_page(capsys, quick, tmp_path):
 
 
 @pytest.mark.slow
-def test_demo_speaks_json(capsys, quick, tmp_path):
+def test_demo_classifies_digits_and_prints_json(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     code, out, _ = run(capsys, "demo", "--json", "--out", "new/folder")
-    rows = [json.loads(line) for line in out.splitlines()]
-    assert code == 0 and [row["method"] for row in rows] == list(demo.METHODS_SHOWN)
-    assert rows[0]["n"] == 200
-    assert rows[2]["accuracy_low"] < rows[2]["accuracy"] < rows[2]["accuracy_high"]
-    assert rows[2]["log_loss"] < 0.4 and rows[0]["log_loss"] is None
+    rows = {row["method"]: row for row in map(json.loads, out.splitlines())}
+    assert code == 0 and list(rows) == list(demo.CASES["digits"].methods)
+    ours = rows["KreinCV"]
+    assert ours["n"] == 400 and ours["log_loss"] < 0.15
+    assert ours["accuracy_low"] < ours["accuracy"] < ours["accuracy_high"]
+    assert rows["SVC clip + Platt"]["log_loss"] > 0.2 > rows["clip + KLR"]["log_loss"]
+    assert rows["k-NN"]["log_loss"] is None
     page = (tmp_path / "new" / "folder" / "report.html").read_text()
     assert "<code>krein demo --out new/folder</code>" in page
+    for title in ("What a person should check", "Why", "Errors left after a review"):
+        assert title in page
 
 
 def test_demo_replaces_no_page_by_accident(capsys, quick, tmp_path, monkeypatch):
     (tmp_path / "report.html").write_text("mine")
-    monkeypatch.setattr(demo, "run_methods", lambda: pytest.fail("work was done"))
+    monkeypatch.setattr(demo, "run_methods", lambda case: pytest.fail("work was done"))
     code, out, err = run(capsys, "demo")
     assert code == 2 and out == "" and len(err.splitlines()) == 1
     assert "report.html exists already" in err and "--force" in err and "--out" in err
@@ -91,14 +96,14 @@ def test_bad_calls_end_with_two_and_one_sentence(capsys, monkeypatch, tmp_path):
     code, _, err = run(capsys, "demo", "--fast")
     assert code == 2 and "--fast" in err and len(err.splitlines()) == 1
 
-    def broken():
+    def broken(case):
         raise ValueError("expected rows,\n got none.")
 
     monkeypatch.setattr(demo, "run_methods", broken)
     code, _, err = run(capsys, "demo")
     assert code == 2 and err == "krein: expected rows, got none.\n"
 
-    def interrupted():
+    def interrupted(case):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(demo, "run_methods", interrupted)

@@ -13,7 +13,7 @@ def test_distances_are_always_the_same_and_not_euclidean():
     assert D.shape == (200, 200) and y.sum() == 100
     off = D[~np.eye(200, dtype=bool)]
     assert off.min() > 0 and not np.diag(D).any()  # disjoint
-    K, _ = demo.make_job().split_similarities((0, 0), "precomputed")
+    K, _ = demo.make_balls_job().split_similarities((0, 0), "precomputed")
     report = describe(K)
     assert report["signature"][1] > 120 and report["negative_share"] > 0.02
 
@@ -29,7 +29,7 @@ def test_gaps_and_radii_are_distances_of_points_in_three_dimensions():
 
 
 def test_every_sample_is_judged_once():
-    held = [test for _, test in demo.make_job().splits.values()]
+    held = [test for _, test in demo.make_balls_job().splits.values()]
     assert len(held) == demo.FOLDS
     np.testing.assert_array_equal(np.sort(np.concatenate(held)), np.arange(200))
 
@@ -51,7 +51,12 @@ def row(method, right, *, gap=(-0.1, 0.1), low=None, loss=None, loss_gap=(-1, 1)
 def sentences(*rows):
     about = {"signature": [10, 150, 0], "negative_share": 0.035}
     data = {"n": 200, "kernels": {"precomputed": about}}
-    return demo._state_results({"rows": rows, "data": data})
+    found = {"rows": rows, "data": data}
+    return demo.CASES["balls"].state_results(found, [sure_record("KreinCV")])
+
+
+def sure_record(method):
+    return {"method": method, "proba": [0.95, 0.97, 0.02, 0.6], "truth": [1, 0, 0, 0]}
 
 
 def test_sentences_state_the_results():
@@ -64,7 +69,8 @@ def test_sentences_state_the_results():
         "KreinCV classifies 180 of 200 cells correctly. An SVM on the same matrix gets "
         "96, no better than chance."
     )
-    assert said[1].startswith("150 of 160 eigenvalues are negative, 3.5 % of")
+    assert said[1].startswith("150 of 160 eigenvalues of the similarities are negative")
+    assert "3.5% of" in said[1]
     assert "140 cells are correct" in said[1]
     assert said[1].endswith(
         "the difference from the best is beyond the margin of error."
@@ -98,12 +104,81 @@ def test_log_losses_are_compared():
 
 
 def test_sure_predictions_are_counted():
-    proba = [0.95, 0.97, 0.02, 0.6]
-    record = {"method": "KreinCV", "proba": proba, "truth": [1, 0, 0, 0]}
-    said = demo._state_reliability([record, {"method": "SVC raw"}])
+    record = sure_record("KreinCV")
+    found = demo._state_reliability([record, {"method": "SVC raw"}], "cell")
     assert (
-        said == "KreinCV was at least 90% sure of 3 cells, and right about 2 of them."
+        found == "KreinCV was at least 90% sure of 3 cells, and right about 2 of them."
     )
     unsure = {"method": "KreinCV", "proba": [0.6, 0.3], "truth": [1, 0]}
-    said = demo._state_reliability([unsure])
-    assert said == "KreinCV was never 90% sure of a cell."
+    found = demo._state_reliability([unsure], "cell")
+    assert found == "KreinCV was never 90% sure of a cell."
+    several = {"method": "KreinCV", "truth": [0, 2]}
+    several["proba"] = [[0.95, 0.03, 0.02], [0.2, 0.7, 0.1]]
+    found = demo._state_reliability([several], "digit")
+    assert found.endswith("sure of 1 digits, and right about 1 of them.")
+
+
+def naive_distance(first, second):
+    """Return the modified Hausdorff distance by its definition."""
+    a, b = np.argwhere(first), np.argwhere(second)
+    pairs = np.linalg.norm(a[:, None] - b, axis=2)
+    return max(pairs.min(axis=1).mean(), pairs.min(axis=0).mean())
+
+
+def test_digits_are_compared_by_the_modified_hausdorff_distance():
+    images, y = demo.load_digit_images()
+    assert images.shape == (400, 8, 8) and (np.bincount(y) == 40).all()
+    dark = images[:30] >= demo.DARK_LEVEL
+    D = demo.compare_dark_pixels(dark)
+    naive = [[naive_distance(a, b) for b in dark] for a in dark]
+    np.testing.assert_allclose(D, naive, atol=1e-12)
+    np.testing.assert_array_equal(demo.make_digits_job().X[:30, :30], D)
+    assert (D[:, None] > D[:, :, None] + D[None] + 1e-9).any()  # not a metric
+
+
+def test_every_digit_is_scored_once():
+    held = [test for _, test in demo.make_digits_job().splits.values()]
+    assert sorted(np.concatenate(held).tolist()) == list(range(400))
+
+
+def digit_row(method, errors, left, loss, *, is_clear):
+    confusion = np.zeros((10, 10), int)
+    confusion[0, 0], confusion[0, 1] = 400 - errors, errors
+    ends = {"low": 0.1, "high": 0.2} if is_clear else {"low": -0.1, "high": 0.2}
+    return {
+        "method": method,
+        "confusion": confusion.tolist(),
+        "log_loss": loss,
+        "behind": {"log_loss": ends},
+        "review": {"fraction": [0, 0.2, 1], "left": [errors, left, 0]},
+    }
+
+
+def test_sentences_about_digits_credit_the_logistic_model():
+    about = {"signature": [300, 20, 0], "negative_share": 0.005}
+    data = {"n": 400, "kernels": {"precomputed": about}}
+    machine = digit_row("SVC clip + Platt", 29, 17, 0.3, is_clear=True)
+    ours = digit_row("KreinCV", 33, 3, 0.11, is_clear=False)
+
+    def state(rival):
+        found = {"rows": [machine, rival, ours], "data": data}
+        return demo.CASES["digits"].state_results(found, [sure_record("KreinCV")])
+
+    said = state(digit_row("clip + KLR", 34, 4, 0.1, is_clear=False))
+    assert said[0].startswith("KreinCV classifies 367 of 400 handwritten digits")
+    assert "3 of its 33 errors remain (SVC clip + Platt: 17 of 29; " in said[1]
+    assert said[2].endswith("so the gain over the SVMs comes from the logistic model.")
+    said = state(digit_row("clip + KLR", 34, 4, 0.2, is_clear=True))
+    assert said[2].endswith("the difference is beyond the margin of error.")
+
+
+def test_contributions_are_those_of_the_model_that_was_scored():
+    job = demo.make_digits_job()
+    (train, test), cell = job.splits[0, 0], demo._make_cell(job, "KreinCV", 0, 0)
+    figure = demo._make_contribution_figure(int(test[0]))
+    _, heads, body = figure.numbers
+    assert heads == "training image, digit, contribution" and len(body) == 8
+    shown = [float(row[2]) for row in body]
+    assert shown[:4] == sorted(shown[:4], reverse=True) and shown[3] > 0 > shown[7]
+    assert {int(row[0]) for row in body} <= set(train.tolist())
+    assert cell.method == "KreinCV"

@@ -12,6 +12,13 @@ from kreinlearn.app.cli.output import Facts, bold_if, text_table
 
 @click.command("demo", epilog="Example:  krein demo --out demo")
 @click.option(
+    "--case",
+    type=click.Choice(["digits", "balls"]),
+    default="digits",
+    show_default=True,
+    help="Handwritten digits, or cells whose sizes show in the negative eigenvalues.",
+)
+@click.option(
     "--out",
     default=".",
     show_default=True,
@@ -20,12 +27,11 @@ from kreinlearn.app.cli.output import Facts, bold_if, text_table
 )
 @FORCE
 @AS_JSON
-def demo_command(out: str, force: bool, as_json: bool) -> None:
-    """Classify cells by size, given only the gaps between them, in seconds.
+def demo_command(case: str, out: str, force: bool, as_json: bool) -> None:
+    """Classify handwritten digits, given only distances between them, in seconds.
 
-    The gaps are distances whose similarities are not a positive definite kernel. Six
-    methods use them in different ways, all tuned by cross-validation. Prints the
-    result and writes report.html.
+    Several methods learn from the same distances, all tuned by cross-validation. Prints
+    the result and writes report.html, with the predictions that a person should review.
     """
     from kreinlearn._files import check_free, replace
     from kreinlearn.app.comparison import demo
@@ -41,20 +47,21 @@ def demo_command(out: str, force: bool, as_json: bool) -> None:
         )
     folder.mkdir(parents=True, exist_ok=True)
     check_free(page, force)
-    records, lines = [], []
+    chosen, records, lines = demo.CASES[case], [], []
     with counter(sys.stderr, "demo") as report:
-        for found, fraction in demo.run_methods():
+        for found, fraction in demo.run_methods(chosen):
             records += found
             shown = demo.summarize_method(found)
             lines.append(shown)
             if as_json:
                 click.echo(json.dumps(shown))
             text = f"{shown['method']}, accuracy {shown['accuracy']:.3f}"
-            report(len(lines), len(demo.METHODS_SHOWN), text, fraction)
-    compared = demo.summarize_demo(records) | {"command": whole_command()}
-    replace(page, comparison_page(compared).encode())
+            report(len(lines), len(chosen.methods), text, fraction)
+    compared = demo.summarize_demo(chosen, records) | {"command": whole_command()}
+    first = chosen.make_sections(records)
+    replace(page, comparison_page(compared, first).encode())
     if not as_json:
-        _print_demo(compared["lead"], lines, demo.METHODS_SHOWN, page)
+        _print_demo(compared["lead"], lines, chosen.methods, page)
 
 
 def _print_demo(
@@ -67,7 +74,7 @@ def _print_demo(
     console = Console(highlight=False)
     best = max(each["accuracy"] for each in lines)
     losses = [each["log_loss"] for each in lines if each["log_loss"] is not None]
-    table = text_table(["", "use of the matrix"], ["accuracy", "95 %", "log-loss"])
+    table = text_table(["", "use of the matrix"], ["accuracy", "95%", "log-loss"])
     for each in lines:
         loss, ends = each["log_loss"], ""
         if each["accuracy_low"] is not None:
@@ -81,8 +88,8 @@ def _print_demo(
         console.print(Text(sentence))
     console.print(table)
     click.echo(
-        "95 %: interval of the accuracy. Log-loss scores probabilities: chance has "
-        f"0.693.\nPage: {page}\n\n"
+        "95%: interval of the accuracy. Log-loss scores probabilities; smaller is "
+        f"better.\nPage: {page}\n\n"
         "Next, with your distances and a file of names and labels:\n"
         "  krein inspect distances.csv --distance --labels labels.csv\n"
         "  krein fit distances.csv --distance --labels labels.csv -o model.krein"

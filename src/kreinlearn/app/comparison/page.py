@@ -6,6 +6,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from kreinlearn.app.comparison.plan import PRECOMPUTED
 from kreinlearn.app.comparison.summary import rank_rows
 from kreinlearn.app.report import figures
@@ -33,6 +35,7 @@ from kreinlearn.app.report.tables import (
     format_statuses,
     make_table,
 )
+from kreinlearn.plotting import ReviewCurveDisplay
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -48,6 +51,8 @@ MIN_BIN_SAMPLES = 5
 """Samples below which a bin of probabilities is listed, but not drawn."""
 ROC_RATES = (0.05, 0.1, 0.2)
 """False positive rates at which a ROC curve is read off."""
+REVIEWED = (0.05, 0.1, 0.2, 0.3)
+"""Fractions reviewed at which a review curve is read off."""
 MIN_ACCURACY_SPAN = 0.1
 """Width of an axis of accuracies."""
 ROUNDED = 5e-4
@@ -57,7 +62,7 @@ Rows = Mapping[str, Findings]
 """Rows by their labels, from the best to the worst."""
 
 
-def comparison_page(found: Findings) -> str:
+def comparison_page(found: Findings, first: Sequence[Section] = ()) -> str:
     """Return the page of a comparison, which needs no other file.
 
     Parameters
@@ -65,6 +70,8 @@ def comparison_page(found: Findings) -> str:
     found : mapping
         Output of `krein compare --json`. Methods in "shown", if there are any, are
         drawn; by default the three with the best scores.
+    first : sequence of Section
+        Sections of the data, before all others.
     """
     data, rows = found["data"], {row["label"]: row for row in rank_rows(found)}
     classes = [str(each) for each in data.get("classes") or ()]
@@ -85,6 +92,7 @@ def comparison_page(found: Findings) -> str:
     drawn: list[list[Figure | None]] = [
         [accuracy_figure(rows, found["interval"]), difference_figure(rows, "accuracy")],
         [
+            review_figure(select("review", "log_loss", 1)),
             reliability_figure(select("reliability", "log_loss", 1), classes),
             difference_figure(rows, "log_loss"),
             confusion_figure(counts, classes),
@@ -95,14 +103,15 @@ def comparison_page(found: Findings) -> str:
         ],
         [roc_figure(select("roc", "accuracy", -1), rows, len(classes) > 2)],
     ]
-    first, likely, spectra, curves = (
+    overview, likely, spectra, curves = (
         [f for f in own if f is not None] for own in drawn
     )
     verdict = found.get("lead") or found["sentences"][:1]
     return html(
         found["title"],
         [
-            Section(scores.title, [*first, scores]),
+            *first,
+            Section(scores.title, [*overview, scores]),
             Section("Predictions", likely),
             Section("The similarities", spectra),
             Section("Curves", curves, is_detail=True),
@@ -407,6 +416,54 @@ def roc_figure(
         f"ROC curves. {'; '.join(names.values())}.",
         (draw, (COLUMN, 3.5 + 0.2 * len(drawn))),
         numbers=("True positive rates at three false positive rates.", heads, body),
+    )
+
+
+def review_figure(curves: Mapping[str, Findings]) -> Figure | None:
+    """Return errors left against the fraction of predictions that a person reviews.
+
+    Parameters
+    ----------
+    curves : mapping
+        Label to "fraction" and "left"; the first three are drawn.
+    """
+    if not curves:
+        return None
+    drawn = list(curves)[:MAX_CURVES]
+
+    def read_off(curve: Findings, fraction: float) -> float:
+        return float(np.interp(fraction, curve["fraction"], curve["left"]))
+
+    def draw(figure: "Canvas") -> None:
+        axes = figure.add_subplot()
+        for label, (color, _, line) in zip(drawn, CURVE_STYLES, strict=False):
+            ReviewCurveDisplay(
+                fraction_reviewed=curves[label]["fraction"],
+                errors_left=curves[label]["left"],
+            ).plot(axes, color=color, ls=line, lw=1.5)
+        axes.grid()
+        _draw_legend(figure, drawn, has_markers=False)
+
+    body: list[TableRow] = [
+        (
+            label,
+            *(format_number(read_off(curve, f), ".1f") for f in (0.0, *REVIEWED)),
+        )
+        for label, curve in curves.items()
+    ]
+    said = [
+        f"{label}: {read_off(curve, 0):.0f}, and {read_off(curve, 0.2):.0f} after 20% "
+        "are reviewed"
+        for label, curve in curves.items()
+    ]
+    heads = ("method", "errors", *(f"after {each:.0%}" for each in REVIEWED))
+    return Figure(
+        "Errors left after a review",
+        "A person reviews and corrects the held-out predictions that the method is "
+        f"least certain of, first.{_mention_others(curves)}",
+        f"Errors left. {'; '.join(said)}.",
+        (draw, (COLUMN, 2.9 + 0.2 * len(drawn))),
+        numbers=("Errors left by fraction reviewed.", heads, body),
     )
 
 

@@ -20,6 +20,7 @@ from kreinlearn.app.report.figures import select_evenly
 from kreinlearn.app.report.tables import csv_text
 from kreinlearn.app.runs.records import FAILED, Record, describe_environment, to_json
 from kreinlearn.kernels import KERNELS
+from kreinlearn.plotting import review_curve
 from kreinlearn.spectrum import describe
 
 NORMAL_QUANTILE = 1.959964
@@ -248,7 +249,7 @@ def summarize(
         row["same_as"] = same.get(key)
         if done[key]:
             row["confusion"] = _count_confusion(done[key], len(job.classes))
-            row |= _compute_curves(done[key])
+            row |= _compute_curves(done[key]) | {"review": compute_review(done[key])}
         rows.append(row)
     named = {str(row["kernel"]) for row in rows if row["kernel"] is not None}
     short = {each: each.partition(" (")[0] for each in named}
@@ -294,7 +295,7 @@ def _summarize_scores(group: Sequence[Record]) -> Record:
     }
 
 
-def _predict(record: Record) -> Array:
+def predict_classes(record: Record) -> Array:
     """Return the predicted class of each held-out row, by position."""
     given = np.asarray(record.get("proba", record.get("score")), float)
     if given.ndim == 1:
@@ -302,11 +303,34 @@ def _predict(record: Record) -> Array:
     return given.argmax(axis=1)
 
 
+def compute_review(done: Sequence[Record]) -> dict[str, Array]:
+    """Return the errors left against the fraction reviewed, the least certain first.
+
+    A prediction is as certain as its probability, or as its score is ahead of the next;
+    errors are those of one repetition, on average.
+    """
+    is_error, confidence = [], []
+    for record in done:
+        is_error.append(predict_classes(record) != np.asarray(record["truth"]))
+        given = np.asarray(record.get("proba", record.get("score")), float)
+        if given.ndim == 1:
+            confidence.append(np.abs(given - (0.5 if "proba" in record else 0.0)))
+        elif "proba" in record:
+            confidence.append(given.max(axis=1))
+        else:
+            last = np.partition(given, -2, axis=1)
+            confidence.append(last[:, -1] - last[:, -2])
+    n_runs = len({record.get("run", 0) for record in done})
+    fraction, left = review_curve(np.concatenate(is_error), np.concatenate(confidence))
+    some = select_evenly(len(fraction), MAX_CURVE_POINTS)
+    return {"fraction": fraction[some], "left": left[some] / n_runs}
+
+
 def _count_confusion(done: Sequence[Record], n_classes: int) -> Array:
     """Return counts of held-out rows, by true (rows) and predicted class (columns)."""
     counts = np.zeros((n_classes, n_classes), int)
     for record in done:
-        np.add.at(counts, (np.asarray(record["truth"]), _predict(record)), 1)
+        np.add.at(counts, (np.asarray(record["truth"]), predict_classes(record)), 1)
     return counts
 
 
@@ -323,7 +347,7 @@ def _find_repeated(
     for (method, kernel), own in done.items():
         if own:
             read = [f"{each.get('ll', 0):.3f} {each['auc']:.3f}" for each in own]
-            guesses = tuple(_predict(each).tobytes() for each in own)
+            guesses = tuple(predict_classes(each).tobytes() for each in own)
             key = (kernel, "proba" in own[0], tuple(read), guesses)
             if first.setdefault(key, method) != method:
                 found[method, kernel] = first[key]

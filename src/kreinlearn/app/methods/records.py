@@ -16,8 +16,9 @@ from typing import Any, Literal, Protocol, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV
+from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.svm import SVC
 
@@ -50,6 +51,8 @@ SOLVER_TOL = 1e-6
 """Default tolerance of the estimators."""
 SMO_STEPS = 1_000_000
 """Most steps of LIBSVM, which has no proof of convergence for an indefinite matrix."""
+CALIBRATION_FOLDS = 5
+"""Folds whose out-of-fold scores fit the probabilities of a calibrated SVM."""
 LBFGS_STEPS = 1000
 """Most steps of scikit-learn's logistic regression."""
 UNCHECKED = {"check": False}
@@ -114,7 +117,9 @@ class Method:
         Whether its values of lam belong to the summed loss, and are n times ours.
     on_request : bool
         Whether a comparison runs it only if it is named: the published procedures,
-        which take longer than all other methods together.
+        which take longer than all other methods together, and calibrated SVMs.
+    is_calibrated : bool
+        Whether probabilities are fitted to out-of-fold scores, after the tuning.
     weight : float
         Rough seconds of `fit_method` with 1000 samples of two classes and one thread.
     """
@@ -132,17 +137,18 @@ class Method:
     definite_only: bool = False
     summed: bool = False
     on_request: bool = False
+    is_calibrated: bool = False
     weight: float = 1.0
 
     @property
     def has_proba(self) -> bool:
         """Whether it has probabilities."""
-        return self.link is not None
+        return self.link is not None or self.is_calibrated
 
     @property
     def score(self) -> str:
-        """Score for tuning: "log_loss" if it has probabilities, else "accuracy"."""
-        return "log_loss" if self.has_proba else "accuracy"
+        """Score for tuning: "log_loss" if scores are log-odds, else "accuracy"."""
+        return "accuracy" if self.link is None else "log_loss"
 
     def values(self, n: int) -> list[float]:
         """Return the values for n rows, the strongest regularization first."""
@@ -291,9 +297,19 @@ def published(name: str, solver: CCCP, *, summed: bool = False) -> Method:
 
 
 def support_vector_machine(
-    name: str, model: type, repair: str | None = None, *, weight: float, **settings: int
+    name: str,
+    model: type,
+    repair: str | None = None,
+    *,
+    weight: float,
+    is_calibrated: bool = False,
+    **settings: int,
 ) -> Method:
-    """Return a support vector machine, on K or on a repaired K."""
+    """Return a support vector machine, on K or on a repaired K.
+
+    Calibrated probabilities are those of Platt: sigmoid functions of out-of-fold
+    scores, one class against the rest.
+    """
 
     def build(value: float, seed: int) -> Classifier:
         last = model(C=value, kernel="precomputed", **settings)
@@ -303,11 +319,20 @@ def support_vector_machine(
             return last
         return make_pipeline(SpectrumRepair(mode=repair, check=False), last)
 
+    def build_calibrated(value: float, seed: int) -> Classifier:
+        folds = StratifiedKFold(CALIBRATION_FOLDS, shuffle=True, random_state=seed)
+        machine: Any = build(value, seed)
+        found: Classifier = CalibratedClassifierCV(machine, cv=folds, ensemble=False)
+        return found
+
     def path(K: Array, y: Array, K_new: Array, values: Values, seed: int) -> Scores:
         fits = _fit_each(build, K, y, K_new, values, seed)
         return [(get_scores(m, rows), get_status(m)) for m, rows in fits]
 
-    return Method(name, build, "C", path=path, weight=weight)
+    how: Any = {"path": path, "weight": weight}
+    if is_calibrated:
+        how |= {"build": build_calibrated, "is_calibrated": True, "on_request": True}
+    return Method(name, parameter="C", **({"build": build} | how))
 
 
 class SimilarityNeighbors(ClassifierMixin, BaseEstimator):
@@ -462,6 +487,17 @@ METHODS: dict[str, Method] = {
         ),
         support_vector_machine("SVC clip", SVC, "clip", weight=3, max_iter=SMO_STEPS),
         support_vector_machine("SVC flip", SVC, "flip", weight=3, max_iter=SMO_STEPS),
+        *(
+            support_vector_machine(
+                f"SVC {repair} + Platt",
+                SVC,
+                repair,
+                weight=4,
+                is_calibrated=True,
+                max_iter=SMO_STEPS,
+            )
+            for repair in ("clip", "flip")
+        ),
         support_vector_machine("KSVM", KreinSVC, weight=3, max_iter=SMO_STEPS),
         support_vector_machine("TDCASVM", DCASVC, weight=4),
         Method(

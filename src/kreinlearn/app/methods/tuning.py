@@ -380,8 +380,8 @@ def evaluate(model: Any, X: Array, y: Array, *, max_loss: float = np.inf) -> dic
         "pred_s": pred_s,
         "truth": y,
     }
-    if hasattr(model, "predict_log_proba"):
-        logs = model.predict_log_proba(X)
+    if hasattr(model, "predict_proba"):
+        logs = _log_probabilities(model, X)
         own = logs[np.arange(len(y)), np.searchsorted(model.classes_, y)]
         fields["ll"] = float(-np.maximum(own, -max_loss).mean())
         proba = np.exp(logs)
@@ -390,3 +390,10 @@ def evaluate(model: Any, X: Array, y: Array, *, max_loss: float = np.inf) -> dic
         scores = get_scores(model, X)
         fields["score"] = scores[:, 0] if scores.shape[1] == 1 else scores
     return fields
+
+
+def _log_probabilities(model: Any, X: Array) -> Array:
+    if hasattr(model, "predict_log_proba"):
+        return np.asarray(model.predict_log_proba(X))
+    with np.errstate(divide="ignore"):
+        return np.log(model.predict_proba(X))
