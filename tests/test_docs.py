@@ -87,11 +87,6 @@ INSTEAD = {
         "needs data",
         "python -m reproduction data check --data none",
     ),
-    "krein compare train.csv --target species": (
-        "takes minutes with every method",
-        "krein compare train.csv --target species --kernels tl1 --methods 'SVC raw' "
-        "--folds 2 --jobs 1",
-    ),
     "python -m benchmarks": (
         "takes an hour; test_benchmarks.py runs small ones",
         "python -m benchmarks --help",
