@@ -9,9 +9,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.spatial.distance import cdist
 from sklearn import config_context
 from sklearn.base import BaseEstimator, clone
 from sklearn.calibration import CalibratedClassifierCV
+from sklearn.datasets import load_wine
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
@@ -27,6 +29,7 @@ from kreinlearn import (
     LandmarkFeatures,
     SpectrumRepair,
 )
+from kreinlearn.estimators._base import warn_unscaled
 from kreinlearn.features import RegionCovariance
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -251,3 +254,24 @@ def test_matrices_of_images_fit_no_frame():
         assert RegionCovariance().fit_transform(images).shape == (2, 9, 9)
     with pytest.raises(ValueError, match="`set_output` is not available"):
         make_pipeline(RegionCovariance()).set_output(transform="pandas")
+
+
+def test_unscaled_features_raise_a_warning_with_the_remedy():
+    data = load_wine(as_frame=True)
+    rows = slice(None, None, 3)
+    X, y = data.data[rows], data.target[rows]
+    model = KreinLogisticRegressionCV(kernel="rbf")
+    with pytest.warns(UserWarning, match=r"1 of 13 features \(proline\) have 99%.*Mi"):
+        model.fit(X, y)
+    make_pipeline(MinMaxScaler(), model).fit(X, y)  # no warning
+    KreinLogisticRegressionCV(kernel="distance").fit(cdist(X, X), y)
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1.0, 1e200])
+def test_scales_of_features_are_compared_without_overflow(scale):
+    X = np.random.default_rng(0).normal(size=(20, 8))
+    warn_unscaled(X * scale, None)
+    X[:, 0] *= 1e3
+    with pytest.warns(UserWarning, match=r"1 of 8 features \(0\)"):
+        warn_unscaled(X, None)
+    warn_unscaled(X[:, :3], None)  # too few columns to compare

@@ -38,3 +38,11 @@ def test_time_left_uses_the_times_of_each_kind():
         for _ in range(9):
             left.finish(kind, seconds[kind])
     assert left.estimate() == 0
+
+
+def test_no_time_left_before_a_tenth_of_the_work():
+    left = TimeLeft([("short", 1.0), *[("long", 30.0)] * 5])
+    left.finish("short", 0.1)
+    assert left.estimate() is None
+    left.finish("long", 4.0)
+    assert left.estimate() == pytest.approx(16)

@@ -65,6 +65,11 @@ NESTED_PREFIX = "kernel_params__"
 """Prefix of single kernel parameters in grids."""
 PRECISIONS = [np.float64, np.float32]
 """Precisions that are kept; other types are converted to the first."""
+MIN_SCALED_COLUMNS = 4
+"""Features below which scales are not compared."""
+DOMINANT_VARIANCE, DOMINANT_SPREAD = 0.99, 30.0
+"""A quarter of the features, or fewer, dominate all distances if they have this
+fraction of the variance, and the largest spread is this many times the median."""
 WEIGHT_FLOOR = 1e-30
 """Weights below this fraction of the largest are set to zero."""
 ValidSamples = Array | list[Any]
@@ -203,6 +208,8 @@ class KernelEstimator(DocumentedEstimator, CallbackSupportMixin, BaseEstimator):
 
     def _check_given(self, kernel: ResolvedKernel, X: ValidSamples) -> ValidSamples:
         """Return training samples; check a given matrix, and symmetrize it."""
+        if kernel.kind == "rows":
+            warn_unscaled(np.asarray(X), getattr(self, "feature_names_in_", None))
         if not kernel.is_pairwise:
             return X
         how = getattr(self, "symmetrize", None)
@@ -787,6 +794,31 @@ def match_new(estimator: BaseEstimator, K: Any) -> ArrayLike:
     _check_unique(columns, "column")
     _check_complete(columns, wanted)
     return _number_columns(_select(K, columns, wanted))
+
+
+def warn_unscaled(X: Array, names: Array | None) -> None:
+    """Warn if a few columns dominate every distance between rows."""
+    n_columns = X.shape[1]
+    if n_columns < MIN_SCALED_COLUMNS:
+        return
+    with np.errstate(over="ignore", invalid="ignore"):
+        spread = np.std(X, axis=0, dtype=float)
+    if not np.isfinite(spread).all() or not spread.any():
+        return
+    spread = spread / spread.max()
+    order = np.argsort(-spread)
+    total = np.cumsum(spread[order] ** 2)
+    n_dominant = 1 + int(np.searchsorted(total, DOMINANT_VARIANCE * total[-1]))
+    is_even = DOMINANT_SPREAD * np.median(spread[spread > 0]) > 1
+    if n_dominant > n_columns / 4 or is_even:
+        return
+    first = [str(j if names is None else names[j]) for j in order[:n_dominant]]
+    listed = ", ".join(first[:3]) + ", ..." * (n_dominant > 3)
+    warn_caller(
+        f"{n_dominant} of {n_columns} features ({listed}) have {DOMINANT_VARIANCE:.0%} "
+        "of the variance and dominate every distance. Scale the features first: "
+        "make_pipeline(MinMaxScaler(), model)."
+    )
 
 
 @contextmanager

@@ -61,7 +61,8 @@ EXAMPLES = examples(
 @click.option(
     "--methods",
     help="Names, separated by commas, or 'all'; by default all but the published "
-    "procedures CCCP-GD, CCICP-GD and CCICP-SGD, which take longest.",
+    "procedures CCCP-GD, CCICP-GD and CCICP-SGD, which take longest, and SVMs with "
+    "probabilities, SVC clip + Platt and SVC flip + Platt.",
 )
 @click.option(
     "--folds",

@@ -185,7 +185,8 @@ def inspect_similarity(
     labels, fixed = None if labels is None else labels[rows], dict(kernel_params or {})
     notes: list[str] = []
     if kernel in ("distance", "precomputed"):
-        data, _ = check_matrix(D, "Similarities", symmetric="any", dtype=float)
+        what = "Distances" if kernel == "distance" else "Similarities"
+        data, _ = check_matrix(D, what, symmetric="any", dtype=float)
         data = data[np.ix_(rows, rows)]
         K = data
         if kernel == "distance":
@@ -485,7 +486,11 @@ def _state_evidence(found: Mapping[str, Any]) -> list[str]:
         more = len(model["left_out"]) - MAX_NAMES
         rare += f" and {more} more" * (more > 0)
         some += f", without the rarest classes ({rare})"
-    sentences = [f"Scores are those of {model['folds']}-fold cross-validation{some}."]
+    sentences = [
+        f"Scores are those of {model['folds']}-fold cross-validation{some}, with a "
+        "search in each fold. `krein fit` prints those of the folds that chose its "
+        "settings, which are a little better."
+    ]
     if value is None:
         return sentences
     is_better, count = value["gain"] >= 0, len(value["permutations"])

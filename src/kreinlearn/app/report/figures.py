@@ -268,7 +268,7 @@ def spectrum_figure(found: Findings, title: str) -> Figure | None:
         hatched["hatch"] = "//////"
         for where, look in ((shown >= 0, filled), (shown < 0, hatched)):
             axes.fill_between(place, shown, where=where, step="mid", **look)
-        if lowest < 0:
+        if q:
             first = float(place[shown < 0].min()) - 0.5
             axes.axvspan(first, places[-1] + 0.5, color=ORANGE, alpha=0.12, lw=0)
             text = f"negative, down\nto {format_signed(lowest, '.3g')}"

@@ -6,6 +6,9 @@ from collections.abc import Callable, Hashable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import NamedTuple, TextIO
 
+MIN_FINISHED = 0.1
+"""Fraction of the expected work below which no time left is estimated."""
+
 
 class Progress(NamedTuple):
     """State of a run.
@@ -68,13 +71,16 @@ class TimeLeft:
         self.seen.setdefault(kind, []).append(seconds)
 
     def estimate(self) -> float | None:
-        """Return the seconds left; None before the first step."""
+        """Return the seconds left; None before a tenth of the work is finished."""
         weight = sum(self.weight[kind] * len(own) for kind, own in self.seen.items())
         pace = sum(map(sum, self.seen.values())) / weight if weight > 0 else None
         expected = {kind: (pace or 0.0) * each for kind, each in self.weight.items()}
         expected |= {kind: sum(own) / len(own) for kind, own in self.seen.items()}
         left = sum(n * expected[kind] for kind, n in self.left.items())
-        return None if pace is None else left / max(1, min(self.workers, self.n_left))
+        done = sum(map(sum, self.seen.values()))
+        if pace is None or done < MIN_FINISHED * (done + left):
+            return None
+        return left / max(1, min(self.workers, self.n_left))
 
     @property
     def n_left(self) -> int:
