@@ -3,6 +3,7 @@
 A *setting* is a kernel with its parameters.
 """
 
+import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
@@ -70,6 +71,8 @@ from kreinlearn.solvers.base import Status
 from kreinlearn.solvers.monitor import Watch, callback_for
 from kreinlearn.spectrum.norms import NORMS, compute_scale
 
+COVERAGE_ROUNDING = 1e-9
+"""Rounding of a coverage times a number of samples."""
 REGIMES = ("nonconvex", "unknown", "unique")
 """Values of ``regime_``, the least favorable first."""
 MAX_DECOMPOSED = 5000
@@ -179,6 +182,8 @@ class KreinLogisticRegressionCV(ProbabilisticKernelClassifier):
     held_out_proba_ : ndarray of shape (n_samples, n_classes)
         Probabilities of each sample while it was held out, averaged as in prediction,
         for calibration plots; NaN where ``cv`` never held it out.
+    held_out_index_ : ndarray of shape (n_samples,)
+        Position in ``classes_`` of the label of each sample; -1 if its weight is zero.
     estimators_ : list of KreinLogisticRegression
         What predictions are made of, fitted to all samples; if ``refit``.
     support_ : ndarray of shape (n_support,)
@@ -358,12 +363,68 @@ class KreinLogisticRegressionCV(ProbabilisticKernelClassifier):
             shares = self._choose(candidates, context, given[rows])
             ratio = context.n_used / np.count_nonzero(counts)
             self._rescale(ratio, rows, len(labels))
+            self.held_out_index_ = np.where(counts > 0, index, -1)
             if self.refit:
                 with subtask(self, "final fits"):
                     used = [candidates[c] for c in np.flatnonzero(shares)]
                     self._refit(settings, shared, index, counts, used, ratio)
                 self.weights_ = shares[shares > 0]
         return self
+
+    def predict_set(
+        self, X: ArrayLike, *, coverage: float = 0.95, by_class: bool = False
+    ) -> Array:
+        """Return the labels that cannot be ruled out, as conformal prediction sets.
+
+        A label is in the set of a sample if its probability is at least a threshold:
+        the one that ``coverage`` of the training samples reach with their own labels
+        in ``held_out_proba_``.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_new, n_features), or samples of the kernel
+            Samples, as in `predict`.
+        coverage : float, default=0.95
+            Fraction of samples whose set should hold their label.
+        by_class : bool, default=False
+            Whether to use a threshold for each class, so that rare classes are covered
+            as often as others. Sets are larger.
+
+        Returns
+        -------
+        ndarray of bool of shape (n_new, n_classes)
+            Sets of labels, in the order of ``classes_``. The most probable label is
+            always in the set. If there are too few training samples for the coverage,
+            all labels are in all sets, with a warning.
+
+        Notes
+        -----
+        There is no guarantee for finite samples: the settings were chosen on the same
+        folds, and the thresholds are applied to a model of all samples.
+        """
+        check_is_fitted(self)
+        if not 0 < coverage < 1:
+            raise ValueError(f"'coverage' must be between 0 and 1, got {coverage!r}.")
+        if not hasattr(self, "held_out_index_"):
+            raise ValueError(
+                "A version without prediction sets saved the model; fit it again."
+            )
+        proba, own = self.predict_proba(X), self.held_out_index_
+        own = np.where(np.isfinite(self.held_out_proba_[:, 0]), own, -1)
+        reached = self.held_out_proba_[np.arange(len(own)), own]
+        every = range(len(self.classes_))
+        groups = [own == k for k in every] if by_class else [own >= 0] * len(every)
+        thresholds = [find_threshold(reached[rows], coverage) for rows in groups]
+        if min(thresholds) == 0:
+            few = min(int(rows.sum()) for rows in groups)
+            warn_caller(
+                f"{few} samples{' of a class' * by_class} are too few for a coverage "
+                f"of {coverage:g}: sets hold labels that could not be ruled out. Use a "
+                f"coverage of at most {few / (few + 1):.3g}."
+            )
+        found = proba >= np.array(thresholds)
+        found[np.arange(len(proba)), proba.argmax(axis=1)] = True
+        return np.asarray(found)
 
     @property
     def residual_(self) -> float:
@@ -791,3 +852,24 @@ def _make_report(
                 watch(row | {"best": best, "done": done})
 
     return report
+
+
+def find_threshold(reached: Array, coverage: float) -> float:
+    """Return the probability that so many samples reach; 0 if there are too few.
+
+    Parameters
+    ----------
+    reached : ndarray of shape (n,)
+        Held-out probabilities of the samples' own labels.
+    coverage : float
+        Fraction of new samples that should reach the threshold.
+
+    Examples
+    --------
+    >>> find_threshold(np.array([0.2, 0.9, 0.8, 0.7]), 0.6)
+    0.7
+    >>> find_threshold(np.array([0.2, 0.9, 0.8, 0.7]), 0.9)
+    0.0
+    """
+    needed = math.ceil((len(reached) + 1) * coverage - COVERAGE_ROUNDING)
+    return 0.0 if needed > len(reached) else float(np.sort(reached)[-needed])
