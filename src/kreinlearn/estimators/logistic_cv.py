@@ -97,7 +97,7 @@ SHARED_PARAMS = (
 
 
 class KreinLogisticRegressionCV(ProbabilisticKernelClassifier):
-    """Logistic regression with any similarity, its settings by cross-validation.
+    """Class probabilities from any distance or similarity, tuned by cross-validation.
 
     For each setting of the kernel and each norm, lam is chosen on held-out samples.
     By default the best five models are averaged, with weights from their held-out
@@ -106,8 +106,21 @@ class KreinLogisticRegressionCV(ProbabilisticKernelClassifier):
     Parameters
     ----------
     kernel : str, callable or sequence of these, default=("tl1", "rbf", "laplacian")
-        Kernels to try, or the only one; "precomputed" for a Gram matrix, "distance"
-        for a matrix of distances.
+        Comparison of samples; several kernels of tables may be tried. What X holds
+        decides:
+
+        - a matrix of distances: "distance"; of similarities: "precomputed"
+        - a table of scaled features: "tl1", "rbf", "laplacian", "linear",
+          "polynomial", "tanh", "epanechnikov", "gaussian_difference", "log", "power"
+        - time series: "dtw", "wdtw", "erp", "lcss", "msm", "twe"
+        - sequences: "smith_waterman", "needleman_wunsch", "levenshtein",
+          "jaro_winkler"
+        - graphs: "weisfeiler_lehman_assignment", "node_assignment"
+        - covariance matrices: "spd_affine_invariant", "spd_log_euclid", "spd_stein",
+          "spd_euclid"
+        - sets of points or histograms: "wasserstein", "sliced_wasserstein",
+          "histogram_wasserstein"
+        - anything else: a function of two arrays of samples that returns similarities
     kernel_params : dict, default=None
         Parameters that are fixed, if there is one kernel.
     kernel_grid : dict, default=None
@@ -146,10 +159,26 @@ class KreinLogisticRegressionCV(ProbabilisticKernelClassifier):
     refit : bool, default=True
         Whether to fit what was chosen to all samples; without it nothing can be
         predicted.
-    fit_intercept, multi_class, class_weight, tol, max_iter, dtype, operator : object
-        As in `KreinLogisticRegression`.
-    symmetrize, verbose : object
-        As in `KreinLogisticRegression`.
+    fit_intercept : bool, default=True
+        Whether to add an intercept, which is not penalized.
+    multi_class : {"auto", "ovr", "multinomial"}, default="auto"
+        Model of three or more classes; "auto" is multinomial.
+    class_weight : dict or "balanced", default=None
+        Weights of the classes, as in scikit-learn.
+    tol : float, default=1e-6
+        Largest ``residual_`` of the final fits.
+    max_iter : int, default=100
+        Largest number of Newton steps of a fit.
+    dtype : {"float32", "float64"}, default=None
+        Precision of the similarities; that of X by default.
+    operator : {"auto", "dense", "blocked"}, default="auto"
+        Whether to store the matrix or compute it in blocks; "auto" depends on the free
+        memory.
+    symmetrize : {"mean", "max", "min"}, default=None
+        How to make similarities symmetric. By default only the norm "euclidean" takes
+        a matrix that is not symmetric.
+    verbose : int or callable, default=0
+        Print progress if positive; a callable gets each row of it.
     random_state : int or RandomState, default=None
         Shuffles the folds if ``cv`` is an int; None means 0.
     n_jobs : int, default=None
@@ -215,18 +244,27 @@ class KreinLogisticRegressionCV(ProbabilisticKernelClassifier):
     to look up. Models are weighted by pseudo Bayesian model averaging with the Bayesian
     bootstrap.
 
+    See Also
+    --------
+    KreinLogisticRegression : One setting, without a search.
+    LandmarkLogisticRegression : Any number of samples, by similarities with landmarks.
+    DistanceSimilarity : Distances to similarities, for other estimators.
+
     Examples
     --------
+    From distances to probabilities:
+
     >>> from kreinlearn import KreinLogisticRegressionCV
-    >>> from kreinlearn.datasets import make_monks
-    >>> from sklearn.preprocessing import minmax_scale
-    >>> X, y = make_monks(1)
-    >>> X, y = minmax_scale(X)[::4], y[::4]
-    >>> model = KreinLogisticRegressionCV(kernel="tl1", lams=[1e-2, 1e-3])
-    >>> model.fit(X, y).scores_.shape  # settings of the kernel, norms, lams, folds
-    (6, 2, 2, 5)
-    >>> model.norms
-    ('hilbert', 'euclidean')
+    >>> from scipy.spatial.distance import cdist
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> D = cdist(X, X, "canberra")  # any distance
+    >>> model = KreinLogisticRegressionCV(kernel="distance").fit(D[::2, ::2], y[::2])
+    >>> D_new = D[1::2, ::2]  # from new samples to training samples
+    >>> model.predict_proba(D_new).shape
+    (75, 3)
+    >>> bool(model.score(D_new, y[1::2]) > 0.9)
+    True
     """
 
     # Groups are the splitter's, and so is the question whether it takes them.
