@@ -44,7 +44,7 @@ def warn_about_columns(
     if constant:
         _warn(
             f"{where}the same value for all samples in {_columns(constant)}, which "
-            f"tell{'s' * (len(constant) == 1)} nothing apart."
+            f"cannot separate classes."
         )
     counters, squeezed = list[str](), list[str]()
     for name in numbers:
@@ -58,7 +58,7 @@ def warn_about_columns(
         one = len(counters) == 1
         _warn(
             f"{where}{_columns(counters)} seem{'s' * one} to number or name the "
-            f"samples, which tells nothing about new ones; leave "
+            f"samples, which does not help on new ones; leave "
             f"{'it' if one else 'them'} out by --drop {name}, or keep it in "
             f"predictions by --id {name}."
         )

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from kreinlearn._validation import check_choice
 from kreinlearn.io.columns import MISSING_CELLS, parse_number
 from kreinlearn.io.fasta import LabelRule, header_labels, read_fasta
 from kreinlearn.io.graphs import read_tu
@@ -52,6 +53,7 @@ def read_samples(path: Path, format: str, options: ReadOptions) -> Table:
     Table
         With items, their kind, names of sequences, and y if there are labels.
     """
+    check_choice("format", format, tuple(SAMPLE_FORMATS))
     _check_options(path, format, options)
     if format == "fasta":
         found = _read_sequences(path, options)
@@ -203,7 +205,10 @@ def read_series_text(
     path: Path, format: str, target: str | None, header: bool | None
 ) -> SeriesText:
     """Return the series of a file with the text of their labels."""
-    return read_ts_text(path) if format == "ts" else read_ucr_text(path, target, header)
+    if format == "ts":
+        return read_ts_text(path)
+    check_choice("format", format, ("ts", "ucr"))
+    return read_ucr_text(path, target, header)
 
 
 def _read_series(

@@ -48,7 +48,7 @@ MEMORY_CHECK_ROWS = 10_000
 """Rows between two estimates of the memory of a table."""
 IRREGULAR_TEXT = re.compile(rb'"|\0|\xef\xbb\xbf|\r(?!\n)|\n[ \t\r\f\v]*\n')
 """Bytes that pandas and the csv module may read differently, and blank lines."""
-PARQUET = "not a parquet table"
+PARQUET_ERROR = "not a parquet table"
 LIBSVM_LABEL = "label"
 """Name of the column of labels in LIBSVM text."""
 MANY_FEATURES, MAX_FEATURES_PER_INDEX = 10_000, 50
@@ -256,7 +256,7 @@ def open_parquet(source: "str | os.PathLike[str] | Dataset") -> TableSource:
                 f"it, got {type(source).__name__}."
             )
     _check_types(path, dataset.schema)
-    with convert_errors(path, PARQUET):
+    with convert_errors(path, PARQUET_ERROR):
         count = dataset.count_rows()
     if count == 0:
         raise ValueError(f"{path} holds no rows; at least two samples are needed.")
@@ -272,7 +272,7 @@ def open_parquet(source: "str | os.PathLike[str] | Dataset") -> TableSource:
         start = 0
         for part in _read_batches(dataset, path, columns, rows or count):
             # Separate columns: one block would take the memory once more.
-            with convert_errors(path, PARQUET):
+            with convert_errors(path, PARQUET_ERROR):
                 frame = pa.Table.from_batches(part).to_pandas(
                     ignore_metadata=True, split_blocks=True
                 )
@@ -297,7 +297,7 @@ def _open_dataset(path: Path) -> "Dataset":
         raise FileNotFoundError(f"There is no file {path}.")
 
     def open_as(form: "str | dataset.ParquetFileFormat") -> "Dataset":
-        with convert_errors(path, PARQUET):
+        with convert_errors(path, PARQUET_ERROR):
             return dataset.dataset(str(path), format=form, partitioning="hive")
 
     found = open_as("parquet")
@@ -305,7 +305,7 @@ def _open_dataset(path: Path) -> "Dataset":
         raise FileNotFoundError(f"The folder {path} holds no parquet file.")
     first = None
     for fragment in found.get_fragments():
-        with convert_errors(fragment.path, PARQUET):
+        with convert_errors(fragment.path, PARQUET_ERROR):
             names = set(fragment.physical_schema.names)  # may not be UTF-8
         first = names if first is None else first
         if names != first:
@@ -333,7 +333,7 @@ def _read_batches(
     bounded = None
     if isinstance(getattr(dataset, "format", None), ParquetFileFormat):
         bounded = ParquetFragmentScanOptions(use_buffered_stream=True, pre_buffer=False)
-    with convert_errors(path, PARQUET):
+    with convert_errors(path, PARQUET_ERROR):
         batches = dataset.to_batches(
             columns=list(columns),
             batch_size=min(rows, 2**17),
@@ -344,7 +344,7 @@ def _read_batches(
     waiting: list[RecordBatch] = []
     count = 0
     while True:
-        with convert_errors(path, PARQUET):
+        with convert_errors(path, PARQUET_ERROR):
             batch = next(batches, None)
         if batch is None:
             break

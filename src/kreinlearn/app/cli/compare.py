@@ -130,7 +130,7 @@ def compare_command(
     from kreinlearn.pipelines import prepare
 
     click.get_current_context().with_resource(options.measuring())
-    holds = options.held(distance, similarity)
+    holds = options.choose_content(distance, similarity)
     names = _split(kernels)
     pairs = samples.with_format(data, names[0] if names else None, pairs)
     table = io.read(
@@ -157,7 +157,7 @@ def compare_command(
             options.check_form(form, distance)
             _check_table_options(table, names, params)
             given, kernel = table.samples, "distance" if distance else kernel
-        options.remark(table)
+        options.print_remark(table)
         with progress_bar(sys.stderr, "compare") as progress:
             found = compare(
                 given,

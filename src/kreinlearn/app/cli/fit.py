@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 CV_FOLDS, LANDMARK_FOLDS = 5, 3
 """Folds of the cross-validation by default; fewer on landmarks, for many rows."""
 LONG_TEXT_BYTES = 2**26
-"""Size of a text from which on the first pass over it is announced."""
+"""Size of a text above which a note precedes the first pass over it."""
 
 
 EXAMPLES = examples(
@@ -141,7 +141,7 @@ def fit_command(
     _check_options(lam, cv, landmarks, memory)
     tables.check_groups(roles, lam)
     click.get_current_context().with_resource(options.measuring())
-    holds = options.held(distance, similarity)
+    holds = options.choose_content(distance, similarity)
     pairs = samples.with_format(train, kernel, pairs)
     reading = ReadOptions(
         target,
@@ -205,12 +205,12 @@ def _fit_blocks(
     if given["lam"] is None:
         folds = given["cv"] or LANDMARK_FOLDS
         _check_folds(table, table.classes, table.counts, folds)
-    steps = {name: given[name] for name in tables.PREPARING}
+    steps = {name: given[name] for name in tables.PREPARATION_OPTIONS}
     start = time.monotonic()
-    with share_teller(sys.stderr) as tell:
+    with share_teller(sys.stderr) as show:
 
         def watch(share: float) -> None:
-            tell("scaling", share, (time.monotonic() - start) * (1 - share) / share)
+            show("scaling", share, (time.monotonic() - start) * (1 - share) / share)
 
         with tables.suggest_command():
             blocks, transformer, drawn = prepare_blocks(table, watch, **steps)
@@ -240,7 +240,7 @@ def _fit_table(
     if given["lam"] is None:
         _check_folds(table, *counted, folds)
     splits = tables.group_folds(table, folds, "--cv")
-    options.remark(table)
+    options.print_remark(table)
     steps = {name: given[name] for name in ("scale", "impute", "one_hot")}
     before = None
     if table.X is not None:
@@ -359,7 +359,7 @@ def _check_folds(
         advice = f"use --cv {count}" if count > 1 else "remove it"
         is_nameless = table.target_place is not None and not table.header
         if count == 1 and is_nameless and isinstance(label, str):
-            advice = "say --header if the first line holds names, remove the sample"
+            advice = "use --header if the first line holds names, remove the sample"
         raise ValueError(
             f"{table.path}: each of {cv} folds needs a sample of each class, but class "
             f"{label!r} has {count} sample{'s' * (count > 1)}; {advice}, or go without "
@@ -367,8 +367,8 @@ def _check_folds(
         )
 
 
-REPORTED = ("norm", "lam", "score", "best", "done")
-"""What a search tells of a setting, besides its kernel and parameters."""
+PROGRESS_FIELDS = ("norm", "lam", "score", "best", "done")
+"""Progress values of a setting, besides its kernel and parameters."""
 
 
 @contextmanager
@@ -382,8 +382,8 @@ def _search_progress(model: "Exact") -> Iterator[None]:
     seen: set[str] = set()
     with counter(sys.stderr, "fit") as show:
 
-        def tell(row: Facts) -> bool:
-            params = {k: v for k, v in row.items() if k not in REPORTED}
+        def watch(row: Facts) -> bool:
+            params = {k: v for k, v in row.items() if k not in PROGRESS_FIELDS}
             name = setting_text(params.pop("kernel"), params)
             if name not in seen:
                 seen.add(name)
@@ -391,7 +391,7 @@ def _search_progress(model: "Exact") -> Iterator[None]:
                 show(len(seen), _n_left(model), text, row["done"])
             return False
 
-        model.verbose = tell
+        model.verbose = watch
         try:
             yield
         except MemoryError as error:

@@ -11,17 +11,26 @@ from kreinlearn.app.cli import options, samples, tables
 from kreinlearn.app.cli.helping import GroupedHelpCommand, examples
 from kreinlearn.app.cli.options import KernelParams
 from kreinlearn.app.cli.output import Facts, setting_text, text_table
-from kreinlearn.app.cli.tables import PREPARING, table_options
+from kreinlearn.app.cli.tables import PREPARATION_OPTIONS, table_options
 
 if TYPE_CHECKING:
     from kreinlearn._typing import Array
     from kreinlearn.io import PairOptions, Table
     from kreinlearn.io.columns import ColumnRoles as Roles
 
-OF_MATRICES = ("distance", "form", "similarity", "symmetrize")
-READING = ("target", "header", "drop", "id", *OF_MATRICES, *options.PAIR_OPTIONS)
-LABELS = "Labels come from a csv with a name and a label in each line: --labels FILE."
-TRAINING = (*READING, *PREPARING, "kernel", "params")
+MATRIX_OPTIONS = ("distance", "form", "similarity", "symmetrize")
+READ_OPTIONS = (
+    "target",
+    "header",
+    "drop",
+    "id",
+    *MATRIX_OPTIONS,
+    *options.PAIR_OPTIONS,
+)
+LABELS_ADVICE = (
+    "Labels come from a csv with a name and a label in each line: --labels FILE."
+)
+FIT_OPTIONS = (*READ_OPTIONS, *PREPARATION_OPTIONS, "kernel", "params")
 """Options that `krein fit` takes too."""
 
 
@@ -99,7 +108,7 @@ def inspect_command(
     if out is not None:
         check_free(out, force)
     click.get_current_context().with_resource(options.measuring())
-    holds = options.held(distance, similarity)
+    holds = options.choose_content(distance, similarity)
     pairs = samples.with_format(data, kernel, pairs)
     table = io.read(
         data,
@@ -111,7 +120,7 @@ def inspect_command(
         pairs=pairs,
         roles=roles,
     )
-    given = [data, *options.repeated_options(TRAINING)]
+    given = [data, *options.repeated_options(FIT_OPTIONS)]
     y, about = table.y, Facts()
     if table.kind is not None:
         kernel, params = samples.kernel_for(table, kernel, params, form)
@@ -130,7 +139,7 @@ def inspect_command(
         samples.check_rows(table, kernel)
         X = prepare(table.X, **steps).fit_transform(table.X)
         about = Facts(kernel=kernel, kernel_params=params)
-    options.remark(table)
+    options.print_remark(table)
     with counter(sys.stderr, "inspect") as report:
         found = inspect_similarity(
             X,
@@ -145,7 +154,7 @@ def inspect_command(
     results = found.results
     results["command"] = options.whole_command()
     if y is None and table.names is not None and table.kind is None:
-        results["sentences"].insert(-1, LABELS)
+        results["sentences"].insert(-1, LABELS_ADVICE)
     if out is not None:
         found.save(out, overwrite=force)
     if as_json:

@@ -13,7 +13,7 @@ import click
 from click.core import ParameterSource
 
 from kreinlearn._validation import SYMMETRIZERS
-from kreinlearn.app.cli.tables import DECIMAL, MARKS, SEP, SPOKEN
+from kreinlearn.app.cli.tables import DECIMAL, DIALECT_OPTIONS, SEP, SEPARATOR_NAMES
 from kreinlearn.io.formats import FORMATS
 from kreinlearn.kernels import KERNELS
 from kreinlearn.kernels.transforms import FORMS
@@ -23,16 +23,16 @@ if TYPE_CHECKING:
     from kreinlearn.io.options import MatrixContent
 
 KernelParams = dict[str, float | str | bool]
-IN_FILES = {
+FILE_SAMPLES = {
     "rows": "of a table",
     "series": "of time series",
     "sequences": "of sequences",
     "graphs": "of graphs",
 }
-"""What samples in files are, and what the help says before the names of kernels."""
+"""Kinds of samples in files, with their description in the help of --kernel."""
 KERNEL_ALIASES = {"gauss": "rbf", "gaussian": "rbf", "edit": "levenshtein"}
 """Other names of kernels, for suggestions."""
-SWITCH = {"true": True, "false": False}
+SWITCH_VALUES = {"true": True, "false": False}
 Command = TypeVar("Command", bound=Callable[..., None])
 
 
@@ -43,7 +43,7 @@ def kernels_between(samples: str) -> list[str]:
 
 def file_kernels() -> list[str]:
     """Return the kernels between all samples that files hold."""
-    return [name for kind in IN_FILES for name in kernels_between(kind)]
+    return [name for kind in FILE_SAMPLES for name in kernels_between(kind)]
 
 
 def _registered(
@@ -75,7 +75,8 @@ class _KernelOption(click.Option):
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
         listed = [
-            f"{what} {', '.join(kernels_between(k))}" for k, what in IN_FILES.items()
+            f"{what} {', '.join(kernels_between(k))}"
+            for k, what in FILE_SAMPLES.items()
         ]
         self.help = f"The kernel: {'; '.join(listed)}."
         return super().get_help_record(ctx)
@@ -85,7 +86,7 @@ def _words() -> set[str]:
     """Return the parameters that are no numbers, such as a matrix of substitutions."""
     return {
         name
-        for kind in IN_FILES
+        for kind in FILE_SAMPLES
         for kernel in kernels_between(kind)
         for name, usual in KERNELS[kernel].parameters.items()
         if isinstance(usual, str | bool)
@@ -100,7 +101,7 @@ def _parsed(
     for pair in given:
         name, _, value = pair.partition("=")
         if name in _words():
-            params[name] = SWITCH.get(value.lower(), value)
+            params[name] = SWITCH_VALUES.get(value.lower(), value)
             continue
         try:
             params[name] = int(value) if value.lstrip("+-").isdigit() else float(value)
@@ -136,7 +137,7 @@ DISTANCE = click.option(
     is_flag=True,
     help="The matrix holds distances; in npz it is named 'D' or is the only one.",
 )
-_OF_MATRICES = (
+_MATRIX_OPTIONS = (
     DISTANCE,
     click.option(
         "--form",
@@ -158,48 +159,49 @@ _OF_MATRICES = (
 
 
 def matrix_options(command: Command) -> Command:
-    """Add the options that say what is in a square matrix."""
-    for option in reversed(_OF_MATRICES):
+    """Add the options about the content of a square matrix."""
+    for option in reversed(_MATRIX_OPTIONS):
         command = option(command)
     return command
 
 
-FORMAT = click.option(
+FORMAT_OPTION = click.option(
     "--format",
     "format",
     type=click.Choice(list(FORMATS)),
-    help="What the file holds, if its name does not tell: 'pairs' are lines "
+    help="What the file holds, if its name does not determine it: 'pairs' are lines "
     "'a,b,score', 'blast' is outfmt 6, also of Foldseek, 'matrix' has names in the "
     "first line and the first column, 'ucr' has a label and a time series in each "
     "line.",
 )
-MISSING = click.option(
+MISSING_OPTION = click.option(
     "--missing",
     type=float,
     metavar="VALUE",
-    help="What stands for the score of a pair that is missing; refused by default.",
+    help="Fill value for missing pairs (default: error).",
 )
-LABELS = click.option(
+LABELS_OPTION = click.option(
     "--labels",
     metavar="FILE",
     help="csv or tsv with name and label of each sample of a matrix, of pairs or of "
     "FASTA, or one label per line for a matrix without names; with more columns, "
     "--target names that of the labels.",
 )
-TARGET = click.option(
+TARGET_OPTION = click.option(
     "--target", metavar="COL", help="Column of the labels in the file of --labels."
 )
-_OF_PAIRS = (
-    FORMAT,
-    LABELS,
+_PAIR_OPTIONS = (
+    FORMAT_OPTION,
+    LABELS_OPTION,
     SEP,
     DECIMAL,
-    MISSING,
+    MISSING_OPTION,
     click.option(
         "--missing-self",
         type=float,
         metavar="VALUE",
-        help="What stands for the missing similarity of a sample with itself.",
+        help="Fill value for missing similarities of samples with themselves "
+        "(default: error).",
     ),
     click.option(
         "--repeated",
@@ -208,7 +210,14 @@ _OF_PAIRS = (
         "best by default.",
     ),
 )
-PAIR_OPTIONS = ("format", "labels", *MARKS, "missing", "missing_self", "repeated")
+PAIR_OPTIONS = (
+    "format",
+    "labels",
+    *DIALECT_OPTIONS,
+    "missing",
+    "missing_self",
+    "repeated",
+)
 
 
 def pair_options(command: Callable[..., None]) -> Callable[..., None]:
@@ -233,19 +242,19 @@ def pair_options(command: Callable[..., None]) -> Callable[..., None]:
         command(pairs=pairs, **rest)
 
     whole: Callable[..., None] = bundled
-    for option in reversed(_OF_PAIRS):
+    for option in reversed(_PAIR_OPTIONS):
         whole = option(whole)
     return whole
 
 
-def remark(table: "Table") -> None:
-    """Say on stderr what was filled in or left out when a matrix was read."""
+def print_remark(table: "Table") -> None:
+    """Print the note about filled or ignored values of a file."""
     if table.remark:
         click.echo(f"krein: {table.remark}", err=True)
 
 
-def held(distance: bool, similarity: bool) -> "MatrixContent | None":
-    """Return what a matrix is said to hold, or raise if that is contradictory."""
+def choose_content(distance: bool, similarity: bool) -> "MatrixContent | None":
+    """Return the content of a matrix by the options, or raise if they contradict."""
     if distance and similarity:
         raise ValueError("Give --distance or --similarity, not both.")
     if distance:
@@ -290,7 +299,9 @@ def repeated_options(names: Collection[str]) -> list[str]:
         elif isinstance(value, tuple):
             each_given = list(value)
         for each in each_given:
-            word = next((w for w, mark in SPOKEN.items() if mark == each), str(each))
+            word = next(
+                (w for w, mark in SEPARATOR_NAMES.items() if mark == each), str(each)
+            )
             words += [option.opts[0], word]
     return words
 
@@ -325,6 +336,6 @@ def measuring() -> Iterator[None]:
     from kreinlearn import kernels
     from kreinlearn.app.runs.progress import share_teller
 
-    with share_teller(sys.stderr) as tell:
-        with kernels.measuring(cache=cache_folder(), progress=tell):
+    with share_teller(sys.stderr) as show:
+        with kernels.measuring(cache=cache_folder(), progress=show):
             yield

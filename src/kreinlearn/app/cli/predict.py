@@ -53,10 +53,10 @@ EXAMPLES = examples(
 @tables.SEP
 @tables.DECIMAL
 @DISTANCE
-@options.FORMAT
-@options.LABELS
-@options.TARGET
-@options.MISSING
+@options.FORMAT_OPTION
+@options.LABELS_OPTION
+@options.TARGET_OPTION
+@options.MISSING_OPTION
 @FORCE
 @AS_JSON
 def predict_command(
@@ -90,7 +90,7 @@ def predict_command(
     printed. A matrix has
     one row per new sample; --distance need not be repeated. If the training samples
     have names, DATA may be pairs of new and training samples, or a matrix with names,
-    in any order; what --format and --missing said in training holds here, too.
+    in any order; --format and --missing of training apply here, too.
     Predictions have the names of the new samples, if these have names.
     """  # noqa: D301 - click reads \b as a mark
     from kreinlearn import persistence
@@ -306,7 +306,7 @@ def _new_samples(
 
 
 def _takes_distances(model: "BaseEstimator") -> bool:
-    """Tell whether a model was trained on distances, in a search or pipeline or not."""
+    """Return whether a model was trained on distances, also in a search or pipeline."""
     from kreinlearn import DistanceSimilarity
 
     inner = getattr(model, "best_estimator_", model)
@@ -320,8 +320,8 @@ def _print_predictions(
 ) -> None:
     """Print the predictions or, if they are in a file, where they are."""
     if out is not None and as_json:
-        said = {"out": out, "samples": len(frame), "accuracy": accuracy}
-        click.echo(json.dumps(said))
+        summary = {"out": out, "samples": len(frame), "accuracy": accuracy}
+        click.echo(json.dumps(summary))
     elif out is not None:
         click.echo(f"{len(frame)} predictions written to {out}.", err=True)
     elif as_json:
@@ -364,7 +364,7 @@ def _similarities(
         symmetrize=record.symmetrize,
         header=header,
     )
-    options.remark(table)
+    options.print_remark(table)
     return table
 
 

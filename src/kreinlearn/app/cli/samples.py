@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from kreinlearn.io.schema import TrainingRecord
     from kreinlearn.io.table import SampleKind
 
-USUAL = {
+DEFAULT_KERNELS = {
     "series": "dtw",
     "sequences": "smith_waterman",
     "graphs": "weisfeiler_lehman_assignment",
@@ -30,7 +30,7 @@ USUAL = {
 """The kernel of samples if none is named."""
 NUCLEOTIDES = frozenset("ACGTUN")
 """Letters of DNA and RNA, all of which stand for amino acids or their kinds, too."""
-PLACE = re.compile(r"Sequence (\d+) of 'X' \(counted from 0\)")
+SEQUENCE_POSITION = re.compile(r"Sequence (\d+) of 'X' \(counted from 0\)")
 """How kernels name a sequence that they cannot use."""
 
 
@@ -39,7 +39,7 @@ def with_format(
 ) -> "PairOptions":
     """Return options by which lines of the UCR archive are read as such.
 
-    A table in tsv or txt looks the same: a kernel of series tells them apart.
+    A table in tsv or txt looks the same: the kernel of series decides.
     """
     from kreinlearn.io.schema import is_ucr
 
@@ -57,7 +57,7 @@ def check_rows(table: "Table | TableBlocks", kernel: str | None) -> None:
         if kernel in KERNELS and KERNELS[str(kernel)].samples == kind:
             remedy = f"give {EXPECTED_INPUT[kind]}"
             if kind == "series":
-                remedy = "say --format ucr if each line is a label and a series"
+                remedy = "use --format ucr if each line is a label and a series"
             raise ValueError(
                 f"{table.path} holds a table, and the kernel {kernel!r} compares "
                 f"{kind}; {remedy}."
@@ -73,7 +73,7 @@ def kernel_for(
     """Return the kernel of samples and its parameters, or raise if they do not fit."""
     assert table.kind is not None
     check_no_features(table.path, table.kind)
-    name = kernel or USUAL[table.kind]
+    name = kernel or DEFAULT_KERNELS[table.kind]
     record = KERNELS.get(name)
     if record is None or record.samples != table.kind:
         fitting = [each for each in KERNELS if KERNELS[each].samples == table.kind]
@@ -116,7 +116,7 @@ def named(table: "Table") -> Iterator[None]:
     try:
         yield
     except ValueError as error:
-        found = PLACE.match(str(error))
+        found = SEQUENCE_POSITION.match(str(error))
         if found is None or table.names is None:
             raise
         name, rest = table.names[int(found[1])], str(error)[found.end() :]

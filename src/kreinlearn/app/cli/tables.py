@@ -14,18 +14,18 @@ if TYPE_CHECKING:
     from kreinlearn.io.columns import ColumnRoles
     from kreinlearn.search import Fold
 
-SCALES = ("minmax", "standard", "robust", "none")
-SPOKEN = {"tab": "\t", "\\t": "\t", "space": " "}
-"""Separators that are easier said than typed."""
-PREPARING = ("scale", "impute", "one_hot")
-MARKS = ("sep", "decimal")
+SCALE_CHOICES = ("minmax", "standard", "robust", "none")
+SEPARATOR_NAMES = {"tab": "\t", "\\t": "\t", "space": " "}
+"""Names of separators that are hard to type."""
+PREPARATION_OPTIONS = ("scale", "impute", "one_hot")
+DIALECT_OPTIONS = ("sep", "decimal")
 
 
 def _separator(
     context: click.Context, option: click.Parameter, given: str | None
 ) -> str | None:
     """Return what separates cells, or raise if nothing can."""
-    mark = SPOKEN.get(given, given) if given is not None else None
+    mark = SEPARATOR_NAMES.get(given, given) if given is not None else None
     if mark is not None and (len(mark) != 1 or mark.isalnum() or mark in "\"'.+-\r\n"):
         raise click.BadParameter(
             "expected one character that separates cells, such as ; or | (in quotes, "
@@ -72,7 +72,7 @@ GROUP = click.option(
     help="Group column, such as a patient ID, for rows that belong together: "
     "groups are never split across folds. It is not a feature.",
 )
-_FIRST = (
+_COLUMN_OPTIONS = (
     click.option(
         "--target",
         metavar="COL",
@@ -85,11 +85,11 @@ _FIRST = (
     DROP,
     ID,
 )
-_LAST = (
+_FEATURE_OPTIONS = (
     click.option(
         "--scale",
-        type=click.Choice(SCALES),
-        default=SCALES[0],
+        type=click.Choice(SCALE_CHOICES),
+        default=SCALE_CHOICES[0],
         show_default=True,
         help="How features are scaled: to [0, 1]; to mean 0 and variance 1; by median "
         "and quantiles (5 % to 95 %), for columns with outliers; or not at all.",
@@ -127,7 +127,9 @@ def table_options(
             command(roles=ColumnRoles(drop, id, group), **rest)
 
         whole: Callable[..., None] = bundled
-        for option in reversed((*_FIRST, *((GROUP,) if groups else ()), *_LAST)):
+        for option in reversed(
+            (*_COLUMN_OPTIONS, *((GROUP,) if groups else ()), *_FEATURE_OPTIONS)
+        ):
             whole = option(whole)
         return whole
 
@@ -147,7 +149,7 @@ def given_options(names: tuple[str, ...]) -> list[str]:
 
 def check_no_features(path: str, holds: str, names: tuple[str, ...] = ()) -> None:
     """Raise if the command was given an option that only a table takes."""
-    given = given_options((*names, *PREPARING))
+    given = given_options((*names, *PREPARATION_OPTIONS))
     if given:
         raise ValueError(
             f"{path} holds {holds}; {', '.join(given)} "
