@@ -452,6 +452,8 @@ FORMATS = {
     "tu": Format(read_samples, (), ()),
 }
 """All formats by the name that --format takes."""
+UCR_ENDINGS = (".tsv", ".txt")
+"""Endings of files of the UCR archive, which tables also have."""
 TEXT_MATRICES = ("matrix", "pairs", "blast", "phylip")
 BY_ENDING = {end: name for name, format in FORMATS.items() for end in format.endings}
 TEXT_FORMATS = {
@@ -498,6 +500,8 @@ def resolve_format(
             )
         return place, "tu", ""
     place, ending, is_compressed = locate(path)
+    if given is None and options.kind == "series" and ending in UCR_ENDINGS:
+        given = "ucr"
     if given is not None and (given != "table" or ending in NUMPY_ENDINGS):
         _check_format(path, given, ending)
         return place, given, ending

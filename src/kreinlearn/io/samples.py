@@ -11,7 +11,7 @@ from kreinlearn.io.columns import MISSING_CELLS, parse_number
 from kreinlearn.io.fasta import LabelRule, header_labels, read_fasta
 from kreinlearn.io.graphs import read_tu
 from kreinlearn.io.labels import as_labels, read_labels
-from kreinlearn.io.options import ReadOptions
+from kreinlearn.io.options import ReadOptions, SampleKind
 from kreinlearn.io.series import (
     SeriesText,
     count_channels,
@@ -19,7 +19,7 @@ from kreinlearn.io.series import (
     read_ts_text,
     read_ucr_text,
 )
-from kreinlearn.io.table import SampleKind, Table
+from kreinlearn.io.table import Table
 
 SAMPLE_FORMATS: dict[str, SampleKind] = {
     "fasta": "sequences",

@@ -26,6 +26,7 @@ from kreinlearn.io.options import (
     MatrixContent,
     PairOptions,
     ReadOptions,
+    SampleKind,
 )
 from kreinlearn.io.pairs import complete_new, join_notes, read_new
 from kreinlearn.io.samples import (
@@ -36,14 +37,11 @@ from kreinlearn.io.samples import (
     parse_label_rule,
     read_series_text,
 )
-from kreinlearn.io.table import Cells, SampleKind, Table, TableSource, convert_features
+from kreinlearn.io.table import Cells, Table, TableSource, convert_features
 from kreinlearn.io.text import AUTO_DIALECT, Dialect
 
 if TYPE_CHECKING:
     import pandas as pd
-
-UCR_ENDINGS = (".tsv", ".txt")
-"""Endings of files of the UCR archive, which tables also have."""
 
 
 @dataclass(frozen=True)
@@ -407,11 +405,6 @@ def _read_nameless(
     return Table(str(path), K=K, remark=join_notes(str(path), notes))
 
 
-def is_ucr(path: str | os.PathLike[str]) -> bool:
-    """Return whether the UCR archive uses names such as that of a file."""
-    return not Path(path).is_dir() and locate(path)[1] in UCR_ENDINGS
-
-
 @name_file
 def read_new_samples(
     path: str | os.PathLike[str],
@@ -453,11 +446,10 @@ def read_new_samples(
     ValueError
         If the file holds something else.
     """
-    if format is None and kind == "series" and not Path(path).is_dir():
-        is_like = training.format == "ucr" and locate(path)[1] == ".csv"
-        format = "ucr" if is_like or is_ucr(path) else None
+    if format is None and training.format == "ucr" and not Path(path).is_dir():
+        format = "ucr" if locate(path)[1] == ".csv" else None
     place, found_format, _ = resolve_format(
-        path, ReadOptions(pairs=PairOptions(format))
+        path, ReadOptions(pairs=PairOptions(format), kind=kind)
     )
     held = SAMPLE_FORMATS.get(found_format)
     if held != kind:

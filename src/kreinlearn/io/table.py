@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,12 +19,10 @@ from kreinlearn.io.columns import (
     to_text,
 )
 from kreinlearn.io.labels import as_labels, to_labels, to_text_labels
+from kreinlearn.io.options import SampleKind
 
 if TYPE_CHECKING:
     import pandas as pd
-
-SampleKind = Literal["series", "sequences", "graphs"]
-"""Kinds of samples that are not rows of a table, as kernels name them."""
 
 
 @dataclass(frozen=True)

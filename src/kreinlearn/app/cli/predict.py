@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kreinlearn.app.cli import options, samples, tables
+from kreinlearn.app.cli import options, samples
 from kreinlearn.app.cli.helping import GroupedHelpCommand, examples
 from kreinlearn.app.cli.options import AS_JSON, DISTANCE, FORCE
 
@@ -49,9 +49,9 @@ EXAMPLES = examples(
     is_flag=True,
     help="Guard text that a spreadsheet would take for a formula by an apostrophe.",
 )
-@tables.HEADER
-@tables.SEP
-@tables.DECIMAL
+@options.HEADER
+@options.SEP
+@options.DECIMAL
 @DISTANCE
 @options.FORMAT_OPTION
 @options.LABELS_OPTION

@@ -1,6 +1,5 @@
 """Series, sequences and graphs on the command line: their kernels and measures."""
 
-import os
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -9,8 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from kreinlearn.app.cli.options import KernelParams
-from kreinlearn.app.cli.tables import check_no_features
+from kreinlearn.app.cli.options import KernelParams, check_no_features, measuring
 from kreinlearn.kernels import KERNELS, Similarities, resolve_kernel
 
 if TYPE_CHECKING:
@@ -19,8 +17,8 @@ if TYPE_CHECKING:
     from kreinlearn._typing import Array
     from kreinlearn.io import PairOptions, Table
     from kreinlearn.io.blocks import TableBlocks
+    from kreinlearn.io.options import ReadOptions, SampleKind
     from kreinlearn.io.schema import TrainingRecord
-    from kreinlearn.io.table import SampleKind
 
 DEFAULT_KERNELS = {
     "series": "dtw",
@@ -34,19 +32,28 @@ SEQUENCE_POSITION = re.compile(r"Sequence (\d+) of 'X' \(counted from 0\)")
 """How kernels name a sequence that they cannot use."""
 
 
-def with_format(
-    path: str | os.PathLike[str], kernel: str | None, pairs: "PairOptions"
-) -> "PairOptions":
-    """Return options by which lines of the UCR archive are read as such.
+def open_samples(
+    path: str, reading: "ReadOptions", kernel: str | None, *, in_blocks: bool = False
+) -> "Table | TableBlocks":
+    """Return the samples of a command, which are opened for its kernel.
 
-    A table in tsv or txt looks the same: the kernel of series decides.
+    Parameters
+    ----------
+    path : str
+        The file or folder.
+    reading : ReadOptions
+        Options of the command about it.
+    kernel : str or None
+        The kernel. One of series opens tsv and txt as lines of the UCR archive.
+    in_blocks : bool
+        Whether to read a table in blocks, if its format allows it.
     """
-    from kreinlearn.io.schema import is_ucr
+    from kreinlearn.io.blocks import open_data
 
-    is_open = pairs.format is None and kernel in KERNELS
-    if is_open and KERNELS[str(kernel)].samples == "series" and is_ucr(path):
-        return replace(pairs, format="ucr")
-    return pairs
+    click.get_current_context().with_resource(measuring())
+    kind = KERNELS[kernel].samples if kernel in KERNELS else None
+    reading = replace(reading, kind=kind if kind == "series" else None)
+    return open_data(path, reading, in_blocks=in_blocks)
 
 
 def check_rows(table: "Table | TableBlocks", kernel: str | None) -> None:
