@@ -20,6 +20,7 @@ from kreinlearn.kernels.transforms import FORMS
 if TYPE_CHECKING:
     from kreinlearn.io import Table
     from kreinlearn.io.options import MatrixContent, ReadOptions
+    from kreinlearn.io.schema import TableSchema
     from kreinlearn.search import Fold
 
 KernelParams = dict[str, float | str | bool]
@@ -358,7 +359,7 @@ def data_options(
     return decorate
 
 
-def print_remark(table: "Table") -> None:
+def print_remark(table: "Table | TableSchema") -> None:
     """Print the note about filled or ignored values of a file."""
     if table.remark:
         click.echo(f"krein: {table.remark}", err=True)

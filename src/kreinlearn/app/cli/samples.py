@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from sklearn.base import BaseEstimator
 
     from kreinlearn._typing import Array
-    from kreinlearn.io import PairOptions, Table
+    from kreinlearn.io import Table
     from kreinlearn.io.blocks import TableBlocks
     from kreinlearn.io.options import ReadOptions, SampleKind
-    from kreinlearn.io.schema import TrainingRecord
+    from kreinlearn.io.schema import ModelInput, TrainingRecord
 
 DEFAULT_KERNELS = {
     "series": "dtw",
@@ -33,8 +33,13 @@ SEQUENCE_POSITION = re.compile(r"Sequence (\d+) of 'X' \(counted from 0\)")
 
 
 def open_samples(
-    path: str, reading: "ReadOptions", kernel: str | None, *, in_blocks: bool = False
-) -> "Table | TableBlocks":
+    path: str,
+    reading: "ReadOptions",
+    kernel: str | None = None,
+    *,
+    in_blocks: bool = False,
+    model: "ModelInput | None" = None,
+) -> Any:
     """Return the samples of a command, which are opened for its kernel.
 
     Parameters
@@ -47,13 +52,20 @@ def open_samples(
         The kernel. One of series opens tsv and txt as lines of the UCR archive.
     in_blocks : bool
         Whether to read a table in blocks, if its format allows it.
+    model : ModelInput, optional
+        Input of a fitted model, for new samples.
+
+    Returns
+    -------
+    Table, TableBlocks or TableSchema
+        As `kreinlearn.io.schema.open_data` returns them.
     """
-    from kreinlearn.io.blocks import open_data
+    from kreinlearn.io.schema import open_data
 
     click.get_current_context().with_resource(measuring())
     kind = KERNELS[kernel].samples if kernel in KERNELS else None
     reading = replace(reading, kind=kind if kind == "series" else None)
-    return open_data(path, reading, in_blocks=in_blocks)
+    return open_data(path, reading, in_blocks=in_blocks, model=model)
 
 
 def check_rows(table: "Table | TableBlocks", kernel: str | None) -> None:
@@ -175,33 +187,46 @@ def _inside(model: "BaseEstimator") -> "BaseEstimator":
     return inner.steps[-1][1] if hasattr(inner, "steps") else inner
 
 
-def new_samples(
-    model: "BaseEstimator",
-    kind: "SampleKind",
-    training: "TrainingRecord",
-    data: str,
-    given: "PairOptions",
-    header: bool | None,
-) -> "Table":
-    """Return new samples for a model, and their labels if the file has them."""
-    from kreinlearn.io.samples import describe_content
-    from kreinlearn.io.schema import read_new_samples
-    from kreinlearn.io.text import AUTO_DIALECT
+def describe_input(model: "BaseEstimator", record: "TrainingRecord") -> "ModelInput":
+    """Return the input that a fitted model takes."""
+    from sklearn.utils import get_tags
 
-    inner = _inside(model)
-    first = getattr(inner, "estimators_", [inner])[0]
-    kept = first.landmarks_ if hasattr(first, "landmarks_") else first.X_fit_
-    if given.dialect != AUTO_DIALECT:
-        raise ValueError(
-            f"The model was trained on {kind}, whose files take neither --sep nor "
-            "--decimal; leave them out."
+    from kreinlearn.io.samples import describe_content
+    from kreinlearn.io.schema import ModelInput
+
+    classes = model.classes_.tolist()
+    names = [str(name) for name in getattr(model, "feature_names_in_", ())]
+    if get_tags(model).input_tags.pairwise:
+        return ModelInput(
+            record,
+            "matrix",
+            classes,
+            n_train=model.n_features_in_,
+            support=getattr(model, "support_", ()),
+            names=names or None,
+            is_distance=takes_distances(model),
         )
-    return read_new_samples(
-        data,
-        kind,
-        model.classes_.tolist(),
-        training,
-        content=describe_content(kind, kept[0]) if len(kept) else None,
-        format=given.format,
-        header=header,
+    kind = sample_kind(model)
+    if kind is not None:
+        inner = _inside(model)
+        first = getattr(inner, "estimators_", [inner])[0]
+        kept = first.landmarks_ if hasattr(first, "landmarks_") else first.X_fit_
+        content = describe_content(kind, kept[0]) if len(kept) else None
+        return ModelInput(record, kind, classes, content)
+    record = replace(
+        record,
+        columns=names or [str(i + 1) for i in range(model.n_features_in_)],
+        header=bool(names) and record.header,
+        text_labels=model.classes_.dtype.kind in "UO",
     )
+    return ModelInput(record, "rows", classes)
+
+
+def takes_distances(model: "BaseEstimator") -> bool:
+    """Return whether a model was trained on distances, also in a search or pipeline."""
+    from kreinlearn import DistanceSimilarity
+
+    inner = getattr(model, "best_estimator_", model)
+    first = inner.steps[0][1] if hasattr(inner, "steps") else inner
+    is_change = isinstance(first, DistanceSimilarity)
+    return is_change or getattr(first, "kernel", None) == "distance"
