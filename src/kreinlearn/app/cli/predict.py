@@ -2,6 +2,7 @@
 
 import json
 import sys
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -227,16 +228,18 @@ def _predict(
     from kreinlearn.io.labels import to_labels
 
     is_whole = isinstance(data, Table)
+    parts: Iterable[Table] = [data] if isinstance(data, Table) else data
     frames: list[pd.DataFrame] = []
     labels: list[Array] = []
-    for table in [data] if is_whole else data:
+    for table in parts:
         X = _features(model, table, known)
         frame = pd.DataFrame({} if table.names is None else {"id": table.names})
         with samples.named(table):
             # A measure or a block of similarities is computed once.
             is_once = not is_whole or (proba and table.kind is not None)
             predicted = None if is_once else model.predict(X)
-            probabilities = model.predict_proba(X) if proba or is_once else None
+            if proba or is_once:
+                probabilities = model.predict_proba(X)
         if predicted is None:
             predicted = model.classes_[probabilities.argmax(axis=1)]
         frame["prediction"] = predicted.tolist()

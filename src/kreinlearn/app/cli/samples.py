@@ -63,7 +63,7 @@ def open_samples(
     from kreinlearn.io.schema import open_data
 
     click.get_current_context().with_resource(measuring())
-    kind = KERNELS[kernel].samples if kernel in KERNELS else None
+    kind = KERNELS[str(kernel)].samples if kernel in KERNELS else None
     reading = replace(reading, kind=kind if kind == "series" else None)
     return open_data(path, reading, in_blocks=in_blocks, model=model)
 
