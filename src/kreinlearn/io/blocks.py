@@ -28,8 +28,8 @@ from kreinlearn.io.columns import (
 from kreinlearn.io.errors import name_file, quote_names
 from kreinlearn.io.formats import check_dialect, locate
 from kreinlearn.io.labels import LabelCounter
-from kreinlearn.io.sources import open_csv, open_parquet
-from kreinlearn.io.table import Cells, TableSource, convert_features
+from kreinlearn.io.sources import Cells, TableSource, open_csv, open_parquet
+from kreinlearn.io.table import convert_features
 from kreinlearn.io.text import AUTO_DIALECT, CELL_BYTES, Dialect
 
 if TYPE_CHECKING:

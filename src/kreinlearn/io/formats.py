@@ -43,8 +43,8 @@ from kreinlearn.io.pairs import (
     read_square,
 )
 from kreinlearn.io.samples import SAMPLE_FORMATS, read_samples
-from kreinlearn.io.sources import open_csv, open_parquet, open_svmlight
-from kreinlearn.io.table import Table, TableSource, read_table
+from kreinlearn.io.sources import TableSource, open_csv, open_parquet, open_svmlight
+from kreinlearn.io.table import Table, read_table
 from kreinlearn.io.text import AUTO_DIALECT, Dialect, read_rows
 
 if TYPE_CHECKING:

@@ -16,7 +16,6 @@ from kreinlearn.io.blocks import (
 )
 from kreinlearn.io.columns import parse_number
 from kreinlearn.io.errors import name_file, quote_names
-from kreinlearn.io.fasta import find_labels, read_fasta
 from kreinlearn.io.formats import (
     NUMPY_ENDINGS,
     TEXT_FORMATS,
@@ -44,10 +43,13 @@ from kreinlearn.io.samples import (
     SAMPLE_FORMATS,
     check_series_labels,
     describe_content,
+    find_labels,
     parse_label_rule,
+    read_fasta,
     read_series_text,
 )
-from kreinlearn.io.table import Cells, Table, TableSource, convert_features
+from kreinlearn.io.sources import Cells, TableSource
+from kreinlearn.io.table import Table, convert_features
 from kreinlearn.io.text import AUTO_DIALECT, Dialect
 
 if TYPE_CHECKING:

@@ -4,7 +4,8 @@ import csv
 import io
 import os
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,7 +20,6 @@ from kreinlearn.io.columns import (
     parse_number,
 )
 from kreinlearn.io.errors import convert_errors, quote_names
-from kreinlearn.io.table import Cells, TableSource
 from kreinlearn.io.text import (
     BLOCK_BYTES,
     CELL_BYTES,
@@ -53,6 +53,64 @@ LIBSVM_LABEL = "label"
 """Name of the column of labels in LIBSVM text."""
 MANY_FEATURES, MAX_FEATURES_PER_INDEX = 10_000, 50
 """Beyond so many features, at least one in so many must occur in a LIBSVM file."""
+
+
+@dataclass(frozen=True)
+class Cells:
+    """Some rows of a table, before their columns are converted.
+
+    Attributes
+    ----------
+    path : str
+        The file, for messages.
+    columns : dict of str to column
+        The cells of each column: text, numbers, or an array of objects for text.
+    lines : sequence of int
+        Position of each row in the file, counted in ``unit``.
+    unit : {"line", "row"}
+        The unit.
+    """
+
+    path: str
+    columns: Mapping[str, CellColumn]
+    lines: Sequence[int]
+    unit: str = "line"
+
+
+@dataclass(frozen=True)
+class TableSource:
+    """A table on disk: the names of its columns, and its rows in blocks.
+
+    Attributes
+    ----------
+    path : str
+        The file, for messages.
+    names : list of str
+        Names of the columns, all different.
+    header : bool
+        Whether the names come from the file; otherwise they are positions from 1.
+    blocks : callable
+        ``blocks(columns, text, rows)`` yields `Cells` of some columns, with at most
+        ``rows`` rows each, or all rows at once for None. Columns in ``text`` are not
+        parsed.
+    labels : str or None
+        The column of labels, in formats that define one.
+    text : frozenset of str or None
+        Columns of text, if the file declares types.
+    """
+
+    path: str
+    names: list[str]
+    header: bool
+    blocks: Callable[[Sequence[str], Collection[str], int | None], Iterator[Cells]]
+    labels: str | None = None
+    text: frozenset[str] | None = None
+
+    def read(self, columns: Sequence[str], text: Collection[str] = ()) -> Cells:
+        """Return all rows of some columns; raise if there are none."""
+        for cells in self.blocks(columns, text, None):
+            return cells
+        raise ValueError(f"{self.path} holds a header but no samples below it.")
 
 
 def open_csv(path: Path, dialect: Dialect, header: bool | None) -> TableSource:
