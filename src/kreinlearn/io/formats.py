@@ -19,7 +19,7 @@ from kreinlearn._validation import (
     symmetrize_matrix,
 )
 from kreinlearn.io.columns import NO_ROLES, ColumnRoles
-from kreinlearn.io.errors import name_file
+from kreinlearn.io.errors import check_file, name_file
 from kreinlearn.io.graphs import EDGE_FILE
 from kreinlearn.io.labels import as_labels, read_labels
 from kreinlearn.io.matrices import (
@@ -573,11 +573,7 @@ TABLE_ENDINGS = FORMATS["table"].endings
 
 def locate(path: str | os.PathLike[str]) -> tuple[Path, str, bool]:
     """Return the path of a file that exists, its ending, and whether .gz follows."""
-    place = Path(path)
-    if place.is_dir():
-        raise IsADirectoryError(f"{path} is a folder; a file with data was expected.")
-    if not place.exists():
-        raise FileNotFoundError(f"There is no file {path}.")
+    place = check_file(path, "a file with data")
     check_regular(path)
     endings = [ending.lower() for ending in place.suffixes]
     is_compressed = endings[-1:] == [".gz"]

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from kreinlearn._validation import check_choice
 from kreinlearn.io.columns import MISSING_CELLS, parse_number
-from kreinlearn.io.errors import name_file
+from kreinlearn.io.errors import check_file, name_file
 from kreinlearn.io.graphs import read_tu
 from kreinlearn.io.labels import as_labels, read_labels
 from kreinlearn.io.options import ReadOptions, SampleKind
@@ -79,11 +79,7 @@ def read_fasta(
     ...     read_fasta(path)
     (['a', 'b'], ['MKVLA', 'MRT'], ['cytoplasm', 'nucleus'])
     """
-    place = Path(path)
-    if place.is_dir():
-        raise IsADirectoryError(f"{path} is a folder; a FASTA file was expected.")
-    if not place.exists():
-        raise FileNotFoundError(f"There is no file {path}.")
+    place = check_file(path, "a FASTA file")
     lines: dict[str, int] = {}  # of names
     sequences, descriptions = [], []
     for line, header, body in _read_entries(place):

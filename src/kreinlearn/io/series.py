@@ -19,7 +19,7 @@ from kreinlearn.io.columns import (
     parse_number,
     parse_numbers,
 )
-from kreinlearn.io.errors import name_file
+from kreinlearn.io.errors import check_file, name_file
 from kreinlearn.io.labels import to_labels
 from kreinlearn.io.text import count_header_rows, is_header, read_lines
 
@@ -73,7 +73,7 @@ def read_ts(path: str | os.PathLike[str]) -> tuple[list[Series], Array | None]:
     ...     read_ts(path)[1]
     array(['a', 'b'], dtype='<U1')
     """
-    found = read_ts_text(_check_exists(path))
+    found = read_ts_text(check_file(path, "a file of series"))
     return found.items, None if found.labels is None else to_labels(found.labels)
 
 
@@ -121,7 +121,7 @@ def read_ucr(
     ...     read_ucr(path)
     ([array([0.5 , 0.25]), array([1.5])], array([1, 2]))
     """
-    found = read_ucr_text(_check_exists(path), target, header)
+    found = read_ucr_text(check_file(path, "a file of series"), target, header)
     return found.items, None if found.labels is None else to_labels(found.labels)
 
 
@@ -209,15 +209,6 @@ def count_channels(series: Series) -> int:
 def count_times(series: Series) -> int:
     """Return the number of times of a series."""
     return len(series[0] if isinstance(series, tuple) else series)
-
-
-def _check_exists(path: str | os.PathLike[str]) -> Path:
-    place = Path(path)
-    if place.is_dir():
-        raise IsADirectoryError(f"{path} is a folder; a file of series was expected.")
-    if not place.exists():
-        raise FileNotFoundError(f"There is no file {path}.")
-    return place
 
 
 def _read_filled_lines(path: Path, comments: str) -> Iterator[tuple[int, str]]:
