@@ -33,7 +33,7 @@ SITUATIONS = {
         "estimators/landmarks",
     ],
     "Time series": ["kernels/series", "io/series"],
-    "Sequences": ["kernels/sequences", "io/fasta"],
+    "Sequences": ["kernels/sequences", "io/samples"],
     "Graphs": ["kernels/graphs", "io/graphs"],
     "Sets and histograms": ["kernels/transport"],
     "Covariance matrices and images": ["kernels/spd", "features"],

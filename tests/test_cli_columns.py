@@ -492,7 +492,7 @@ def test_compare_leaves_out_what_takes_longest_unless_asked():
 
 
 def test_scales_are_those_of_pipelines():
-    from kreinlearn.app.cli.tables import SCALES
+    from kreinlearn.app.cli.options import SCALE_CHOICES
     from kreinlearn.pipelines import SCALERS
 
-    assert tuple(SCALERS) == SCALES
+    assert tuple(SCALERS) == SCALE_CHOICES

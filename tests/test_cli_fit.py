@@ -339,7 +339,7 @@ def test_warnings_are_plain_lines(capsys, here):
     code, _, err = run(capsys, "fit", "c.csv", "-o", "m.krein", *QUICK)
     assert code == 0 and err.splitlines()[0] == (
         "krein: warning: c.csv: the same value for all samples in column 'one', which "
-        "tells nothing apart."
+        "cannot separate classes."
     )
     narrow = ("--kernel", "rbf", "--param", "sigma=1e-3", "--lam", "1")
     code, _, err = run(capsys, "fit", "cells.csv", "-o", "n.krein", *narrow)

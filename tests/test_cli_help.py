@@ -7,7 +7,7 @@ import click
 import pytest
 
 from kreinlearn.app import cli
-from kreinlearn.app.cli.helping import ARGUMENTS, GROUPS, LAST
+from kreinlearn.app.cli.helping import ARGUMENTS_HEADING, LAST_HEADING, OPTION_GROUPS
 from tests.test_cli import run
 
 TAUGHT = ("inspect", "fit", "predict", "compare")
@@ -31,8 +31,8 @@ def test_examples_can_be_typed(name):
 @pytest.mark.parametrize("name", TAUGHT)
 def test_options_are_in_groups(capsys, name):
     code, out, _ = run(capsys, name, "--help")
-    assert code == 0 and f"\n{LAST}:\n" in out and "\nOptions:\n" not in out
-    heads = [head for head in GROUPS if f"\n{head}:\n" in out]
+    assert code == 0 and f"\n{LAST_HEADING}:\n" in out and "\nOptions:\n" not in out
+    heads = [head for head in OPTION_GROUPS if f"\n{head}:\n" in out]
     assert len(heads) >= 2
     for parameter in command_of(name).params:
         if isinstance(parameter, click.Option):
@@ -41,7 +41,7 @@ def test_options_are_in_groups(capsys, name):
 
 def test_every_option_of_a_group_exists():
     known = {p.name for name in TAUGHT for p in command_of(name).params}
-    assert {name for names in GROUPS.values() for name in names} <= known
+    assert {name for names in OPTION_GROUPS.values() for name in names} <= known
 
 
 @pytest.mark.parametrize("name", TAUGHT)
@@ -54,8 +54,8 @@ def test_the_first_sentence_says_what_it_is_for(capsys, name):
 def test_help_describes_arguments_before_options(capsys, name):
     _, out, _ = run(capsys, name, "--help")
     headings = re.findall(r"^(\S.*):$", out, re.MULTILINE)
-    assert headings[0] == ARGUMENTS
-    section = out.partition(f"\n{ARGUMENTS}:\n")[2].partition("\n\n")[0]
+    assert headings[0] == ARGUMENTS_HEADING
+    section = out.partition(f"\n{ARGUMENTS_HEADING}:\n")[2].partition("\n\n")[0]
     rows = [line.split(maxsplit=1) for line in section.splitlines()]
     command = command_of(name)
     expected = [p for p in command.params if isinstance(p, click.Argument)]

@@ -23,8 +23,7 @@ from sklearn.preprocessing import (
 from kreinlearn._typing import Array
 from kreinlearn._validation import check_choice
 from kreinlearn.io.blocks import TableBlocks, table_blocks
-from kreinlearn.io.column_warnings import warn_about_columns
-from kreinlearn.io.columns import NUMERIC_FRACTION
+from kreinlearn.io.columns import NUMERIC_FRACTION, warn_about_columns
 from kreinlearn.io.errors import quote_names
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from kreinlearn.io.column_warnings import (
+from kreinlearn.io.columns import (
     is_counter,
     range_fraction,
     warn_about_columns,

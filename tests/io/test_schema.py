@@ -1,5 +1,7 @@
 """Columns of a new file, matched to those that a model was trained on."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -13,7 +15,8 @@ NUMBERED = TrainingRecord(["1", "2"], header=False, target="3", target_place=2)
 def matched(tmp_path, content, training, name="t.csv", header=None):
     path = tmp_path / name
     path.write_text(content)
-    return read_like(path, training, header)
+    table = read_like(path, training, header)
+    return table, re.findall("'(.*?)'", table.remark)
 
 
 @pytest.mark.parametrize(
@@ -71,7 +74,7 @@ def test_text_stays_text_and_labels_stay_what_they_were(tmp_path):
     assert table.X["b"].tolist() == ["01", "2"] and table.y.tolist() == ["7", "8"]
     frame = pd.DataFrame({"b": ["01", "2"], "a": [1, 3], "y": [7, 8]})
     frame.to_parquet(tmp_path / "t.parquet")
-    table, _ = read_like(tmp_path / "t.parquet", training)
+    table = read_like(tmp_path / "t.parquet", training)
     assert table.X["b"].tolist() == ["01", "2"] and table.y.tolist() == ["7", "8"]
 
 

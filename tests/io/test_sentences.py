@@ -32,7 +32,7 @@ LENGTH = "@equalLength true\n@seriesLength 3\n@classLabel true a b\n@data\n"
         ("t.ts", SERIES + ":a\n", "the series has no values; leave it out"),
         ("t.ts", SERIES + "1,2:a\n1:2:b\n", "1 channel was expected, as in line 3"),
         ("t.ts", SERIES + "1,2:3:a\n", "channels of a series must be equally long"),
-        ("t.ts", LENGTH + "1,2:a\n", "3 values were expected, as @seriesLength says"),
+        ("t.ts", LENGTH + "1,2:a\n", "3 values were expected, as in @seriesLength"),
     ],
 )  # fmt: skip
 def test_a_line_that_is_wrong(tmp_path, name, text, words):

@@ -5,7 +5,8 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from kreinlearn.io import read, read_ts, read_ucr
-from kreinlearn.io.samples import describe_samples
+from kreinlearn.io.options import ReadOptions
+from kreinlearn.io.samples import describe_samples, read_samples, read_series_text
 from kreinlearn.io.schema import TrainingRecord, read_new_samples
 
 HEADER = "@problemName x\n@univariate {}\n@classLabel true a b\n"
@@ -79,3 +80,12 @@ def test_new_lines_need_a_label_or_a_mark(tmp_path):
     with pytest.raises(ValueError, match="got 'x'"):
         path.write_text("x\t5\t6\n")
         read_new_samples(path, **learned)
+
+
+def test_unknown_formats_raise(tmp_path):
+    path = tmp_path / "a.tsv"
+    path.write_text("1\t0.5\n2\t1.5\n")
+    with pytest.raises(ValueError, match="'format' must be one of"):
+        read_samples(path, "arff", ReadOptions())
+    with pytest.raises(ValueError, match="'format' must be one of"):
+        read_series_text(path, "fasta", None, None)

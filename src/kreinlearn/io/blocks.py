@@ -26,18 +26,10 @@ from kreinlearn.io.columns import (
     stray_word_message,
 )
 from kreinlearn.io.errors import name_file, quote_names
-from kreinlearn.io.formats import (
-    check_dialect,
-    check_table_options,
-    locate,
-    read_file,
-    resolve_format,
-)
-from kreinlearn.io.graphs import EDGE_FILE
+from kreinlearn.io.formats import check_dialect, locate
 from kreinlearn.io.labels import LabelCounter
-from kreinlearn.io.options import ReadOptions
-from kreinlearn.io.sources import open_csv, open_parquet
-from kreinlearn.io.table import Cells, Table, TableSource, convert_features
+from kreinlearn.io.sources import Cells, TableSource, open_csv, open_parquet
+from kreinlearn.io.table import convert_features
 from kreinlearn.io.text import AUTO_DIALECT, CELL_BYTES, Dialect
 
 if TYPE_CHECKING:
@@ -205,42 +197,6 @@ def table_blocks(
         labels,
         weight,
     )
-
-
-@name_file
-def open_data(
-    path: str | os.PathLike[str], options: ReadOptions, *, in_blocks: bool = False
-) -> Table | TableBlocks:
-    """Return the training samples in a file.
-
-    Parameters
-    ----------
-    path : path-like
-        The file, or a folder of graphs or Parquet files.
-    options : ReadOptions
-        As in `kreinlearn.io.read`.
-    in_blocks : bool
-        Whether to read a table in blocks, if its format allows it.
-
-    Returns
-    -------
-    Table or TableBlocks
-        The samples in memory, or a table on disk.
-    """
-    if in_blocks and can_read_blocks(path):
-        is_table = not any(Path(path).glob(f"*{EDGE_FILE}"))
-        if not Path(path).is_dir():
-            is_table = resolve_format(path, options)[1] == "table"
-        if is_table:
-            check_table_options(path, options)
-            return table_blocks(
-                path,
-                options.target,
-                header=options.header,
-                roles=options.roles,
-                dialect=options.pairs.dialect,
-            )
-    return read_file(path, options)
 
 
 def open_blocks(

@@ -1,6 +1,7 @@
 """Errors of libraries as messages that name the file."""
 
 import functools
+import os
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -56,6 +57,24 @@ def name_file(reader: Callable[P, T]) -> Callable[P, T]:
             ) from None
 
     return guarded
+
+
+def check_file(path: str | os.PathLike[str], expected: str) -> Path:
+    """Return the path of a file that exists, or raise.
+
+    Parameters
+    ----------
+    path : path-like
+        The file.
+    expected : str
+        What it should be, for the message about folders.
+    """
+    place = Path(path)
+    if place.is_dir():
+        raise IsADirectoryError(f"{path} is a folder; {expected} was expected.")
+    if not place.exists():
+        raise FileNotFoundError(f"There is no file {path}.")
+    return place
 
 
 def quote_names(names: Iterable[str], most: int = 5) -> str:

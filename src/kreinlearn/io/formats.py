@@ -19,7 +19,7 @@ from kreinlearn._validation import (
     symmetrize_matrix,
 )
 from kreinlearn.io.columns import NO_ROLES, ColumnRoles
-from kreinlearn.io.errors import name_file
+from kreinlearn.io.errors import check_file, name_file
 from kreinlearn.io.graphs import EDGE_FILE
 from kreinlearn.io.labels import as_labels, read_labels
 from kreinlearn.io.matrices import (
@@ -43,8 +43,8 @@ from kreinlearn.io.pairs import (
     read_square,
 )
 from kreinlearn.io.samples import SAMPLE_FORMATS, read_samples
-from kreinlearn.io.sources import open_csv, open_parquet, open_svmlight
-from kreinlearn.io.table import Table, TableSource, read_table
+from kreinlearn.io.sources import TableSource, open_csv, open_parquet, open_svmlight
+from kreinlearn.io.table import Table, read_table
 from kreinlearn.io.text import AUTO_DIALECT, Dialect, read_rows
 
 if TYPE_CHECKING:
@@ -452,6 +452,8 @@ FORMATS = {
     "tu": Format(read_samples, (), ()),
 }
 """All formats by the name that --format takes."""
+UCR_ENDINGS = (".tsv", ".txt")
+"""Endings of files of the UCR archive, which tables also have."""
 TEXT_MATRICES = ("matrix", "pairs", "blast", "phylip")
 BY_ENDING = {end: name for name, format in FORMATS.items() for end in format.endings}
 TEXT_FORMATS = {
@@ -498,6 +500,8 @@ def resolve_format(
             )
         return place, "tu", ""
     place, ending, is_compressed = locate(path)
+    if given is None and options.kind == "series" and ending in UCR_ENDINGS:
+        given = "ucr"
     if given is not None and (given != "table" or ending in NUMPY_ENDINGS):
         _check_format(path, given, ending)
         return place, given, ending
@@ -569,11 +573,7 @@ TABLE_ENDINGS = FORMATS["table"].endings
 
 def locate(path: str | os.PathLike[str]) -> tuple[Path, str, bool]:
     """Return the path of a file that exists, its ending, and whether .gz follows."""
-    place = Path(path)
-    if place.is_dir():
-        raise IsADirectoryError(f"{path} is a folder; a file with data was expected.")
-    if not place.exists():
-        raise FileNotFoundError(f"There is no file {path}.")
+    place = check_file(path, "a file with data")
     check_regular(path)
     endings = [ending.lower() for ending in place.suffixes]
     is_compressed = endings[-1:] == [".gz"]

@@ -34,7 +34,7 @@ LABELS_NAME = "y"
 """Name of the labels in an npz file."""
 Shapes = dict[str, tuple[int, ...]]
 """Shapes of the arrays in a file, by name."""
-NUMPY = "not NumPy's"
+NUMPY_ERROR = "not NumPy's"
 MAX_HEADER_BYTES = 2**16
 """Bytes of the header of an array; 118 are usual."""
 MAX_CODE_POINT, SURROGATES = 0x10FFFF, (0xD800, 0xDFFF)
@@ -71,7 +71,7 @@ def read_npz(
     """
     name, ending = target or LABELS_NAME, ".npy"
     with open(path, "rb") as file:
-        with convert_errors(path, NUMPY):
+        with convert_errors(path, NUMPY_ERROR):
             archive = zipfile.ZipFile(file)
             members = [each for each in archive.namelist() if each.endswith(ending)]
             shapes: Shapes = {}
@@ -187,7 +187,7 @@ def _read_array_header(stream: IO[bytes]) -> tuple[tuple[int, ...], np.dtype[Any
 
 def read_array(path: Path, name: str, stream: IO[bytes]) -> Array:
     """Return an array of numbers or text, after a check of its type and size."""
-    with convert_errors(path, NUMPY):
+    with convert_errors(path, NUMPY_ERROR):
         stream.seek(0)
         shape, dtype = _read_array_header(stream)
     if dtype.hasobject:
@@ -198,7 +198,7 @@ def read_array(path: Path, name: str, stream: IO[bytes]) -> Array:
     if dtype.kind not in "biufUS":
         raise ValueError(f"{path}: {name} must hold real numbers or text, got {dtype}.")
     check_fits(math.prod(shape[:-1]), shape[-1] if shape else 1, dtype, str(path))
-    with convert_errors(path, NUMPY):
+    with convert_errors(path, NUMPY_ERROR):
         stream.seek(0)
         array: Array = np.lib.format.read_array(stream, allow_pickle=False)
         if array.dtype.kind == "S":

@@ -9,6 +9,8 @@ from kreinlearn._validation import SYMMETRIZERS, check_choice
 from kreinlearn.io.columns import NO_ROLES, ColumnRoles
 from kreinlearn.io.text import AUTO_DIALECT, Dialect
 
+SampleKind = Literal["series", "sequences", "graphs"]
+"""Kinds of samples that are not rows of a table, as kernels name them."""
 MatrixContent = Literal["similarities", "distances"]
 """Content of a matrix. By default similarities, unless they look like distances."""
 
@@ -64,7 +66,11 @@ DEFAULT_OPTIONS = PairOptions()
 
 @dataclass(frozen=True)
 class ReadOptions:
-    """Options of `kreinlearn.io.read`, which documents them."""
+    """Options of `kreinlearn.io.read`, which documents them.
+
+    ``kind`` is the kind of samples that the kernel of a command compares, if it is
+    given: tsv and txt files of series are lines of the UCR archive.
+    """
 
     target: str | None = None
     header: bool | None = None
@@ -76,6 +82,7 @@ class ReadOptions:
     symmetrize: str | None = None
     pairs: PairOptions = DEFAULT_OPTIONS
     roles: ColumnRoles = NO_ROLES
+    kind: SampleKind | None = None
 
     @property
     def is_for_matrix(self) -> bool:

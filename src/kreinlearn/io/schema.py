@@ -1,24 +1,33 @@
-"""New samples for a model: the record of its training, and files matched to it."""
+"""`open_data`: the samples in a file, for training or for a fitted model."""
 
 import os
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
+from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
+from kreinlearn.io.blocks import (
+    TableBlocks,
+    can_read_blocks,
+    open_blocks,
+    read_blocks,
+    table_blocks,
+)
 from kreinlearn.io.columns import parse_number
 from kreinlearn.io.errors import name_file, quote_names
-from kreinlearn.io.fasta import find_labels, read_fasta
 from kreinlearn.io.formats import (
     NUMPY_ENDINGS,
     TEXT_FORMATS,
     check_dialect,
+    check_table_options,
     locate,
     open_table,
     read,
+    read_file,
     resolve_format,
 )
-from kreinlearn.io.graphs import read_tu
+from kreinlearn.io.graphs import EDGE_FILE, read_tu
 from kreinlearn.io.labels import to_labels, to_text_labels
 from kreinlearn.io.matrices import read_text_matrix
 from kreinlearn.io.options import (
@@ -26,6 +35,7 @@ from kreinlearn.io.options import (
     MatrixContent,
     PairOptions,
     ReadOptions,
+    SampleKind,
 )
 from kreinlearn.io.pairs import complete_new, join_notes, read_new
 from kreinlearn.io.samples import (
@@ -33,17 +43,17 @@ from kreinlearn.io.samples import (
     SAMPLE_FORMATS,
     check_series_labels,
     describe_content,
+    find_labels,
     parse_label_rule,
+    read_fasta,
     read_series_text,
 )
-from kreinlearn.io.table import Cells, SampleKind, Table, TableSource, convert_features
+from kreinlearn.io.sources import Cells, TableSource
+from kreinlearn.io.table import Table, convert_features
 from kreinlearn.io.text import AUTO_DIALECT, Dialect
 
 if TYPE_CHECKING:
     import pandas as pd
-
-UCR_ENDINGS = (".tsv", ".txt")
-"""Endings of files of the UCR archive, which tables also have."""
 
 
 @dataclass(frozen=True)
@@ -128,13 +138,143 @@ class TrainingRecord:
         return {k: v for k, v in found.items() if v != default[k] or k == "target"}
 
 
+@dataclass(frozen=True)
+class ModelInput:
+    """Input that a fitted model takes.
+
+    Attributes
+    ----------
+    training : TrainingRecord
+        The training file, with the features of the model.
+    kind : {"rows", "matrix", "series", "sequences", "graphs"}
+        Samples that the model was trained on.
+    classes : sequence of str, int or float
+        Its classes.
+    content : str or None
+        `describe_content` of its training samples, if it is known.
+    n_train : int
+        Number of training samples of a matrix.
+    support : collection of int
+        Those that predictions need, counted from zero; all by default.
+    names : sequence of str or None
+        Names of the training samples of a matrix.
+    is_distance : bool
+        Whether the matrix holds distances.
+    """
+
+    training: TrainingRecord
+    kind: SampleKind | Literal["rows", "matrix"]
+    classes: Sequence[str | int | float]
+    content: str | None = None
+    n_train: int = 0
+    support: Collection[int] = ()
+    names: Sequence[str] | None = None
+    is_distance: bool = False
+
+
+@name_file
+def open_data(
+    path: str | os.PathLike[str],
+    options: ReadOptions,
+    *,
+    in_blocks: bool = False,
+    model: ModelInput | None = None,
+) -> "Table | TableBlocks | TableSchema":
+    """Return the samples in a file.
+
+    Parameters
+    ----------
+    path : path-like
+        The file, or a folder of graphs or Parquet files.
+    options : ReadOptions
+        As in `kreinlearn.io.read`.
+    in_blocks : bool
+        Whether to read a table in blocks, if its format allows it.
+    model : ModelInput, optional
+        Input of a fitted model, if the file holds new samples; by default training
+        samples are read.
+
+    Returns
+    -------
+    Table, TableBlocks or TableSchema
+        The samples in memory; or a table on disk, for training or for the model.
+    """
+    in_blocks = in_blocks and can_read_blocks(path)
+    if model is not None:
+        return _open_new(path, options, model, in_blocks)
+    if in_blocks:
+        is_table = not any(Path(path).glob(f"*{EDGE_FILE}"))
+        if not Path(path).is_dir():
+            is_table = resolve_format(path, options)[1] == "table"
+        if is_table:
+            check_table_options(path, options)
+            return table_blocks(
+                path,
+                options.target,
+                header=options.header,
+                roles=options.roles,
+                dialect=options.pairs.dialect,
+            )
+    return read_file(path, options)
+
+
+def _open_new(
+    path: str | os.PathLike[str],
+    options: ReadOptions,
+    model: ModelInput,
+    in_blocks: bool,
+) -> "Table | TableSchema":
+    """Return new samples for a model."""
+    header, pairs, training = options.header, options.pairs, model.training
+    if model.kind == "matrix":
+        is_numpy = str(path).lower().endswith(NUMPY_ENDINGS)
+        if model.names is not None and not is_numpy:
+            missing = training.missing if pairs.missing is None else pairs.missing
+            pairs = replace(
+                pairs,
+                missing=missing,
+                missing_self=training.missing_self,
+                repeated=training.repeated,
+            )
+        return read_similarities(
+            path,
+            model.n_train,
+            model.support,
+            is_distance=model.is_distance,
+            names=model.names,
+            pairs=pairs,
+            usual=training.format,
+            symmetrize=training.symmetrize,
+            header=header,
+        )
+    if model.kind != "rows":
+        if pairs.dialect != AUTO_DIALECT:
+            raise ValueError(
+                f"The model was trained on {model.kind}, whose files take neither "
+                "--sep nor --decimal; leave them out."
+            )
+        return read_new_samples(
+            path,
+            model.kind,
+            model.classes,
+            training,
+            content=model.content,
+            format=pairs.format,
+            header=header,
+        )
+    if in_blocks:
+        source = open_blocks(path, header, pairs.dialect)
+        return TableSchema.match(source, replace(training, text_labels=True))
+    return read_like(path, training, header, pairs.dialect)
+
+
 @name_file
 def read_like(
     path: str | os.PathLike[str],
     training: TrainingRecord,
     header: bool | None = None,
     dialect: Dialect = AUTO_DIALECT,
-) -> tuple[Table, list[str]]:
+) -> Table:
     """Return the features that a model needs, and the labels if the file has them.
 
     Columns are matched by name if both files have names, and by their order
@@ -154,11 +294,10 @@ def read_like(
 
     Returns
     -------
-    table : Table
+    Table
         Its X has the columns of ``training`` in their order, under the names that
-        they have in the file; its names are sample names, if the file has them.
-    ignored : list of str
-        Other columns of the file, without those that were not features in training.
+        they have in the file; its names are sample names, if the file has them. Its
+        remark lists other columns, without those that were not features in training.
 
     Raises
     ------
@@ -218,8 +357,24 @@ class TableSchema:
         words = {name for name, known_as in pairs if known_as in self.training.text}
         return words | {name for name in (self.label, self.id) if name is not None}
 
-    def convert(self, cells: Cells) -> tuple[Table, list[str]]:
-        """Return samples and labels of some rows, and the ignored columns."""
+    def __iter__(self) -> Iterator[Table]:
+        """Yield samples and labels block by block; raise if there are none."""
+        blocks = read_blocks(self.source, self.columns, list(self.text))
+        first = next(blocks, None)
+        if first is None:
+            raise ValueError(
+                f"{self.source.path} holds a header but no samples below it."
+            )
+        yield from map(self.convert, chain([first], blocks))
+
+    @property
+    def remark(self) -> str:
+        """Note about the ignored columns; may be empty."""
+        listed = quote_names(self.ignored)
+        return f"columns left out: {listed}." if self.ignored else ""
+
+    def convert(self, cells: Cells) -> Table:
+        """Return samples and labels of some rows."""
         X = convert_features(cells, self.features, self.text)
         _check_numeric(X, self.text)
         y = ids = None
@@ -228,9 +383,15 @@ class TableSchema:
             y = y if self.training.text_labels else to_labels(y)
         if self.id is not None:
             ids = [str(cell) for cell in cells.columns[self.id]]
-        header = self.source.header
-        table = Table(cells.path, X, y, target=self.label, header=header, names=ids)
-        return table, self.ignored
+        return Table(
+            cells.path,
+            X,
+            y,
+            target=self.label,
+            header=self.source.header,
+            names=ids,
+            remark=self.remark,
+        )
 
 
 Matched = tuple[list[str], str | None, str | None]
@@ -407,11 +568,6 @@ def _read_nameless(
     return Table(str(path), K=K, remark=join_notes(str(path), notes))
 
 
-def is_ucr(path: str | os.PathLike[str]) -> bool:
-    """Return whether the UCR archive uses names such as that of a file."""
-    return not Path(path).is_dir() and locate(path)[1] in UCR_ENDINGS
-
-
 @name_file
 def read_new_samples(
     path: str | os.PathLike[str],
@@ -453,11 +609,10 @@ def read_new_samples(
     ValueError
         If the file holds something else.
     """
-    if format is None and kind == "series" and not Path(path).is_dir():
-        is_like = training.format == "ucr" and locate(path)[1] == ".csv"
-        format = "ucr" if is_like or is_ucr(path) else None
+    if format is None and training.format == "ucr" and not Path(path).is_dir():
+        format = "ucr" if locate(path)[1] == ".csv" else None
     place, found_format, _ = resolve_format(
-        path, ReadOptions(pairs=PairOptions(format))
+        path, ReadOptions(pairs=PairOptions(format), kind=kind)
     )
     held = SAMPLE_FORMATS.get(found_format)
     if held != kind:

@@ -19,7 +19,7 @@ from kreinlearn.io.columns import (
     parse_number,
     parse_numbers,
 )
-from kreinlearn.io.errors import name_file
+from kreinlearn.io.errors import check_file, name_file
 from kreinlearn.io.labels import to_labels
 from kreinlearn.io.text import count_header_rows, is_header, read_lines
 
@@ -73,7 +73,7 @@ def read_ts(path: str | os.PathLike[str]) -> tuple[list[Series], Array | None]:
     ...     read_ts(path)[1]
     array(['a', 'b'], dtype='<U1')
     """
-    found = read_ts_text(_check_exists(path))
+    found = read_ts_text(check_file(path, "a file of series"))
     return found.items, None if found.labels is None else to_labels(found.labels)
 
 
@@ -121,26 +121,26 @@ def read_ucr(
     ...     read_ucr(path)
     ([array([0.5 , 0.25]), array([1.5])], array([1, 2]))
     """
-    found = read_ucr_text(_check_exists(path), target, header)
+    found = read_ucr_text(check_file(path, "a file of series"), target, header)
     return found.items, None if found.labels is None else to_labels(found.labels)
 
 
 def read_ts_text(path: Path) -> SeriesText:
     """Return the series of a .ts file with their lines; as `read_ts`."""
-    said: dict[str, list[str]] | None = {}
+    tags: dict[str, list[str]] | None = {}
     known: dict[str, list[str]] = {}
     found = SeriesText([], None, [])
     for line, text in _read_filled_lines(path, "#%"):
-        if said is not None:
+        if tags is not None:
             if not text.startswith("@"):
                 raise ValueError(
                     f"{path}, line {line}: a line of the header such as '@data' was "
                     f"expected before the first series, got {text[:20]!r}."
                 )
             tag, *words = text[1:].split() or [""]
-            said[tag.lower()] = words
+            tags[tag.lower()] = words
             if tag.lower() == "data":
-                known, said = said, None
+                known, tags = tags, None
                 _check_header(path, known)
                 found = SeriesText(
                     [], [] if _is_true(known, "classlabel") else None, []
@@ -211,15 +211,6 @@ def count_times(series: Series) -> int:
     return len(series[0] if isinstance(series, tuple) else series)
 
 
-def _check_exists(path: str | os.PathLike[str]) -> Path:
-    place = Path(path)
-    if place.is_dir():
-        raise IsADirectoryError(f"{path} is a folder; a file of series was expected.")
-    if not place.exists():
-        raise FileNotFoundError(f"There is no file {path}.")
-    return place
-
-
 def _read_filled_lines(path: Path, comments: str) -> Iterator[tuple[int, str]]:
     """Yield lines that hold something, with their numbers."""
     for line, content in enumerate(read_lines(path), 1):
@@ -235,22 +226,22 @@ def _split_cells(text: str) -> list[str]:
 
 
 def _has_column(names: Sequence[str], target: str) -> bool:
-    """Tell whether a name is there, or a position is meant."""
+    """Return whether a column has this name, or the target is a position."""
     return target in names or target.lstrip("-").isdigit()
 
 
-def _is_true(said: dict[str, list[str]], tag: str) -> bool:
-    return [word.lower() for word in said.get(tag, [])[:1]] == ["true"]
+def _is_true(tags: dict[str, list[str]], tag: str) -> bool:
+    return [word.lower() for word in tags.get(tag, [])[:1]] == ["true"]
 
 
-def _check_header(path: Path, said: dict[str, list[str]]) -> None:
+def _check_header(path: Path, tags: dict[str, list[str]]) -> None:
     """Raise if a file holds what we do not read."""
-    if _is_true(said, "timestamps"):
+    if _is_true(tags, "timestamps"):
         raise ValueError(
             f"{path} has time stamps (@timeStamps true), which are not read; give "
             "series of values at equal steps, with @timeStamps false."
         )
-    if _is_true(said, "targetlabel"):
+    if _is_true(tags, "targetlabel"):
         raise ValueError(
             f"{path} has numbers to predict (@targetLabel true); labels of classes "
             "(@classLabel true) are needed."
@@ -262,7 +253,7 @@ def _take_label(path: Path, line: int, parts: list[str], classes: list[str]) -> 
     if len(parts) < 2:
         raise ValueError(
             f"{path}, line {line}: a label was expected after the last colon, as "
-            "@classLabel says, got no colon; add the label, or ? if it is not known."
+            "in @classLabel true, got no colon; add the label, or ? if it is not known."
         )
     label = parts.pop().strip()
     if classes and label not in classes and label not in MISSING_CELLS:
@@ -302,13 +293,13 @@ def _check_channels(
     line: int,
     channels: tuple[Array, ...],
     found: SeriesText,
-    said: dict[str, list[str]],
+    tags: dict[str, list[str]],
 ) -> None:
-    """Raise unless channels are as many as before, equally long, and as announced."""
+    """Raise unless channels are as many as before, equally long, as in the header."""
     lengths = [len(channel) for channel in channels]
     expected, why = len(channels), ""
-    if is_count("".join(said.get("dimensions", [])[:1])):
-        expected, why = int(said["dimensions"][0]), "as @dimensions says"
+    if is_count("".join(tags.get("dimensions", [])[:1])):
+        expected, why = int(tags["dimensions"][0]), "as @dimensions requires"
     elif found.items:
         expected, why = count_channels(found.items[0]), f"as in line {found.lines[0]}"
     if len(channels) != expected:
@@ -323,9 +314,9 @@ def _check_channels(
             f"{path}, line {line}: channels of a series must be equally long, got "
             f"{listed} values; cut them, or fill the gaps."
         )
-    size = "".join(said.get("serieslength", [])[:1])
-    if _is_true(said, "equallength") and is_count(size) and lengths[0] != int(size):
+    size = "".join(tags.get("serieslength", [])[:1])
+    if _is_true(tags, "equallength") and is_count(size) and lengths[0] != int(size):
         raise ValueError(
-            f"{path}, line {line}: {size} values were expected, as @seriesLength says, "
-            f"got {lengths[0]}; correct the line, or say @equalLength false."
+            f"{path}, line {line}: {size} values were expected, as in @seriesLength, "
+            f"got {lengths[0]}; correct the line, or use @equalLength false."
         )

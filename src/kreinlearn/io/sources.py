@@ -4,7 +4,8 @@ import csv
 import io
 import os
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,7 +20,6 @@ from kreinlearn.io.columns import (
     parse_number,
 )
 from kreinlearn.io.errors import convert_errors, quote_names
-from kreinlearn.io.table import Cells, TableSource
 from kreinlearn.io.text import (
     BLOCK_BYTES,
     CELL_BYTES,
@@ -48,11 +48,69 @@ MEMORY_CHECK_ROWS = 10_000
 """Rows between two estimates of the memory of a table."""
 IRREGULAR_TEXT = re.compile(rb'"|\0|\xef\xbb\xbf|\r(?!\n)|\n[ \t\r\f\v]*\n')
 """Bytes that pandas and the csv module may read differently, and blank lines."""
-PARQUET = "not a parquet table"
+PARQUET_ERROR = "not a parquet table"
 LIBSVM_LABEL = "label"
 """Name of the column of labels in LIBSVM text."""
 MANY_FEATURES, MAX_FEATURES_PER_INDEX = 10_000, 50
 """Beyond so many features, at least one in so many must occur in a LIBSVM file."""
+
+
+@dataclass(frozen=True)
+class Cells:
+    """Some rows of a table, before their columns are converted.
+
+    Attributes
+    ----------
+    path : str
+        The file, for messages.
+    columns : dict of str to column
+        The cells of each column: text, numbers, or an array of objects for text.
+    lines : sequence of int
+        Position of each row in the file, counted in ``unit``.
+    unit : {"line", "row"}
+        The unit.
+    """
+
+    path: str
+    columns: Mapping[str, CellColumn]
+    lines: Sequence[int]
+    unit: str = "line"
+
+
+@dataclass(frozen=True)
+class TableSource:
+    """A table on disk: the names of its columns, and its rows in blocks.
+
+    Attributes
+    ----------
+    path : str
+        The file, for messages.
+    names : list of str
+        Names of the columns, all different.
+    header : bool
+        Whether the names come from the file; otherwise they are positions from 1.
+    blocks : callable
+        ``blocks(columns, text, rows)`` yields `Cells` of some columns, with at most
+        ``rows`` rows each, or all rows at once for None. Columns in ``text`` are not
+        parsed.
+    labels : str or None
+        The column of labels, in formats that define one.
+    text : frozenset of str or None
+        Columns of text, if the file declares types.
+    """
+
+    path: str
+    names: list[str]
+    header: bool
+    blocks: Callable[[Sequence[str], Collection[str], int | None], Iterator[Cells]]
+    labels: str | None = None
+    text: frozenset[str] | None = None
+
+    def read(self, columns: Sequence[str], text: Collection[str] = ()) -> Cells:
+        """Return all rows of some columns; raise if there are none."""
+        for cells in self.blocks(columns, text, None):
+            return cells
+        raise ValueError(f"{self.path} holds a header but no samples below it.")
 
 
 def open_csv(path: Path, dialect: Dialect, header: bool | None) -> TableSource:
@@ -256,7 +314,7 @@ def open_parquet(source: "str | os.PathLike[str] | Dataset") -> TableSource:
                 f"it, got {type(source).__name__}."
             )
     _check_types(path, dataset.schema)
-    with convert_errors(path, PARQUET):
+    with convert_errors(path, PARQUET_ERROR):
         count = dataset.count_rows()
     if count == 0:
         raise ValueError(f"{path} holds no rows; at least two samples are needed.")
@@ -272,7 +330,7 @@ def open_parquet(source: "str | os.PathLike[str] | Dataset") -> TableSource:
         start = 0
         for part in _read_batches(dataset, path, columns, rows or count):
             # Separate columns: one block would take the memory once more.
-            with convert_errors(path, PARQUET):
+            with convert_errors(path, PARQUET_ERROR):
                 frame = pa.Table.from_batches(part).to_pandas(
                     ignore_metadata=True, split_blocks=True
                 )
@@ -297,7 +355,7 @@ def _open_dataset(path: Path) -> "Dataset":
         raise FileNotFoundError(f"There is no file {path}.")
 
     def open_as(form: "str | dataset.ParquetFileFormat") -> "Dataset":
-        with convert_errors(path, PARQUET):
+        with convert_errors(path, PARQUET_ERROR):
             return dataset.dataset(str(path), format=form, partitioning="hive")
 
     found = open_as("parquet")
@@ -305,7 +363,7 @@ def _open_dataset(path: Path) -> "Dataset":
         raise FileNotFoundError(f"The folder {path} holds no parquet file.")
     first = None
     for fragment in found.get_fragments():
-        with convert_errors(fragment.path, PARQUET):
+        with convert_errors(fragment.path, PARQUET_ERROR):
             names = set(fragment.physical_schema.names)  # may not be UTF-8
         first = names if first is None else first
         if names != first:
@@ -333,7 +391,7 @@ def _read_batches(
     bounded = None
     if isinstance(getattr(dataset, "format", None), ParquetFileFormat):
         bounded = ParquetFragmentScanOptions(use_buffered_stream=True, pre_buffer=False)
-    with convert_errors(path, PARQUET):
+    with convert_errors(path, PARQUET_ERROR):
         batches = dataset.to_batches(
             columns=list(columns),
             batch_size=min(rows, 2**17),
@@ -344,7 +402,7 @@ def _read_batches(
     waiting: list[RecordBatch] = []
     count = 0
     while True:
-        with convert_errors(path, PARQUET):
+        with convert_errors(path, PARQUET_ERROR):
             batch = next(batches, None)
         if batch is None:
             break

@@ -1,15 +1,14 @@
 """Samples of a file in memory, and the sources that tables are read from."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from kreinlearn._typing import Array
 from kreinlearn.io.columns import (
     NO_ROLES,
-    CellColumn,
     ColumnLayout,
     ColumnRoles,
     assign_roles,
@@ -19,12 +18,11 @@ from kreinlearn.io.columns import (
     to_text,
 )
 from kreinlearn.io.labels import as_labels, to_labels, to_text_labels
+from kreinlearn.io.options import SampleKind
+from kreinlearn.io.sources import Cells, TableSource
 
 if TYPE_CHECKING:
     import pandas as pd
-
-SampleKind = Literal["series", "sequences", "graphs"]
-"""Kinds of samples that are not rows of a table, as kernels name them."""
 
 
 @dataclass(frozen=True)
@@ -96,64 +94,6 @@ class Table:
         import pandas as pd
 
         return pd.DataFrame(self.K, self.names, self.names, copy=False)
-
-
-@dataclass(frozen=True)
-class Cells:
-    """Some rows of a table, before their columns are converted.
-
-    Attributes
-    ----------
-    path : str
-        The file, for messages.
-    columns : dict of str to column
-        The cells of each column: text, numbers, or an array of objects for text.
-    lines : sequence of int
-        Position of each row in the file, counted in ``unit``.
-    unit : {"line", "row"}
-        The unit.
-    """
-
-    path: str
-    columns: Mapping[str, CellColumn]
-    lines: Sequence[int]
-    unit: str = "line"
-
-
-@dataclass(frozen=True)
-class TableSource:
-    """A table on disk: the names of its columns, and its rows in blocks.
-
-    Attributes
-    ----------
-    path : str
-        The file, for messages.
-    names : list of str
-        Names of the columns, all different.
-    header : bool
-        Whether the names come from the file; otherwise they are positions from 1.
-    blocks : callable
-        ``blocks(columns, text, rows)`` yields `Cells` of some columns, with at most
-        ``rows`` rows each, or all rows at once for None. Columns in ``text`` are not
-        parsed.
-    labels : str or None
-        The column of labels, in formats that define one.
-    text : frozenset of str or None
-        Columns of text, if the file declares types.
-    """
-
-    path: str
-    names: list[str]
-    header: bool
-    blocks: Callable[[Sequence[str], Collection[str], int | None], Iterator[Cells]]
-    labels: str | None = None
-    text: frozenset[str] | None = None
-
-    def read(self, columns: Sequence[str], text: Collection[str] = ()) -> Cells:
-        """Return all rows of some columns; raise if there are none."""
-        for cells in self.blocks(columns, text, None):
-            return cells
-        raise ValueError(f"{self.path} holds a header but no samples below it.")
 
 
 def read_table(

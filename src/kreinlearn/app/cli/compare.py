@@ -13,16 +13,15 @@ import click
 from click.core import ParameterSource
 from rich.markup import escape
 
-from kreinlearn.app.cli import options, samples, tables
+from kreinlearn.app.cli import options, samples
 from kreinlearn.app.cli.helping import GroupedHelpCommand, examples
 from kreinlearn.app.cli.options import KernelParams
 from kreinlearn.app.cli.output import Facts, bold_if, setting_text, text_table
-from kreinlearn.app.cli.tables import table_options
 
 if TYPE_CHECKING:
     from kreinlearn._typing import Array
-    from kreinlearn.io import PairOptions, Table
-    from kreinlearn.io.columns import ColumnRoles as Roles
+    from kreinlearn.io import Table
+    from kreinlearn.io.options import ReadOptions
 
 FOOTNOTE = (
     "Means over held-out folds, the same for all methods; ± is the standard deviation\n"
@@ -47,9 +46,7 @@ EXAMPLES = examples(
     epilog=EXAMPLES,
 )
 @click.argument("data", type=click.Path())
-@table_options()
-@options.matrix_options
-@options.pair_options
+@options.data_options()
 @click.option(
     "--kernels",
     default="tl1,rbf",
@@ -87,12 +84,8 @@ EXAMPLES = examples(
 @options.AS_JSON
 def compare_command(
     data: str,
-    target: str | None,
-    header: bool | None,
-    distance: bool,
+    reading: "ReadOptions",
     form: str | None,
-    similarity: bool,
-    symmetrize: str | None,
     kernels: str,
     params: KernelParams,
     methods: str | None,
@@ -103,8 +96,6 @@ def compare_command(
     jobs: int | None,
     force: bool,
     as_json: bool,
-    pairs: "PairOptions",
-    roles: "Roles",
     **steps: Any,
 ) -> None:
     """Compare all methods on your data, with the same folds for all.
@@ -124,25 +115,15 @@ def compare_command(
     published procedures CCCP-GD, CCICP-GD and CCICP-SGD. Logistic regression and SVC
     RBF need a table.
     """
-    from kreinlearn import compare, io
+    from kreinlearn import compare
     from kreinlearn.app.comparison.plan import check_request
     from kreinlearn.app.comparison.run import PAGE
     from kreinlearn.app.runs.progress import progress_bar
     from kreinlearn.pipelines import prepare
 
-    click.get_current_context().with_resource(options.measuring())
-    holds = options.held(distance, similarity)
     names = _split(kernels)
-    pairs = samples.with_format(data, names[0] if names else None, pairs)
-    table = io.read(
-        data,
-        target=target,
-        header=header,
-        holds=holds,
-        symmetrize=symmetrize,
-        pairs=pairs,
-        roles=roles,
-    )
+    table = samples.open_samples(data, reading, names[0] if names else None)
+    is_distance = reading.holds == "distances"
     chosen = None if methods is None else _split(methods)
     n = len(table.y) if table.y is not None else 0
     request: Facts = {"methods": chosen, "folds": folds, "repeats": repeats}
@@ -150,22 +131,22 @@ def compare_command(
         is_matrix = table.X is None
         kernel = "precomputed" if is_matrix else names
         check_request(table.y, n, kernel=kernel, **request)
-        tables.group_folds(table, folds, "--folds")
+        options.group_folds(table, folds, "--folds")
         measure = None
         if table.kind is not None:
             given, kernel, measure = _compute_matrix(table, names, params, form)
         else:
-            options.check_form(form, distance)
+            options.check_form(form, is_distance)
             _check_table_options(table, names, params)
-            given, kernel = table.samples, "distance" if distance else kernel
-        options.remark(table)
+            given, kernel = table.samples, "distance" if is_distance else kernel
+        options.print_remark(table)
         with progress_bar(sys.stderr, "compare") as progress:
             found = compare(
                 given,
                 table.y,
                 kernel=kernel,
                 form=form,
-                check=not similarity,
+                check=reading.holds != "similarities",
                 name=Path(data).name,
                 transformer=None if is_matrix else prepare(table.X, **steps),
                 **request,
@@ -202,7 +183,7 @@ def _check_table_options(
 ) -> None:
     """Raise if an option was given that goes with series, sequences and graphs."""
     if table.X is None:
-        tables.check_no_features(table.path, "a matrix")
+        options.check_no_features(table.path, "a matrix")
     else:
         for kernel in kernels:
             samples.check_rows(table, kernel)

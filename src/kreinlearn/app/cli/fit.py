@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from kreinlearn.app.cli import options, report, samples, tables
+from kreinlearn.app.cli import options, report, samples
 from kreinlearn.app.cli.helping import GroupedHelpCommand, examples
 from kreinlearn.app.cli.landmarks import progress as landmark_progress
 from kreinlearn.app.cli.options import KernelParams
 from kreinlearn.app.cli.output import Facts, setting_text
-from kreinlearn.app.cli.tables import table_options
 
 if TYPE_CHECKING:
     from sklearn.base import BaseEstimator
@@ -30,9 +29,8 @@ if TYPE_CHECKING:
         LandmarkLogisticRegression,
     )
     from kreinlearn._typing import Array
-    from kreinlearn.io import PairOptions, Table
+    from kreinlearn.io import Table
     from kreinlearn.io.blocks import TableBlocks
-    from kreinlearn.io.columns import ColumnRoles
     from kreinlearn.io.options import MatrixContent, ReadOptions
     from kreinlearn.io.schema import TrainingRecord
 
@@ -41,7 +39,7 @@ if TYPE_CHECKING:
 CV_FOLDS, LANDMARK_FOLDS = 5, 3
 """Folds of the cross-validation by default; fewer on landmarks, for many rows."""
 LONG_TEXT_BYTES = 2**26
-"""Size of a text from which on the first pass over it is announced."""
+"""Size of a text above which a note precedes the first pass over it."""
 
 
 EXAMPLES = examples(
@@ -61,9 +59,7 @@ EXAMPLES = examples(
 )
 @click.argument("train", metavar="TRAIN")
 @click.option("-o", "--out", required=True, metavar="MODEL", help="File to write.")
-@table_options()
-@options.matrix_options
-@options.pair_options
+@options.data_options()
 @options.KERNEL_OPTION
 @options.PARAM
 @click.option(
@@ -97,12 +93,8 @@ EXAMPLES = examples(
 def fit_command(
     train: str,
     out: str,
-    target: str | None,
-    header: bool | None,
-    distance: bool,
+    reading: "ReadOptions",
     form: str | None,
-    similarity: bool,
-    symmetrize: str | None,
     kernel: str | None,
     params: KernelParams,
     cv: int | None,
@@ -112,8 +104,6 @@ def fit_command(
     memory: str | None,
     force: bool,
     as_json: bool,
-    pairs: "PairOptions",
-    roles: "ColumnRoles",
     **steps: Any,
 ) -> None:
     """Train a classifier on your samples, and save the model.
@@ -134,30 +124,18 @@ def fit_command(
     """  # noqa: D301 - click reads \b as a mark
     from kreinlearn import persistence
     from kreinlearn._files import check_free
-    from kreinlearn.io.blocks import TableBlocks, open_data
-    from kreinlearn.io.options import ReadOptions
+    from kreinlearn.io.blocks import TableBlocks
 
     check_free(out, force)
     _check_options(lam, cv, landmarks, memory)
-    tables.check_groups(roles, lam)
-    click.get_current_context().with_resource(options.measuring())
-    holds = options.held(distance, similarity)
-    pairs = samples.with_format(train, kernel, pairs)
-    reading = ReadOptions(
-        target,
-        header,
-        holds=holds,
-        symmetrize=symmetrize,
-        pairs=pairs,
-        roles=roles,
-    )
+    options.check_groups(reading, lam)
     # Folds of groups need all rows at once.
-    in_blocks = landmarks is not None and roles.group is None
+    in_blocks = landmarks is not None and reading.roles.group is None
     if in_blocks and _is_long_text(train):
         click.echo(f"krein: looking through {train} for labels and text.", err=True)
     start = time.perf_counter()
-    table = open_data(train, reading, in_blocks=in_blocks)
-    chosen = _choose_kernel(table, kernel, params, holds, form)
+    table = samples.open_samples(train, reading, kernel, in_blocks=in_blocks)
+    chosen = _choose_kernel(table, kernel, params, reading.holds, form)
     if isinstance(table, TableBlocks):
         whole, found = _fit_blocks(table, *chosen)
     else:
@@ -205,14 +183,14 @@ def _fit_blocks(
     if given["lam"] is None:
         folds = given["cv"] or LANDMARK_FOLDS
         _check_folds(table, table.classes, table.counts, folds)
-    steps = {name: given[name] for name in tables.PREPARING}
+    steps = {name: given[name] for name in options.PREPARATION_OPTIONS}
     start = time.monotonic()
-    with share_teller(sys.stderr) as tell:
+    with share_teller(sys.stderr) as show:
 
         def watch(share: float) -> None:
-            tell("scaling", share, (time.monotonic() - start) * (1 - share) / share)
+            show("scaling", share, (time.monotonic() - start) * (1 - share) / share)
 
-        with tables.suggest_command():
+        with options.suggest_command():
             blocks, transformer, drawn = prepare_blocks(table, watch, **steps)
     model = _landmark_model(
         kernel, params, given, lambda: np.asarray(transformer.transform(drawn))
@@ -239,12 +217,12 @@ def _fit_table(
     folds = given["cv"] or (CV_FOLDS if is_exact else LANDMARK_FOLDS)
     if given["lam"] is None:
         _check_folds(table, *counted, folds)
-    splits = tables.group_folds(table, folds, "--cv")
-    options.remark(table)
+    splits = options.group_folds(table, folds, "--cv")
+    options.print_remark(table)
     steps = {name: given[name] for name in ("scale", "impute", "one_hot")}
     before = None
     if table.X is not None:
-        with tables.suggest_command():
+        with options.suggest_command():
             before = prepare(table.X, **steps)
     if is_exact:
         model = _model(kernel, params, given["lam"], given["norm"], folds)
@@ -288,7 +266,7 @@ def _choose_kernel(
         raise ValueError("--param needs --kernel, whose parameter it is.")
     if isinstance(table, Table) and table.K is not None:
         what = "distances" if holds == "distances" else "a matrix"
-        tables.check_no_features(table.path, what, ("kernel", "params"))
+        options.check_no_features(table.path, what, ("kernel", "params"))
         return options.matrix_kernel(holds, form)
     samples.check_rows(table, kernel)
     return kernel, params
@@ -359,7 +337,7 @@ def _check_folds(
         advice = f"use --cv {count}" if count > 1 else "remove it"
         is_nameless = table.target_place is not None and not table.header
         if count == 1 and is_nameless and isinstance(label, str):
-            advice = "say --header if the first line holds names, remove the sample"
+            advice = "use --header if the first line holds names, remove the sample"
         raise ValueError(
             f"{table.path}: each of {cv} folds needs a sample of each class, but class "
             f"{label!r} has {count} sample{'s' * (count > 1)}; {advice}, or go without "
@@ -367,8 +345,8 @@ def _check_folds(
         )
 
 
-REPORTED = ("norm", "lam", "score", "best", "done")
-"""What a search tells of a setting, besides its kernel and parameters."""
+PROGRESS_FIELDS = ("norm", "lam", "score", "best", "done")
+"""Progress values of a setting, besides its kernel and parameters."""
 
 
 @contextmanager
@@ -382,8 +360,8 @@ def _search_progress(model: "Exact") -> Iterator[None]:
     seen: set[str] = set()
     with counter(sys.stderr, "fit") as show:
 
-        def tell(row: Facts) -> bool:
-            params = {k: v for k, v in row.items() if k not in REPORTED}
+        def watch(row: Facts) -> bool:
+            params = {k: v for k, v in row.items() if k not in PROGRESS_FIELDS}
             name = setting_text(params.pop("kernel"), params)
             if name not in seen:
                 seen.add(name)
@@ -391,7 +369,7 @@ def _search_progress(model: "Exact") -> Iterator[None]:
                 show(len(seen), _n_left(model), text, row["done"])
             return False
 
-        model.verbose = tell
+        model.verbose = watch
         try:
             yield
         except MemoryError as error:

@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-GROUPS: dict[str, tuple[str, ...]] = {
+OPTION_GROUPS: dict[str, tuple[str, ...]] = {
     "What the file holds": ("target", "labels", "header", "sep", "decimal", "format"),
     "Columns of a table that are no features": ("drop", "id", "group"),
     "How features are prepared": ("scale", "impute", "one_hot"),
@@ -23,8 +23,8 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "The tests": ("permutations",),
 }
 """Headings of the help, and the parameters below them; all others come last."""
-ARGUMENTS = "Arguments"
-LAST = "Output and the rest"
+ARGUMENTS_HEADING = "Arguments"
+LAST_HEADING = "Output and the rest"
 
 
 class GroupedHelpCommand(click.Command):
@@ -46,18 +46,20 @@ class GroupedHelpCommand(click.Command):
         self, ctx: click.Context, formatter: click.HelpFormatter
     ) -> None:
         """Write arguments and options, each below its heading."""
-        headings = {name: head for head, names in GROUPS.items() for name in names}
+        headings = {
+            name: head for head, names in OPTION_GROUPS.items() for name in names
+        }
         found: dict[str, list[tuple[str, str]]] = {}
         for parameter in self.get_params(ctx):
             name = str(parameter.name)
             if isinstance(parameter, click.Argument):
                 row = (parameter.make_metavar(ctx), self.arguments[name])
-                found.setdefault(ARGUMENTS, []).append(row)
+                found.setdefault(ARGUMENTS_HEADING, []).append(row)
                 continue
             record = parameter.get_help_record(ctx)
             if record is not None:
-                found.setdefault(headings.get(name, LAST), []).append(record)
-        for heading in (ARGUMENTS, *GROUPS, LAST):
+                found.setdefault(headings.get(name, LAST_HEADING), []).append(record)
+        for heading in (ARGUMENTS_HEADING, *OPTION_GROUPS, LAST_HEADING):
             if heading in found:
                 with formatter.section(heading):
                     formatter.write_dl(found[heading])

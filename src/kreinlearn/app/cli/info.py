@@ -47,7 +47,7 @@ def compile_with_progress() -> None:
     """Compile all kernels; print one line for each to stderr."""
     from kreinlearn.kernels.precompile import compile_kernels
 
-    def tell(name: str, done: int, total: int) -> None:
+    def show(name: str, done: int, total: int) -> None:
         click.echo(f"compiling {name} ({done + 1} of {total})", err=True)
 
-    compile_kernels(tell)
+    compile_kernels(show)

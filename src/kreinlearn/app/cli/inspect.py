@@ -3,25 +3,34 @@
 import json
 import shlex
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from kreinlearn.app.cli import options, samples, tables
+from kreinlearn.app.cli import options, samples
 from kreinlearn.app.cli.helping import GroupedHelpCommand, examples
 from kreinlearn.app.cli.options import KernelParams
 from kreinlearn.app.cli.output import Facts, setting_text, text_table
-from kreinlearn.app.cli.tables import PREPARING, table_options
 
 if TYPE_CHECKING:
     from kreinlearn._typing import Array
-    from kreinlearn.io import PairOptions, Table
-    from kreinlearn.io.columns import ColumnRoles as Roles
+    from kreinlearn.io import Table
+    from kreinlearn.io.options import ReadOptions
 
-OF_MATRICES = ("distance", "form", "similarity", "symmetrize")
-READING = ("target", "header", "drop", "id", *OF_MATRICES, *options.PAIR_OPTIONS)
-LABELS = "Labels come from a csv with a name and a label in each line: --labels FILE."
-TRAINING = (*READING, *PREPARING, "kernel", "params")
+MATRIX_OPTIONS = ("distance", "form", "similarity", "symmetrize")
+READ_OPTIONS = (
+    "target",
+    "header",
+    "drop",
+    "id",
+    *MATRIX_OPTIONS,
+    *options.PAIR_OPTIONS,
+)
+LABELS_ADVICE = (
+    "Labels come from a csv with a name and a label in each line: --labels FILE."
+)
+FIT_OPTIONS = (*READ_OPTIONS, *options.PREPARATION_OPTIONS, "kernel", "params")
 """Options that `krein fit` takes too."""
 
 
@@ -41,9 +50,7 @@ EXAMPLES = examples(
     epilog=EXAMPLES,
 )
 @click.argument("data", metavar="DATA-or-GRAM")
-@table_options(groups=False)
-@options.matrix_options
-@options.pair_options
+@options.data_options(groups=False)
 @options.KERNEL_OPTION
 @options.PARAM
 @click.option(
@@ -59,12 +66,8 @@ EXAMPLES = examples(
 @options.AS_JSON
 def inspect_command(
     data: str,
-    target: str | None,
-    header: bool | None,
-    distance: bool,
+    reading: "ReadOptions",
     form: str | None,
-    similarity: bool,
-    symmetrize: str | None,
     kernel: str | None,
     params: KernelParams,
     permutations: int,
@@ -72,8 +75,6 @@ def inspect_command(
     out: str | None,
     force: bool,
     as_json: bool,
-    pairs: "PairOptions",
-    roles: "Roles",
     **steps: Any,
 ) -> None:
     """Measure how well a similarity predicts labels, and how indefinite it is.
@@ -91,46 +92,38 @@ def inspect_command(
     them. The last sentence is the command to run next. Features are scaled with all
     samples, also with held-out ones: scores on new data may be a little lower.
     """  # noqa: D301 - click reads \b as a mark
-    from kreinlearn import inspect_similarity, io
+    from kreinlearn import inspect_similarity
     from kreinlearn._files import check_free
     from kreinlearn.app.runs.progress import counter
     from kreinlearn.pipelines import prepare
 
     if out is not None:
         check_free(out, force)
-    click.get_current_context().with_resource(options.measuring())
-    holds = options.held(distance, similarity)
-    pairs = samples.with_format(data, kernel, pairs)
-    table = io.read(
-        data,
-        target=target,
-        header=header,
-        labels=None,
-        holds=holds,
-        symmetrize=symmetrize,
-        pairs=pairs,
-        roles=roles,
-    )
-    given = [data, *options.repeated_options(TRAINING)]
+    table = samples.open_samples(data, replace(reading, labels=None), kernel)
+    is_distance = reading.holds == "distances"
+    given = [data, *options.repeated_options(FIT_OPTIONS)]
     y, about = table.y, Facts()
     if table.kind is not None:
         kernel, params = samples.kernel_for(table, kernel, params, form)
         X, y, about = _compute_matrix(table, kernel, params, seed)
     elif table.X is None:
-        options.check_form(form, distance)
-        what = "distances" if distance else "a matrix"
-        tables.check_no_features(data, what, ("kernel", "params"))
-        X, about = table.samples, Facts(check=not similarity, kernel="precomputed")
-        if distance:
+        options.check_form(form, is_distance)
+        what = "distances" if is_distance else "a matrix"
+        options.check_no_features(data, what, ("kernel", "params"))
+        X, about = (
+            table.samples,
+            Facts(check=reading.holds != "similarities", kernel="precomputed"),
+        )
+        if is_distance:
             params = {} if form is None else {"form": form}
             about = Facts(kernel="distance", kernel_params=params)
         given = _add_symmetrize(given, X)
     else:
-        options.check_form(form, distance)
+        options.check_form(form, is_distance)
         samples.check_rows(table, kernel)
         X = prepare(table.X, **steps).fit_transform(table.X)
         about = Facts(kernel=kernel, kernel_params=params)
-    options.remark(table)
+    options.print_remark(table)
     with counter(sys.stderr, "inspect") as report:
         found = inspect_similarity(
             X,
@@ -145,7 +138,7 @@ def inspect_command(
     results = found.results
     results["command"] = options.whole_command()
     if y is None and table.names is not None and table.kind is None:
-        results["sentences"].insert(-1, LABELS)
+        results["sentences"].insert(-1, LABELS_ADVICE)
     if out is not None:
         found.save(out, overwrite=force)
     if as_json:

@@ -20,19 +20,19 @@ def progress(model: "LandmarkLogisticRegression", n_rows: int) -> Iterator[None]
     """Print the memory of cached similarities, and show the progress of a fit."""
     from kreinlearn.app.runs.progress import share_teller
 
-    with share_teller(sys.stderr) as tell:
-        steps = _Steps(_n_solves(model), model.tol, tell)
+    with share_teller(sys.stderr) as show:
+        steps = _Steps(_n_solves(model), model.tol, show)
 
         def watch(row: Facts) -> bool:
             if "share kept" in row:
-                click.echo(f"krein: {_announced(row, n_rows)}", err=True)
+                click.echo(f"krein: {_describe_cache(row, n_rows)}", err=True)
             else:
                 steps.see(row)
             return False
 
         model.verbose = watch
         yield
-        tell("fit", 1.0, 0.0)
+        show("fit", 1.0, 0.0)
     model.verbose = 0
 
 
@@ -47,9 +47,9 @@ class _Steps:
     """Fraction of the work that is done, estimated from the residuals."""
 
     def __init__(
-        self, n_solves: int, tol: float, tell: Callable[[str, float, float], None]
+        self, n_solves: int, tol: float, show: Callable[[str, float, float], None]
     ) -> None:
-        self.n_solves, self.tol, self.tell = n_solves, tol, tell
+        self.n_solves, self.tol, self.show = n_solves, tol, show
         self.start, self.solved, self.share = time.monotonic(), 0, 0.0
         self.last = (-1, -1)
         self.worst = tol
@@ -69,10 +69,10 @@ class _Steps:
         self.share = min(0.99, max(self.share, share))
         if self.share > 0:
             elapsed = time.monotonic() - self.start
-            self.tell("fit", self.share, elapsed * (1 - self.share) / self.share)
+            self.show("fit", self.share, elapsed * (1 - self.share) / self.share)
 
 
-def _announced(row: Facts, n_rows: int) -> str:
+def _describe_cache(row: Facts, n_rows: int) -> str:
     kept = row["share kept"]
     rest = "all of them are kept" if kept >= 1 else f"{kept:.0%} of them are kept"
     more = "" if kept >= 1 else ", the others are computed anew in each pass (--memory)"

@@ -32,8 +32,8 @@ def bold_if(is_best: bool, text: str) -> str:
 
 def setting_text(kernel: str, params: Mapping[str, float | str]) -> str:
     """Return a kernel and its parameters, as in "tl1 ratio=0.7"."""
-    told = [
+    listed = [
         f"{name}={value}" if isinstance(value, str) else f"{name}={value:.4g}"
         for name, value in params.items()
     ]
-    return " ".join([kernel, *told])
+    return " ".join([kernel, *listed])

@@ -2,12 +2,12 @@
 
 import json
 import sys
-from dataclasses import replace
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from kreinlearn.app.cli import options, samples, tables
+from kreinlearn.app.cli import options, samples
 from kreinlearn.app.cli.helping import GroupedHelpCommand, examples
 from kreinlearn.app.cli.options import AS_JSON, DISTANCE, FORCE
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from sklearn.pipeline import Pipeline
 
     from kreinlearn._typing import Array
-    from kreinlearn.io import PairOptions, Table
-    from kreinlearn.io.schema import TrainingRecord
+    from kreinlearn.io import Table
+    from kreinlearn.io.schema import ModelInput, TableSchema
 
 
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
@@ -49,14 +49,14 @@ EXAMPLES = examples(
     is_flag=True,
     help="Guard text that a spreadsheet would take for a formula by an apostrophe.",
 )
-@tables.HEADER
-@tables.SEP
-@tables.DECIMAL
+@options.HEADER
+@options.SEP
+@options.DECIMAL
 @DISTANCE
-@options.FORMAT
-@options.LABELS
-@options.TARGET
-@options.MISSING
+@options.FORMAT_OPTION
+@options.LABELS_OPTION
+@options.TARGET_OPTION
+@options.MISSING_OPTION
 @FORCE
 @AS_JSON
 def predict_command(
@@ -90,13 +90,13 @@ def predict_command(
     printed. A matrix has
     one row per new sample; --distance need not be repeated. If the training samples
     have names, DATA may be pairs of new and training samples, or a matrix with names,
-    in any order; what --format and --missing said in training holds here, too.
+    in any order; --format and --missing of training apply here, too.
     Predictions have the names of the new samples, if these have names.
     """  # noqa: D301 - click reads \b as a mark
     from kreinlearn import persistence
     from kreinlearn._files import check_free, check_table_name, encode_table
     from kreinlearn._files import replace as write
-    from kreinlearn.io import PairOptions
+    from kreinlearn.io.options import PairOptions, ReadOptions
     from kreinlearn.io.schema import TrainingRecord
     from kreinlearn.io.text import Dialect
 
@@ -105,23 +105,26 @@ def predict_command(
     if out is not None:
         check_table_name(out)
         check_free(out, force)
-    click.get_current_context().with_resource(options.measuring())
     fitted, stamp = persistence.load_stamped(model)
     needed = "predict_proba" if proba else "predict"
     if not hasattr(fitted, needed):
         raise ValueError(f"The {type(fitted).__name__} in {model} has no {needed}.")
-    is_distance = _takes_distances(fitted)
-    if distance and not is_distance:
+    if distance and not samples.takes_distances(fitted):
         raise ValueError(
             f"The model in {model} takes no distances; leave out --distance."
         )
-    given = PairOptions(format, missing, dialect=Dialect(sep, decimal))
+    pairs = PairOptions(format, missing, dialect=Dialect(sep, decimal))
     record = TrainingRecord.from_notes(stamp["notes"])
-    is_plain = format is None and missing is None
-    if is_plain and _predicts_in_blocks(fitted, data):
-        frame, y = _predict_blocks(fitted, record, data, header, given, proba)
-    else:
-        frame, y = _predict(model, fitted, record, data, header, given, proba)
+    known = samples.describe_input(fitted, record)
+    _check_format_options(model, known.kind, format, missing)
+    table = samples.open_samples(
+        data,
+        ReadOptions(header=header, pairs=pairs),
+        in_blocks=format is None and _takes_blocks(fitted),
+        model=known,
+    )
+    options.print_remark(table)
+    frame, y = _predict(fitted, table, known, proba)
     if labels is not None:
         y = _read_labels(labels, frame, data, target, header)
     elif target is not None:
@@ -189,130 +192,89 @@ def _guarded(frame: "pd.DataFrame") -> "pd.DataFrame":
     return frame.assign(**frame[text].map(guard))
 
 
-def _predict(
-    path: str,
-    model: "BaseEstimator",
-    record: "TrainingRecord",
-    data: str,
-    header: bool | None,
-    given: "PairOptions",
-    proba: bool,
-) -> tuple["pd.DataFrame", "Array | None"]:
-    """Return predictions for the samples in a file, and labels if they are there."""
-    import pandas as pd
-
-    X, table = _new_samples(path, model, record, data, header, given)
-    frame = pd.DataFrame({} if table.names is None else {"id": table.names})
-    with samples.named(table):
-        if proba and table.kind is not None:  # measured once
-            probabilities = model.predict_proba(X)
-            predicted = model.classes_[probabilities.argmax(axis=1)]
-        else:
-            predicted = model.predict(X)
-            probabilities = model.predict_proba(X) if proba else None
-        frame["prediction"] = predicted.tolist()
-        if probabilities is not None:
-            names = [f"proba_{label}" for label in model.classes_.tolist()]
-            frame[names] = probabilities
-    return frame, table.y
-
-
-def _predicts_in_blocks(model: "BaseEstimator", data: str) -> bool:
-    """Return whether a model on landmarks takes rows that can be read in blocks."""
+def _takes_blocks(model: "BaseEstimator") -> bool:
+    """Return whether a model compares rows with landmarks, in blocks of any length."""
     from kreinlearn import LandmarkLogisticRegression
-    from kreinlearn.io.blocks import can_read_blocks
     from kreinlearn.kernels.registry import find_kind
 
     last = model.steps[-1][1] if hasattr(model, "steps") else model
     if not isinstance(last, LandmarkLogisticRegression):
         return False
-    return find_kind(last.kernel) == "rows" and can_read_blocks(data)
+    return find_kind(last.kernel) == "rows"
 
 
-def _predict_blocks(
-    model: "Pipeline",
-    record: "TrainingRecord",
-    data: str,
-    header: bool | None,
-    given: "PairOptions",
+def _check_format_options(
+    path: str, kind: str, format: str | None, missing: float | None
+) -> None:
+    """Raise if options of pairs and matrices are given for a model of others."""
+    is_table = kind == "rows"
+    is_wrong = missing is not None or (is_table and format not in (None, "table"))
+    if is_wrong and kind != "matrix":
+        what = "a table: leave out --format and" if is_table else f"{kind}: leave out"
+        raise ValueError(f"The model in {path} was trained on {what} --missing.")
+
+
+def _predict(
+    model: "BaseEstimator",
+    data: "Table | TableSchema",
+    known: "ModelInput",
     proba: bool,
 ) -> tuple["pd.DataFrame", "Array | None"]:
-    """Return predictions for a table of any length, and labels if it has them."""
+    """Return predictions for the samples in a file, and labels if they are there."""
     import numpy as np
     import pandas as pd
 
-    from kreinlearn.io.blocks import open_blocks, read_blocks
+    from kreinlearn.io import Table
     from kreinlearn.io.labels import to_labels
-    from kreinlearn.io.schema import TableSchema
 
-    training = _complete_record(model, record)
-    names = [f"proba_{label}" for label in model.classes_.tolist()]
-    known = list(getattr(model, "feature_names_in_", ()))
-    source = open_blocks(data, header, given.dialect)
-    schema = TableSchema.match(source, replace(training, text_labels=True))
+    is_whole = isinstance(data, Table)
+    parts: Iterable[Table] = [data] if isinstance(data, Table) else data
     frames: list[pd.DataFrame] = []
     labels: list[Array] = []
-    for cells in read_blocks(source, schema.columns, list(schema.text)):
-        table, _ = schema.convert(cells)
-        assert table.X is not None
-        _check_missing(record, table.X)
-        X = table.X.set_axis(known, axis=1) if known else table.X.to_numpy()
-        probabilities = model.predict_proba(X)
+    for table in parts:
+        X = _features(model, table, known)
         frame = pd.DataFrame({} if table.names is None else {"id": table.names})
-        frame["prediction"] = model.classes_[probabilities.argmax(axis=1)]
+        with samples.named(table):
+            # A measure or a block of similarities is computed once.
+            is_once = not is_whole or (proba and table.kind is not None)
+            predicted = None if is_once else model.predict(X)
+            if proba or is_once:
+                probabilities = model.predict_proba(X)
+        if predicted is None:
+            predicted = model.classes_[probabilities.argmax(axis=1)]
+        frame["prediction"] = predicted.tolist()
         if proba:
-            frame[names] = probabilities
+            frame[[f"proba_{label}" for label in known.classes]] = probabilities
         frames.append(frame)
         labels += [] if table.y is None else [table.y]
-    if not frames:
-        raise ValueError(f"{data} holds a header but no samples below it.")
-    _print_ignored(schema.ignored)
-    whole = pd.concat(frames, ignore_index=True)
     y = np.concatenate(labels) if labels else None
-    if y is not None and not training.text_labels:
+    if y is not None and not is_whole and not known.training.text_labels:
         y = to_labels(y)
-    return whole, y
+    return pd.concat(frames, ignore_index=True) if len(frames) > 1 else frames[0], y
 
 
-def _new_samples(
-    path: str,
-    model: "BaseEstimator",
-    record: "TrainingRecord",
-    data: str,
-    header: bool | None,
-    given: "PairOptions",
-) -> tuple["pd.DataFrame | Array | list[Any]", "Table"]:
-    """Return new samples as a model takes them, and the file with their labels."""
+def _features(
+    model: "BaseEstimator", table: "Table", known: "ModelInput"
+) -> "pd.DataFrame | Array | list[Any]":
+    """Return new samples as a model takes them."""
     import pandas as pd
-    from sklearn.utils import get_tags
 
-    format, missing = given.format, given.missing
-    kind = samples.sample_kind(model)
-    if get_tags(model).input_tags.pairwise:
-        table = _similarities(model, record, data, header, given)
-        X = table.samples
-        if table.names is not None:
-            X = pd.DataFrame(X, columns=_columns(model, X.shape[1]), copy=False)
-        return X, table
-    if missing is not None or (kind is None and format not in (None, "table")):
-        what = (
-            "a table: leave out --format and" if kind is None else f"{kind}: leave out"
-        )
-        raise ValueError(f"The model in {path} was trained on {what} --missing.")
-    if kind is not None:
-        table = samples.new_samples(model, kind, record, data, given, header)
-        return table.items or [], table
-    return _known_features(model, record, data, header, given)
+    from kreinlearn.pipelines import check_complete
 
-
-def _takes_distances(model: "BaseEstimator") -> bool:
-    """Tell whether a model was trained on distances, in a search or pipeline or not."""
-    from kreinlearn import DistanceSimilarity
-
-    inner = getattr(model, "best_estimator_", model)
-    first = inner.steps[0][1] if hasattr(inner, "steps") else inner
-    is_change = isinstance(first, DistanceSimilarity)
-    return is_change or getattr(first, "kernel", None) == "distance"
+    names = [str(name) for name in getattr(model, "feature_names_in_", ())]
+    if table.kind is not None:
+        return table.items or []
+    if table.X is not None:
+        if not known.training.impute:
+            remedy = "fill it in, or train again with `krein fit --impute`"
+            check_complete(table.X, remedy)
+        return table.X.set_axis(names, axis=1) if names else table.X.to_numpy()
+    X = table.samples
+    if table.names is None:
+        return X
+    is_part = X.shape[1] != len(names)
+    needed = [names[i] for i in model.support_] if is_part else names
+    return pd.DataFrame(X, columns=needed, copy=False)
 
 
 def _print_predictions(
@@ -320,8 +282,8 @@ def _print_predictions(
 ) -> None:
     """Print the predictions or, if they are in a file, where they are."""
     if out is not None and as_json:
-        said = {"out": out, "samples": len(frame), "accuracy": accuracy}
-        click.echo(json.dumps(said))
+        summary = {"out": out, "samples": len(frame), "accuracy": accuracy}
+        click.echo(json.dumps(summary))
     elif out is not None:
         click.echo(f"{len(frame)} predictions written to {out}.", err=True)
     elif as_json:
@@ -331,92 +293,6 @@ def _print_predictions(
         digits = "%.4f" if sys.stdout.isatty() else None
         text = frame.to_csv(index=False, lineterminator="\n", float_format=digits)
         click.echo(text, nl=False)
-
-
-def _similarities(
-    model: "BaseEstimator",
-    record: "TrainingRecord",
-    data: str,
-    header: bool | None,
-    given: "PairOptions",
-) -> "Table":
-    """Return the similarities with, or the distances to, the training samples."""
-    from kreinlearn.io.schema import read_similarities
-
-    known = getattr(model, "feature_names_in_", None)
-    pairs = given
-    is_text = known is not None and not data.lower().endswith((".npz", ".npy"))
-    if is_text:
-        pairs = replace(
-            given,
-            missing=record.missing if given.missing is None else given.missing,
-            missing_self=record.missing_self,
-            repeated=record.repeated,
-        )
-    table = read_similarities(
-        data,
-        model.n_features_in_,
-        getattr(model, "support_", ()),
-        is_distance=_takes_distances(model),
-        names=None if known is None else list(map(str, known)),
-        pairs=pairs,
-        usual=record.format,
-        symmetrize=record.symmetrize,
-        header=header,
-    )
-    options.remark(table)
-    return table
-
-
-def _columns(model: "BaseEstimator", count: int) -> list[str]:
-    """Return the names of the training samples that predictions need."""
-    names = list(model.feature_names_in_)
-    return names if count == len(names) else [names[i] for i in model.support_]
-
-
-def _known_features(
-    model: "Pipeline",
-    record: "TrainingRecord",
-    data: str,
-    header: bool | None,
-    given: "PairOptions",
-) -> tuple["pd.DataFrame | Array", "Table"]:
-    """Return the features that the model knows, and the file with the labels."""
-    from kreinlearn.io.schema import read_like
-
-    training = _complete_record(model, record)
-    table, ignored = read_like(data, training, header, given.dialect)
-    _print_ignored(ignored)
-    X: pd.DataFrame = table.X
-    _check_missing(record, X)
-    names = [str(name) for name in getattr(model, "feature_names_in_", ())]
-    return X.set_axis(names, axis=1) if names else X.to_numpy(), table
-
-
-def _complete_record(model: "Pipeline", record: "TrainingRecord") -> "TrainingRecord":
-    """Return the record with the features and the type of labels of the model."""
-    names = [str(name) for name in getattr(model, "feature_names_in_", ())]
-    return replace(
-        record,
-        columns=names or [str(i + 1) for i in range(model.n_features_in_)],
-        header=bool(names) and record.header,
-        text_labels=model.classes_.dtype.kind in "UO",
-    )
-
-
-def _check_missing(record: "TrainingRecord", X: "pd.DataFrame") -> None:
-    """Raise if a cell is missing that the model cannot fill."""
-    from kreinlearn.pipelines import check_complete
-
-    if not record.impute:
-        check_complete(X, "fill it in, or train again with `krein fit --impute`")
-
-
-def _print_ignored(names: list[str]) -> None:
-    from kreinlearn.io.errors import quote_names
-
-    if names:
-        click.echo(f"krein: columns left out: {quote_names(names)}.", err=True)
 
 
 def _accuracy(model: "Pipeline", predicted: "Array", y: "Array | None") -> float | None:

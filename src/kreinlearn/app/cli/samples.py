@@ -1,28 +1,26 @@
 """Series, sequences and graphs on the command line: their kernels and measures."""
 
-import os
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from kreinlearn.app.cli.options import KernelParams
-from kreinlearn.app.cli.tables import check_no_features
+from kreinlearn.app.cli.options import KernelParams, check_no_features, measuring
 from kreinlearn.kernels import KERNELS, Similarities, resolve_kernel
 
 if TYPE_CHECKING:
     from sklearn.base import BaseEstimator
 
     from kreinlearn._typing import Array
-    from kreinlearn.io import PairOptions, Table
+    from kreinlearn.io import Table
     from kreinlearn.io.blocks import TableBlocks
-    from kreinlearn.io.schema import TrainingRecord
-    from kreinlearn.io.table import SampleKind
+    from kreinlearn.io.options import ReadOptions, SampleKind
+    from kreinlearn.io.schema import ModelInput, TrainingRecord
 
-USUAL = {
+DEFAULT_KERNELS = {
     "series": "dtw",
     "sequences": "smith_waterman",
     "graphs": "weisfeiler_lehman_assignment",
@@ -30,23 +28,44 @@ USUAL = {
 """The kernel of samples if none is named."""
 NUCLEOTIDES = frozenset("ACGTUN")
 """Letters of DNA and RNA, all of which stand for amino acids or their kinds, too."""
-PLACE = re.compile(r"Sequence (\d+) of 'X' \(counted from 0\)")
+SEQUENCE_POSITION = re.compile(r"Sequence (\d+) of 'X' \(counted from 0\)")
 """How kernels name a sequence that they cannot use."""
 
 
-def with_format(
-    path: str | os.PathLike[str], kernel: str | None, pairs: "PairOptions"
-) -> "PairOptions":
-    """Return options by which lines of the UCR archive are read as such.
+def open_samples(
+    path: str,
+    reading: "ReadOptions",
+    kernel: str | None = None,
+    *,
+    in_blocks: bool = False,
+    model: "ModelInput | None" = None,
+) -> Any:
+    """Return the samples of a command, which are opened for its kernel.
 
-    A table in tsv or txt looks the same: a kernel of series tells them apart.
+    Parameters
+    ----------
+    path : str
+        The file or folder.
+    reading : ReadOptions
+        Options of the command about it.
+    kernel : str or None
+        The kernel. One of series opens tsv and txt as lines of the UCR archive.
+    in_blocks : bool
+        Whether to read a table in blocks, if its format allows it.
+    model : ModelInput, optional
+        Input of a fitted model, for new samples.
+
+    Returns
+    -------
+    Table, TableBlocks or TableSchema
+        As `kreinlearn.io.schema.open_data` returns them.
     """
-    from kreinlearn.io.schema import is_ucr
+    from kreinlearn.io.schema import open_data
 
-    is_open = pairs.format is None and kernel in KERNELS
-    if is_open and KERNELS[str(kernel)].samples == "series" and is_ucr(path):
-        return replace(pairs, format="ucr")
-    return pairs
+    click.get_current_context().with_resource(measuring())
+    kind = KERNELS[str(kernel)].samples if kernel in KERNELS else None
+    reading = replace(reading, kind=kind if kind == "series" else None)
+    return open_data(path, reading, in_blocks=in_blocks, model=model)
 
 
 def check_rows(table: "Table | TableBlocks", kernel: str | None) -> None:
@@ -57,7 +76,7 @@ def check_rows(table: "Table | TableBlocks", kernel: str | None) -> None:
         if kernel in KERNELS and KERNELS[str(kernel)].samples == kind:
             remedy = f"give {EXPECTED_INPUT[kind]}"
             if kind == "series":
-                remedy = "say --format ucr if each line is a label and a series"
+                remedy = "use --format ucr if each line is a label and a series"
             raise ValueError(
                 f"{table.path} holds a table, and the kernel {kernel!r} compares "
                 f"{kind}; {remedy}."
@@ -73,7 +92,7 @@ def kernel_for(
     """Return the kernel of samples and its parameters, or raise if they do not fit."""
     assert table.kind is not None
     check_no_features(table.path, table.kind)
-    name = kernel or USUAL[table.kind]
+    name = kernel or DEFAULT_KERNELS[table.kind]
     record = KERNELS.get(name)
     if record is None or record.samples != table.kind:
         fitting = [each for each in KERNELS if KERNELS[each].samples == table.kind]
@@ -116,7 +135,7 @@ def named(table: "Table") -> Iterator[None]:
     try:
         yield
     except ValueError as error:
-        found = PLACE.match(str(error))
+        found = SEQUENCE_POSITION.match(str(error))
         if found is None or table.names is None:
             raise
         name, rest = table.names[int(found[1])], str(error)[found.end() :]
@@ -168,33 +187,46 @@ def _inside(model: "BaseEstimator") -> "BaseEstimator":
     return inner.steps[-1][1] if hasattr(inner, "steps") else inner
 
 
-def new_samples(
-    model: "BaseEstimator",
-    kind: "SampleKind",
-    training: "TrainingRecord",
-    data: str,
-    given: "PairOptions",
-    header: bool | None,
-) -> "Table":
-    """Return new samples for a model, and their labels if the file has them."""
-    from kreinlearn.io.samples import describe_content
-    from kreinlearn.io.schema import read_new_samples
-    from kreinlearn.io.text import AUTO_DIALECT
+def describe_input(model: "BaseEstimator", record: "TrainingRecord") -> "ModelInput":
+    """Return the input that a fitted model takes."""
+    from sklearn.utils import get_tags
 
-    inner = _inside(model)
-    first = getattr(inner, "estimators_", [inner])[0]
-    kept = first.landmarks_ if hasattr(first, "landmarks_") else first.X_fit_
-    if given.dialect != AUTO_DIALECT:
-        raise ValueError(
-            f"The model was trained on {kind}, whose files take neither --sep nor "
-            "--decimal; leave them out."
+    from kreinlearn.io.samples import describe_content
+    from kreinlearn.io.schema import ModelInput
+
+    classes = model.classes_.tolist()
+    names = [str(name) for name in getattr(model, "feature_names_in_", ())]
+    if get_tags(model).input_tags.pairwise:
+        return ModelInput(
+            record,
+            "matrix",
+            classes,
+            n_train=model.n_features_in_,
+            support=getattr(model, "support_", ()),
+            names=names or None,
+            is_distance=takes_distances(model),
         )
-    return read_new_samples(
-        data,
-        kind,
-        model.classes_.tolist(),
-        training,
-        content=describe_content(kind, kept[0]) if len(kept) else None,
-        format=given.format,
-        header=header,
+    kind = sample_kind(model)
+    if kind is not None:
+        inner = _inside(model)
+        first = getattr(inner, "estimators_", [inner])[0]
+        kept = first.landmarks_ if hasattr(first, "landmarks_") else first.X_fit_
+        content = describe_content(kind, kept[0]) if len(kept) else None
+        return ModelInput(record, kind, classes, content)
+    record = replace(
+        record,
+        columns=names or [str(i + 1) for i in range(model.n_features_in_)],
+        header=bool(names) and record.header,
+        text_labels=model.classes_.dtype.kind in "UO",
     )
+    return ModelInput(record, "rows", classes)
+
+
+def takes_distances(model: "BaseEstimator") -> bool:
+    """Return whether a model was trained on distances, also in a search or pipeline."""
+    from kreinlearn import DistanceSimilarity
+
+    inner = getattr(model, "best_estimator_", model)
+    first = inner.steps[0][1] if hasattr(inner, "steps") else inner
+    is_change = isinstance(first, DistanceSimilarity)
+    return is_change or getattr(first, "kernel", None) == "distance"
