@@ -45,6 +45,20 @@ EXAMPLES = examples(
 )
 @click.option("--proba", is_flag=True, help="Add the probability of each class.")
 @click.option(
+    "--coverage",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    metavar="FRACTION",
+    help="Add the labels that cannot be ruled out: sets that hold the true label for "
+    "about this fraction of samples, such as 0.95.",
+)
+@click.option(
+    "--explain",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Print, in place of predictions, the N training samples that count most for "
+    "and against each class.",
+)
+@click.option(
     "--safe-csv",
     is_flag=True,
     help="Guard text that a spreadsheet would take for a formula by an apostrophe.",
@@ -64,6 +78,8 @@ def predict_command(
     data: str,
     out: str | None,
     proba: bool,
+    coverage: float | None,
+    explain: int | None,
     safe_csv: bool,
     header: bool | None,
     distance: bool,
@@ -87,10 +103,10 @@ def predict_command(
 
     Columns that training left out are left out, and the column that --id named is
     kept. If DATA has labels too, or --labels names a file with them, the accuracy is
-    printed. A matrix has
-    one row per new sample; --distance need not be repeated. If the training samples
-    have names, DATA may be pairs of new and training samples, or a matrix with names,
-    in any order; --format and --missing of training apply here, too.
+    printed. A matrix has one row per new sample; --distance need not be repeated. If
+    the training samples have names, DATA may be pairs of new and training samples, or
+    a matrix with names, in any order; --format and --missing of training apply here,
+    too.
     Predictions have the names of the new samples, if these have names.
     """  # noqa: D301 - click reads \b as a mark
     from kreinlearn import persistence
@@ -106,8 +122,17 @@ def predict_command(
         check_table_name(out)
         check_free(out, force)
     fitted, stamp = persistence.load_stamped(model)
+    if explain is not None and (proba or coverage is not None or labels is not None):
+        raise ValueError(
+            "--explain prints training samples in place of predictions; leave out "
+            "--proba, --coverage and --labels."
+        )
     needed = "predict_proba" if proba else "predict"
-    if not hasattr(fitted, needed):
+    if coverage is not None:
+        needed = "predict_set"
+    elif explain is not None:
+        needed = "explain"
+    if not hasattr(_split_pipeline(fitted)[1], needed):
         raise ValueError(f"The {type(fitted).__name__} in {model} has no {needed}.")
     if distance and not samples.takes_distances(fitted):
         raise ValueError(
@@ -124,7 +149,13 @@ def predict_command(
         model=known,
     )
     options.print_remark(table)
-    frame, y = _predict(fitted, table, known, proba)
+    if explain is not None:
+        frame = _explain(fitted, table, known, explain)
+        if out is not None:
+            write(out, encode_table(frame, out))
+        _print_predictions(frame, out, None, as_json)
+        return
+    frame, y = _predict(fitted, table, known, proba, coverage)
     if labels is not None:
         y = _read_labels(labels, frame, data, target, header)
     elif target is not None:
@@ -219,6 +250,7 @@ def _predict(
     data: "Table | TableSchema",
     known: "ModelInput",
     proba: bool,
+    coverage: float | None,
 ) -> tuple["pd.DataFrame", "Array | None"]:
     """Return predictions for the samples in a file, and labels if they are there."""
     import numpy as np
@@ -245,12 +277,56 @@ def _predict(
         frame["prediction"] = predicted.tolist()
         if proba:
             frame[[f"proba_{label}" for label in known.classes]] = probabilities
+        if coverage is not None:
+            frame["set"] = _format_sets(model, X, coverage)
         frames.append(frame)
         labels += [] if table.y is None else [table.y]
     y = np.concatenate(labels) if labels else None
     if y is not None and not is_whole and not known.training.text_labels:
         y = to_labels(y)
     return pd.concat(frames, ignore_index=True) if len(frames) > 1 else frames[0], y
+
+
+def _split_pipeline(model: "Any") -> tuple["Any", "Any"]:
+    """Return the steps before the classifier, or None, and the classifier."""
+    if not hasattr(model, "steps"):
+        return None, model
+    return model[:-1], model[-1]
+
+
+def _format_sets(model: "BaseEstimator", X: "Any", coverage: float) -> list[str]:
+    """Return the labels of each prediction set, separated by a vertical bar."""
+    before, last = _split_pipeline(model)
+    sets = last.predict_set(
+        X if before is None else before.transform(X), coverage=coverage
+    )
+    return ["|".join(map(str, last.classes_[row])) for row in sets]
+
+
+def _explain(
+    model: "BaseEstimator", data: "Table | TableSchema", known: "ModelInput", top: int
+) -> "pd.DataFrame":
+    """Return the training samples that count most for each sample and class."""
+    import pandas as pd
+
+    from kreinlearn.io import Table
+
+    before, last = _split_pipeline(model)
+    frames: list[pd.DataFrame] = []
+    n_before = 0
+    parts: Iterable[Table] = [data] if isinstance(data, Table) else data
+    for table in parts:
+        X: Any = _features(model, table, known)
+        with samples.named(table):
+            frame = last.explain(X if before is None else before.transform(X), top=top)
+        positions = frame["sample"].to_numpy()
+        names = table.names
+        frame["sample"] = (
+            positions + n_before if names is None else [names[i] for i in positions]
+        )
+        n_before += 1 + int(positions.max())
+        frames.append(frame)
+    return pd.concat(frames, ignore_index=True)
 
 
 def _features(
