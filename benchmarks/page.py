@@ -39,6 +39,8 @@ EXPLAINED = {
     "once and discards them. The bound is half of that, because a product can use each "
     "entry twice.",
 }
+FULL_SEARCH = "search='full'"
+"""Our own exhaustive search: in the records and the plot, not in the table."""
 UNITS = ((1.0, "s", 1), (1e-3, "ms", 1e3), (0.0, "µs", 1e6))
 COLORS = ("#0072b2", "#56b4e9", "#009e73", "#d55e00", "#cc79a7", "#000000", "#e69f00")
 """Okabe and Ito's colors, which color-blind readers can tell apart."""
@@ -125,6 +127,8 @@ def table(rows):
     }
     body = []
     for ours, peer in comparisons(rows):
+        if peer and peer["library"] == FULL_SEARCH:
+            continue
         shape = [ours.get(name) for name in ("n", "m", "dtype")]
         line = [ours["work"], *("" if each is None else each for each in shape)]
         line.append(seconds(ours))
