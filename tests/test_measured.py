@@ -76,7 +76,9 @@ def test_a_page_has_the_note_exactly_when_it_is_stale(measured, copy):
     assert measured.with_note("theory", text, copy) == said
     file.write_text(f"{code}\nSTEPS = 7\n", encoding="utf-8")
     stale = measured.with_note("theory", text, copy)
-    assert stale.startswith(f"{text}\n```{{note}}\nNumbers on this page: measured with ")
+    assert stale.startswith(
+        f"{text}\n```{{note}}\nNumbers on this page: measured with "
+    )
     assert "an earlier version of the solver (2026-01-02, revision" in stale
     assert "earlier" not in measured.with_note("results/table1", text, copy)
     assert measured.with_note("quickstart", text, copy) == text
