@@ -13,7 +13,7 @@ STEPS = [
         "krein compare: does a plain method do as well?",
     ),
     (
-        "2. Are they distances: zero on the diagonal,\nlarger for less similar samples?",
+        "2. Are they distances: zero on the diagonal,\nlarger for unlike samples?",
         "yes",
         'kernel="distance", --distance;\nfor similarities kernel="precomputed"',
     ),
