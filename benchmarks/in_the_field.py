@@ -10,7 +10,7 @@ rows, and choose their settings on training rows alone. The clock runs from the 
 to the predictions, measuring included; compiled code is compiled before. Records are
 kept and continued as in `which_method`. Prints tables; with ``--out`` writes
 ``results/in-the-field.csv``, ``results/in-the-field-records.json.gz``, the picture and
-the tables of ``in-the-field.md``.
+the tables of ``benchmarks.md``.
 """
 
 import time
@@ -80,7 +80,7 @@ def main(argv=None):
         rows = read(path)  # the page has what a reader of the table finds
         pack(records, options.out / "results" / "in-the-field-records.json.gz")
         draw(rows, options.out / "images" / "in-the-field.svg")
-        update(rows, options.out / "in-the-field.md")
+        update(rows, options.out / "benchmarks.md")
 
 
 def compared(case: str, data: Domain, methods: list[str]) -> list[str]:

@@ -17,29 +17,20 @@ from common import OURS, larger_half, slope
 HERE = Path(__file__).parent
 KEY = ("bench", "work", "library", "n", "m", "dtype", "columns")
 TITLES = {
-    "product": "One product with a stored matrix",
-    "kernels": "Kernel matrices",
-    "spd": "Distances between covariance matrices",
     "fit": "One fit of a given matrix",
     "cv": "The grid of a cross-validation",
     "search": "The default search, from samples to a model",
     "blocked": "Without a stored matrix",
-    "import": "Import and first call",
 }
 EXPLAINED = {
-    "product": "Time to multiply K with a block of columns. The bound is the copy "
-    "bandwidth of the same run: *of the bound* is the bytes of K per second, divided "
-    "by the bytes that a copy reads and writes per second.",
-    "kernels": "Time to compute all entries of K from samples.",
-    "spd": "Distances of all pairs in a stack of matrices; m is their order.",
     "fit": "`fit` for a given K, with lam and C chosen by cross-validation "
     "(`benchmarks/chosen.json`). Accuracy is measured on the other half.",
     "cv": "Seven values of lam and five folds: 35 problems with one matrix. SVC has "
     "seven values of C. Separate fits also check whether their solution is unique. "
     "TorchKM also fits all samples, and its accuracy comes from its own scores.",
-    "search": "The search as it comes: three kernels, sixteen settings, two norms, "
+    "search": "The default search: three kernels, sixteen settings, two norms, "
     "chosen and averaged by cross-validation, then fitted. `GridSearchCV` tries 35 "
-    "pairs of C and gamma in two processes; of the last three sets, similarities are "
+    "pairs of C and gamma in two processes. For the last three sets, similarities are "
     "given (max - d), and it tries ten C. Accuracy is that of the other half.\n\n"
     "![Seconds against log-loss, one panel per data set](images/speed-search.svg)\n\n"
     "Down and to the left is better. Support vector machines have no probabilities, "
@@ -47,8 +38,9 @@ EXPLAINED = {
     "blocked": "K is computed again in every product. *tiles* computes its entries "
     "once and discards them. The bound is half of that, because a product can use each "
     "entry twice.",
-    "import": "The import is timed as a whole process, the first call by itself.",
 }
+FULL_SEARCH = "search='full'"
+"""Our own exhaustive search: in the records and the plot, not in the table."""
 UNITS = ((1.0, "s", 1), (1e-3, "ms", 1e3), (0.0, "µs", 1e6))
 COLORS = ("#0072b2", "#56b4e9", "#009e73", "#d55e00", "#cc79a7", "#000000", "#e69f00")
 """Okabe and Ito's colors, which color-blind readers can tell apart."""
@@ -135,6 +127,8 @@ def table(rows):
     }
     body = []
     for ours, peer in comparisons(rows):
+        if peer and peer["library"] == FULL_SEARCH:
+            continue
         shape = [ours.get(name) for name in ("n", "m", "dtype")]
         line = [ours["work"], *("" if each is None else each for each in shape)]
         line.append(seconds(ours))
@@ -390,9 +384,8 @@ def write(folder, docs):
     """
     records, docs = read(folder), Path(docs)
     parts = ["# Speed", "", "<!-- written by benchmarks/page.py from records -->", ""]
-    parts += ["## The machine", "", *machine(records), ""]
     notes = (HERE / "notes.md").read_text().strip()
-    parts += ["## What limits the speed", "", notes, ""]
+    parts += ["## Summary", "", notes, ""]
     for bench, title in TITLES.items():
         rows = of(records, bench)
         if rows:
@@ -404,6 +397,7 @@ def write(folder, docs):
                 ]
     searches(records, docs / "images")
     parts += growth(records, docs / "images")
+    parts += ["## The machine", "", *machine(records), ""]
     parts += ["## Measure it yourself", "", HOW, ""]
     page = docs / "speed.md"
     docs.mkdir(parents=True, exist_ok=True)

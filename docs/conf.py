@@ -33,6 +33,7 @@ extensions = [
     "myst_parser",
     "sphinx_click",
     "sphinx_copybutton",
+    "sphinx_design",
     "sphinx_gallery.gen_gallery",
 ]
 exclude_patterns = ["_build", "_templates"]
@@ -49,7 +50,7 @@ nitpick_ignore_regex = [
 # Single backticks in docstrings: a link where the name is known, else in italics.
 default_role = "autolink"
 myst_heading_anchors = 3
-myst_enable_extensions = ["dollarmath"]
+myst_enable_extensions = ["colon_fence", "dollarmath"]
 
 # The reference: one page per name, types as the docstrings have them.
 autosummary_generate = True

@@ -1,4 +1,4 @@
-"""Draw the five questions of "Which method when": ``python docs/draw_decision.py``."""
+"""Draw the five questions of the page "Results": ``python docs/draw_decision.py``."""
 
 from pathlib import Path
 
@@ -13,20 +13,20 @@ STEPS = [
         "krein compare: does a plain method do as well?",
     ),
     (
-        "2. Are they distances: zero on the diagonal,\nlarger for what is less alike?",
+        "2. Are they distances: zero on the diagonal,\nlarger for unlike samples?",
         "yes",
         'kernel="distance", --distance;\nfor similarities kernel="precomputed"',
     ),
     (
         "3. Is K(x, z) the same as K(z, x)?",
         "no",
-        'symmetrize="mean", "max" or "min",\nor as it is, with norm="euclidean"',
+        'symmetrize="mean", "max" or "min",\nor norm="euclidean"',
     ),
     (
         "4. Do you need probabilities?",
         "no",
         'SVC after SpectrumRepair("clip") is as accurate and\n'
-        "faster; krein inspect tells what is worth keeping",
+        "faster; krein inspect tests the negative part",
     ),
     (
         "5. More than a few thousand samples?",
@@ -36,7 +36,7 @@ STEPS = [
     ),
 ]
 """Questions, the answer that leads aside, and where it leads."""
-LAST = "KreinLogisticRegressionCV, with everything as it comes"
+LAST = "KreinLogisticRegressionCV with its defaults"
 
 
 def main():

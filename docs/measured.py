@@ -86,7 +86,7 @@ PAGES = {
         (*EXACT, *LANDMARKS),
     ),
     "which-method": Page(
-        "which-method",
+        "benchmarks",
         (
             "python benchmarks/which_method.py --repeats 1 --out docs "
             "--records {out}/which-method.jsonl",
@@ -94,7 +94,7 @@ PAGES = {
         EXACT,
     ),
     "in-the-field": Page(
-        "in-the-field",
+        "benchmarks",
         (
             "python benchmarks/in_the_field.py --repeats 1 --out docs "
             "--records {out}/in-the-field.jsonl",
@@ -102,7 +102,7 @@ PAGES = {
         EXACT,
     ),
     "landmarks": Page(
-        "landmarks",
+        "large",
         (
             "python benchmarks/landmark_curves.py --out {out}",
             "cp {out}/results/landmarks.csv docs/results/landmarks.csv",
@@ -112,13 +112,13 @@ PAGES = {
         LANDMARKS,
     ),
     "plan": Page(
-        "plan", ("python benchmarks/landmark_costs.py --out docs",), LANDMARKS
+        "cost-model", ("python benchmarks/landmark_costs.py --out docs",), LANDMARKS
     ),
     "large": Page("large", (_bench("landmarks"),), LANDMARKS),
-    "dask": Page("dask", (_bench("dask"),), LANDMARKS),
+    "dask": Page("large", (_bench("dask"),), LANDMARKS),
     "theory": Page("theory", ("python docs/draw_theory.py",), EXACT),
     "trust": Page(
-        "trust",
+        "testing",
         ("python -m tests.stress --minutes 90 --seed 4101",),
         (*EXACT, *LANDMARKS, *READERS),
     ),
@@ -215,10 +215,9 @@ def _again(checked: dict[str, Any]) -> str:
 
 
 def with_note(name: str, text: str, root: Path = ROOT) -> str:
-    """Return the text of a page with its note under the title."""
-    said = note(name, root)
-    title, _, rest = text.partition("\n")
-    return f"{title}\n\n{said}\n{rest}" if said else text
+    """Return the text of a page with its note at the end."""
+    remark = note(name, root)
+    return f"{text.rstrip()}\n\n{remark}\n" if remark else text
 
 
 # -- the command line ------------------------------------------------------------------

@@ -102,7 +102,6 @@ INTERNAL = {"cli", "comparison", "inspection", "landmarks", "methods", "search"}
 INTERNAL |= {"pages", "runs"}
 # Pages that use files made on another page.
 GIVEN_FILES = ("README.md", "docs/index.md", "docs/command-line.md")
-GIVEN_FILES += ("docs/which-method.md",)
 # Links lead to these hosts only; checking that their pages exist needs a network.
 HOSTS = {"download.pytorch.org", "keepachangelog.com", "github.com", "doi.org"}
 HOSTS |= {"pypi.org", "cran.r-project.org", "img.shields.io", "scikit-learn.org"}
