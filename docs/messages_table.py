@@ -21,6 +21,7 @@ SITUATIONS = {
         "_validation",
         "solvers",
         "datasets",
+        "plotting",
         "losses",
         "kernels",
         "spectrum",

@@ -26,6 +26,7 @@ from urllib.parse import urlsplit
 
 import click
 import numpy as np
+import pandas as pd
 import pytest
 
 import benchmarks.commands
@@ -221,6 +222,11 @@ def write_files():
     D = np.abs(K.diagonal()[:, None] - K.diagonal())
     np.savez("distances.npz", D=D, y=y)
     np.savez("new-distances.npz", D=D[:3])
+    names = [f"sample {i}" for i in range(len(y))]
+    frame = pd.DataFrame(D, names, names)
+    frame.to_csv("distances.csv")
+    frame[:3].to_csv("new-distances.csv")
+    pd.DataFrame({"name": names, "label": y}).to_csv("labels.csv", index=False)
 
 
 def sessions():

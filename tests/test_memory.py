@@ -17,6 +17,7 @@ GIB = 2**30
 def system(tmp_path, monkeypatch):
     """Return what writes files of a system that does not exist, by path."""
     monkeypatch.setattr(_memory, "SYSTEM_ROOT", tmp_path)
+    monkeypatch.setattr(_memory, "REFRESH_SECONDS", 1e-9)  # read each time
     infinity = resource.RLIM_INFINITY
     monkeypatch.setattr(resource, "getrlimit", lambda _: (infinity, infinity))
 
@@ -173,3 +174,13 @@ def test_what_is_chosen_respects_every_limit(system, monkeypatch, rng, version):
     assert isinstance(chosen(), Blocked)
     with pytest.raises(MemoryError, match=r"only 800,000 bytes"):
         gram(X)
+
+
+def test_limits_are_read_once_in_a_moment(system, monkeypatch):
+    monkeypatch.setattr(_memory, "REFRESH_SECONDS", 1e9)
+    system(meminfo(16))
+    assert _memory.available_bytes() == 16 * GIB
+    system(meminfo(8))
+    assert _memory.available_bytes() == 16 * GIB
+    monkeypatch.setattr(_memory, "REFRESH_SECONDS", 1e-9)
+    assert _memory.available_bytes() == 8 * GIB

@@ -6,7 +6,8 @@ skipped.
 """
 
 import re
-from functools import cache
+import time
+from functools import cache, lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,8 @@ from numpy.typing import DTypeLike
 
 BYTES_RESERVED = 0.8
 """Fraction of the available memory that a matrix, a table or a model may take."""
+REFRESH_SECONDS = 0.25
+"""Time after which the limits are read again."""
 SYSTEM_ROOT = Path("/")
 """Root of the file system."""
 GROUP_FILES = {
@@ -33,7 +36,15 @@ NO_LIMIT = 2**60
 
 
 def available_bytes() -> int | None:
-    """Return the bytes that this process can still allocate, or None if unknown."""
+    """Return the bytes that this process can still allocate, or None if unknown.
+
+    The limits are read at most once in a quarter of a second.
+    """
+    return _find_available(SYSTEM_ROOT, int(time.monotonic() / REFRESH_SECONDS))
+
+
+@lru_cache(maxsize=1)
+def _find_available(root: Path, moment: int) -> int | None:
     found = [_find_free_memory(), *_find_group_memory(), _find_process_memory()]
     known = [free for free in found if free is not None]
     return max(0, min(known)) if known else None

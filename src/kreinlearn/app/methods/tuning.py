@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.metrics import balanced_accuracy_score, log_loss
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
@@ -380,7 +381,7 @@ def evaluate(model: Any, X: Array, y: Array, *, max_loss: float = np.inf) -> dic
         "pred_s": pred_s,
         "truth": y,
     }
-    if hasattr(model, "predict_proba"):
+    if hasattr(model, "predict_log_proba") or is_calibrated(model):
         logs = _log_probabilities(model, X)
         own = logs[np.arange(len(y)), np.searchsorted(model.classes_, y)]
         fields["ll"] = float(-np.maximum(own, -max_loss).mean())
@@ -392,8 +393,13 @@ def evaluate(model: Any, X: Array, y: Array, *, max_loss: float = np.inf) -> dic
     return fields
 
 
+def is_calibrated(model: Any) -> bool:
+    """Return whether a model has probabilities of a calibration."""
+    return isinstance(model, CalibratedClassifierCV)
+
+
 def _log_probabilities(model: Any, X: Array) -> Array:
-    if hasattr(model, "predict_log_proba"):
+    if not is_calibrated(model):
         return np.asarray(model.predict_log_proba(X))
     with np.errstate(divide="ignore"):
         return np.log(model.predict_proba(X))

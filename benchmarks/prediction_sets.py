@@ -1,6 +1,6 @@
 """Coverage and size of prediction sets over random splits, beside those of an SVC.
 
-    KREINLEARN_DATA=... python benchmarks/coverage.py --out docs/results
+    KREINLEARN_DATA=... python benchmarks/prediction_sets.py --out docs/results
 
 The sets of the SVC use the same definition: `CalibratedClassifierCV` on the clipped
 matrix, its probabilities out of fold for the thresholds, and a refit for new samples.
