@@ -21,6 +21,7 @@ from kreinlearn import (
 from kreinlearn.app.cli import main
 from kreinlearn.datasets import make_gram
 from kreinlearn.kernels.transforms import FORMS
+from tests.test_cli_fit import run
 
 
 def loaded(path):
@@ -348,3 +349,19 @@ def test_inspect_similarity_rejects_distances_as_similarities(data):
     D, y = data
     with pytest.raises(ValueError, match="looks like distances"):
         inspect_similarity(D, y, kernel="precomputed")
+
+
+def test_a_matrix_without_names_is_not_taken_for_a_table(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    X = np.random.default_rng(0).integers(0, 9, size=(20, 2))
+    D = np.abs(X[:, None] - X).sum(axis=2)
+    np.savetxt("bare.csv", D, delimiter=",", fmt="%d")
+    labels = "".join(f"s{i},{'ab'[i % 2]}\n" for i in range(20))
+    Path("labels.csv").write_text(labels)
+    for command in ("inspect bare.csv", "fit bare.csv -o m.krein", "compare bare.csv"):
+        code, _, err = run(capsys, *command.split())
+        assert code == 2 and "looks like a matrix of distances: 20 rows" in err
+        assert "--distance and --labels FILE" in err
+    args = ("fit", "bare.csv", "--distance", "--labels", "labels.csv", "-o", "m.krein")
+    code, _, err = run(capsys, *args)
+    assert code == 0 and "labels are taken from labels.csv in the order" in err

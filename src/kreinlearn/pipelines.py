@@ -477,7 +477,8 @@ def _find_date_problems(
         f"{start} {cell!r}; leave them out (--drop {names[0]}), or convert them to "
         "numbers such as days."
     )
-    if not one_hot:
+    is_repeated = all(X[name].nunique() <= X[name].count() / 2 for name in names)
+    if not one_hot and is_repeated:
         message += " To encode each date as a category, use one_hot=True (--one-hot)."
     options = [option for name in names for option in ("--drop", name)]
     return [Problem(message, f"{start} {cell!r}", options)]

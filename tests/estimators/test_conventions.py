@@ -275,3 +275,9 @@ def test_scales_of_features_are_compared_without_overflow(scale):
     with pytest.warns(UserWarning, match=r"1 of 8 features \(0\)"):
         warn_unscaled(X, None)
     warn_unscaled(X[:, :3], None)  # too few columns to compare
+
+
+def test_distances_without_their_kernel_raise_a_warning():
+    D, y = cdist(X, X), (X.sum(axis=1) > 1.5).astype(int)
+    with pytest.warns(UserWarning, match="Use kernel='distance'"):
+        KreinLogisticRegressionCV(kernel="rbf").fit(D, y)

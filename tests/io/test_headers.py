@@ -108,7 +108,7 @@ def test_names_and_dates_are_not_encoded(one_hot):
     words = r"t\.csv: column 'day' holds dates such as '2020-01-01'; leave them out"
     with pytest.raises(ValueError, match=words) as raised:
         prepare(X, one_hot=one_hot)
-    assert ("--one-hot" in str(raised.value)) == (not one_hot)
+    assert "--one-hot" not in str(raised.value)  # dates that do not repeat
     names = X.assign(day=[f"n{i}" for i in range(100)])
     words = r"t\.csv: column 'day' .* 100 different values in 100 rows, .*'n0';"
     with pytest.raises(ValueError, match=words + " remove the column"):

@@ -36,6 +36,7 @@ from kreinlearn._validation import (
     check_distances,
     check_matrix,
     check_similarities,
+    looks_like_distances,
     symmetrize_matrix,
 )
 from kreinlearn.exceptions import IndefiniteKernelWarning, warn_caller
@@ -209,6 +210,7 @@ class KernelEstimator(DocumentedEstimator, CallbackSupportMixin, BaseEstimator):
     def _check_given(self, kernel: ResolvedKernel, X: ValidSamples) -> ValidSamples:
         """Return training samples; check a given matrix, and symmetrize it."""
         if kernel.kind == "rows":
+            warn_distances(np.asarray(X))
             warn_unscaled(np.asarray(X), getattr(self, "feature_names_in_", None))
         if not kernel.is_pairwise:
             return X
@@ -794,6 +796,16 @@ def match_new(estimator: BaseEstimator, K: Any) -> ArrayLike:
     _check_unique(columns, "column")
     _check_complete(columns, wanted)
     return _number_columns(_select(K, columns, wanted))
+
+
+def warn_distances(X: Array) -> None:
+    """Warn if rows of features are a matrix of distances."""
+    if len(X) > MIN_SCALED_COLUMNS and looks_like_distances(X) and (X == X.T).all():
+        warn_caller(
+            "X looks like a matrix of distances: it is symmetric with a zero diagonal. "
+            "Use kernel='distance'; otherwise its columns are features.",
+            IndefiniteKernelWarning,
+        )
 
 
 def warn_unscaled(X: Array, names: Array | None) -> None:

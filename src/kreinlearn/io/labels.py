@@ -101,7 +101,8 @@ def check_classes(classes: Array, n_samples: int, where: str) -> None:
         what = "a name of each sample" if is_text else "a regression target"
         raise ValueError(
             f"{where} looks like {what}, with {len(classes)} different values such as "
-            f"{some}; class labels are needed. Name their column as the target."
+            f"{some}; class labels are needed. If another column holds them, name it "
+            "by --target (target=...)."
         )
 
 
@@ -285,7 +286,9 @@ def read_labels(
     if without and (required or len(without) == len(names)):
         raise ValueError(_describe_unlabeled(place, found, names, without, source))
     extra = len(found) - (len(names) - len(without))
-    note = f"{path}: labels without a sample in {source}: {extra:,}." if extra else ""
+    note = ""
+    if extra:
+        note = f"{path}: labels without a sample in {source}: {extra:,}, not used."
     cells = [found[name][1] if name in found else "" for name in names]
     lines = [found[name][0] if name in found else 0 for name in names]
     title = rows[0][1][column] if has_header else str(path)
@@ -318,7 +321,13 @@ def _read_labels_by_position(
     cells = [row[column] for _, row in rows[has_header:]]
     where = f"{path}, column {column + 1}"
     y = as_labels(cells, lines, where) if required else to_labels(cells)
-    return FileLabels(y, title, "")
+    note = ""
+    if len(first) > 1:
+        note = (
+            f"{source} has no names: labels are taken from {path} in the order of its "
+            "lines."
+        )
+    return FileLabels(y, title, note)
 
 
 def _find_label_column(

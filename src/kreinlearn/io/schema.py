@@ -7,6 +7,9 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
+
+from kreinlearn._validation import looks_like_distances
 from kreinlearn.io.blocks import (
     TableBlocks,
     can_read_blocks,
@@ -54,6 +57,10 @@ from kreinlearn.io.text import AUTO_DIALECT, Dialect
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+MIN_MATRIX_ROWS = 4
+"""Rows from which a square table may be taken for a matrix."""
 
 
 @dataclass(frozen=True)
@@ -215,7 +222,27 @@ def open_data(
                 roles=options.roles,
                 dialect=options.pairs.dialect,
             )
-    return read_file(path, options)
+    table = read_file(path, options)
+    check_not_matrix(table)
+    return table
+
+
+def check_not_matrix(table: Table) -> None:
+    """Raise if the features and labels of a table are a matrix of distances."""
+    if table.X is None or table.y is None or table.header:
+        return
+    n, m = table.X.shape
+    is_square = n == m + 1 and n >= MIN_MATRIX_ROWS and table.target_place == m
+    numbers = table.X.select_dtypes("number")
+    if not is_square or numbers.shape[1] < m or table.y.dtype.kind not in "iuf":
+        return
+    D = np.column_stack([numbers.to_numpy(float), table.y])
+    if np.array_equal(D, D.T) and looks_like_distances(D):
+        raise ValueError(
+            f"{table.path} looks like a matrix of distances: {n} rows and columns, "
+            "symmetric, with a zero diagonal. Use --distance and --labels FILE; for a "
+            "table, add a line of column names."
+        )
 
 
 def _open_new(
