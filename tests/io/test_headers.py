@@ -113,6 +113,10 @@ def test_names_and_dates_are_not_encoded(one_hot):
     words = r"t\.csv: column 'day' .* 100 different values in 100 rows, .*'n0';"
     with pytest.raises(ValueError, match=words + " remove the column"):
         prepare(names, one_hot=one_hot)
+    X["day"] = [days[i // 4] for i in range(100)]
+    if not one_hot:
+        with pytest.raises(ValueError, match="as a category, use .*--one-hot"):
+            prepare(X)
     X["day"] = [day[:7] for day in days]  # months repeat
     if one_hot:
         assert prepare(X, one_hot=True).fit_transform(X).shape == (100, 5)
