@@ -6,9 +6,9 @@ skipped.
 """
 
 import re
-import time
 from functools import cache, lru_cache
 from pathlib import Path
+from time import monotonic
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -40,7 +40,7 @@ def available_bytes() -> int | None:
 
     The limits are read at most once in a quarter of a second.
     """
-    return _find_available(SYSTEM_ROOT, int(time.monotonic() / REFRESH_SECONDS))
+    return _find_available(SYSTEM_ROOT, int(monotonic() / REFRESH_SECONDS))
 
 
 @lru_cache(maxsize=1)
