@@ -60,7 +60,7 @@ def weigh_equally(logs, weights, error):
     found = np.zeros(len(logs))
     total = logs @ weights + scoring.PSEUDO_ERRORS * error
     found[np.argsort(-total, kind="stable")[: scoring.MAX_MODELS]] = 1
-    return found / found.sum()
+    return found / found.sum(), found[:, None]
 
 
 VARIANTS = {

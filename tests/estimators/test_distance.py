@@ -205,7 +205,7 @@ def test_distances_are_refused_as_similarities(data, model):
     model.set_params(kernel_params={"check": True}).fit(-D, y)
     for params in ({"check": 1}, {"width": 1.0}):
         with pytest.raises(
-            TypeError, match="takes 'check', True or False, and nothing"
+            TypeError, match="takes 'check', True or False, and 'missing'"
         ):
             model.set_params(kernel_params=params).fit(-D, y)
 

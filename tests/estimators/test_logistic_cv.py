@@ -347,7 +347,7 @@ def test_settings_are_averaged_by_their_weights(moons):
 
 def weigh(logs, weights):
     """Weigh models that are certain of their predictions to be the same degree."""
-    return weigh_models(logs, weights, np.full(len(logs), -1.0))
+    return weigh_models(logs, weights, np.full(len(logs), -1.0))[0]
 
 
 def test_weights_of_models():
@@ -370,7 +370,8 @@ def test_weights_of_models():
     np.testing.assert_allclose(many[:MAX_MODELS], 1 / MAX_MODELS)
     assert not many[MAX_MODELS:].any()
     # certainty costs if one more prediction turns out to be wrong
-    certain = weigh_models(np.stack([good, good]), np.ones(200), np.array([-9.0, -1.0]))
+    errors = np.array([-9.0, -1.0])
+    certain, _ = weigh_models(np.stack([good, good]), np.ones(200), errors)
     assert certain[1] > 0.8
 
 

@@ -26,7 +26,7 @@ from sklearn.utils.validation import (
     validate_data,
 )
 
-from kreinlearn._memory import check_bytes
+from kreinlearn._memory import check_bytes, check_fits
 from kreinlearn._typing import Array
 from kreinlearn._validation import (
     INFORMATIVE_TOL,
@@ -197,6 +197,7 @@ class KernelEstimator(DocumentedEstimator, CallbackSupportMixin, BaseEstimator):
         Weights and groups are checked only for the order of their labels.
         """
         self._labels = None
+        X = convert_matrix(X, kernel, is_training=True) if kernel.is_pairwise else X
         if kernel.is_pairwise and hasattr(X, "columns"):  # a DataFrame
             X, self._labels = match_training(
                 X, y=y, sample_weight=sample_weight, groups=groups
@@ -229,7 +230,7 @@ class KernelEstimator(DocumentedEstimator, CallbackSupportMixin, BaseEstimator):
         if not kernel.is_pairwise:
             samples: ValidSamples = self._check_samples(kernel, X, reset=False)
             return samples
-        K = match_new(self, X)
+        K = match_new(self, convert_matrix(X, kernel))
         with explain_columns(self, K):
             checker = self._match_width(K)
             samples = checker._check_samples(kernel, K, reset=False)
@@ -383,7 +384,7 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):
         # Samples, then classes, then training samples.
         at = np.moveaxis(order, 2, 1)
         row, column, _ = (each.ravel() for each in np.indices(at.shape))
-        flat, known = at.ravel(), _row_labels(X)
+        flat, known = at.ravel(), get_row_labels(X)
         is_pairwise = self.__sklearn_tags__().input_tags.pairwise
         names = _training_labels(self) if is_pairwise else None
         others = positions[flat].tolist()
@@ -752,7 +753,7 @@ def match_training(
     Strings are stored in ``feature_names_in_`` by scikit-learn; other labels are
     returned, to be stored in ``_labels`` of the estimator.
     """
-    columns, rows = _column_labels(K), _row_labels(K)
+    columns, rows = _column_labels(K), get_row_labels(K)
     if columns is None:
         return K, None
     _check_unique(columns, "column")
@@ -780,22 +781,51 @@ def match_new(estimator: BaseEstimator, K: Any) -> ArrayLike:
         return K
     if columns is None:
         return _warn_unlabeled(estimator, K)
-    _check_not_transposed(learned, columns, _row_labels(K))
+    _check_not_transposed(learned, columns, get_row_labels(K))
     support = getattr(estimator, "support_", None)
     wanted = learned
     if support is not None and len(columns) == len(support):
         wanted = [learned[i] for i in support]
-    if _is_numbering(columns):
+    if is_numbering(columns):
         is_labelled = set(columns) == set(wanted)
     else:
         # Numbers 0, 1, ... of training may be reordered, but do not match names.
         is_whole = all(type(label) is int for label in columns)
-        is_labelled = is_whole or not _is_numbering(learned)
+        is_labelled = is_whole or not is_numbering(learned)
     if not is_labelled:
         return _warn_unlabeled(estimator, K)
     _check_unique(columns, "column")
     _check_complete(columns, wanted)
     return _number_columns(_select(K, columns, wanted))
+
+
+def convert_matrix(X: Any, kernel: ResolvedKernel, *, is_training: bool = False) -> Any:
+    """Return a given matrix of another library as a DataFrame or an array, or raise.
+
+    A ``DistanceMatrix`` of scikit-bio becomes a DataFrame with its ids as labels. Pairs
+    that a sparse matrix does not store get the value ``missing``; among training
+    samples the value of the other direction, if that is stored.
+    """
+    if hasattr(X, "ids") and hasattr(X, "to_data_frame"):
+        return X.to_data_frame()
+    if not issparse(X):
+        return X
+    missing = kernel.params.get("missing")
+    if missing is None:
+        raise ValueError(
+            f"'X' is sparse and stores {X.nnz:,} of {X.shape[0] * X.shape[1]:,} pairs; "
+            "state a value for the others by kernel_params={'missing': value}, or pass "
+            "X.toarray() if they are 0."
+        )
+    check_fits(X.shape[0], X.shape[1], float, "The dense matrix")
+    stored = X.tocsr().tocoo()  # sums entries that are stored twice
+    K = np.full(X.shape, missing, dtype=float)
+    if is_training and X.shape[0] == X.shape[1]:
+        K[stored.col, stored.row] = stored.data
+        if kernel.is_distance:
+            np.fill_diagonal(K, 0.0)
+    K[stored.row, stored.col] = stored.data
+    return K
 
 
 def warn_distances(X: Array) -> None:
@@ -864,8 +894,13 @@ def _column_labels(K: Any) -> Labels | None:
     return [_make_label(label) for label in found] if is_frame else None
 
 
-def _row_labels(values: Any) -> Labels | None:
-    """Return the labels of the rows, or None if there are none, as in polars."""
+def get_row_labels(values: Any) -> Labels | None:
+    """Return the labels of the rows, or None if there are none, as in polars.
+
+    Of several matrices by name, those of the first.
+    """
+    if isinstance(values, Mapping):
+        values = next(iter(values.values()), None)
     found = getattr(values, "index", None)
     if found is None or callable(found):  # lists have a method of this name
         return None
@@ -882,7 +917,7 @@ def _make_label(label: Any) -> Hashable:
     return label if is_plain and label == label else repr(label)
 
 
-def _is_numbering(labels: Labels) -> bool:
+def is_numbering(labels: Labels) -> bool:
     """Return whether labels are 0, 1, ..., the default of pandas."""
     return labels == list(range(len(labels)))
 
@@ -896,7 +931,7 @@ def _are_comparable(rows: Labels, columns: Labels) -> bool:
     """Return whether labels of rows and columns can be matched."""
     if set(rows) == set(columns):
         return True
-    return not _is_numbering(rows) and not _is_numbering(columns)
+    return not is_numbering(rows) and not is_numbering(columns)
 
 
 def _training_labels(estimator: BaseEstimator) -> Labels | None:
@@ -910,7 +945,7 @@ def _training_labels(estimator: BaseEstimator) -> Labels | None:
 def _warn_unlabeled(estimator: BaseEstimator, K: ArrayLike) -> ArrayLike:
     """Return K; warn that it has no labels, unless scikit-learn does."""
     learned = getattr(estimator, "_labels", None)
-    if learned is not None and not _is_numbering(list(learned)):
+    if learned is not None and not is_numbering(list(learned)):
         warn_caller(
             f"X does not have valid feature names, but {type(estimator).__name__} was "
             "fitted with feature names"
@@ -972,12 +1007,12 @@ def _check_order(rows: Labels, where: str, beside: dict[str, ArrayLike | None]) 
     Labels that have nothing in common are ignored, as scikit-learn does.
     """
     for name, values in beside.items():
-        theirs = _row_labels(values)
+        theirs = get_row_labels(values)
         if theirs is None or theirs == rows or len(theirs) != len(rows):
             continue
         is_shuffled = set(theirs) == set(rows)
         is_mixed = not set(theirs).isdisjoint(rows) and not (
-            _is_numbering(theirs) or _is_numbering(rows)
+            is_numbering(theirs) or is_numbering(rows)
         )
         if is_shuffled or is_mixed:
             pairs = zip(rows, theirs, strict=True)
@@ -993,7 +1028,7 @@ def _check_not_transposed(
     learned: Labels, columns: Labels, rows: Labels | None
 ) -> None:
     """Raise if the rows are the training samples, and the columns are not."""
-    if rows is None or _is_numbering(rows) or set(rows) != set(learned):
+    if rows is None or is_numbering(rows) or set(rows) != set(learned):
         return
     known = set(learned)
     for label in columns:

@@ -7,10 +7,11 @@ import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 from functools import partial
 from itertools import groupby
 from numbers import Integral
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -29,6 +30,7 @@ from kreinlearn._typing import Array, KernelLike, Seed
 from kreinlearn._validation import check_choice, check_count, check_positive
 from kreinlearn.estimators._base import (
     ProbabilisticKernelClassifier,
+    ValidSamples,
     apply_class_weight,
     check_classes,
     check_weights,
@@ -43,6 +45,14 @@ from kreinlearn.estimators._fit import (
     STATUS_ORDER,
     check_search_cost,
     report_measures,
+)
+from kreinlearn.estimators._several import (
+    SCALED_MEAN,
+    list_matrices,
+    measure_scale,
+    name_matrix,
+    order_matrices,
+    stack_with_mean,
 )
 from kreinlearn.estimators.logistic import KreinLogisticRegression
 from kreinlearn.exceptions import (
@@ -70,6 +80,9 @@ from kreinlearn.search.ridge import warm_start_scores
 from kreinlearn.solvers.base import Status
 from kreinlearn.solvers.monitor import Watch, callback_for
 from kreinlearn.spectrum.norms import NORMS, compute_scale
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 COVERAGE_ROUNDING = 1e-9
 """Rounding of a coverage times a number of samples."""
@@ -219,6 +232,13 @@ class KreinLogisticRegressionCV(ProbabilisticKernelClassifier):
         Positions of the training samples that any of them needs.
     weights_ : ndarray of shape (n_estimators,)
         Their weights, which sum to one.
+    similarity_weights_ : DataFrame
+        If several matrices were fitted: the ``weight`` of each in the prediction, its
+        ``standard_error`` by the bootstrap, and ``score_alone``, the mean held-out
+        score of the best model that uses this matrix alone. Weights sum to one; that
+        of the scaled mean of all matrices counts for each in equal parts.
+    estimator_similarities_ : list of str
+        The matrix of each of ``estimators_``: a name, or "scaled mean".
     n_iter_ : int
         Most iterations of any of them, at least one.
     residual_ : float
@@ -333,7 +353,10 @@ class KreinLogisticRegressionCV(ProbabilisticKernelClassifier):
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features), or whatever the kernel takes
-            Training samples, as in `KreinLogisticRegression`.
+            Training samples, as in `KreinLogisticRegression`. Several matrices of
+            distances or similarities of the same samples: an array of shape
+            (n_samples, n_samples, n_matrices), or a dict or list of matrices.
+            DataFrames are matched by label.
         y : array-like of shape (n_samples,)
             Labels.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -350,20 +373,24 @@ class KreinLogisticRegressionCV(ProbabilisticKernelClassifier):
         kernels, lams = self._check_parameters()
         about = (X, y, sample_weight, groups)
         samples, labels = self._check_training(kernels[0], *about)
+        names = self._list_similarities()
         given = check_weights(sample_weight, len(labels))
         self.classes_, index = check_classes(labels, given)
         counts = apply_class_weight(given, self.class_weight, self.classes_, index)
         check_classes(labels, counts)  # weights of a class may be zero
-        shared = Similarities(samples)
-        settings = self._list_settings(kernels, shared)
-        self.kernel_settings_ = [each.setting for each in settings]
+        shared = Similarities(samples, names=names)
+        settings = self._list_settings(kernels, shared, names)
+        self.kernel_settings_ = [
+            (each.source, each.described_params) for each in settings
+        ]
         score_weight, groups = self._route(sample_weight, groups)
         folds = self._make_folds(labels, groups)
         self._link = find_link(len(self.classes_), self.multi_class != "ovr")
         rows = self._draw_rows(index, lams)
         norms = self._select_norms(len(labels))
         work = (len(rows), len(settings), len(self.classes_))
-        check_search_cost(samples, kernels[0], norms, *work)
+        first = shared.select_given(settings[0]) if settings[0].is_pairwise else samples
+        check_search_cost(first, kernels[0], norms, *work)
         n_jobs = None if self.n_jobs is None else effective_n_jobs(self.n_jobs)
         with (
             limit_blas_threads(len(labels)),
@@ -548,10 +575,64 @@ class KreinLogisticRegressionCV(ProbabilisticKernelClassifier):
         lams = np.sort([check_positive("lams", lam) for lam in self.lams])[::-1]
         return resolved, lams
 
+    def _check_training(
+        self,
+        kernel: ResolvedKernel,
+        X: Any,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> tuple[ValidSamples, Array]:
+        """Return validated samples and labels; several matrices with their mean."""
+        self.similarity_names_: list[str] | None = None
+        shape = np.shape(X) if isinstance(X, np.ndarray) else ()
+        if kernel.is_pairwise and len(shape) == 3 and shape[0] != shape[1] == shape[2]:
+            raise ValueError(
+                "'X' must have the shape (n_samples, n_samples, n_matrices), got "
+                f"{shape}; np.moveaxis(X, 0, 2) puts the matrices last."
+            )
+        matrices = list_matrices(X) if kernel.is_pairwise else None
+        about = (y, sample_weight, groups)
+        if matrices is None:
+            return super()._check_training(kernel, X, *about)
+        valid: list[Array] = []
+        for name, matrix in reversed(matrices.items()):  # labels are those of the first
+            with name_matrix(name):
+                samples, labels = super()._check_training(kernel, matrix, *about)
+            valid.insert(0, np.asarray(samples))
+        self.similarity_names_ = list(matrices)
+        self.similarity_scales_ = np.array(
+            [measure_scale(each, kernel.is_distance) for each in valid]
+        )
+        return stack_with_mean(valid, self.similarity_scales_), labels
+
+    def _list_similarities(self) -> list[str]:
+        """Return the names of several matrices and of their mean."""
+        names = self.similarity_names_ or []
+        return [*names, SCALED_MEAN] if len(names) > 1 else names
+
+    def _check_new(self, X: Any) -> ValidSamples:
+        """Return validated new samples; several matrices with their mean."""
+        names = getattr(self, "similarity_names_", None)
+        if names is None:
+            return super()._check_new(X)
+        valid = []
+        for name, matrix in zip(names, order_matrices(X, names), strict=True):
+            with name_matrix(name):
+                valid.append(np.asarray(super()._check_new(matrix)))
+        return stack_with_mean(valid, self.similarity_scales_)
+
     def _list_settings(
-        self, kernels: list[ResolvedKernel], shared: Similarities
+        self,
+        kernels: list[ResolvedKernel],
+        shared: Similarities,
+        similarities: list[str],
     ) -> list[ResolvedKernel]:
         """Return every kernel with every combination of its parameters."""
+        if similarities:
+            kernels = [replace(kernels[0], similarity=name) for name in similarities]
+            found = [each.candidates(shared, self.kernel_grid) for each in kernels]
+            return [one for own in found for one in own]
         grid = self.kernel_grid
         if grid is not None and len(kernels) > 1:
             grids = [grid.get(each.source) for each in kernels]
@@ -684,7 +765,7 @@ class KreinLogisticRegressionCV(ProbabilisticKernelClassifier):
             i
             for i, kernel in enumerate(settings)
             for one in self.dropped_
-            if (one["kernel"], one["params"]) == (kernel.name, kernel.params)
+            if (one["kernel"], one["params"]) == (kernel.name, kernel.described_params)
         }
         late = [i for i in every if i not in known]
         self._is_late = len(late) > 0
@@ -709,7 +790,7 @@ class KreinLogisticRegressionCV(ProbabilisticKernelClassifier):
         Ties go to the larger lam, then to what comes first.
         """
         best = max(candidates, key=lambda one: (one.criterion, -one.best))
-        self.kernel_, self.kernel_params_ = self.kernel_settings_[best.setting]
+        self.kernel_, self.kernel_params_ = context.settings[best.setting].setting
         self.norm_, self.lam_ = best.norm, float(best.lams[best.best])
         self.best_score_ = float(best.fold_scores[best.best].mean())
         n = len(context.Y)
@@ -717,9 +798,12 @@ class KreinLogisticRegressionCV(ProbabilisticKernelClassifier):
         seen = np.flatnonzero(~np.isnan(pooled[0, :, 0]))
         pooled = pooled[:, seen]
         weights = np.array([float(one is best) for one in candidates])
+        draws = weights[:, None]
         if self.average and len(candidates) > 1 and not self._is_late:
             logs, error = context.scorer.compute_logs(pooled, seen)
-            weights = weigh_models(logs, given[seen], error)
+            weights, draws = weigh_models(logs, given[seen], error)
+        if self.similarity_names_ is not None:
+            self._weigh_similarities(candidates, context, weights, draws)
         scores = np.tensordot(weights, pooled, 1)
         self.held_out_proba_ = np.full((n, len(self.classes_)), np.nan)
         self.held_out_proba_[seen] = np.exp(log_probabilities(scores, self._link))
@@ -734,6 +818,50 @@ class KreinLogisticRegressionCV(ProbabilisticKernelClassifier):
                 ConvergenceWarning,
             )
         return weights
+
+    def _weigh_similarities(
+        self,
+        candidates: list[Candidate],
+        context: SearchContext,
+        weights: Array,
+        draws: Array,
+    ) -> None:
+        """Set what ``similarity_weights_`` and ``estimator_similarities_`` show."""
+        names = [str(context.settings[one.setting].similarity) for one in candidates]
+        matrices = self.similarity_names_ or []
+        part = np.array([[float(name == each) for name in names] for each in matrices])
+        part[:, np.array(names) == SCALED_MEAN] = 1 / len(matrices)
+        each_draw = part @ (draws / draws.sum(axis=0))
+        alone = [
+            [
+                float(one.fold_scores[one.best].mean())
+                for one, own in zip(candidates, names, strict=True)
+                if own == each
+            ]
+            for each in matrices
+        ]
+        self._similarity_weights = np.column_stack(
+            [
+                part @ weights,
+                each_draw.std(axis=1),
+                [max(own, default=np.nan) for own in alone],
+            ]
+        )
+        self.estimator_similarities_ = [names[c] for c in np.flatnonzero(weights)]
+
+    @property
+    def similarity_weights_(self) -> "pd.DataFrame":
+        """Weight of each of several matrices in the prediction."""
+        import pandas as pd
+
+        check_is_fitted(self)
+        if getattr(self, "similarity_names_", None) is None:
+            raise AttributeError(
+                "'similarity_weights_' exists if several matrices were fitted, got one."
+            )
+        columns = ["weight", "standard_error", "score_alone"]
+        index = pd.Index(self.similarity_names_, name="similarity")
+        return pd.DataFrame(self._similarity_weights, index, columns)
 
     def _rescale(self, ratio: float, rows: Array, n_samples: int) -> None:
         """Express what was learned from some of the samples in terms of all.
@@ -828,12 +956,20 @@ class KreinLogisticRegressionCV(ProbabilisticKernelClassifier):
     def _split_new(self, X: ArrayLike) -> list[Any]:
         """Return validated new samples for each of the averaged models."""
         new = self._check_new(X)
+        parts = [new] * len(self.estimators_)
+        if getattr(self, "similarity_names_", None) is not None:
+            names = self._list_similarities()
+            own = [names.index(name) for name in self.estimator_similarities_]
+            parts = [np.asarray(new)[..., i] for i in own]
         is_pairwise = self.__sklearn_tags__().input_tags.pairwise
         if not is_pairwise or np.shape(new)[1] == self.n_features_in_:
-            return [new] * len(self.estimators_)
+            return parts
         # Columns of support_, of which each estimator has its own.
-        own = [np.searchsorted(self.support_, e.support_) for e in self.estimators_]
-        return [np.asarray(new)[:, places] for places in own]
+        pairs = zip(parts, self.estimators_, strict=True)
+        return [
+            np.asarray(part)[:, np.searchsorted(self.support_, model.support_)]
+            for part, model in pairs
+        ]
 
     def _contributions(self, X: ArrayLike) -> tuple[Array, Array, Array]:
         """Return contributions averaged over the models, as in the base class."""
@@ -884,7 +1020,7 @@ def _make_report(
         best = max(best, *means)
         for one, score in zip(candidates, means, strict=True):
             kernel = settings[one.setting]
-            row = {"kernel": kernel.name, **kernel.params, "norm": one.norm}
+            row = {"kernel": kernel.name, **kernel.described_params, "norm": one.norm}
             row |= {"lam": float(one.lams[one.best]), "score": score}
             if watch is not None:
                 watch(row | {"best": best, "done": done})

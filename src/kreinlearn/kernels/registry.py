@@ -5,7 +5,7 @@
 Code below that boundary asks the resolved kernel, never the name.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -43,6 +43,7 @@ from kreinlearn.kernels.spd import SPD_KERNELS
 from kreinlearn.kernels.transforms import (
     DEFAULT_PARAMS,
     DistanceTransform,
+    check_number,
     check_transform_params,
     fit_transform,
     list_candidates,
@@ -56,6 +57,11 @@ of a kernel with a name), "gram" or "distance" (a given matrix), or "callable" (
 of a user's function)."""
 PAIRWISE_KINDS: dict[str, Kind] = {"precomputed": "gram", "distance": "distance"}
 """Kernels that stand for a matrix computed elsewhere."""
+MATRIX_OPTIONS = ("check", "missing")
+"""Parameters of given matrices: whether to reject similarities that look like
+distances, and the value of pairs that a sparse matrix does not store."""
+IMAGINARY_TOL = 1e-10
+"""Largest imaginary part, relative to the largest real one, that is rounding."""
 FINITE_RULE = "The kernel must give finite numbers"
 NAMED_FINITE_RULE = (
     "Kernel {!r} must give finite numbers, which samples of such a range do not"
@@ -98,6 +104,8 @@ class ResolvedKernel:
         How both values of a pair become one, if a user's function is not symmetric.
     transform : DistanceTransform, optional
         From distances to similarities, fitted to training samples.
+    similarity : str, optional
+        Name of the matrix, if several are given.
     """
 
     source: str | Function
@@ -106,6 +114,7 @@ class ResolvedKernel:
     record: Kernel | None = None
     symmetrize: str | None = None
     transform: DistanceTransform | None = None
+    similarity: str | None = None
 
     @property
     def name(self) -> str:
@@ -118,6 +127,13 @@ class ResolvedKernel:
     def setting(self) -> tuple[Any, Params]:
         """The kernel as a user gives it, and its parameters."""
         return self.source, self.params
+
+    @property
+    def described_params(self) -> Params:
+        """The parameters, and the name of the matrix if several are given."""
+        if self.similarity is None:
+            return self.params
+        return {"similarity": self.similarity, **self.params}
 
     @property
     def is_pairwise(self) -> bool:
@@ -164,8 +180,9 @@ class ResolvedKernel:
 
     @property
     def transform_params(self) -> dict[str, Any]:
-        """All other parameters."""
-        return {k: v for k, v in self.params.items() if k not in self.measure_params}
+        """Parameters of the transform."""
+        others = {*self.measure_params, *MATRIX_OPTIONS}
+        return {k: v for k, v in self.params.items() if k not in others}
 
     def __reduce__(self) -> tuple[Any, tuple[Any, ...]]:
         # Without the record, whose functions need not be picklable.
@@ -203,7 +220,7 @@ class ResolvedKernel:
             The matrix, which the caller may change unless it was given.
         """
         if self.kind == "gram":
-            return np.asarray(samples.X)
+            return samples.select_given(self)
         if self.is_distance:
             D = samples.compute_distances(self)
             check_fits(len(D), len(D), D.dtype, "The matrix of similarities")
@@ -497,14 +514,17 @@ def resolve_kernel(
     if symmetrize is not None:
         check_choice("symmetrize", symmetrize, SYMMETRIZERS)
     kind = find_kind(kernel)
+    given = {k: v for k, v in params.items() if k != "missing"}
+    if kind in PAIRWISE_KINDS.values() and params.get("missing") is not None:
+        check_number("missing", params["missing"])
     if kind == "distance":
-        check_transform_params(params)
+        check_transform_params(given)
     elif kind == "gram":
-        for name, value in params.items():
+        for name, value in given.items():
             if name != "check" or not isinstance(value, bool):
                 raise TypeError(
-                    "Kernel 'precomputed' takes 'check', True or False, and nothing "
-                    f"else, got {name!r}: {value!r}."
+                    "Kernel 'precomputed' takes 'check', True or False, and "
+                    f"'missing', a number, got {name!r}: {value!r}."
                 )
     else:
         resolve(kernel)
@@ -593,6 +613,8 @@ class Similarities:
     is_search : bool, default=True
         Whether several kernels share measures. For a single one, only distances whose
         transform is fitted are stored.
+    names : sequence of str, default=()
+        Names of the matrices, if X holds several, of shape (n, n, q).
 
     Examples
     --------
@@ -606,9 +628,12 @@ class Similarities:
     {'sigma': [0.5, 1.0, 2.0, 4.0, 8.0]}
     """
 
-    def __init__(self, X: SampleSet, is_search: bool = True) -> None:
+    def __init__(
+        self, X: SampleSet, is_search: bool = True, names: Sequence[str] = ()
+    ) -> None:
         self.X = X
         self._is_search = is_search
+        self._names = list(names)
         self._stored: dict[tuple[str, str], Array] = {}
 
     def matrix(self, kernel: str | Function, params: Params) -> Array:
@@ -651,10 +676,17 @@ class Similarities:
         X = self.X[rows] if is_array else [self.X[i] for i in rows]
         return Similarities(X, self._is_search)
 
+    def select_given(self, kernel: ResolvedKernel) -> Array:
+        """Return the given matrix of a pairwise kernel, or one of several."""
+        given = np.asarray(self.X)
+        if kernel.similarity is None:
+            return given
+        return given[..., self._names.index(kernel.similarity)]
+
     def compute_distances(self, kernel: ResolvedKernel) -> Array:
         """Return the distances (n, n) of a kernel that transforms them, stored."""
         if kernel.kind == "distance":
-            return np.asarray(self.X)
+            return self.select_given(kernel)
         assert kernel.measure is not None
         key = _make_key(kernel)
         if key not in self._stored:
@@ -847,6 +879,14 @@ def _check_result(
     ``start`` is the position of its first entry in the whole matrix.
     """
     given = np.asarray(result)
+    if given.dtype.kind == "c" and given.size > 0:
+        largest = float(np.abs(given.imag).max())
+        if largest > IMAGINARY_TOL * float(np.abs(given.real).max()):
+            raise ValueError(
+                "The kernel must give real numbers, got complex ones with imaginary "
+                f"parts up to {largest:.3g}; return the real part, or the modulus."
+            )
+        given = given.real
     if given.dtype.kind not in "fiub":
         raise TypeError(
             f"The kernel must give real numbers, got an array of dtype {given.dtype}."

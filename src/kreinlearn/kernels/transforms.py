@@ -60,13 +60,13 @@ def polynomial(m: int, degree: int, gamma: float | None, coef0: float) -> Compil
     """Take s to (gamma s + coef0)^degree."""
     degree = check_count("degree", degree)
     gamma = _check_positive_or("gamma", gamma, 1.0 / m)
-    return Compiled("polynomial", gamma, _check_number("coef0", coef0), degree)
+    return Compiled("polynomial", gamma, check_number("coef0", coef0), degree)
 
 
 def tanh(m: int, gamma: float | None, coef0: float) -> Compiled:
     """Take s to tanh(gamma s + coef0)."""
     gamma = _check_positive_or("gamma", gamma, 1.0 / m)
-    return Compiled("tanh", gamma, _check_number("coef0", coef0))
+    return Compiled("tanh", gamma, check_number("coef0", coef0))
 
 
 def gaussian(m: int, sigma: float | None) -> Compiled:
@@ -235,7 +235,9 @@ def check_transform_params(params: Params) -> None:
     """
     for name in params:
         if name not in DEFAULT_PARAMS:
-            raise TypeError(f"Kernel 'distance' takes 'form', 'width', got {name!r}.")
+            raise TypeError(
+                f"Kernel 'distance' takes 'form', 'width', 'missing', got {name!r}."
+            )
     check_choice("form", params.get("form", DEFAULT_PARAMS["form"]), FORMS)
     check_positive("width", params.get("width", DEFAULT_PARAMS["width"]))
 
@@ -306,7 +308,7 @@ def _check_positive_or(name: str, value: float | None, default: float) -> float:
     return float(default) if value is None else check_positive(name, value)
 
 
-def _check_number(name: str, value: float) -> float:
+def check_number(name: str, value: float) -> float:
     """Return a finite number, or raise."""
     if not isinstance(value, Real) or isinstance(value, bool):
         raise TypeError(f"{name!r} must be a finite number, got {value!r}.")

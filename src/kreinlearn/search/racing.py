@@ -66,7 +66,8 @@ def finish_race(
     windows : dict of int to mapping
         Values of lam to try first, by setting, the most promising setting first. The
         best candidate always stays, and so do its neighbors: the settings of the same
-        kernel before and after it, with the same norm.
+        kernel before and after it, with the same norm. Of several matrices, the best
+        candidate of each stays.
     units : ndarray of shape (n_settings,)
         Units of lam.
     dropped : list of dict
@@ -84,6 +85,7 @@ def finish_race(
     best = candidates[order[0]]
     max_settings = max(MIN_SETTINGS, MAX_WORK // n)
     windows: dict[int, dict[str, slice]] = {}
+    matrices = set[str | None]()
     dropped: list[Dropped] = []
     for c in order:
         one = candidates[c]
@@ -93,12 +95,17 @@ def finish_race(
         is_near = (
             abs(one.setting - best.setting) <= 1
             and settings[one.setting].source == settings[best.setting].source
+            and settings[one.setting].similarity == settings[best.setting].similarity
             and one.norm == best.norm
         )
+        matrix = settings[one.setting].similarity
+        is_first = matrix is not None and matrix not in matrices
+        matrices.add(matrix)
+        is_new = one.setting not in windows and not is_first
         reason = ""
-        if not is_near and n * (behind - N_ERRORS * error) > MIN_NATS:
+        if not (is_near or is_first) and n * (behind - N_ERRORS * error) > MIN_NATS:
             reason = "clearly behind"
-        elif one.setting not in windows and len(windows) == max_settings:
+        elif is_new and len(windows) >= max_settings:
             reason = f"not among the best {max_settings} settings"
         if reason:
             about = (settings, one.setting, one.norm, reason)
@@ -125,7 +132,7 @@ def describe_dropped(
     """Return what ``dropped_`` holds of a candidate."""
     return {
         "kernel": settings[setting].name,
-        "params": settings[setting].params,
+        "params": settings[setting].described_params,
         "norm": norm,
         "rows": rows,
         "behind": behind,

@@ -170,7 +170,9 @@ class _FixedScores(ClassifierMixin, BaseEstimator):
         return np.exp(log_probabilities(self.scores[X[:, 0]], self.link))
 
 
-def weigh_models(logs: Array, weights: Array, error: Array, seed: int = 0) -> Array:
+def weigh_models(
+    logs: Array, weights: Array, error: Array, seed: int = 0
+) -> tuple[Array, Array]:
     """Return weights of models from their held-out log-likelihoods.
 
     Pseudo Bayesian model averaging with the Bayesian bootstrap [1]_: the weight is the
@@ -190,8 +192,10 @@ def weigh_models(logs: Array, weights: Array, error: Array, seed: int = 0) -> Ar
 
     Returns
     -------
-    ndarray of shape (G,)
+    weights : ndarray of shape (G,)
         With sum one; zero but for at most `MAX_MODELS` models.
+    draws : ndarray of shape (G, `BOOTSTRAP_DRAWS`)
+        Weights of these models in each draw of the bootstrap.
 
     References
     ----------
@@ -208,7 +212,9 @@ def weigh_models(logs: Array, weights: Array, error: Array, seed: int = 0) -> Ar
     )
     bootstrap *= weights
     bootstrap *= weights.sum() / bootstrap.sum(axis=1, keepdims=True)
-    found = softmax(np.maximum(logs, floor) @ bootstrap.T, axis=0).mean(axis=1)
+    draws = softmax(np.maximum(logs, floor) @ bootstrap.T, axis=0)
+    found = draws.mean(axis=1)
     found[np.argsort(-found, kind="stable")[MAX_MODELS:]] = 0.0
     found[found < MIN_WEIGHT * found.sum()] = 0.0
-    return np.asarray(found / found.sum())
+    draws = np.where(found[:, None] > 0, draws, 0.0)
+    return np.asarray(found / found.sum()), draws
