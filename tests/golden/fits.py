@@ -41,7 +41,7 @@ KERNEL_SAMPLES = {
     "rows": "epanechnikov gaussian_difference laplacian linear log polynomial power "
     "rbf tanh tl1",
     "spd": "spd_affine_invariant spd_euclid spd_log_euclid spd_stein",
-    "series": "dtw erp lcss msm twe wdtw",
+    "series": "adtw dtw erp lcss msm twe wdtw",
     "sequences": "jaro_winkler levenshtein needleman_wunsch smith_waterman",
     "graphs": "node_assignment weisfeiler_lehman_assignment",
     "clouds": "sliced_wasserstein wasserstein",

@@ -62,6 +62,23 @@ def wdtw(x, y, *, g):
     return math.sqrt(table(n, m, cell, alone(m), alone(n), inside))
 
 
+def adtw(x, y, *, penalty, window=None):
+    def cell(i, j, diagonal, up, left):
+        return math.dist(x[i], y[j]) ** 2 + min(diagonal, up + penalty, left + penalty)
+
+    n, m = len(x), len(y)
+    inside = window_of(n, m, window)
+    return math.sqrt(table(n, m, cell, alone(m), alone(n), inside))
+
+
+def slopes(x):
+    """Return the slopes of a series at all times but the first and the last."""
+    return [
+        [((b - a) + (c - a) / 2) / 2 for a, b, c in zip(*three, strict=True)]
+        for three in zip(x, x[1:], x[2:], strict=False)
+    ]
+
+
 def erp(x, y, *, g, window=None):
     nothing = [g] * len(x[0])
     skip_x = [math.dist(value, nothing) for value in x]

@@ -24,6 +24,9 @@ SETTINGS = [
     ("dtw", {"window": 1.0}),
     ("wdtw", {"g": 0.05}),
     ("wdtw", {"g": 1.0}),
+    ("adtw", {"penalty": 0.0}),
+    ("adtw", {"penalty": 0.4}),
+    ("adtw", {"penalty": 0.4, "window": 0.2}),
     ("erp", {"g": 0.0}),
     ("erp", {"g": -0.7}),
     ("erp", {"g": 0.3, "window": 0.2}),
@@ -76,6 +79,32 @@ def test_the_definition(name, params, channels):
 
 
 @CHANNELS
+@pytest.mark.parametrize("name", [measure.name for measure in SERIES_MEASURES])
+def test_derivatives_are_distances_between_slopes(name, channels):
+    X = [x for x in ragged(channels) if len(x[0]) > 2]
+    steep = [np.array(naive_series.slopes(times(x))).T for x in X]
+    function = getattr(kernels, name)
+    found = function(X, derivative=True)
+    np.testing.assert_allclose(found, function([tuple(x) for x in steep]), rtol=1e-12)
+    assert not np.allclose(found, function(X))
+    with pytest.raises(ValueError, match=r"three values, got 2 in Y\[0\]"):
+        function(
+            X,
+            [X[0][0][:2]] if channels == 1 else [tuple(z[:2] for z in X[0])],
+            derivative=True,
+        )
+
+
+def test_amerced_warping_lies_between_warping_and_the_euclidean_distance():
+    X = equal()
+    free, none = kernels.dtw(X), kernels.dtw(X, window=0)
+    np.testing.assert_array_equal(kernels.adtw(X, penalty=0), free)
+    np.testing.assert_allclose(kernels.adtw(X, penalty=1e6), none)
+    some = kernels.adtw(X, penalty=0.3)
+    assert (free <= some).all() and (some <= none + 1e-12).all()
+
+
+@CHANNELS
 @pytest.mark.parametrize(("name", "params"), SETTINGS, ids=IDS)
 def test_symmetric_and_the_same_bits_in_blocks(name, params, channels):
     function, X = getattr(kernels, name), ragged(channels)
@@ -113,8 +142,10 @@ def theirs(aeon, name, X, **params):
     """Return aeon's distances; roots of those that it gives as squares."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # numba's, about their loops
+        if "penalty" in params:
+            params["warp_penalty"] = params.pop("penalty")
         D = getattr(aeon, f"{name}_pairwise_distance")(X, **params)
-    return np.sqrt(D) if name in ("dtw", "wdtw") else D
+    return np.sqrt(D) if name in ("dtw", "wdtw", "adtw") else D
 
 
 # What they define in another way has tests of its own.
@@ -429,6 +460,7 @@ def test_numbers_of_channels_must_agree():
         ("twe", {"nu": -1}, "'nu' must be"),
         ("twe", {"lmbda": "1"}, "'lmbda' must be"),
         ("wdtw", {"g": -1}, "'g' must be"),
+        ("adtw", {"penalty": -1}, "'penalty' must be"),
     ],
 )
 def test_bad_parameters(name, params, words):
@@ -447,7 +479,7 @@ def test_records():
     )
     for measure in SERIES_MEASURES:
         known = {p for name, each in SETTINGS if name == measure.name for p in each}
-        assert set(measure.params) == known
+        assert set(measure.params) == {*known, "derivative"}
         assert measure.kind == "distance" and not measure.is_squared
         assert measure.size(TWO) == 6
         np.testing.assert_array_equal(

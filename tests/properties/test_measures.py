@@ -5,6 +5,7 @@ import pytest
 
 from kreinlearn.kernels import (
     KERNELS,
+    adtw,
     dtw,
     erp,
     gram,
@@ -64,12 +65,13 @@ def check_parts(measure, X, **params):
     [
         (dtw, {"window": st.sampled_from([None, 0.0, 0.3, 1.0])}, False),
         (wdtw, {"g": st.floats(0, 1)}, False),
+        (adtw, {"penalty": st.floats(0, 10)}, False),
         (lcss, {"epsilon": st.floats(0, 10)}, False),
         (erp, {"g": st.floats(-10, 10)}, True),
         (msm, {"c": st.floats(0, 10)}, True),
         (twe, {"nu": st.floats(1e-3, 2), "lmbda": st.floats(0, 5)}, True),
     ],
-    ids=["dtw", "wdtw", "lcss", "erp", "msm", "twe"],
+    ids=["dtw", "wdtw", "adtw", "lcss", "erp", "msm", "twe"],
 )
 def test_distances_between_series(measure, params, is_metric, X, data):
     drawn = {name: data.draw(values) for name, values in params.items()}

@@ -8,7 +8,8 @@ import numpy as np
 
 from kreinlearn._memory import check_fits
 from kreinlearn._typing import Array
-from kreinlearn.estimators._base import get_row_labels, is_numbering
+from kreinlearn.estimators._base import convert_matrix, get_row_labels, is_numbering
+from kreinlearn.kernels import ResolvedKernel
 from kreinlearn.kernels.transforms import fit_transform
 
 SCALED_MEAN = "scaled mean"
@@ -17,13 +18,19 @@ NamedMatrices = dict[str, Any]
 """Matrices by name."""
 
 
-def list_matrices(X: Any) -> NamedMatrices | None:
+def list_matrices(
+    X: Any, kernel: ResolvedKernel, *, is_training: bool = False
+) -> NamedMatrices | None:
     """Return several matrices by name, their rows in one order; None for one matrix.
 
     Parameters
     ----------
     X : ndarray of shape (n, m, q), mapping or sequence of q matrices
         Names are those of a mapping, else positions.
+    kernel : ResolvedKernel
+        The kernel, "precomputed" or "distance".
+    is_training : bool
+        Whether samples are those of training.
     """
     if isinstance(X, Mapping):
         found = {str(name): matrix for name, matrix in X.items()}
@@ -35,7 +42,12 @@ def list_matrices(X: Any) -> NamedMatrices | None:
         return None
     if not found:
         raise ValueError("'X' must hold at least one matrix, got none.")
-    return _match_rows(found)
+    return _match_rows(
+        {
+            name: convert_matrix(matrix, kernel, is_training=is_training)
+            for name, matrix in found.items()
+        }
+    )
 
 
 def _match_rows(matrices: NamedMatrices) -> NamedMatrices:
@@ -74,9 +86,9 @@ def _match_rows(matrices: NamedMatrices) -> NamedMatrices:
     return found
 
 
-def order_matrices(X: Any, names: list[str]) -> list[Any]:
+def order_matrices(X: Any, kernel: ResolvedKernel, names: list[str]) -> list[Any]:
     """Return matrices of new samples in the order of training, or raise."""
-    matrices = list_matrices(X)
+    matrices = list_matrices(X, kernel)
     if matrices is None or len(matrices) != len(names):
         got = "one" if matrices is None else str(len(matrices))
         raise ValueError(

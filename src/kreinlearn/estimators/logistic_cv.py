@@ -125,7 +125,7 @@ class KreinLogisticRegressionCV(ProbabilisticKernelClassifier):
         - a matrix of distances: "distance"; of similarities: "precomputed"
         - a table of scaled features: "tl1", "rbf", "laplacian", "linear",
           "polynomial", "tanh", "epanechnikov", "gaussian_difference", "log", "power"
-        - time series: "dtw", "wdtw", "erp", "lcss", "msm", "twe"
+        - time series: "dtw", "wdtw", "adtw", "erp", "lcss", "msm", "twe"
         - sequences: "smith_waterman", "needleman_wunsch", "levenshtein",
           "jaro_winkler"
         - graphs: "weisfeiler_lehman_assignment", "node_assignment"
@@ -591,7 +591,9 @@ class KreinLogisticRegressionCV(ProbabilisticKernelClassifier):
                 "'X' must have the shape (n_samples, n_samples, n_matrices), got "
                 f"{shape}; np.moveaxis(X, 0, 2) puts the matrices last."
             )
-        matrices = list_matrices(X) if kernel.is_pairwise else None
+        matrices = None
+        if kernel.is_pairwise:
+            matrices = list_matrices(X, kernel, is_training=True)
         about = (y, sample_weight, groups)
         if matrices is None:
             return super()._check_training(kernel, X, *about)
@@ -616,8 +618,8 @@ class KreinLogisticRegressionCV(ProbabilisticKernelClassifier):
         names = getattr(self, "similarity_names_", None)
         if names is None:
             return super()._check_new(X)
-        valid = []
-        for name, matrix in zip(names, order_matrices(X, names), strict=True):
+        valid, kernel = [], self._resolve_kernels()[0]
+        for name, matrix in zip(names, order_matrices(X, kernel, names), strict=True):
             with name_matrix(name):
                 valid.append(np.asarray(super()._check_new(matrix)))
         return stack_with_mean(valid, self.similarity_scales_)

@@ -36,7 +36,7 @@ from kreinlearn.kernels.sequences import (
     needleman_wunsch,
     smith_waterman,
 )
-from kreinlearn.kernels.series import check_series, dtw, erp, lcss, msm, twe, wdtw
+from kreinlearn.kernels.series import adtw, check_series, dtw, erp, lcss, msm, twe, wdtw
 from kreinlearn.kernels.spd import (
     spd_affine_invariant,
     spd_distances,
@@ -53,6 +53,7 @@ __all__ = [
     "Measure",
     "ResolvedKernel",
     "Similarities",
+    "adtw",
     "check_sequences",
     "check_series",
     "dtw",

@@ -8,6 +8,7 @@ measure  step into cell (i, j)                                        unit
 ======== ============================================================ ===============
 `dtw`    \|x_i - y_j\|^2, from any of three; the root of the sum      that of the data
 `wdtw`   the same, weighted by a logistic function of \|i - j\|       that of the data
+`adtw`   as `dtw`, and a penalty for each step off the diagonal       that of the data
 `erp`    match \|x_i - y_j\|, or skip a value at \|x_i - g\|          that of the data
 `lcss`   1 for a match within epsilon; fraction without a match       none, 0 to 1
 `msm`    move \|x_i - y_j\|, or split and merge at a cost c           that of the data
@@ -17,8 +18,8 @@ measure  step into cell (i, j)                                        unit
 `erp`, `msm` and `twe` are metrics; the others break the triangle inequality, and
 similarities made of any of them are indefinite in general.
 
-Roots: `dtw` and `wdtw` return the root of the summed squares, as tslearn does for
-`dtw`. aeon returns the sum itself, for both: square ours to compare. All other
+Roots: `dtw`, `wdtw` and `adtw` return the root of the summed squares, as tslearn does
+for `dtw`. aeon returns the sum itself: square ours to compare. All other
 distances are those of aeon, except that `erp` starts from the running sum of the
 gaps, as its authors define it, where aeon starts from the sum over the whole series.
 
@@ -29,6 +30,11 @@ the distances in each channel.
 Windows are a fraction of the shorter series, as in aeon: with ``window=0.1``, times of
 two series of length 128 are aligned if they are at most 12 steps apart. For unequal
 lengths the steps are those of the shorter series, away from the diagonal.
+
+With ``derivative=True``, slopes are compared: at each time but the first and the last,
+the mean of the step before it and half of the step over both neighbors (E. Keogh, M.
+Pazzani, "Derivative dynamic time warping", International Conference on Data Mining,
+2001).
 
 Computations use float64, for sixteen pairs at once, with a few rows of D in memory.
 Without Y only half is computed, and results are symmetric to the last bit.
@@ -44,7 +50,7 @@ from kreinlearn._typing import Array, SampleSet
 from kreinlearn.kernels import threads
 from kreinlearn.kernels._records import Measure, make_kernels
 
-__all__ = ["check_series", "dtw", "erp", "lcss", "msm", "twe", "wdtw"]
+__all__ = ["adtw", "check_series", "dtw", "erp", "lcss", "msm", "twe", "wdtw"]
 
 Series = Array | tuple[Array, ...]
 """One series: its values, or one array of values per channel."""
@@ -58,7 +64,11 @@ SERIAL_CELLS = 1_000_000
 
 
 def dtw(
-    X: SampleSet, Y: SampleSet | None = None, *, window: float | None = None
+    X: SampleSet,
+    Y: SampleSet | None = None,
+    *,
+    window: float | None = None,
+    derivative: bool = False,
 ) -> Array:
     """Dynamic time warping, the root of the least sum of squares over all alignments.
 
@@ -71,6 +81,8 @@ def dtw(
     window : float, default=None
         Largest distance of an alignment from the diagonal, as a fraction of the length
         of the shorter series, 0 to 1; None means no limit.
+    derivative : bool, default=False
+        Whether to compare the slopes of the series instead of their values.
 
     Returns
     -------
@@ -93,10 +105,16 @@ def dtw(
     >>> dtw([[0, 0, 3, 0]], [[0, 3, 0, 0]], window=0)
     array([[4.24264069]])
     """
-    return _compute_distances(X, Y, "dtw", (), _check_window(window))
+    return _compute_distances(X, Y, "dtw", (), window, derivative)
 
 
-def wdtw(X: SampleSet, Y: SampleSet | None = None, *, g: float = 0.05) -> Array:
+def wdtw(
+    X: SampleSet,
+    Y: SampleSet | None = None,
+    *,
+    g: float = 0.05,
+    derivative: bool = False,
+) -> Array:
     """Weighted dynamic time warping, which charges more for times farther apart.
 
     The squares that `dtw` sums are multiplied by ``1 / (1 + exp(-g (d - l / 2)))``,
@@ -110,6 +128,8 @@ def wdtw(X: SampleSet, Y: SampleSet | None = None, *, g: float = 0.05) -> Array:
         Others; None means X.
     g : float, default=0.05
         Steepness of the weights, 0 or above; with 0 all weights are 1 / 2.
+    derivative : bool, default=False
+        Whether to compare the slopes of the series instead of their values.
 
     Returns
     -------
@@ -127,7 +147,56 @@ def wdtw(X: SampleSet, Y: SampleSet | None = None, *, g: float = 0.05) -> Array:
     >>> wdtw([[0, 0, 3, 0]], [[0, 3, 3, 0], [4, 4]], g=0).round(4)
     array([[0.    , 4.9497]])
     """
-    return _compute_distances(X, Y, "wdtw", (_check_nonnegative("g", g),))
+    params = (_check_nonnegative("g", g),)
+    return _compute_distances(X, Y, "wdtw", params, derivative=derivative)
+
+
+def adtw(
+    X: SampleSet,
+    Y: SampleSet | None = None,
+    *,
+    penalty: float = 1.0,
+    window: float | None = None,
+    derivative: bool = False,
+) -> Array:
+    """Amerced dynamic time warping, which charges a penalty for each step of warping.
+
+    With a penalty of 0 it is `dtw`, and with a large one, for series of one length, the
+    Euclidean distance.
+
+    Parameters
+    ----------
+    X : sequence of n series
+        As `check_series` takes them.
+    Y : sequence of k series, default=None
+        Others; None means X.
+    penalty : float, default=1.0
+        Cost of a step away from the diagonal, in the unit of the data squared, 0 or
+        above.
+    window : float, default=None
+        Largest distance of an alignment from the diagonal, as a fraction of the length
+        of the shorter series, 0 to 1; None means no limit.
+    derivative : bool, default=False
+        Whether to compare the slopes of the series instead of their values.
+
+    Returns
+    -------
+    ndarray of shape (n, k)
+        Distances in the unit of the data, 0 or above. Squared, they are aeon's.
+
+    References
+    ----------
+    M. Herrmann, G. I. Webb, "Amercing: An intuitive and effective constraint for
+    dynamic time warping", Pattern Recognition 137, 2023.
+
+    Examples
+    --------
+    >>> from kreinlearn.kernels import adtw
+    >>> adtw([[0, 0, 3, 0]], [[0, 3, 0, 0]], penalty=2).round(4)
+    array([[2.]])
+    """
+    params = (_check_nonnegative("penalty", penalty),)
+    return _compute_distances(X, Y, "adtw", params, window, derivative)
 
 
 def erp(
@@ -136,6 +205,7 @@ def erp(
     *,
     g: float = 0.0,
     window: float | None = None,
+    derivative: bool = False,
 ) -> Array:
     """Edit distance with real penalty: values match, or are skipped at a price.
 
@@ -152,6 +222,8 @@ def erp(
     window : float, default=None
         Largest distance of an alignment from the diagonal, as a fraction of the length
         of the shorter series, 0 to 1; None means no limit.
+    derivative : bool, default=False
+        Whether to compare the slopes of the series instead of their values.
 
     Returns
     -------
@@ -171,7 +243,7 @@ def erp(
     """
     if not (_is_number(g) and np.isfinite(g)):
         raise ValueError(f"'g' must be a finite number, got {g!r}.")
-    return _compute_distances(X, Y, "erp", (float(g),), _check_window(window))
+    return _compute_distances(X, Y, "erp", (float(g),), window, derivative)
 
 
 def lcss(
@@ -180,6 +252,7 @@ def lcss(
     *,
     epsilon: float = 1.0,
     window: float | None = None,
+    derivative: bool = False,
 ) -> Array:
     """Fraction of the shorter series outside the longest common subsequence.
 
@@ -194,6 +267,8 @@ def lcss(
     window : float, default=None
         Largest distance of a match from the diagonal, as a fraction of the length of
         the shorter series, 0 to 1; None means no limit.
+    derivative : bool, default=False
+        Whether to compare the slopes of the series instead of their values.
 
     Returns
     -------
@@ -212,10 +287,16 @@ def lcss(
     array([[0.25, 1.  ]])
     """
     params = (_check_nonnegative("epsilon", epsilon),)
-    return _compute_distances(X, Y, "lcss", params, _check_window(window))
+    return _compute_distances(X, Y, "lcss", params, window, derivative)
 
 
-def msm(X: SampleSet, Y: SampleSet | None = None, *, c: float = 1.0) -> Array:
+def msm(
+    X: SampleSet,
+    Y: SampleSet | None = None,
+    *,
+    c: float = 1.0,
+    derivative: bool = False,
+) -> Array:
     """Move-split-merge: values are moved, or doubled or joined at a price.
 
     A metric. Of several channels, the sum over channels.
@@ -228,6 +309,8 @@ def msm(X: SampleSet, Y: SampleSet | None = None, *, c: float = 1.0) -> Array:
         Others; None means X.
     c : float, default=1.0
         Cost of a split or a merge, in the unit of the data, 0 or above.
+    derivative : bool, default=False
+        Whether to compare the slopes of the series instead of their values.
 
     Returns
     -------
@@ -245,7 +328,8 @@ def msm(X: SampleSet, Y: SampleSet | None = None, *, c: float = 1.0) -> Array:
     >>> msm([[1, 2, 3]], [[1, 2, 2, 3], [4, 4, 4]], c=0.5)
     array([[0.5, 5. ]])
     """
-    return _compute_distances(X, Y, "msm", (_check_nonnegative("c", c),))
+    params = (_check_nonnegative("c", c),)
+    return _compute_distances(X, Y, "msm", params, derivative=derivative)
 
 
 def twe(
@@ -254,6 +338,7 @@ def twe(
     *,
     nu: float = 0.001,
     lmbda: float = 1.0,
+    derivative: bool = False,
 ) -> Array:
     """Time warp edit distance: values match with those before them, or are deleted.
 
@@ -269,6 +354,8 @@ def twe(
         Stiffness: cost of one step in time, 0 or above.
     lmbda : float, default=1.0
         Cost of a deletion, in the unit of the data, 0 or above.
+    derivative : bool, default=False
+        Whether to compare the slopes of the series instead of their values.
 
     Returns
     -------
@@ -288,7 +375,7 @@ def twe(
     array([[1.5, 3. ]])
     """
     params = (_check_nonnegative("nu", nu), _check_nonnegative("lmbda", lmbda))
-    return _compute_distances(X, Y, "twe", params)
+    return _compute_distances(X, Y, "twe", params, derivative=derivative)
 
 
 def _is_number(value: object) -> bool:
@@ -322,7 +409,8 @@ def _compute_distances(
     Y: SampleSet | None,
     measure: str,
     params: tuple[float, ...] = (),
-    window: float = -1.0,
+    window: float | None = None,
+    derivative: bool = False,
 ) -> Array:
     """Return the distances between all series of two sets.
 
@@ -336,8 +424,10 @@ def _compute_distances(
         One of ``MEASURE_NAMES`` of the compiled code.
     params : tuple of float
         Its parameters, two at most.
-    window : float
-        Fraction of the shorter series; -1 for none.
+    window : float, optional
+        Fraction of the shorter series.
+    derivative : bool
+        Whether to compare slopes.
 
     Returns
     -------
@@ -354,8 +444,11 @@ def _compute_distances(
                 f"{ours} and {theirs}; arrays of shape (channels, length) have "
                 "channels first."
             )
+    if derivative:
+        rows = _compute_slopes(rows, "X")
+        columns = None if columns is None else _compute_slopes(columns, "Y")
     known = (*params, 0.0, 0.0)[:2]
-    settings = (float(known[0]), float(known[1]), window)
+    settings = (float(known[0]), float(known[1]), _check_window(window))
     if columns is not None and len(columns) < len(rows):  # a larger set fills panels
         D = np.ascontiguousarray(_fill(columns, rows, measure, settings).T)
     else:
@@ -366,6 +459,21 @@ def _compute_distances(
             "double precision; divide all series by one large number."
         )
     return D
+
+
+def _compute_slopes(samples: list[Series], name: str) -> list[Series]:
+    """Return the slopes of series, two values fewer each, or raise."""
+    for i, series in enumerate(samples):
+        if _get_length(series) < 3:
+            raise ValueError(
+                "Slopes need series of at least three values, got "
+                f"{_get_length(series)} in {name}[{i}]; set derivative=False."
+            )
+    slopes = [
+        [(z[1:-1] - z[:-2] + (z[2:] - z[:-2]) / 2) / 2 for z in _get_channels(series)]
+        for series in samples
+    ]
+    return [each[0] if len(each) == 1 else tuple(each) for each in slopes]
 
 
 def _fill(
@@ -633,15 +741,10 @@ def _count_values(X: SampleSet) -> int:
 
 
 SERIES_MEASURES = tuple(
-    Measure(function.__name__, function, _count_values, params)
-    for function, params in (
-        (dtw, ("window",)),
-        (erp, ("g", "window")),
-        (lcss, ("epsilon", "window")),
-        (msm, ("c",)),
-        (twe, ("nu", "lmbda")),
-        (wdtw, ("g",)),
+    Measure(
+        function.__name__, function, _count_values, tuple(function.__kwdefaults__ or ())
     )
+    for function in (adtw, dtw, erp, lcss, msm, twe, wdtw)
 )
 """All measures between time series."""
 SERIES_KERNELS = make_kernels("series", check_series, SERIES_MEASURES)

@@ -31,8 +31,8 @@ from kreinlearn.kernels._compiled import llvm
 LANE_COUNT = 16
 """Pairs at once: two vectors, four registers of AVX2. With one vector (8), additions
 wait for each other, which takes 1.4 times as long."""
-MEASURE_NAMES = ("dtw", "wdtw", "erp", "lcss", "msm", "twe")
-_DTW, _WDTW, _ERP, _LCSS, _MSM, _TWE = range(6)
+MEASURE_NAMES = ("dtw", "wdtw", "erp", "lcss", "msm", "twe", "adtw")
+_DTW, _WDTW, _ERP, _LCSS, _MSM, _TWE, _ADTW = range(7)
 # Division by zero gives inf, as in NumPy: the check for it would stop vectorization.
 _LANE_OPTIONS: dict[str, Any] = {"error_model": "numpy"}
 
@@ -280,6 +280,20 @@ def _warp_all(row, costs, x, panel, m, reach, weights, is_weighted):
         _set(row, first - 1, first, np.inf)
 
 
+@njit(**_LANE_OPTIONS)
+def _amerced_all(row, costs, more, x, panel, m, reach, penalty):
+    """Leave the last row of amerced dynamic time warping in ``row``."""
+    n = len(x)
+    _start(row, 0.0, np.inf)
+    for i in range(n):
+        first, last = _band(i, n, m, reach)
+        _squares(costs, x[i], panel, first, last)
+        for k in range(first * LANE_COUNT, last * LANE_COUNT):
+            more[k] = costs[k] + penalty
+        edit(row, costs, more, more, 0.0, first, last, np.inf)
+        _set(row, first - 1, first, np.inf)
+
+
 @njit
 def _distance(p, q):
     """Return the distance between two times, rounded as `_distances` rounds it."""
@@ -438,7 +452,7 @@ def make_fill(measure: int, is_univariate: bool) -> Any:
         Which panels, from first to last - 1, counted from the last one backwards:
         these take longest, and threads that are done soon take shorter ones.
     """
-    is_root = measure in (_DTW, _WDTW)
+    is_root = measure in (_DTW, _WDTW, _ADTW)
     is_short = measure == _DTW and is_univariate
 
     def fill(
@@ -467,6 +481,8 @@ def make_fill(measure: int, is_univariate: bool) -> Any:
                         _read(totals, row, y_starts, a, b)
                 elif is_short:
                     _warp_numbers(row, x, panel, m, reach)
+                elif measure == _ADTW:
+                    _amerced_all(row, costs, right, x, panel, m, reach, p)
                 elif is_root:
                     weights = _weights(max(len(x), m), p)
                     _warp_all(row, costs, x, panel, m, reach, weights, measure == _WDTW)
@@ -474,7 +490,7 @@ def make_fill(measure: int, is_univariate: bool) -> Any:
                     _erp_all(row, costs, right, down, x, panel, m, reach, p)
                 elif measure == _LCSS:
                     _lcss_all(row, costs, right, x, panel, m, reach, p)
-                else:
+                elif measure == _TWE:
                     _twe_all(space, x, panel, m, p, q)
                 if measure != _MSM:
                     _read(totals, row, y_starts, a, b)
