@@ -10,7 +10,14 @@ import pytest
 
 from kreinlearn import KreinLogisticRegressionCV
 from kreinlearn.datasets import make_gram
-from kreinlearn.plotting import ContributionDisplay, ReviewCurveDisplay, review_curve
+from kreinlearn.kernels import gram
+from kreinlearn.plotting import (
+    ContributionDisplay,
+    ReviewCurveDisplay,
+    SimilarityMatrixDisplay,
+    SpectrumDisplay,
+    review_curve,
+)
 
 
 @pytest.fixture(autouse=True)
@@ -77,3 +84,45 @@ def test_contributions_are_of_one_sample_and_a_known_class(fitted):
         ContributionDisplay.from_estimator(model, X[:2])
     with pytest.raises(ValueError, match="'label' must be one of .* got 'maybe'"):
         ContributionDisplay.from_estimator(model, X[:1], label="maybe")
+
+
+def test_spectrum_of_a_matrix_and_of_an_estimator(fitted):
+    K = np.diag([4.0, -1.0, 0.0]) @ np.eye(3)
+    display = SpectrumDisplay.from_matrix(K)
+    assert display.eigenvalues.tolist() == [4, 0, -1]
+    assert display.negative_fraction == 0.2
+    assert display.ax_.get_yscale() == "symlog" and len(display.ax_.collections) == 2
+    assert len(SpectrumDisplay.from_matrix(np.eye(3)).ax_.collections) == 1
+    K, y = make_gram((5, 3), n_samples=60, random_state=0)
+    K = K[:40, :40]
+    found = SpectrumDisplay.from_estimator(fitted[0], K, ax=display.ax_)
+    np.testing.assert_allclose(
+        found.eigenvalues, np.linalg.eigvalsh(K)[::-1], atol=1e-10
+    )
+    with pytest.raises(ValueError, match="must be square"):
+        SpectrumDisplay.from_matrix(K[:5])
+
+
+def test_matrices_are_ordered_by_class(fitted):
+    K, y = make_gram((5, 3), n_samples=60, random_state=0)
+    K, labels = K[:40, :40], np.array(["no", "yes"])[(y[:40] > 0).astype(int)]
+    display = SimilarityMatrixDisplay.from_matrix(K, labels, cmap="gray")
+    order = [i for k in ("no", "yes") for i in range(40) if labels[i] == k]
+    np.testing.assert_array_equal(display.image_.get_array(), K[order][:, order])
+    names = [tick.get_text() for tick in display.ax_.get_yticklabels()]
+    assert names == ["no", "yes"] and len(display.ax_.lines) == 2
+    plain = SimilarityMatrixDisplay.from_estimator(fitted[0], K)
+    np.testing.assert_array_equal(plain.image_.get_array(), K)
+    with pytest.raises(ValueError, match="'y' must have 40 labels"):
+        SimilarityMatrixDisplay(K, y=labels[:3])
+
+
+def test_similarities_of_samples_and_of_several_matrices():
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    y = (X[:, 0] > 0).astype(int)
+    table = KreinLogisticRegressionCV(kernel="rbf", average=False).fit(X, y)
+    K = SimilarityMatrixDisplay.from_estimator(table, X).matrix
+    np.testing.assert_allclose(K, gram(X, kernel="rbf", **table.kernel_params_))
+    D = np.stack([np.abs(X[:, None, i] - X[:, i]) for i in range(2)], axis=2)
+    several = KreinLogisticRegressionCV(kernel="distance", average=False).fit(D, y)
+    assert SpectrumDisplay.from_estimator(several, D).eigenvalues.shape == (40,)

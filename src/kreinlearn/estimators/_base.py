@@ -418,6 +418,11 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):
         K = K if K.shape[1] == len(self.support_) else K.take(self.support_, 1)
         return kernel.transform_values(K).astype(float, copy=False)
 
+    def _compute_training_matrix(self, X: ArrayLike) -> Array:
+        """Return the similarities among training samples, or of their matrix X."""
+        check_is_fitted(self)
+        return self._restore_kernel().cross(self._check_new(X))
+
 
 class ProbabilisticKernelClassifier(KernelClassifier):
     """A classifier whose scores are log-odds."""

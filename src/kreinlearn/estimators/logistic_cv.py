@@ -946,6 +946,13 @@ class KreinLogisticRegressionCV(ProbabilisticKernelClassifier):
         each = compute_scores(self.estimators_, self._split_new(X))
         return np.asarray(np.tensordot(self.weights_, each, 1))
 
+    def _compute_training_matrix(self, X: ArrayLike) -> Array:
+        """Return the similarities of the model with the largest weight."""
+        self._check_refit()
+        best = int(np.argmax(self.weights_))
+        kernel = self.estimators_[best]._restore_kernel()
+        return kernel.cross(self._split_new(X)[best])
+
     def _check_refit(self) -> None:
         """Raise if there is no model to predict with."""
         check_is_fitted(self)
