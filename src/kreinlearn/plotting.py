@@ -356,6 +356,8 @@ class SpectrumDisplay:
             ylabel="eigenvalue (log scale)",
             xlim=(0.5, place[-1] + 0.5),
         )
+        if mu[-1] >= 0:
+            self.ax_.set_ylim(bottom=0)
         return self
 
 
