@@ -26,8 +26,14 @@ SCORES = {
     "weisfeiler_lehman_assignment": graphs.wl_assignment,
     "node_assignment": graphs.node_assignment,
 }
-DISTANCES = {"dtw": kernels.dtw, "wasserstein": transport.wasserstein}
+DISTANCES = {
+    "dtw": kernels.dtw,
+    "wasserstein": transport.wasserstein,
+    "spd_affine_invariant": lambda X, Y=None: np.sqrt(kernels.spd_distances(X, Y)),
+}
 """Functions of two lists of samples, by the name that estimators know."""
+COVARIANCE_RIDGE = 1e-3
+"""Fraction of the mean variance that is added to each."""
 GIVEN = "distance"
 """The kernel of samples that are rows of a given matrix of distances."""
 Samples = Sequence[object]
@@ -129,6 +135,28 @@ def traced() -> Domain:
     return Domain("series", samples, np.concatenate([y, y_test]), "dtw", len(y))
 
 
+# -- covariance matrices ---------------------------------------------------------------
+
+
+def moving(name: str) -> Domain:
+    """Return the covariance matrices of series of several channels."""
+    series = bundled(name)
+    matrices = np.array([np.cov(each) for each in series.samples])
+    size = np.trace(matrices, axis1=1, axis2=2).mean() / matrices.shape[1]
+    matrices += COVARIANCE_RIDGE * size * np.eye(matrices.shape[1])
+    return Domain("covariance", matrices, series.y, "spd_affine_invariant")
+
+
+def faces(keep: int) -> Domain:
+    """Return region descriptors of faces, and whose they are."""
+    from kreinlearn.features import RegionCovariance
+
+    with np.load(data_file("yaleb.npz")) as file:
+        images, y = file["images"][::2], file["subject"][::2]
+    X = RegionCovariance().fit_transform(images)
+    return Domain("covariance", X, y, "spd_affine_invariant", keep=keep)
+
+
 # -- sequences, graphs, sets, distances ------------------------------------------------
 
 
@@ -180,6 +208,8 @@ DOMAINS: dict[str, Callable[[], Domain]] = {
     "JapaneseVowels": partial(bundled, "JapaneseVowels", 200),
     "OSULeaf": partial(bundled, "OSULeaf", 200),
     "ACSF1": partial(bundled, "ACSF1"),
+    "BasicMotions, covariance": partial(moving, "BasicMotions"),
+    "faces": partial(faces, 200),
     "protein-location": proteins,
     "MUTAG": partial(mutagens, "weisfeiler_lehman_assignment"),
     "MUTAG, nodes": partial(mutagens, "node_assignment"),

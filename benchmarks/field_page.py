@@ -20,6 +20,7 @@ from rivals import EVERYWHERE, MACHINES, OF_KIND
 FOLDS, ARCHIVE = "folds", "archive"
 TITLES = {
     "series": "Time series, dynamic time warping",
+    "covariance": "Covariance matrices, affine-invariant distance",
     "sequences": "Proteins, Smith-Waterman",
     "graphs": "Molecules, Weisfeiler-Lehman assignment and assignment of nodes",
     "sets": "Digits as sets of dots, Wasserstein",
@@ -36,6 +37,11 @@ SHOWN = {
     "GAK SVC": ("#cc79a7", "v"),
     "MiniRocket": ("#009e73", "^"),
     "RDST": ("#56b4e9", "<"),
+    "MultiRocket-Hydra": ("#009e73", ">"),
+    "QUANT": ("#56b4e9", "h"),
+    "Proximity Forest": ("#cc79a7", "d"),
+    "tangent space": ("#009e73", "P"),
+    "rows, boosting": ("#999999", "o"),
     "k-mers": ("#0072b2", "P"),
     "WL SVC": ("#0072b2", "*"),
     "RBF SVC": ("#0072b2", "p"),

@@ -13,7 +13,8 @@ from importlib.util import find_spec
 import numpy as np
 from contenders import INNER, METHODS, RAW, Learned, calibrated, machine, ridge
 from domains import Domain, scored
-from sklearn.base import TransformerMixin
+from sklearn.base import ClassifierMixin, TransformerMixin
+from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import RidgeClassifierCV
 from sklearn.metrics.pairwise import rbf_kernel
@@ -25,6 +26,9 @@ from kreinlearn import KreinLogisticRegressionCV
 from kreinlearn._typing import Array
 
 Rival = Callable[[Domain, Array, Array], Learned]
+VOTE_FLOOR = 1e-3
+"""Smallest probability of a forest's class before its logarithm is calibrated."""
+PROXIMITY_TREES = 100
 ROUNDS = 5
 """Rounds of Weisfeiler-Lehman, as in `wl_assignment`."""
 
@@ -124,6 +128,66 @@ def featured(
     return Learned(labels, calibrated(held_out, y, values), {})
 
 
+def forecast(
+    make: Callable[[], ClassifierMixin], data: Domain, train: Array, test: Array
+) -> Learned:
+    """Learn a classifier of time series; calibrate its votes by held-out rows."""
+    y, here, there = data.y[train], data.rows(train), data.rows(test)
+    held_out = cross_val_predict(make(), here, y, cv=INNER, method="predict_proba")
+    model = make().fit(here, y)
+    proba = model.predict_proba(there)
+    values = [np.log(np.clip(each, VOTE_FLOOR, 1)) for each in (held_out, proba)]
+    if proba.shape[1] == 2:
+        values = [each[:, 1] - each[:, 0] for each in values]
+    labels = model.classes_[proba.argmax(axis=1)]
+    return Learned(labels, calibrated(values[0], y, values[1]), {})
+
+
+def multirocket_hydra() -> ClassifierMixin:
+    """Return MultiRocket-Hydra: convolutions, competing kernels and a ridge."""
+    from aeon.classification.convolution_based import MultiRocketHydraClassifier
+
+    return MultiRocketHydraClassifier(random_state=0, n_jobs=-1)
+
+
+def quantiles() -> ClassifierMixin:
+    """Return QUANT: quantiles of intervals and extremely randomized trees."""
+    from aeon.classification.interval_based import QUANTClassifier
+
+    return QUANTClassifier(random_state=0)
+
+
+def proximity_forest() -> ClassifierMixin:
+    """Return the Proximity Forest of aeon; it has no version 2.0."""
+    from aeon.classification.distance_based import ProximityForest
+
+    return ProximityForest(n_trees=PROXIMITY_TREES, random_state=0, n_jobs=-1)
+
+
+# -- covariance matrices, and any matrix -----------------------------------------------
+
+
+def tangent_space(data: Domain, train: Array, test: Array) -> Learned:
+    """Learn logistic regression in pyRiemann's tangent space at the mean."""
+    from pyriemann.tangentspace import TangentSpace
+
+    model = make_pipeline(
+        TangentSpace(), StandardScaler(), ridge(10.0 ** np.arange(-4, 4))
+    ).fit(data.rows(train), data.y[train])
+    there = data.rows(test)
+    return Learned(model.predict(there), model.predict_proba(there), {})
+
+
+def boosted_rows(data: Domain, train: Array, test: Array) -> Learned:
+    """Learn gradient boosting on the rows of the matrix as features."""
+    fold = data.fold(train, test)
+    here, there = fold.K_train, fold.K_test
+    model = HistGradientBoostingClassifier(
+        early_stopping=False, max_iter=100, learning_rate=0.05, random_state=0
+    ).fit(here, data.y[train])
+    return Learned(model.predict(there), model.predict_proba(there), {})
+
+
 # -- sequences, graphs, sets -----------------------------------------------------------
 
 
@@ -191,6 +255,7 @@ EVERYWHERE: dict[str, Rival] = {
     "SVC after clip": same_measure("clip, SVC"),
     "1-NN": same_measure("1-NN"),
     "k-NN": same_measure("nearest neighbors"),
+    "rows, boosting": boosted_rows,
 }
 OF_KIND: dict[str, dict[str, Rival]] = {
     "series": {
@@ -199,7 +264,11 @@ OF_KIND: dict[str, dict[str, Rival]] = {
         "GAK SVC": global_alignment,
         "MiniRocket": convolutions,
         "RDST": shapelets,
+        "MultiRocket-Hydra": partial(forecast, multirocket_hydra),
+        "QUANT": partial(forecast, quantiles),
+        "Proximity Forest": partial(forecast, proximity_forest),
     },
+    "covariance": {"tangent space": tangent_space},
     "sequences": {"k-mers": k_mers},
     "graphs": {
         "WL-OA SVC": partial(weisfeiler_lehman, assigned=True),
@@ -209,11 +278,17 @@ OF_KIND: dict[str, dict[str, Rival]] = {
     "distances": {},
 }
 NEEDS = {
-    **dict.fromkeys(("1-NN, aeon", "MiniRocket", "RDST"), "aeon"),
+    **dict.fromkeys(
+        ("1-NN, aeon", "MiniRocket", "RDST", "QUANT", "Proximity Forest"), "aeon"
+    ),
+    "MultiRocket-Hydra": "torch",  # and aeon
+    "tangent space": "pyriemann",
     **dict.fromkeys(("1-NN, tslearn", "GAK SVC"), "tslearn"),
     **dict.fromkeys(("WL-OA SVC", "WL SVC"), "grakel"),
 }
 """Libraries of rivals."""
+EQUAL_LENGTHS = ("MiniRocket", "MultiRocket-Hydra", "QUANT", "Proximity Forest")
+"""Rivals that take series of one length only."""
 
 
 def rivals_of(data: Domain) -> dict[str, Rival]:
@@ -227,6 +302,6 @@ def obstacle(name: str, data: Domain) -> str:
     library = NEEDS.get(name)
     if library and find_spec(library) is None:
         return f"pip install {library}"
-    if name == "MiniRocket" and not isinstance(data.samples, np.ndarray):
+    if name in EQUAL_LENGTHS and not isinstance(data.samples, np.ndarray):
         return "it takes series of one length only"
     return ""
