@@ -35,9 +35,13 @@ QUICK = "cat-cortex"
 FOLDS, ARCHIVE = "folds", "archive"
 FEW = 8
 """Samples of a class that are enough to have everything compiled."""
-ONCE = ("1-NN, aeon", "1-NN, tslearn", "GAK SVC", "RDST")
+ONCE = ("1-NN, aeon", "1-NN, tslearn", "GAK SVC", "RDST", "Proximity Forest")
 """Measured on the archive's split only: slow, or 1-NN again by another library."""
-SLOW = {(case, "GAK SVC") for case in ("ACSF1", "OSULeaf", "JapaneseVowels")}
+SLOW = {
+    (case, method)
+    for method in ("GAK SVC", "Proximity Forest")
+    for case in ("ACSF1", "OSULeaf", "JapaneseVowels")
+}
 """What takes many minutes even once: left out, and the page says so."""
 LONG = ("ACSF1",)
 """Data sets that are measured on the archive's split only."""
