@@ -7,12 +7,15 @@ from scipy import sparse
 from scipy.spatial.distance import cdist
 from sklearn.base import clone
 from sklearn.datasets import load_wine
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import log_loss
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.preprocessing import minmax_scale
 
 import kreinlearn
 from kreinlearn import KreinLogisticRegression, KreinLogisticRegressionCV
 from kreinlearn.estimators._several import SCALED_MEAN, measure_scale
+from kreinlearn.search import HeldOutScorer, stack_models
 
 TRAIN, NEW = np.arange(0, 178, 2), np.arange(1, 178, 2)
 NAMES = ["acids", "all", "noise"]
@@ -68,7 +71,7 @@ def test_one_matrix_in_an_array_is_that_matrix(wine):
     np.testing.assert_array_equal(
         several.predict_proba(D[..., :1]), single.predict_proba(D[..., 0])
     )
-    assert several.similarity_weights_["weight"].tolist() == [1.0]
+    assert several.similarity_weights_["weight"].tolist() == [pytest.approx(1)]
     with pytest.raises(AttributeError, match="several matrices were fitted, got one"):
         single.similarity_weights_  # noqa: B018
 
@@ -79,13 +82,51 @@ def test_weights_name_the_matrices_and_sum_to_one(model):
     assert found["weight"].sum() == pytest.approx(1)
     assert found["weight"]["noise"] < 0.34 and found["score_alone"]["noise"] < -1
     assert (found["standard_error"] >= 0).all() and found.notna().all(axis=None)
-    shares = dict.fromkeys(NAMES, 0.0)
-    for weight, name in zip(model.weights_, model.estimator_similarities_, strict=True):
-        for each in NAMES if name == SCALED_MEAN else [name]:
-            shares[each] += weight / (3 if name == SCALED_MEAN else 1)
-    np.testing.assert_allclose(found["weight"], list(shares.values()))
+    assert model.weights_.sum() == pytest.approx(1)  # an average
+    assert set(model.estimator_similarities_) <= {*NAMES, SCALED_MEAN}
+    assert found["weight"]["all"] == found["weight"].max()
     assert {"similarity", "form"} <= set(model.kernel_settings_[0][1])
     assert "similarity" not in model.kernel_params_
+
+
+def test_independent_evidence_adds_up_beside_noise():
+    rng = np.random.default_rng(1)
+    y = rng.integers(0, 2, 400)
+    views = [rng.normal(size=(400, 1)) + 2 * y[:, None] for _ in range(2)]
+    views += [rng.standard_cauchy(size=(400, 1)) for _ in range(4)]
+    D = np.stack([cdist(X, X) for X in views], axis=2)
+    train, new = D[:250, :250], D[250:, :250]
+    model = KreinLogisticRegressionCV(kernel="distance").fit(train, y[:250])
+    assert model.weights_.sum() > 1.3
+    found = model.similarity_weights_
+    assert found["weight"].sum() == pytest.approx(1)
+    assert found["weight"][:2].min() > 0.25 > found["weight"][2:].max()
+    assert 0 < found["standard_error"][:2].max() < 0.2
+    losses = [log_loss(y[250:], model.predict_proba(new))]
+    for i in range(2):
+        single = KreinLogisticRegressionCV(kernel="distance")
+        single.fit(train[..., i], y[:250])
+        losses.append(log_loss(y[250:], single.predict_proba(new[..., i])))
+    assert losses[0] < min(losses[1:]) - 0.05
+
+
+def test_stacked_weights_maximize_the_likelihood():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 400)
+    scores = (2 * y - 1) + rng.normal(size=(3, 400)) * [[1.0], [1.5], [9.0]]
+    model = KreinLogisticRegressionCV()
+    model.classes_ = np.array([0, 1])
+    scorer = HeldOutScorer(model, "neg_log_loss", y, None, model.classes_, "logistic")
+    groups = np.arange(400) % 5
+    found, logs, draws = stack_models(scorer, scores[..., None], np.arange(400), groups)
+    X = (scores * 1.0).T
+    exact = LogisticRegression(C=np.inf, fit_intercept=False, tol=1e-9).fit(X, y)
+    np.testing.assert_allclose(found, exact.coef_[0], rtol=0.05, atol=0.01)
+    assert draws.shape == (3, 5) and (found > 0).sum() >= 2
+    for f in range(5):  # weights from other folds
+        total = draws[:, f] @ scores[:, groups == f]
+        sign = np.where(y[groups == f] == 1, 1, -1)
+        np.testing.assert_allclose(logs[groups == f], -np.log1p(np.exp(-sign * total)))
 
 
 def test_containers_and_labels_do_not_matter(wine, model):

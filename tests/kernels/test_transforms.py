@@ -130,7 +130,7 @@ def test_each_form_is_tried_once():
         ({"form": "cosine"}, ValueError, "'form' must be one of 'exponential'"),
         ({"width": 0}, ValueError, "'width' must be a positive number"),
         ({"width": "1"}, TypeError, "'width' must be a positive number"),
-        ({"sigma": 1}, TypeError, "takes 'form', 'width', got 'sigma'"),
+        ({"sigma": 1}, TypeError, "takes 'form', 'width', 'missing', got 'sigma'"),
     ],
 )
 def test_bad_parameters(params, error, words):

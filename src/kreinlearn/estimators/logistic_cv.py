@@ -72,6 +72,7 @@ from kreinlearn.search import (
     SearchContext,
     racing,
     restrict_folds,
+    stack_models,
     stratified_subsample,
     weigh_models,
 )
@@ -86,6 +87,8 @@ if TYPE_CHECKING:
 
 COVERAGE_ROUNDING = 1e-9
 """Rounding of a coverage times a number of samples."""
+MIN_STACKED = 0.01
+"""Smallest weight in a sum of models, relative to the sum of the weights."""
 REGIMES = ("nonconvex", "unknown", "unique")
 """Values of ``regime_``, the least favorable first."""
 MAX_DECOMPOSED = 5000
@@ -231,12 +234,15 @@ class KreinLogisticRegressionCV(ProbabilisticKernelClassifier):
     support_ : ndarray of shape (n_support,)
         Positions of the training samples that any of them needs.
     weights_ : ndarray of shape (n_estimators,)
-        Their weights, which sum to one.
+        Their weights, which sum to one; to more than one if models on several matrices
+        add up.
     similarity_weights_ : DataFrame
-        If several matrices were fitted: the ``weight`` of each in the prediction, its
-        ``standard_error`` by the bootstrap, and ``score_alone``, the mean held-out
-        score of the best model that uses this matrix alone. Weights sum to one; that
-        of the scaled mean of all matrices counts for each in equal parts.
+        If several matrices were fitted: the ``weight`` of each in the prediction, with
+        its ``standard_error``, and ``score_alone``, the mean held-out score of the best
+        model that uses this matrix alone. A weight is that of the models on a matrix
+        times the spread of their scores, scaled such that all sum to one; the scaled
+        mean counts for each matrix in equal parts. Errors are by the bootstrap, or by
+        leaving out folds if models add up.
     estimator_similarities_ : list of str
         The matrix of each of ``estimators_``: a name, or "scaled mean".
     n_iter_ : int
@@ -262,7 +268,9 @@ class KreinLogisticRegressionCV(ProbabilisticKernelClassifier):
     kernels measure between samples, such as their distances, is computed once for all
     settings and kept while it fits in memory, unless it takes less time to compute than
     to look up. Models are weighted by pseudo Bayesian model averaging with the Bayesian
-    bootstrap.
+    bootstrap. For several matrices, the weighted sum of the best model of each
+    (stacking) takes the place of the average if its held-out log-likelihood is larger
+    by more than a standard error.
 
     See Also
     --------
@@ -804,8 +812,14 @@ class KreinLogisticRegressionCV(ProbabilisticKernelClassifier):
         if self.average and len(candidates) > 1 and not self._is_late:
             logs, error = context.scorer.compute_logs(pooled, seen)
             weights, draws = weigh_models(logs, given[seen], error)
+            if self.similarity_names_ is not None:
+                stacked = self._stack(candidates, context, pooled, seen, weights)
+                weights, draws = stacked or (weights, draws)
         if self.similarity_names_ is not None:
-            self._weigh_similarities(candidates, context, weights, draws)
+            spread = pooled.std(axis=1).mean(axis=1)  # of the scores of each model
+            self._weigh_similarities(
+                candidates, context, weights * spread, draws * spread[:, None]
+            )
         scores = np.tensordot(weights, pooled, 1)
         self.held_out_proba_ = np.full((n, len(self.classes_)), np.nan)
         self.held_out_proba_[seen] = np.exp(log_probabilities(scores, self._link))
@@ -821,6 +835,42 @@ class KreinLogisticRegressionCV(ProbabilisticKernelClassifier):
             )
         return weights
 
+    def _stack(
+        self,
+        candidates: list[Candidate],
+        context: SearchContext,
+        pooled: Array,
+        seen: Array,
+        average: Array,
+    ) -> tuple[Array, Array] | None:
+        """Return weights of a sum of the best models of each matrix, if it is better.
+
+        Better than the average by more than a standard error of the held-out
+        log-likelihood, with weights from other folds; else None. The second result has
+        the weights with each fold left out, spread such that their standard deviation
+        is the standard error of the jackknife.
+        """
+        best: dict[str, int] = {}
+        for c in np.argsort([-one.criterion for one in candidates], kind="stable"):
+            best.setdefault(str(context.settings[candidates[c].setting].similarity), c)
+        chosen, n_folds = list(best.values()), len(context.folds)
+        if len(chosen) < 2 or n_folds < 2:
+            return None
+        groups = np.empty(len(context.Y), int)
+        for f, (_, held) in enumerate(context.folds):
+            groups[held] = f
+        scorer = context.scorer
+        found, logs, draws = stack_models(scorer, pooled[chosen], seen, groups[seen])
+        total = np.tensordot(average, pooled, 1)
+        gain = logs - scorer.compute_logs(total, seen)[0]
+        if gain.mean() <= gain.std() / np.sqrt(len(gain)):
+            return None
+        center = draws.mean(axis=1, keepdims=True)
+        weights, left_out = np.zeros(len(pooled)), np.zeros((len(pooled), n_folds))
+        weights[chosen] = np.where(found < MIN_STACKED * found.sum(), 0, found)
+        left_out[chosen] = center + np.sqrt(n_folds - 1) * (draws - center)
+        return weights, left_out
+
     def _weigh_similarities(
         self,
         candidates: list[Candidate],
@@ -828,7 +878,10 @@ class KreinLogisticRegressionCV(ProbabilisticKernelClassifier):
         weights: Array,
         draws: Array,
     ) -> None:
-        """Set what ``similarity_weights_`` and ``estimator_similarities_`` show."""
+        """Set what ``similarity_weights_`` and ``estimator_similarities_`` show.
+
+        Weights are those of candidates, times the spread of their scores.
+        """
         names = [str(context.settings[one.setting].similarity) for one in candidates]
         matrices = self.similarity_names_ or []
         part = np.array([[float(name == each) for name in names] for each in matrices])
@@ -844,7 +897,7 @@ class KreinLogisticRegressionCV(ProbabilisticKernelClassifier):
         ]
         self._similarity_weights = np.column_stack(
             [
-                part @ weights,
+                part @ weights / weights.sum(),
                 each_draw.std(axis=1),
                 [max(own, default=np.nan) for own in alone],
             ]

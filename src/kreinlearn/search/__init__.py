@@ -8,7 +8,7 @@ from kreinlearn.search.grid import (
     restrict_folds,
     stratified_subsample,
 )
-from kreinlearn.search.scoring import HeldOutScorer, weigh_models
+from kreinlearn.search.scoring import HeldOutScorer, stack_models, weigh_models
 
 __all__ = [
     "DUAL_TOL",
@@ -18,6 +18,7 @@ __all__ = [
     "HeldOutScorer",
     "SearchContext",
     "restrict_folds",
+    "stack_models",
     "stratified_subsample",
     "weigh_models",
 ]

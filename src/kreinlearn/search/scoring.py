@@ -218,3 +218,60 @@ def weigh_models(
     found[found < MIN_WEIGHT * found.sum()] = 0.0
     draws = np.where(found[:, None] > 0, draws, 0.0)
     return np.asarray(found / found.sum()), draws
+
+
+def stack_models(
+    scorer: HeldOutScorer, scores: Array, rows: Array, groups: Array
+) -> tuple[Array, Array, Array]:
+    """Return the weights of a sum of models that maximize their held-out likelihood.
+
+    Weights are not negative and need not sum to one, such that models on independent
+    data add up [1]_. As in the choice of lam, `PSEUDO_ERRORS` are added.
+
+    Parameters
+    ----------
+    scorer : HeldOutScorer
+        Scores the sums.
+    scores : ndarray of shape (G, n, k)
+        Held-out scores of G models.
+    rows : ndarray of shape (n,)
+        The samples.
+    groups : ndarray of shape (n,)
+        The fold that held out each sample.
+
+    Returns
+    -------
+    weights : ndarray of shape (G,)
+        From all samples.
+    logs : ndarray of shape (n,)
+        Log-probabilities of the samples' own classes, with weights from other folds.
+    draws : ndarray of shape (G, n_folds)
+        These weights.
+
+    References
+    ----------
+    .. [1] D. H. Wolpert, "Stacked generalization", Neural Networks 5(2), 1992.
+    """
+    from scipy.optimize import minimize
+
+    given = np.ones(len(rows)) if scorer.weights is None else scorer.weights[rows]
+    start = np.full(len(scores), 1 / len(scores))
+
+    def fit(used: Array) -> Array:
+        own, weights = scores[:, used], given[used] / given[used].mean()
+
+        def objective(w: Array) -> float:
+            logs, error = scorer.compute_logs(np.tensordot(w, own, 1), rows[used])
+            return float(-(weights @ logs + PSEUDO_ERRORS * error) / len(weights))
+
+        bounds = [(0, None)] * len(start)
+        return np.asarray(minimize(objective, start, bounds=bounds).x)
+
+    every = np.unique(groups)
+    draws = np.column_stack([fit(np.flatnonzero(groups != f)) for f in every])
+    logs = np.empty(len(rows))
+    for f, own in zip(every, draws.T, strict=True):
+        held = groups == f
+        total = np.tensordot(own, scores[:, held], 1)
+        logs[held] = scorer.compute_logs(total, rows[held])[0]
+    return fit(np.arange(len(rows))), logs, draws
