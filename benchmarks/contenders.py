@@ -29,8 +29,6 @@ COSTS = 10.0 ** np.arange(-4, 5)
 """C of support vector machines, in units of one over half the mean squared distance."""
 STEPS = 1_000_000
 """Most steps of LIBSVM, which need not end where K is indefinite and C is large."""
-FORMER = (100, 30, 10, 3, 1, 0.3, 0.1, 0.03, 0.01, 0.001)
-"""Values of n * lam of the default before it got the Euclidean norm."""
 NEIGHBORS = (1, 3, 5, 7, 11, 15, 21)
 SMOOTHING = (1.0, 0.1, 0.01, 0.001)
 """Votes that each class has from the start."""
@@ -52,13 +50,10 @@ def logistic(
     y: Array,
     *,
     norms: tuple[str, ...] | None = None,
-    n_lams: tuple[float, ...] | None = None,
     repair: str | None = None,
 ) -> Learned:
     """Learn our estimator, all that is not given as it comes."""
     settings: dict[str, Any] = {} if norms is None else {"norms": norms}
-    if n_lams is not None:
-        settings["lams"] = np.array(n_lams) / len(y)
     K_train, K_test = fold.K_train, fold.K_test
     if repair is not None:
         change = SpectrumRepair(repair)
@@ -181,7 +176,6 @@ RAW = SVC(kernel="precomputed", max_iter=STEPS, decision_function_shape="ovo")
 
 METHODS: dict[str, Callable[[Fold, Array], Learned]] = {
     "default": logistic,
-    "former default": partial(logistic, norms=("krein", "hilbert"), n_lams=FORMER),
     "hilbert": partial(logistic, norms=("hilbert",)),
     "euclidean": partial(logistic, norms=("euclidean",)),
     "krein": partial(logistic, norms=("krein",)),
@@ -190,6 +184,7 @@ METHODS: dict[str, Callable[[Fold, Array], Learned]] = {
     "square, logistic": partial(logistic, norms=("hilbert",), repair="square"),
     "SVC raw": partial(machine, model=RAW),
     "clip, SVC": partial(machine, model=make_pipeline(SpectrumRepair("clip"), RAW)),
+    "flip, SVC": partial(machine, model=make_pipeline(SpectrumRepair("flip"), RAW)),
     "KreinSVC": partial(machine, model=KreinSVC(kernel="precomputed", max_iter=STEPS)),
     "rows as features": rows_as_features,
     "nearest neighbors": neighbors,

@@ -7,13 +7,12 @@ The page keeps its prose. What stands between ``<!-- measured: NAME -->`` and ``
 import csv
 import gzip
 import json
-import re
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from common import say
-from findings import SHARE, Row, cells, findings
+from findings import LABELS, SHARE, Row, cells, findings, update_page
 from findings import write as write
 from rivals import EVERYWHERE, MACHINES, OF_KIND
 
@@ -139,14 +138,8 @@ def tables(rows: list[Row]) -> list[str]:
 
 
 def update(rows: list[Row], path: Path) -> None:
-    """Write the measured parts of the page; its prose stays."""
-    page = path.read_text(encoding="utf-8")
-    for name, lines in regions(rows).items():
-        part = re.compile(rf"(<!-- measured: {name} -->\n).*?(\n<!-- end -->)", re.S)
-        text = "\n".join(["", *lines, ""])
-        page = part.sub(lambda found, text=text: found[1] + text + found[2], page)
-    path.write_text(page, encoding="utf-8")
-    say(f"Wrote {path}.")
+    """Write the measured parts of the page."""
+    update_page(path, regions(rows))
 
 
 def measured(rows: list[Row], measure: str, split: str) -> list[str]:
@@ -159,7 +152,12 @@ def measured(rows: list[Row], measure: str, split: str) -> list[str]:
         cases = list(dict.fromkeys(row["case"] for row in of_kind))
         present = {row["method"] for row in of_kind}
         order = [name for name in ORDER if name in present]
-        lines += ["", f"{TITLES[kind]}:", "", f"| case | {' | '.join(order)} |"]
+        lines += [
+            "",
+            f"{TITLES[kind]}:",
+            "",
+            f"| case | {' | '.join(LABELS.get(name, name) for name in order)} |",
+        ]
         lines += ["| --- " + "| ---: " * len(order) + "|"]
         for case in cases:
             of_case = {row["method"]: row for row in of_kind if row["case"] == case}
@@ -254,8 +252,8 @@ def draw(rows: list[Row], path: Path) -> None:
     ticks = (-0.3, -0.1, 0, 0.1, 0.3, 1)
     axes[0].set_xticks(ticks, [f"{tick:g}" for tick in ticks])
     axes[0].minorticks_off()
-    axes[0].set_xlabel("log-loss minus that of the default\n(right: default better)")
-    axes[1].set_xlabel("accuracy minus that of the default\n(left: default better)")
+    axes[0].set_xlabel("log-loss minus that of KreinCV\n(right: KreinCV better)")
+    axes[1].set_xlabel("accuracy minus that of KreinCV\n(left: KreinCV better)")
     axes[0].set_yticks(range(len(cases)), cases)
     axes[0].set_ylim(len(cases) - 0.5, -0.5)
     handles = dict(zip(*axes[0].get_legend_handles_labels()[::-1], strict=True))

@@ -1,6 +1,7 @@
 """What the records of `which_method` say: tables, checks, a csv file and a figure."""
 
 import csv
+import re
 from pathlib import Path
 from typing import Any
 
@@ -10,18 +11,32 @@ from scipy.stats import rankdata
 
 from kreinlearn._typing import Array
 
-REFERENCE, FORMER, NEAREST = "default", "former default", "1-NN"
-"""What others are compared with (our estimator as it comes), and what it must beat."""
+REFERENCE, NEAREST = "default", "1-NN"
+"""What others are compared with (our estimator with its defaults), and a baseline."""
+LABELS = {
+    "default": "KreinCV",
+    "hilbert": "Hilbert norm",
+    "euclidean": "Euclidean norm",
+    "krein": "Krein norm",
+    "SVC raw": "SVC on the indefinite matrix",
+    "KreinSVC": "`KreinSVC`",
+    "rows as features": "logistic regression on the rows of K",
+    "nearest neighbors": "nearest neighbors, tuned",
+}
+"""Methods as the page names them."""
 MEASURES = {"log_loss": "ll", "accuracy": "acc"}
 SHARE = 1 / 4
 """Test rows by training rows of an outer fold."""
 SHOWN = {
-    "default": ("#0072b2", "o"),
-    "former default": ("#56b4e9", ">"),
-    "square, logistic": ("#009e73", "D"),
+    "clip, logistic": ("#009e73", "D"),
     "clip, SVC": ("#e69f00", "s"),
+    "flip, SVC": ("#d55e00", "^"),
+    "KreinSVC": ("#cc79a7", "v"),
     "nearest neighbors": ("#000000", "x"),
 }
+"""Methods in the picture, with their marks."""
+INTERVAL = 1.96
+"""Standard errors on each side of a 95% interval."""
 Row = dict[str, Any]
 
 
@@ -136,21 +151,60 @@ def differences(rows: list[Row], measure: str) -> list[str]:
     return lines
 
 
+def average_transforms(rows: list[Row]) -> list[Row]:
+    """Return one row a data set and method: the mean over two transforms of distances.
+
+    Transforms share samples and folds, so that their standard errors are averaged, too.
+    """
+    groups: dict[tuple[str, str], list[Row]] = {}
+    for row in rows:
+        name = row["case"].partition(":")[0]
+        groups.setdefault((name, row["method"]), []).append(row)
+    found = []
+    for (name, method), own in groups.items():
+        numbers = [key for key, value in own[0].items() if isinstance(value, float)]
+        means = {key: float(np.mean([row[key] for row in own])) for key in numbers}
+        found.append({"case": name, "method": method, **means})
+    return found
+
+
+def summary(rows: list[Row]) -> list[str]:
+    """Return the lines of a table: means and mean ranks over the data sets."""
+    columns: list[Array] = []
+    for measure, sign in (("log_loss", 1), ("accuracy", -1)):
+        _, methods, values = table(rows, measure)
+        ranks = rankdata(sign * values, axis=1).mean(axis=0)
+        columns += [values.mean(axis=0), ranks]
+    signs, digits = (1, 1, -1, 1), (3, 1, 3, 1)
+    text = [
+        cells(each, sign, digit).split(" | ")
+        for each, sign, digit in zip(columns, signs, digits, strict=True)
+    ]
+    head = "| method | mean log-loss | mean rank | mean accuracy | mean rank |"
+    lines = [head, "| --- | ---: | ---: | ---: | ---: |"]
+    for place in np.argsort(columns[0], kind="stable"):
+        name = LABELS.get(methods[place], methods[place].replace(", ", ", then "))
+        name = name.replace("then logistic", "then logistic regression")
+        lines.append(f"| {name} | {' | '.join(each[place] for each in text)} |")
+    return lines
+
+
+def update_page(path: Path, parts: dict[str, list[str]]) -> None:
+    """Write measured parts of a page, which stand between marks; its prose stays."""
+    page = path.read_text(encoding="utf-8")
+    for name, lines in parts.items():
+        part = re.compile(rf"(<!-- measured: {name} -->\n).*?(\n<!-- end -->)", re.S)
+        text = "\n".join(["", *lines, ""])
+        page = part.sub(lambda found, text=text: found[1] + text + found[2], page)
+    path.write_text(page, encoding="utf-8")
+    say(f"Wrote {path}.")
+
+
 def checks(rows: list[Row]) -> list[str]:
-    """Return lines that say how the default stands to what it should beat."""
-    lines = ["", "checks", ""]
-    cases, methods, losses = table(rows, "log_loss")
+    """Return lines about how the default compares with others."""
+    _, methods, losses = table(rows, "log_loss")
     known = {method: losses[:, place] for place, method in enumerate(methods)}
-    if REFERENCE in known and FORMER in known:
-        ours, theirs = known[REFERENCE], known[FORMER]
-        change = 100 * (ours.mean() / theirs.mean() - 1)
-        worst = int(np.argmax(ours - theirs))
-        lines += [
-            f"mean log-loss: {REFERENCE} {ours.mean():.4f}, {FORMER} "
-            f"{theirs.mean():.4f} ({change:+.1f} %)",
-            f"largest loss against {FORMER}: {ours[worst] - theirs[worst]:+.4f} on "
-            f"{cases[worst]} ({ours[worst]:.4f}, {theirs[worst]:.4f})",
-        ]
+    lines = ["", "checks", ""]
     whole = [method for method in methods if np.isfinite(known[method]).all()]
     if whole:
         ranks = rankdata([known[method] for method in whole], axis=0).mean(axis=1)
@@ -197,36 +251,37 @@ def write(rows: list[Row], path: Path) -> None:
 
 
 def draw(rows: list[Row], path: Path) -> None:
-    """Draw log-losses and accuracies, one line of marks for each case."""
+    """Draw differences from the default with 95% intervals, by data set."""
     import matplotlib as mpl
     import matplotlib.pyplot as plt
 
     mpl.rcParams |= {"svg.hashsalt": "which-method", "svg.fonttype": "none"}
     cases = list(dict.fromkeys(row["case"] for row in rows))
-    figure, axes = plt.subplots(1, 2, sharey=True, figsize=(10, 1.4 + 0.4 * len(cases)))
-    labels = {"log_loss": "log-loss, less is better"}
-    labels["accuracy"] = "accuracy, more is better"
+    figure, axes = plt.subplots(1, 2, sharey=True, figsize=(10, 1.4 + 0.5 * len(cases)))
+    labels = {"log_loss": "log-loss, difference from KreinCV (right: worse)"}
+    labels["accuracy"] = "accuracy, difference from KreinCV (left: worse)"
     for axis, (measure, label) in zip(axes, labels.items(), strict=True):
         for place, (method, (color, marker)) in enumerate(SHOWN.items()):
             below = 0.15 * (place - len(SHOWN) // 2)  # marks do not cover each other
             found = [row for row in rows if row["method"] == method]
-            axis.plot(
-                [row[measure] for row in found],
+            axis.errorbar(
+                [row[f"{measure}_difference"] for row in found],
                 [cases.index(row["case"]) + below for row in found],
-                marker,
+                xerr=[INTERVAL * row[f"{measure}_difference_se"] for row in found],
+                fmt=marker,
                 color=color,
-                label=method,
-                markersize=6,
-                markeredgewidth=1.4,
-                fillstyle="full" if method == REFERENCE else "none",
+                label=LABELS.get(method, method).strip("`"),
+                markersize=5,
+                linewidth=1,
+                fillstyle="none",
             )
+        axis.axvline(0, color="#0072b2", linewidth=1.2)
         axis.grid(axis="x", color="0.9")
         for line in range(1, len(cases)):
             axis.axhline(line - 0.5, color="0.9", linewidth=0.8)
         axis.set_axisbelow(True)
         axis.set_xlabel(label)
-    axes[0].set_yticks(range(len(cases)), [case.replace(":", ", ") for case in cases])
-    axes[0].set_xscale("log")
+    axes[0].set_yticks(range(len(cases)), cases)
     axes[0].set_ylim(len(cases) - 0.5, -0.5)
     figure.legend(
         *axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=5

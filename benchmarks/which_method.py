@@ -23,7 +23,16 @@ import numpy as np
 from cases import CACHE, CASES, Matrix, fold_of, matrix
 from common import options_of, say, start
 from contenders import METHODS
-from findings import checks, draw, findings, tables, write
+from findings import (
+    average_transforms,
+    checks,
+    draw,
+    findings,
+    summary,
+    tables,
+    update_page,
+    write,
+)
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import accuracy_score, log_loss
 from sklearn.model_selection import StratifiedKFold
@@ -66,9 +75,14 @@ def main(argv=None):
     about = {case: properties(case, found[case]) for case in cases}
     rows = findings(records, about, methods, options.repeats * OUTER)
     print("\n".join([*tables(rows), *checks(rows)]), flush=True)
+    data = average_transforms(rows)
+    means = summary(data)
+    print("\n".join(["", f"{len(data) // len(methods)} data sets", "", *means]))
     if options.out and rows:
         write(rows, options.out / "results" / "similarities.csv")
-        draw(rows, options.out / "images" / "which-method.svg")
+        draw(data, options.out / "images" / "which-method.svg")
+        if (page := options.out / "benchmarks.md").exists():
+            update_page(page, {"data sets": means})
 
 
 def is_known(method: str) -> bool:

@@ -323,26 +323,48 @@ def test_findings_by_hand(script, capsys):
     findings = script("findings")
     records = [
         *scored("a", "default", [0.8, 0.9], [0.5, 0.3]),
-        *scored("a", "former default", [0.7, 0.9], [0.6, 0.6]),
+        *scored("a", "hilbert", [0.7, 0.9], [0.6, 0.6]),
         *scored("a", "1-NN", [0.9, 1.0], [1.0, 1.0]),
         *scored("a", "krein", [0.9], [1.0]),
     ][::-1]
     about = {"a": {"case": "a", "n": 10}}
-    methods = ["default", "former default", "1-NN", "krein"]
+    methods = ["default", "hilbert", "1-NN", "krein"]
     rows = findings.findings(records, about, methods, 2)
     assert [row["method"] for row in rows] == methods[:3]
     assert "a, krein: 1 of 2 folds, left out." in capsys.readouterr().err
-    former = rows[1]
-    assert former["log_loss"] == pytest.approx(0.6)
-    assert former["log_loss_difference"] == pytest.approx(0.2)
+    other = rows[1]
+    assert other["log_loss"] == pytest.approx(0.6)
+    assert other["log_loss_difference"] == pytest.approx(0.2)
     # Differences 0.1 and 0.3: variance 0.02, times 1/2 for two folds plus 1/4.
-    assert former["log_loss_difference_se"] == pytest.approx(np.sqrt(0.75 * 0.02))
+    assert other["log_loss_difference_se"] == pytest.approx(np.sqrt(0.75 * 0.02))
     text = "\n".join([*findings.tables(rows), *findings.checks(rows)])
     assert "| a | **0.400** | 0.600 | 1.000 |" in text
     assert "| a | 0.850 | 0.800 | **0.950** |" in text
-    assert "default 0.4000, former default 0.6000 (-33.3 %)" in text
-    assert "default 1.00, former default 2.00, 1-NN 3.00" in text
+    assert "default 1.00, hilbert 2.00, 1-NN 3.00" in text
     assert "0 of 1 cases; not on a (0.850, 0.950, standard error 0.000)" in text
+
+
+def test_transforms_of_one_data_set_count_once(script):
+    findings = script("findings")
+    names = ("a:exp", "a:-d", "b")
+    records = [
+        record
+        for case, loss in zip(names, (0.2, 0.4, 0.9), strict=True)
+        for method, more in (("default", 0.0), ("clip, SVC", 0.1))
+        for record in scored(case, method, [0.8, 0.9], [loss + more, loss + 3 * more])
+    ]
+    about = {case: {"case": case, "n": 10} for case in names}
+    rows = findings.findings(records, about, ["default", "clip, SVC"], 2)
+    found = findings.average_transforms(rows)
+    assert [(row["case"], row["method"]) for row in found[:3:2]] == [
+        ("a", "default"),
+        ("b", "default"),
+    ]
+    assert found[0]["log_loss"] == pytest.approx(0.3)
+    assert found[1]["log_loss_difference"] == pytest.approx(0.2)
+    lines = findings.summary(found)
+    assert lines[2] == "| KreinCV | **0.600** | **1.0** | **0.850** | **1.5** |"
+    assert lines[3] == "| clip, then SVC | 0.800 | 2.0 | **0.850** | **1.5** |"
 
 
 def test_measurements_need_data(script, tmp_path, monkeypatch, capsys):
