@@ -43,7 +43,8 @@ LIMITS = {
 
 
 def prose(text):
-    """Return a page without its fenced blocks."""
+    """Return a page without its fenced blocks and its generated tables."""
+    text = re.sub(r"<!-- measured: .*?<!-- end -->", "", text, flags=re.S)
     return re.sub(r"^(```+).*\n(?:.*\n)*?\1 *$", "", text, flags=re.M)
 
 
