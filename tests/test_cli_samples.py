@@ -377,7 +377,7 @@ BAD = {
     ),
     "two kernels": ("compare old.ts --kernels dtw,erp", ["one kernel at a time"]),
     "width": ("compare old.ts --param width=2", ["leave out --param width"]),
-    "parameter": ("inspect old.ts --param g=1", ["'dtw' takes window, width, got 'g'"]),
+    "parameter": ("inspect old.ts --param g=1", ["'dtw' takes window, derivative, width, got 'g'"]),
     "param of table": ("compare old.csv --param tau=1", ["--param goes with"]),
     "matrix": ("fit old.fasta --param matrix=x -o m", ["'x'", "'blosum62'"]),
     "form": ("fit OLD --form negative -o m", ["--form", "gives similarities"]),
@@ -544,4 +544,4 @@ def test_help_teaches_it(krein):
         head = text.split("What the file holds:")[0]  # before the options
         assert re.search(r"sequences.*\bfasta\b", head) and "graphs" in head
         assert re.search(r"time series.*\bts\b.*--format ucr", head)
-    assert "of time series dtw" in " ".join(krein("fit", "--help")[1].split())
+    assert "of time series adtw" in " ".join(krein("fit", "--help")[1].split())
