@@ -1,6 +1,8 @@
 """Several distances in one model, beside the best single one, a mean and stacking.
 
-    KREINLEARN_DATA=... python benchmarks/several_similarities.py --out docs/results
+    KREINLEARN_DATA=... python benchmarks/several_similarities.py --out docs
+
+Writes ``results/several.csv`` and the table of ``benchmarks.md``.
 
 Data sets, distances, other methods and splits were fixed before the first run. The best
 single distance is the one with the lowest mean log-loss on the test samples, which no
@@ -17,6 +19,7 @@ from collections import Counter
 from pathlib import Path
 
 import numpy as np
+from findings import cells, update_page
 from scipy.spatial.distance import cdist
 from sklearn.datasets import load_wine
 from sklearn.linear_model import LogisticRegressionCV
@@ -194,17 +197,36 @@ def measure_case(name, matrices, y):
     return rows
 
 
+def make_table(path):
+    """Return the lines of the table on the page: log-losses by data set and method."""
+    with open(path, encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    others = ("chosen alone", "mean by hand", "stacking", "combined")
+    head = ("data", "best single, known afterwards", *others, "combined - best")
+    lines = [f"| {' | '.join(head)} |", "| --- " * 2 + "| ---: " * 5 + "|"]
+    for name in dict.fromkeys(row["data"] for row in rows):
+        own = {row["method"]: row for row in rows if row["data"] == name}
+        best = next(method for method in own if method.endswith(", the best"))
+        losses = [float(own[method]["log_loss"]) for method in (best, *others)]
+        words = cells(np.array(losses), 1).split(" | ")
+        words[0] = f"{words[0]} ({best.removesuffix(' alone, the best')})"
+        gap, error = (float(own["combined"][key]) for key in ("difference", "error"))
+        lines.append(f"| {name} | {' | '.join(words)} | {gap:+.3f} ± {error:.3f} |")
+    return lines
+
+
 def main():
     """Write the table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--out", type=Path, default=Path("results"))
+    parser.add_argument("--out", type=Path, default=Path("."))
     parser.add_argument("--quick", action="store_true", help="one small data set")
     given = parser.parse_args()
-    given.out.mkdir(parents=True, exist_ok=True)
+    path = given.out / "results" / "several.csv"
+    path.parent.mkdir(parents=True, exist_ok=True)
     cases = list_cases()
     if given.quick:
         cases = {"wine": cases["wine"]}
-    with open(given.out / "several.csv", "w", newline="", encoding="utf-8") as file:
+    with open(path, "w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(COLUMNS)
         for name, load_case in cases.items():
@@ -212,6 +234,8 @@ def main():
                 writer.writerow(row)
                 print(*row, sep=", ", flush=True)
             file.flush()
+    if (page := given.out / "benchmarks.md").exists():
+        update_page(page, {"several": make_table(path)})
 
 
 if __name__ == "__main__":

@@ -377,7 +377,10 @@ BAD = {
     ),
     "two kernels": ("compare old.ts --kernels dtw,erp", ["one kernel at a time"]),
     "width": ("compare old.ts --param width=2", ["leave out --param width"]),
-    "parameter": ("inspect old.ts --param g=1", ["'dtw' takes window, derivative, width, got 'g'"]),
+    "parameter": (
+        "inspect old.ts --param g=1",
+        ["'dtw' takes window, derivative, width, got 'g'"],
+    ),
     "param of table": ("compare old.csv --param tau=1", ["--param goes with"]),
     "matrix": ("fit old.fasta --param matrix=x -o m", ["'x'", "'blosum62'"]),
     "form": ("fit OLD --form negative -o m", ["--form", "gives similarities"]),

@@ -27,3 +27,26 @@ def test_statements_about_coverage_are_those_of_the_table():
     [((name, coverage), row)] = low.items()
     assert f"{name.split(',')[0]} at {coverage:g}: {float(row['observed']):.3f}" in text
     assert f"larger in {larger} of {len(sizes)} cases and equal in {equal}" in text
+
+
+def test_statements_about_several_distances_are_those_of_the_table():
+    with open(DOCS / "results" / "several.csv", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    cases = list(dict.fromkeys(row["data"] for row in rows))
+    losses = {(row["data"], row["method"]): float(row["log_loss"]) for row in rows}
+    better = [
+        sum(losses[case, "combined"] < losses[case, method] for case in cases)
+        for method in ("chosen alone", "mean by hand", "stacking")
+    ]
+    behind = [
+        row["data"]
+        for row in rows
+        if row["method"] == "combined"
+        and float(row["difference"]) > float(row["error"])
+    ]
+    text = " ".join((DOCS / "benchmarks.md").read_text(encoding="utf-8").split())
+    assert (
+        f"better than the chosen distance in {better[0]} of {len(cases)} cases, than "
+        f"the mean in {better[1]}, and than stacking in {better[2]}." in text
+    )
+    assert f"in {len(behind)} cases: {' and '.join(behind)}." in text

@@ -143,7 +143,9 @@ def test_bad_calls_are_one_sentence(series):
     bad = [*series[:5], np.array([1.0, np.nan, 2.0]), *series[6:]]
     with pytest.raises(ValueError, match="5"):
         KreinLogisticRegression("dtw").fit(bad, Y)
-    with pytest.raises(TypeError, match="'dtw' takes 'window', 'derivative', 'form', 'width', got"):
+    with pytest.raises(
+        TypeError, match="'dtw' takes 'window', 'derivative', 'form', 'width', got"
+    ):
         KreinLogisticRegression("dtw", kernel_params={"sigma": 1.0}).fit(series, Y)
     with pytest.raises(ValueError, match="'form' must be one of"):
         KreinLogisticRegression("dtw", kernel_params={"form": "cubic"}).fit(series, Y)
