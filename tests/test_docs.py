@@ -19,7 +19,6 @@ import shlex
 import subprocess
 import sys
 import tomllib
-from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import urlsplit
@@ -34,7 +33,6 @@ import kreinlearn
 import reproduction.commands
 from kreinlearn import datasets, kernels
 from kreinlearn.app import cli
-from kreinlearn.search import candidates
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -192,18 +190,10 @@ def krein(words, program="krein"):
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """Be in an empty folder, with no data at hand, and put kernels back afterwards.
-
-    Cross-validation tries a few values instead of many: pages are what is tested.
-    """
-    monkeypatch.setattr(candidates, "UNITS", (10.0, 1.0, 0.1))
+    """Be in an empty folder, with no data at hand, and put kernels back afterwards."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("KREINLEARN_DATA", str(tmp_path / "data"))
     known = dict(kernels.KERNELS)
-    for name, kernel in known.items():
-        if kernel.grid is not None:
-            few = replace(kernel.grid, values=kernel.grid.values[1:3])
-            kernels.KERNELS[name] = replace(kernel, grid=few)
     yield tmp_path
     kernels.KERNELS.clear()
     kernels.KERNELS.update(known)
