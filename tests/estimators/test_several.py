@@ -191,6 +191,8 @@ def frame(names, n=None):
         ({"a": frame(list("wxyz")), "b": frame(list("wxyq"))}, "'b' has no row 'z'"),
         ({"a": frame(list("wxyz")), "b": frame(list("wxyzq"))}, "'a' has no row 'q'"),
         ({}, "at least one matrix"),
+        ({1: np.eye(4), "1": np.eye(4)}, "must differ, .* got 1, '1'; rename one"),
+        ({"scaled mean": np.eye(4)}, "also from 'scaled mean'"),
         ({"a": 1 - np.eye(4), "b": np.eye(4)}, "Matrix 'b': .* zero on its diagonal"),
     ],
 )

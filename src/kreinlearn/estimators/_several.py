@@ -42,6 +42,11 @@ def list_matrices(
         return None
     if not found:
         raise ValueError("'X' must hold at least one matrix, got none.")
+    if SCALED_MEAN in found or (isinstance(X, Mapping) and len(found) < len(X)):
+        raise ValueError(
+            f"Names of matrices must differ, also from {SCALED_MEAN!r}, got "
+            f"{', '.join(map(repr, X))}; rename one."
+        )
     return _match_rows(
         {
             name: convert_matrix(matrix, kernel, is_training=is_training)

@@ -87,6 +87,8 @@ if TYPE_CHECKING:
 
 COVERAGE_ROUNDING = 1e-9
 """Rounding of a coverage times a number of samples."""
+MAX_STACK_FOLDS = 10
+"""Parts of the folds that are left out in turn to learn weights of a sum of models."""
 MIN_STACKED = 0.01
 """Smallest weight in a sum of models, relative to the sum of the weights."""
 REGIMES = ("nonconvex", "unknown", "unique")
@@ -853,12 +855,12 @@ class KreinLogisticRegressionCV(ProbabilisticKernelClassifier):
         best: dict[str, int] = {}
         for c in np.argsort([-one.criterion for one in candidates], kind="stable"):
             best.setdefault(str(context.settings[candidates[c].setting].similarity), c)
-        chosen, n_folds = list(best.values()), len(context.folds)
+        chosen, n_folds = list(best.values()), min(len(context.folds), MAX_STACK_FOLDS)
         if len(chosen) < 2 or n_folds < 2:
             return None
         groups = np.empty(len(context.Y), int)
         for f, (_, held) in enumerate(context.folds):
-            groups[held] = f
+            groups[held] = f % n_folds
         scorer = context.scorer
         found, logs, draws = stack_models(scorer, pooled[chosen], seen, groups[seen])
         total = np.tensordot(average, pooled, 1)
