@@ -22,18 +22,17 @@ from sklearn.preprocessing import (
 
 from kreinlearn._typing import Array
 from kreinlearn._validation import check_choice
-from kreinlearn.io.blocks import TableBlocks, table_blocks
-from kreinlearn.io.columns import NUMERIC_FRACTION, warn_about_columns
-from kreinlearn.io.errors import quote_names
+from kreinlearn.io.columns import MANY_WORDS, NUMERIC_FRACTION, warn_about_columns
+from kreinlearn.io.dataset import Dataset
+from kreinlearn.io.formats import table_blocks
+from kreinlearn.io.text import quote_names
 
 if TYPE_CHECKING:
     import pandas as pd
-    from pyarrow.dataset import Dataset
+    import pyarrow.dataset
 
 __all__ = ["check_complete", "fit_from", "prepare", "text_columns"]
 
-MANY_WORDS = 20
-"""Up to this many different words a column may hold one in each row."""
 DATE = re.compile(
     r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}([T ].*)?|\d{1,2}[-/.]\d{1,2}[-/.](\d{4}|\d{2})"
 )
@@ -108,25 +107,25 @@ def prepare(
     check_table(X, impute=impute, one_hot=one_hot)
     numbers = [name for name in X.columns if name not in words]
     warn_about_columns(X, numbers, check_outliers=scale in ("minmax", "standard"))
-    of_numbers = _chain(
+    number_steps = _chain(
         SimpleImputer(strategy="median", keep_empty_features=True) if impute else None,
         SCALERS[scale](),
     )
     if not words:
-        return of_numbers
-    of_words = _chain(
+        return number_steps
+    word_steps = _chain(
         SimpleImputer(strategy="most_frequent", keep_empty_features=True)
         if impute
         else None,
         OneHotEncoder(handle_unknown="ignore", sparse_output=False),
     )
-    both = [(of_numbers, numbers)] if numbers else []
-    return make_column_transformer(*both, (of_words, words))
+    both = [(number_steps, numbers)] if numbers else []
+    return make_column_transformer(*both, (word_steps, words))
 
 
 def fit_from(
     model: Any,
-    source: "str | os.PathLike[str] | Dataset | TableBlocks",
+    source: "str | os.PathLike[str] | pyarrow.dataset.Dataset | Dataset",
     y: str | None = None,
     *,
     scale: str = "minmax",
@@ -142,7 +141,7 @@ def fit_from(
     ----------
     model : LandmarkLogisticRegression
         Not fitted; it is fitted in place.
-    source : path-like, pyarrow Dataset or TableBlocks
+    source : path-like, pyarrow Dataset or Dataset
         A parquet file, a folder of parquet files, a dataset, or a csv or tsv file.
     y : str, optional
         Column of the labels; the last by default.
@@ -177,7 +176,7 @@ def fit_from(
     >>> print(f"{whole.score(table, y):.2f}")
     0.99
     """
-    table = source if isinstance(source, TableBlocks) else table_blocks(source, y)
+    table = source if isinstance(source, Dataset) else table_blocks(source, y)
     blocks, transformer, _ = prepare_blocks(
         table, scale=scale, impute=impute, one_hot=one_hot
     )
@@ -186,16 +185,16 @@ def fit_from(
 
 
 def prepare_blocks(
-    table: TableBlocks, watch: Callable[[float], None] | None = None, **steps: Any
+    table: Dataset, watch: Callable[[float], None] | None = None, **steps: Any
 ) -> tuple["PreparedBlocks", TransformerMixin, "pd.DataFrame"]:
     """Learn in one pass how features are prepared, and return blocks of them.
 
     Parameters
     ----------
-    table : TableBlocks
+    table : Dataset
         The table.
     watch : callable, optional
-        Sees the share of the rows that have been read.
+        Receives the fraction of the rows that have been read.
     **steps : str or bool
         As in `prepare`.
 
@@ -208,10 +207,11 @@ def prepare_blocks(
     drawn : DataFrame
         The rows that it learned from.
     """
-    if table.text and not steps.get("one_hot", False):
-        X = next(iter(table))[0]
+    if table.record.text and not steps.get("one_hot", False):
+        X = next(iter(table)).X
+        assert X is not None
         check_table(X, impute=True, one_hot=False)
-    drawn = _drawn_rows(_watched(table, watch))
+    drawn = _draw_rows(_iterate_features(table, watch))
     transformer = prepare(drawn, **steps)
     transformer.fit(drawn)
     return PreparedBlocks(table, transformer.transform), transformer, drawn
@@ -221,7 +221,7 @@ def prepare_blocks(
 class PreparedBlocks:
     """Blocks of a table after a transformer; they can be read again and again."""
 
-    table: TableBlocks
+    table: Dataset
     transform: Callable[["pd.DataFrame"], Array]
 
     @property
@@ -231,22 +231,24 @@ class PreparedBlocks:
 
     def __iter__(self) -> Iterator[tuple[Array, Array, Array | None]]:
         """Yield features, labels and weights of the rows, block by block."""
-        for X, y, weights in self.table:
-            yield np.asarray(self.transform(X)), y, weights
+        for block in self.table:
+            assert block.X is not None and block.y is not None
+            yield np.asarray(self.transform(block.X)), block.y, block.weights
 
 
-def _watched(
-    table: TableBlocks, watch: Callable[[float], None] | None
+def _iterate_features(
+    table: Dataset, watch: Callable[[float], None] | None
 ) -> Iterator["pd.DataFrame"]:
     count = 0
-    for X, _, _ in table:
-        yield X
-        count += len(X)
+    for block in table:
+        assert block.X is not None
+        yield block.X
+        count += len(block.X)
         if watch is not None:
             watch(count / table.n_rows)
 
 
-def _drawn_rows(blocks: Iterable["pd.DataFrame"]) -> "pd.DataFrame":
+def _draw_rows(blocks: Iterable["pd.DataFrame"]) -> "pd.DataFrame":
     """Return rows from which a transformer learns nearly what it would from all.
 
     They are all rows of a table that is small. Of others they are rows drawn at random,
@@ -261,15 +263,15 @@ def _drawn_rows(blocks: Iterable["pd.DataFrame"]) -> "pd.DataFrame":
     for X in blocks:
         most = most or max(1000, DRAWN_BYTES // (8 * X.shape[1]))
         key = rng.random(len(X))
-        key[_telling(X, seen)] = -1.0
+        key[_find_new_values(X, seen)] = -1.0
         kept.append(X)
         keys.append(key)
         count += len(X)
         if count > 2 * most:
-            kept, keys = _fewest(kept, keys, most)
+            kept, keys = _keep_smallest(kept, keys, most)
             count = len(keys[0])
     path = kept[0].attrs.get("path")
-    kept, _ = _fewest(kept, keys, most)
+    kept, _ = _keep_smallest(kept, keys, most)
     rows = kept[0]
     assert isinstance(rows, pd.DataFrame)
     if path is not None:
@@ -277,7 +279,7 @@ def _drawn_rows(blocks: Iterable["pd.DataFrame"]) -> "pd.DataFrame":
     return rows
 
 
-def _fewest(
+def _keep_smallest(
     kept: list["pd.DataFrame"], keys: list[Array], most: int
 ) -> tuple[list["pd.DataFrame"], list[Array]]:
     """Return the rows with the smallest keys, in their order, as a single block."""
@@ -289,7 +291,7 @@ def _fewest(
     return [pd.concat(kept).iloc[places]], [key[places]]
 
 
-def _telling(X: "pd.DataFrame", seen: dict[str, set[Any]]) -> list[int]:
+def _find_new_values(X: "pd.DataFrame", seen: dict[str, set[Any]]) -> list[int]:
     """Return the places of rows that hold what no row before did."""
     places: list[int] = []
     for name in X.columns:
@@ -399,10 +401,10 @@ def check_table(X: "pd.DataFrame", *, impute: bool, one_hot: bool) -> None:
     """
     words = text_columns(X)
     dates = [name for name in words if is_date_column(X[name])]
-    names = [name for name in words if _names_samples(X[name]) and name not in dates]
+    names = [name for name in words if _is_name_column(X[name]) and name not in dates]
     found = _find_name_problems(X, names)
     if one_hot:
-        dates = [name for name in dates if _names_samples(X[name])]
+        dates = [name for name in dates if _is_name_column(X[name])]
     found += _find_date_problems(X, dates, one_hot)
     if not one_hot:
         found += _find_text_problems(X, [n for n in words if n not in (*names, *dates)])
@@ -440,7 +442,7 @@ def is_date_column(column: "pd.Series") -> bool:
     return bool(known) and count >= NUMERIC_FRACTION * len(known)
 
 
-def _names_samples(column: "pd.Series") -> bool:
+def _is_name_column(column: "pd.Series") -> bool:
     """Return whether nearly every cell differs: no new sample would have the same."""
     known = column.dropna()
     different = known.nunique()

@@ -100,7 +100,7 @@ def test_parquet(tmp_path):
     frame.to_parquet(path)
     table = files.read(path)
     assert list(table.X) == ["n", "f", "b", "maybe", "t", "c"]
-    assert table.header and table.X.index.tolist() == [1, 2, 3]
+    assert table.record.header and table.X.index.tolist() == [1, 2, 3]
     assert table.X.index.name == "row" and table.y.tolist() == [2, 1, 2]
     assert table.X["f"].tolist()[0] == float(np.float32(0.1))
     assert table.X["b"].tolist() == [1, 0, 1] and table.X["maybe"].isna().sum() == 1
@@ -132,7 +132,7 @@ def test_npz(tmp_path, name, save):
     save(path, **{name: K}, y=["a", "b", "a"], weight=np.ones(3))
     table = files.read(path)
     assert (table.K == K).all() and table.X is None
-    assert table.y.tolist() == ["a", "b", "a"] and table.target == "y"
+    assert table.y.tolist() == ["a", "b", "a"] and table.record.target == "y"
     save(path, **{name: K.astype(np.float32)}, labels=[[1], [0], [1]])
     table = files.read(path, target="labels")
     assert table.K.dtype == np.float32 and table.y.tolist() == [1, 0, 1]
@@ -151,7 +151,7 @@ def test_npy_with_labels_beside_it(tmp_path):
     assert files.read(path, labels=False).y is None
     with pytest.raises(ValueError, match="holds no labels"):
         files.read(path)
-    with pytest.raises(OSError, match="there is no file none"):
+    with pytest.raises(OSError, match="There is no file none"):
         files.read(path, target="none")
 
 

@@ -6,10 +6,23 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from kreinlearn.io.schema import TrainingRecord, read_like, read_similarities
+from kreinlearn.io import ReadOptions, TrainingRecord, open_data
+from kreinlearn.io.dataset import ModelInput
 
 NAMED = TrainingRecord(["a", "b"], target="y", target_place=2)
 NUMBERED = TrainingRecord(["1", "2"], header=False, target="3", target_place=2)
+
+
+def read_like(path, training, header=None):
+    model = ModelInput(training, "rows")
+    return open_data(path, ReadOptions(header=header), model=model)
+
+
+def read_similarities(path, n_train, support=(), **known):
+    model = ModelInput(
+        TrainingRecord(), "matrix", n_train=n_train, support=support, **known
+    )
+    return open_data(path, ReadOptions(), model=model)
 
 
 def matched(tmp_path, content, training, name="t.csv", header=None):

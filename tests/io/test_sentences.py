@@ -52,7 +52,7 @@ GRAPHS = {"A": "1, 2\n2, 1\n", "graph_indicator": "1\n1\n2\n", "graph_labels": "
         ("graph_indicator", "0\n1\n2\n", "line 1: graphs are counted from 1, got 0"),
         ("graph_indicator", "1\n1\n3\n", "line 3: the node belongs to graph 3"),
         ("graph_indicator", "1\n1\n1\n", "graph 2 has no nodes"),
-        ("graph_labels", "1, 2\n0\n", "line 1: one label was expected, got '1, 2'"),
+        ("graph_labels", "1, 2\n0\n", "line 1: a label was expected, got '1, 2'"),
         ("graph_labels", "1\nnan\n", "line 2: a label was expected"),
         ("A", "1, 3\n", "line 1: an edge must join two nodes of one graph"),
         ("A", "1, 9\n", "line 1: nodes are numbers from 1 to 3"),

@@ -1,10 +1,10 @@
-"""Matrices of named samples: from lists of pairs, BLAST hits, csv and PHYLIP.
+"""Scores of pairs: lists, BLAST hits, csv and PHYLIP become complete matrices.
 
 NaN stands for a missing score.
 """
 
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -17,15 +17,13 @@ from kreinlearn._validation import (
     SYMMETRY_TOL,
     check_distances,
     check_similarities,
-    symmetrize_matrix,
 )
-from kreinlearn.io.columns import MISSING_CELLS, parse_number
-from kreinlearn.io.errors import quote_names
+from kreinlearn.io.dataset import ReadOptions
 from kreinlearn.io.matrices import TextMatrix, read_phylip, read_text_matrix
-from kreinlearn.io.options import MatrixContent, PairOptions, ReadOptions
 from kreinlearn.io.text import (
-    AUTO_DIALECT,
-    Dialect,
+    MISSING_CELLS,
+    parse_number,
+    quote_names,
     read_lines,
     read_rows,
 )
@@ -71,10 +69,6 @@ class PairList:
     lines: Array
     is_search: bool
 
-    def reverse(self) -> "PairList":
-        """Return the same pairs in the other direction."""
-        return replace(self, first=self.second, second=self.first)
-
     def to_matrix(
         self, rows: Sequence[str], columns: Sequence[str], repeated: str | None
     ) -> tuple[Array, int]:
@@ -95,13 +89,8 @@ class PairList:
         n_repeated : int
             Lines that repeat a pair.
         """
-        import pandas as pd
-
         check_fits(len(rows), len(columns), float, self.path)
-        names = pd.Index(self.names, dtype=object)
-        row, column = (
-            pd.Index(side, dtype=object).get_indexer(names) for side in (rows, columns)
-        )
+        row, column = find_names(rows, self.names), find_names(columns, self.names)
         row, column = row[self.first], column[self.second]
         used = np.flatnonzero((row >= 0) & (column >= 0) & ~np.isnan(self.scores))
         cells = row[used].astype(np.int64) * len(columns) + column[used]
@@ -173,9 +162,11 @@ class PairList:
 
 def read_pair_list(
     path: Path,
-    is_search: bool,
+    options: ReadOptions,
+    *,
+    is_search: bool = False,
     header: bool | None = None,
-    dialect: Dialect = AUTO_DIALECT,
+    lines: Iterable[str] | None = None,
 ) -> PairList:
     """Return the pairs in a file.
 
@@ -183,16 +174,18 @@ def read_pair_list(
     ----------
     path : Path
         Text with commas, semicolons or tabs.
+    options : ReadOptions
+        Separators, for other files than BLAST's.
     is_search : bool
         Whether it is BLAST's outfmt 6, not two names and a score in each line.
     header : bool, optional
         Whether the first line holds titles; by default if its score is not a number.
-    dialect : Dialect
-        Separators, for other files than BLAST's.
+    lines : iterable of str, optional
+        Lines of the file, if it is open.
     """
-    found = _read_hits(path) if is_search else _read_triples(path, dialect)
+    found = _read_hits(path) if is_search else _read_triples(path, options, lines)
     places, first, second = dict[str, int](), array("q"), array("q")
-    scores, lines = array("d"), array("q")
+    scores, numbers = array("d"), array("q")
     title: PairLine | None = None
     for count, (line, a, b, cell) in enumerate(found):
         value = np.nan if cell in MISSING_CELLS else parse_number(cell)
@@ -215,22 +208,22 @@ def read_pair_list(
         first.append(places.setdefault(a, len(places)))
         second.append(places.setdefault(b, len(places)))
         scores.append(value)
-        lines.append(line)
-    if not lines:
+        numbers.append(line)
+    if not numbers:
         raise ValueError(f"{path} holds no pairs; one in each line was expected.")
     if title is not None and header is None and places.keys() & set(title[1:3]):
         # Perhaps a pair with a typing error.
         advice = "correct it, or use --header if the line holds titles"
         raise ValueError(_describe_bad_score(path, *title, advice))
-    ends = np.array(first), np.array(second)
-    return PairList(
-        str(path), list(places), *ends, np.array(scores), np.array(lines), is_search
-    )
+    arrays = map(np.array, (first, second, scores, numbers))
+    return PairList(str(path), list(places), *arrays, is_search)
 
 
-def _read_triples(path: Path, dialect: Dialect) -> Iterator[PairLine]:
+def _read_triples(
+    path: Path, options: ReadOptions, lines: Iterable[str] | None
+) -> Iterator[PairLine]:
     """Yield the lines of a list of pairs."""
-    for line, row in read_rows(path, dialect):
+    for line, row in read_rows(path, options.sep, options.decimal, lines=lines):
         if len(row) != 3:
             raise ValueError(
                 f"{path}, line {line}: two names and a score were expected, separated "
@@ -279,10 +272,17 @@ def _describe_bad_score(
     )
 
 
-def read_square(
-    path: Path, format: str, reading: ReadOptions, header: bool | None
-) -> tuple[list[str] | None, Array, list[str]]:
-    """Return names of training samples, scores of all pairs, and notes.
+def read_scores(
+    path: Path,
+    format: str,
+    options: ReadOptions,
+    *,
+    header: bool | None = None,
+    lines: Iterable[str] | None = None,
+    training: Sequence[str] | None = None,
+    needed: Sequence[str] = (),
+) -> tuple[list[str] | None, Array, str]:
+    """Return names of samples, scores of all pairs, and a note.
 
     Parameters
     ----------
@@ -290,61 +290,72 @@ def read_square(
         The file.
     format : {"pairs", "blast", "phylip", "matrix"}
         Its format.
-    reading : ReadOptions
+    options : ReadOptions
         Content of the matrix, fill values and separators.
-    header : bool or None
-        As in `kreinlearn.io.read`.
+    header : bool, optional
+        As in `ReadOptions`, for this file.
+    lines : iterable of str, optional
+        Lines of the file, if it is open.
+    training : sequence of str, optional
+        All training samples, if the file holds scores of new samples with these.
+    needed : sequence of str
+        Those that are needed, in the order of the columns; all by default.
     """
-    options = reading.pairs
-    notes = list[str]()
-    names: Sequence[str] | None
+    notes, columns = list[str](), list(needed or training or ())
+    rows: Sequence[str] | None
     if format in LIST_FORMATS:
-        pairs = read_pair_list(path, format == "blast", header, options.dialect)
-        names = pairs.names
-        given, repeated = pairs.to_matrix(names, names, options.repeated)
-        notes += pairs.note_repeated(repeated, options.repeated)
+        is_search = format == "blast"
+        pairs = read_pair_list(
+            path, options, is_search=is_search, header=header, lines=lines
+        )
+        rows = pairs.names if training is None else pairs.find_new_names(training)
+        columns = columns or list(rows)
+        forth, count = pairs.to_matrix(rows, columns, options.repeated)
+        back = forth.T
+        if training is not None:
+            reverse = replace(pairs, first=pairs.second, second=pairs.first)
+            back, more = reverse.to_matrix(rows, columns, options.repeated)
+            count += more
+        notes += pairs.note_repeated(count, options.repeated)
     else:
-        if options.repeated is not None:
-            raise ValueError(
-                f"{path} holds a matrix, in which no pair is repeated: leave out "
-                "repeated (--repeated)."
-            )
-        matrix = _read_matrix(path, format, options, header)
-        names, given = matrix.rows, _order_square(matrix)
-    n = len(given)
-    if n < 2:
-        one = f", got {names[0]!r}" if names else ""
+        header = header if training is None else True
+        is_phylip = format == "phylip"
+        matrix = read_phylip(path) if is_phylip else None
+        matrix = matrix or read_text_matrix(path, options, header, lines)
+        rows = matrix.rows
+        if training is None:
+            if options.repeated is not None:
+                raise ValueError(
+                    f"{path} holds a matrix, in which no pair is repeated: leave out "
+                    "repeated (--repeated)."
+                )
+            forth = _order_square(path, matrix)
+            back = forth.T
+        else:
+            forth, back = _find_scores(path, matrix, training, columns)
+    if training is None and len(forth) < 2:
+        one = f", got {rows[0]!r}" if rows else ""
         raise ValueError(f"{path} must hold two samples at least{one}.")
-    labels = names or range(1, n + 1)
-    K, more = complete_square(
-        str(path), labels, given, options, reading.holds, reading.symmetrize
+    labels = rows or range(1, len(forth) + 1)
+    K, more_notes = complete_scores(
+        str(path), labels, columns or labels, forth, back, options, training is None
     )
-    notes += more
-    return (
-        None if names is None else list(names),
-        K,
-        [f"{n:,} samples", *notes] if notes else [],
-    )
+    notes += more_notes
+    new = "new " * (training is not None)
+    note = f"{path}: {len(K):,} {new}samples; {'; '.join(notes)}." if notes else ""
+    return None if rows is None else list(rows), K, note
 
 
-def _read_matrix(
-    path: Path, format: str, options: PairOptions, header: bool | None = None
-) -> TextMatrix:
-    if format == "phylip":
-        return read_phylip(path)
-    return read_text_matrix(path, options.dialect, header)
-
-
-def _order_square(matrix: TextMatrix) -> Array:
+def _order_square(path: Path, matrix: TextMatrix) -> Array:
     """Return the values with columns in the order of the rows, or raise."""
-    path, rows, columns = matrix.path, matrix.rows, matrix.columns
+    rows, columns, values = matrix
     if rows is None or columns is None:
-        if matrix.values.shape[0] != matrix.values.shape[1]:
+        if values.shape[0] != values.shape[1]:
             raise ValueError(
                 f"{path} must be square, one row and one column per sample, got shape "
-                f"{matrix.values.shape}."
+                f"{values.shape}."
             )
-        return matrix.values
+        return values
     without_row = [name for name in columns if name not in set(rows)]
     without_column = [name for name in rows if name not in set(columns)]
     if without_row or without_column:
@@ -358,10 +369,10 @@ def _order_square(matrix: TextMatrix) -> Array:
             f"{most:,} names agree, but {side} {left[0]!r} has no {other}. For a list "
             "of pairs, use --format pairs."
         )
-    return matrix.values[:, find_names(columns, rows)]
+    return values[:, find_names(columns, rows)]
 
 
-def find_names(names: Sequence[str], wanted: Sequence[str]) -> Array:
+def find_names(names: Names, wanted: Names) -> Array:
     """Return the position of each wanted name, -1 if it is missing."""
     import pandas as pd
 
@@ -371,230 +382,157 @@ def find_names(names: Sequence[str], wanted: Sequence[str]) -> Array:
     return index
 
 
-def read_new(
-    path: Path,
-    format: str,
-    training: Sequence[str],
-    needed: Sequence[str],
-    options: PairOptions,
-    is_distance: bool,
-    symmetrize: str | None,
-    header: bool | None,
-) -> tuple[list[str], Array, list[str]]:
-    """Return names of new samples, their scores with training samples, and notes.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-    format : {"pairs", "blast", "phylip", "matrix"}
-        Its format.
-    training : sequence of str
-        All training samples.
-    needed : sequence of str
-        Those that are needed, in the order of the columns.
-    options : PairOptions
-        Fill values and separators.
-    is_distance : bool
-        Whether scores are distances.
-    symmetrize : {"mean", "max", "min"} or None
-        Aggregate of both directions in training.
-    header : bool or None
-        As in `kreinlearn.io.read`.
-    """
-    notes = list[str]()
-    if format in LIST_FORMATS:
-        pairs = read_pair_list(path, format == "blast", header, options.dialect)
-        names = pairs.find_new_names(training)
-        forth, ahead = pairs.to_matrix(names, needed, options.repeated)
-        back, behind = pairs.reverse().to_matrix(names, needed, options.repeated)
-        notes += pairs.note_repeated(ahead + behind, options.repeated)
-    else:
-        matrix = _read_matrix(path, format, options, True)
-        assert matrix.rows is not None and matrix.columns is not None
-        names, columns = matrix.rows, matrix.columns
-        known = set(training)
-        if known.isdisjoint(columns) and known.issubset(names):
-            raise ValueError(
-                f"{path} must have a row for each new sample and a column for each "
-                "training sample, but its rows are the training samples; transpose it."
-            )
-        places = find_names(columns, needed)
-        if (places < 0).any():
-            missing = [needed[i] for i in np.flatnonzero(places < 0).tolist()]
-            raise ValueError(
-                f"{path} lacks {len(missing):,} of {len(needed):,} training samples, "
-                f"first {missing[0]!r}; add a column for each, or use --format pairs "
-                "for a list of pairs."
-            )
-        forth = matrix.values[:, places]
-        back = _reverse_scores(matrix.values, names, columns, needed)
-    K, more = complete_new(
-        str(path),
-        names,
-        needed,
-        forth,
-        back,
-        options,
-        is_distance=is_distance,
-        symmetrize=symmetrize,
-    )
-    notes += more
-    return names, K, [f"{len(names):,} new samples", *notes] if notes else []
-
-
-def _reverse_scores(
-    values: Array, rows: Sequence[str], columns: Sequence[str], needed: Sequence[str]
-) -> Array:
-    """Return the scores from training samples to the rows, NaN where missing."""
-    back = np.full((len(rows), len(needed)), np.nan)
-    starts, ends = find_names(rows, needed), find_names(columns, rows)
+def _find_scores(
+    path: Path, matrix: TextMatrix, training: Sequence[str], needed: Sequence[str]
+) -> tuple[Array, Array]:
+    """Return the scores from new to training samples, and back, NaN where missing."""
+    names, columns, values = matrix
+    assert names is not None and columns is not None
+    known = set(training)
+    if known.isdisjoint(columns) and known.issubset(names):
+        raise ValueError(
+            f"{path} must have a row for each new sample and a column for each "
+            "training sample, but its rows are the training samples; transpose it."
+        )
+    places = find_names(columns, needed)
+    if (places < 0).any():
+        missing = [needed[i] for i in np.flatnonzero(places < 0).tolist()]
+        raise ValueError(
+            f"{path} lacks {len(missing):,} of {len(needed):,} training samples, "
+            f"first {missing[0]!r}; add a column for each, or use --format pairs "
+            "for a list of pairs."
+        )
+    back = np.full((len(names), len(needed)), np.nan)
+    starts, ends = find_names(names, needed), find_names(columns, names)
     there, here = np.flatnonzero(starts >= 0), np.flatnonzero(ends >= 0)
     back[np.ix_(here, there)] = values[np.ix_(starts[there], ends[here])].T
-    return back
+    return values[:, places], back
 
 
-def complete_square(
-    path: str,
-    names: Names,
-    given: Array,
-    options: PairOptions,
-    holds: MatrixContent | None = None,
-    symmetrize: str | None = None,
-) -> tuple[Array, list[str]]:
-    """Return the matrix of training samples without gaps, or raise.
-
-    Parameters
-    ----------
-    path : str
-        The file, for messages.
-    names : sequence of str or int
-        The samples.
-    given : ndarray of shape (n, n)
-        Scores from each row to each column, NaN where missing.
-    options : PairOptions
-        Fill values.
-    holds : {"similarities", "distances"}, optional
-        Content of the matrix.
-    symmetrize : {"mean", "max", "min"}, optional
-        Aggregate of two directions that differ.
-
-    Returns
-    -------
-    K : ndarray of shape (n, n)
-        Complete and checked.
-    notes : list of str
-        Numbers of filled or changed scores.
-    """
-    is_distance = holds == "distances"
-    known = ~np.isnan(given)
-    if not known.any():
-        raise ValueError(f"{path} holds no scores; a number for each pair is needed.")
-    K = np.where(known, given, given.T)
-    _fill_diagonal(path, names, K, options.missing_self, is_distance)
-    notes = _note_one_way(known)
-    gaps = np.isnan(K)
-    if gaps.any():
-        i, j = divmod(int(gaps.argmax()), len(K))
-        counted = f"{int(gaps.sum()) // 2:,} of {_count_pairs(K)} pairs"
-        value = _fill_value(path, counted, names[i], names[j], K, options, is_distance)
-        K[gaps] = value
-        notes.append(f"missing and taken for {value:g}: {counted}")
-    notes += _note_asymmetry(path, names, K, is_distance, symmetrize)
-    if symmetrize is not None:
-        K = symmetrize_matrix(K, symmetrize)
-    if is_distance:
-        _check_named_distances(path, names, K)
-        return check_distances(K, path, first=1), notes
-    if holds is None:
-        check_similarities(K, path)
-    return K, notes
-
-
-def complete_new(
+def complete_scores(
     path: str,
     rows: Names,
     columns: Names,
     forth: Array,
     back: Array,
-    options: PairOptions,
-    *,
-    is_distance: bool = False,
-    symmetrize: str | None = None,
+    options: ReadOptions,
+    is_training: bool,
 ) -> tuple[Array, list[str]]:
-    """Return the scores of new samples with training samples, or raise.
+    """Return scores without gaps, or raise.
 
     Parameters
     ----------
     path : str
         The file, for messages.
-    rows, columns : sequence of str
-        New samples and training samples.
+    rows, columns : sequence of str or int
+        The samples; the same ones for training, else new and training samples.
     forth, back : ndarray of shape (n_rows, n_columns)
-        Scores from new to training samples and in the other direction, NaN where
-        missing.
-    options : PairOptions
-        Fill values.
-    is_distance : bool
-        Whether scores are distances.
-    symmetrize : {"mean", "max", "min"}, optional
-        Aggregate of both directions in training.
+        Scores from rows to columns and in the other direction, NaN where missing.
+    options : ReadOptions
+        Content of the matrix, fill values, and the aggregate of both directions.
+    is_training : bool
+        Whether these are training samples.
 
     Returns
     -------
     K : ndarray of shape (n_rows, n_columns)
-        Complete.
+        Complete and checked.
     notes : list of str
-        Numbers of filled scores.
+        Numbers of filled or changed scores.
     """
-    known, notes = ~np.isnan(forth), list[str]()
+    is_distance, notes = options.holds == "distances", list[str]()
+    known = ~np.isnan(forth)
+    if is_training and not known.any():
+        raise ValueError(f"{path} holds no scores; a number for each pair is needed.")
     K = np.where(known, forth, back)
     both = known & ~np.isnan(back)
-    if symmetrize is not None:
-        K[both] = SYMMETRIZERS[symmetrize](forth[both], back[both])
-    itself = 0.0 if is_distance else options.missing_self
-    if itself is not None:  # training samples that are predicted again
-        column = {name: j for j, name in enumerate(columns)}
-        for i, name in enumerate(rows):
-            j = column.get(name, -1)
-            if j >= 0 and np.isnan(K[i, j]):
-                K[i, j] = itself
+    places = np.arange(len(K)) if is_training else find_names(columns, rows)
+    own = np.flatnonzero(places >= 0), places[places >= 0]
+    _fill_own_scores(path, rows, K, own, options, is_training)
+    if is_training:
+        notes += _note_one_way(known)
     gaps = np.isnan(K)
     if gaps.any():
         i, j = divmod(int(gaps.argmax()), K.shape[1])
         counted = f"{int(gaps.sum()):,} of {K.size:,} pairs with training samples"
-        value = _fill_value(path, counted, rows[i], columns[j], K, options, is_distance)
+        if is_training:
+            counted = f"{int(gaps.sum()) // 2:,} of {_count_pairs(K)} pairs"
+        value = _choose_fill(path, counted, (rows[i], columns[j]), K, options)
         K[gaps] = value
         notes.append(f"missing and taken for {value:g}: {counted}")
-    if is_distance and K.min() < 0:
-        i, j = divmod(int(K.argmin()), K.shape[1])
-        raise ValueError(_describe_negative(path, rows[i], columns[j], K[i, j]))
+    if is_training:
+        notes += _note_asymmetry(path, rows, K, is_distance, options.symmetrize)
+    if options.symmetrize is not None:
+        K[both] = SYMMETRIZERS[options.symmetrize](forth[both], back[both])
+    if is_distance:
+        _check_named_distances(path, rows, columns, K, is_training)
+    if is_training and is_distance:
+        K = check_distances(K, path, first=1)
+    elif is_training and options.holds is None:
+        check_similarities(K, path)
+    elif not is_training:
+        check_own_scores(path, K, own, is_distance)
     return K, notes
 
 
-def join_notes(path: str, notes: Sequence[str]) -> str:
-    """Return notes about a file as one sentence, empty without notes."""
-    return f"{path}: {'; '.join(notes)}." if notes else ""
+def check_own_scores(
+    path: str, K: Array, own: tuple[Array, Array], is_distance: bool
+) -> None:
+    """Raise if training samples among new ones show that scores are of another kind.
+
+    Parameters
+    ----------
+    path : str
+        The file, for the message.
+    K : ndarray of shape (n_rows, n_columns)
+        Scores of new samples with training samples.
+    own : tuple of ndarray
+        Positions of the scores of samples with themselves.
+    is_distance : bool
+        Whether the model was trained on distances.
+    """
+    values = K[own]
+    if len(values) < 2 or K.max() <= 0:
+        return
+    is_largest = values.min() > 0 and (values >= K[own[0]].max(axis=1)).all()
+    is_zero = K.min() >= 0 and values.max() <= SYMMETRY_TOL * K.max()
+    if is_distance and is_largest:
+        expected, got, score = "distances", "similarities", "largest"
+    elif not is_distance and is_zero:
+        expected, got, score = "similarities", "distances", "zero"
+    else:
+        return
+    raise ValueError(
+        f"{path}: the model was trained on {expected}, and these look like {got}: the "
+        f"score of a training sample with itself is {score}; give {expected}, or train "
+        f"on {got}."
+    )
 
 
 def _count_pairs(K: Array) -> str:
     return f"{len(K) * (len(K) - 1) // 2:,}"
 
 
-def _fill_diagonal(
-    path: str, names: Names, K: Array, value: float | None, is_distance: bool
+def _fill_own_scores(
+    path: str,
+    names: Names,
+    K: Array,
+    own: tuple[Array, Array],
+    options: ReadOptions,
+    is_training: bool,
 ) -> None:
     """Fill missing scores of samples with themselves, or raise."""
-    if is_distance and value is not None:
+    is_distance, value = options.holds == "distances", options.missing_self
+    if is_training and is_distance and value is not None:
         raise ValueError(
             "The distance of a sample to itself is 0: leave out missing_self "
             "(--missing-self), which is for similarities."
         )
-    unknown = np.isnan(K.diagonal())
-    if not unknown.any():
-        return
+    unknown = np.isnan(K[own])
     value = 0.0 if is_distance else value
-    if value is None:
+    if value is not None:
+        K[own] = np.where(unknown, value, K[own])
+    elif is_training and unknown.any():
         count, n = int(unknown.sum()), len(K)
         many = "all" if count == n else f"{count:,} of {n:,}"
         raise ValueError(
@@ -603,27 +541,25 @@ def _fill_diagonal(
             f"--missing-self {np.nanmax(K):.6g}, the largest of all. Use --distance if "
             "these are distances."
         )
-    np.fill_diagonal(K, np.where(unknown, value, K.diagonal()))
 
 
-def _fill_value(
+def _choose_fill(
     path: str,
     counted: str,
-    one: str | int,
-    other: str | int,
+    pair: tuple[str | int, str | int],
     K: Array,
-    options: PairOptions,
-    is_distance: bool,
+    options: ReadOptions,
 ) -> float:
     """Return the fill value of missing scores, or raise."""
+    is_distance = options.holds == "distances"
     if options.missing is None:
         low, high = float(np.nanmin(K)), float(np.nanmax(K))
         example = "--missing 0" if low >= 0 else f"--missing {low:.6g}, the smallest"
         if is_distance:
             example = f"--missing {high:.6g}, the largest distance"
         raise ValueError(
-            f"{path} lacks {counted}, first that of {one!r} and {other!r}; add them, "
-            f"or fill them by {example}."
+            f"{path} lacks {counted}, first that of {pair[0]!r} and {pair[1]!r}; add "
+            f"them, or fill them by {example}."
         )
     if is_distance and options.missing < 0:
         raise ValueError(
@@ -666,28 +602,27 @@ def _note_asymmetry(
     return [f"different both ways, {most} (--symmetrize makes them one): {counted}"]
 
 
-def _check_named_distances(path: str, names: Names, K: Array) -> None:
+def _check_named_distances(
+    path: str, rows: Names, columns: Names, K: Array, is_training: bool
+) -> None:
     """Raise if distances are negative or not zero on the diagonal, with the worst.
 
     `check_distances` has a message about matrices that look like similarities.
     """
-    zero, ends = SYMMETRY_TOL * float(np.abs(K).max()), K.diagonal()
-    if ends.min() > zero and (ends >= K.max(axis=1)).all():
+    remedy = "correct it, or leave out --distance if these are similarities"
+    zero = SYMMETRY_TOL * float(np.abs(K).max()) if is_training else 0.0
+    ends = K.diagonal()
+    if is_training and ends.min() > zero and (ends >= K.max(axis=1)).all():
         return
     if K.min() < -zero:
         i, j = divmod(int(K.argmin()), K.shape[1])
-        raise ValueError(_describe_negative(path, names[i], names[j], K[i, j]))
+        raise ValueError(
+            f"{path}: distances must not be negative, got {K[i, j]:.4g} between "
+            f"{rows[i]!r} and {columns[j]!r}; {remedy}."
+        )
     worst = int(np.abs(ends).argmax())
-    if abs(ends[worst]) > zero:
+    if is_training and abs(ends[worst]) > zero:
         raise ValueError(
             f"{path}: the distance of a sample to itself must be 0, got "
-            f"{ends[worst]:.4g} for {names[worst]!r}; correct it, or leave out "
-            "--distance if these are similarities."
+            f"{ends[worst]:.4g} for {rows[worst]!r}; {remedy}."
         )
-
-
-def _describe_negative(path: str, a: str | int, b: str | int, value: float) -> str:
-    return (
-        f"{path}: distances must not be negative, got {value:.4g} between {a!r} and "
-        f"{b!r}; correct it, or leave out --distance if these are similarities."
-    )
