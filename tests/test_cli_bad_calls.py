@@ -238,7 +238,7 @@ CALLS = {
     "rare class": (FIT.format("rare.csv"), ["'rare' has 1 sample;", "remove it"]),
     "no such norm": (FIT.format("good.csv --norm l2"), ["'l2'", "'hilbert'"]),
     "no TRAIN": ("fit -o new.krein", ["TRAIN"]),
-    "no MODEL": ("fit good.csv", ["--out"]),
+    "two samples": (FIT.format("two.csv"), ["two.csv holds two samples", "too few"]),
     "unknown option": (FIT.format("good.csv --fast"), ["--fast"]),
     # output
     "output exists": (LAM + "taken.krein", ["taken.krein exists", "--force"]),

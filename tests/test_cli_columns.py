@@ -465,7 +465,7 @@ def test_refusals_come_before_computation(capsys, here, monkeypatch):
     def computed(*_, **__):
         raise AssertionError("computed")
 
-    monkeypatch.setattr("kreinlearn.app.cli.samples.similarities", computed)
+    monkeypatch.setattr("kreinlearn.app.cli.data.compute_matrix", computed)
     for words, message in {
         "--folds 7": "7 folds need 7 of each class",
         "--methods nobody": "nobody",

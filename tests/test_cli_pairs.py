@@ -211,7 +211,6 @@ def test_a_labels_file_with_more_columns(krein, data):
         ("inspect hits.m8 --kernel rbf --missing 0", ["--kernel goes with a table"]),
         ("inspect square.csv --repeated max", ["no pair is repeated"]),
         ("compare hits.m8 --missing 0", ["holds no labels"]),
-        ("fit K.npz --labels kinds.csv -o m", ["K.npz has no names"]),
         ("fit K.npz --missing 1 -o m", ["every pair must be known"]),
         ("predict D.krein lost.csv", ["lacks 1 of", "'s3'", "training samples"]),
         ("predict D.krein pairs.csv", ["line 2", "--format pairs"]),

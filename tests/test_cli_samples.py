@@ -361,7 +361,7 @@ BAD = {
     "no nodes": ("fit HOLE -o m", ["graph_indicator", "graph 2 has no nodes", "leave"]),
     "no folder": ("fit old.ts --format tu -o m", ["old.ts is a file", "folder"]),
     "no edges": ("fit PLAIN -o m", ["PLAIN is a folder without", "MUTAG_A.txt"]),
-    "graphs unlabeled": ("fit BARE -o m", ["BARE holds graphs without labels"]),
+    "graphs unlabeled": ("fit BARE -o m", ["BARE holds no labels in a file ..._graph_labels.txt"]),
     "kernel": (
         "fit old.fasta --kernel dtw -o m",
         ["old.fasta", "levenshtein", "'dtw'"],

@@ -121,7 +121,7 @@ def test_a_drawn_part_of_a_long_table_teaches_the_same(monkeypatch):
     frame.index = pd.Index(range(2, n + 2), name="line")
     monkeypatch.setattr(pipelines, "DRAWN_BYTES", 8 * 4 * 2000)
     blocks = [frame.iloc[i : i + 700] for i in range(0, n, 700)]
-    drawn = pipelines._drawn_rows(iter(blocks))
+    drawn = pipelines._draw_rows(iter(blocks))
     assert 2000 <= len(drawn) < 2200 and drawn.index.is_monotonic_increasing
     steps = {"impute": True, "one_hot": True}
     some = prepare(drawn, **steps).fit(drawn).transform(frame)
@@ -134,13 +134,14 @@ def test_a_drawn_part_of_a_long_table_teaches_the_same(monkeypatch):
 
 
 def test_all_rows_of_a_short_table_are_drawn():
-    drawn = pipelines._drawn_rows(iter([MIXED.iloc[:1], MIXED.iloc[1:]]))
+    drawn = pipelines._draw_rows(iter([MIXED.iloc[:1], MIXED.iloc[1:]]))
     pd.testing.assert_frame_equal(drawn, MIXED)
 
 
 @pytest.mark.parametrize("scale", ["minmax", "standard", "robust", "none"])
 def test_a_model_of_blocks_is_the_model_of_the_table(tmp_path, scale, monkeypatch):
-    monkeypatch.setattr("kreinlearn.io.blocks.BLOCK_ROWS", (40, 70))
+    monkeypatch.setattr("kreinlearn.io.tables.MIN_BLOCK_ROWS", 40)
+    monkeypatch.setattr("kreinlearn.io.tables.MAX_BLOCK_ROWS", 70)
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(rng.random((300, 3)), columns=list("abc"))
     frame["word"] = rng.choice(["red", "blue"], 300)

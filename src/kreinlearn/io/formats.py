@@ -442,7 +442,7 @@ def _is_matrix(csv: CsvFile, options: ReadOptions) -> bool:
     may_have_names = options.header is not False or label_file is not None
     if may_have_names and is_square(path, options, lines, is_whole=csv.is_whole):
         return True
-    is_expected = options.is_for_matrix or label_file is not None
+    is_expected = options.square and (options.is_for_matrix or label_file is not None)
     all_lines = lines if csv.is_whole else None
     return is_expected and is_square(path, options, all_lines, is_expected=True)
 
@@ -651,7 +651,9 @@ def _adapt_options(
     endings = [ending.lower() for ending in Path(path).suffixes if ending != ".gz"]
     ending, format = "".join(endings[-1:]), options.format
     is_open = format is None and ending not in NUMPY_ENDINGS and not Path(path).is_dir()
-    options = replace(options, labels=False, square=False)
+    options = replace(
+        options, labels=False, square=False, label_file=None, target=None
+    )
     if model.kind == "rows":
         is_table = is_open and ending in FORMATS["table"].endings
         return replace(options, format="table") if is_table else options
@@ -718,7 +720,7 @@ def _open_new_scores(
         return Dataset(str(path), K=K, names=found, remark=note)
     if file.is_numpy:
         data = _read_numpy(file, options)
-    elif format in ("table", "matrix"):
+    elif format == "table":
         data = _read_nameless(file, options, model)
     else:
         raise ValueError(
