@@ -345,7 +345,7 @@ def test_condensed_vectors(tmp_path, rng):
     with pytest.raises(ValueError, match="6 samples have 15 pairs"):
         files.read(tmp_path / "d.npy", labels=False, holds="distances")
     np.save(tmp_path / "d.npy", D)
-    with pytest.raises(ValueError, match="cannot be condensed"):
+    with pytest.raises(ValueError, match="which new samples need"):
         files.read(tmp_path / "d.npy", labels=False, square=False, format="condensed")
     with pytest.raises(ValueError, match=r"must be a vector.*\(4, 4\)"):
         files.read(tmp_path / "d.npy", labels=False, format="condensed")

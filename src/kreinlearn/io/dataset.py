@@ -212,6 +212,8 @@ class ModelInput:
         Names of the training samples of a matrix.
     is_distance : bool
         Whether the matrix holds distances.
+    is_checked : bool
+        Whether a matrix of similarities must not look like distances.
     """
 
     training: TrainingRecord
@@ -222,6 +224,7 @@ class ModelInput:
     support: Collection[int] = ()
     names: Sequence[str] | None = None
     is_distance: bool = False
+    is_checked: bool = True
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ A new format is one reader and one row of `FORMATS`.
 import io
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -21,43 +21,18 @@ from kreinlearn._validation import (
     check_similarities,
     symmetrize_matrix,
 )
+from kreinlearn.io import matrices, pairs, samples, tables
 from kreinlearn.io.dataset import (
     Dataset,
-    MatrixContent,
     ModelInput,
     ReadOptions,
     TrainingRecord,
 )
 from kreinlearn.io.labels import as_labels, read_labels
-from kreinlearn.io.matrices import (
-    LABELS_NAME,
-    expand_condensed,
-    is_square,
-    read_npy,
-    read_npz,
-    read_text_matrix,
-)
-from kreinlearn.io.pairs import (
-    LIST_FORMATS,
-    check_own_scores,
-    complete_scores,
-    read_scores,
-)
-from kreinlearn.io.samples import (
-    EDGE_FILE,
-    SAMPLE_FORMATS,
-    read_new_samples,
-    read_samples,
-)
-from kreinlearn.io.tables import (
-    CsvFile,
-    TableSource,
-    open_csv,
-    open_parquet,
-    open_svmlight,
-    read_new_table,
-    read_table,
-)
+from kreinlearn.io.matrices import LABELS_NAME
+from kreinlearn.io.pairs import LIST_FORMATS
+from kreinlearn.io.samples import EDGE_FILE, SAMPLE_FORMATS
+from kreinlearn.io.tables import CsvFile, TableSource
 from kreinlearn.io.text import check_file, decode_lines, name_file
 
 if TYPE_CHECKING:
@@ -73,8 +48,7 @@ UCR_ENDINGS = (".tsv", ".txt")
 """Endings of files of the UCR archive, which tables also have."""
 
 
-@dataclass(frozen=True)
-class Format:
+class Format(NamedTuple):
     """A file format.
 
     Attributes
@@ -178,9 +152,11 @@ def open_data(
         )
     if is_table:
         _check_table_options(file, options)
-        return read_table(open_table(file, options), options, in_blocks=in_blocks)
+        return tables.read_table(
+            open_table(file, options), options, in_blocks=in_blocks
+        )
     if file.format in SAMPLE_FORMATS:
-        return read_samples(file.path, file.format, options)
+        return samples.read_samples(file.path, file.format, options)
     return (_read_numpy if file.is_numpy else _read_text_scores)(file, options)
 
 
@@ -282,8 +258,10 @@ def table_blocks(
         file = find_format(source, replace(given, format="table"), in_blocks=True)
         table = open_table(file, given)
     else:
-        table = open_parquet(source)
-    return read_table(table, given, in_blocks=True, weight=weight, columns=columns)
+        table = tables.open_parquet(source)
+    return tables.read_table(
+        table, given, in_blocks=True, weight=weight, columns=columns
+    )
 
 
 def is_table_on_disk(source: object) -> bool:
@@ -299,12 +277,8 @@ def read_pairs(
     format: str | None = None,
     *,
     training: Sequence[str] | None = None,
-    holds: MatrixContent | None = None,
-    missing: float | None = None,
-    missing_self: float | None = None,
-    repeated: str | None = None,
-    symmetrize: str | None = None,
     header: bool | None = None,
+    **options: Any,
 ) -> "pd.DataFrame":
     """Return scores of pairs of named samples as a matrix with these names.
 
@@ -319,6 +293,11 @@ def read_pairs(
         (.m8, .phylip), or by the same names on both sides of a table.
     training : sequence of str, optional
         Training samples, if the file holds scores of new samples with these.
+    header : bool, optional
+        Whether the first line of a list holds titles; by default if its score is not a
+        number.
+    **options
+        The following attributes of `ReadOptions`.
     holds : {"similarities", "distances"}, optional
         Content of the matrix. By default similarities, which are rejected if they look
         like distances.
@@ -332,9 +311,6 @@ def read_pairs(
         hit of a search counts, and other scores must agree.
     symmetrize : {"mean", "max", "min"}, optional
         Aggregate of scores that differ between both directions.
-    header : bool, optional
-        Whether the first line of a list holds titles; by default if its score is not a
-        number.
 
     Returns
     -------
@@ -355,17 +331,8 @@ def read_pairs(
             f"{path} is no text with pairs or a matrix with names; if it is, set "
             "format to 'pairs', 'blast', 'phylip' or 'matrix'."
         )
-    options = ReadOptions(
-        holds=holds,
-        symmetrize=symmetrize,
-        missing=missing,
-        missing_self=missing_self,
-        repeated=repeated,
-    )
-    names, K, note = read_scores(
-        file.path,
-        file.format,
-        options,
+    names, K, note = pairs.read_scores(
+        *(file.path, file.format, ReadOptions(**options)),
         header=header,
         lines=file.iterate_lines(),
         training=training,
@@ -440,11 +407,15 @@ def _is_matrix(csv: CsvFile, options: ReadOptions) -> bool:
     path, label_file = csv.file.path, options.label_file
     lines = list(decode_lines(path, io.BytesIO(csv.head)))
     may_have_names = options.header is not False or label_file is not None
-    if may_have_names and is_square(path, options, lines, is_whole=csv.is_whole):
+    if may_have_names and matrices.is_square(
+        path, options, lines, is_whole=csv.is_whole
+    ):
         return True
     is_expected = options.square and (options.is_for_matrix or label_file is not None)
     all_lines = lines if csv.is_whole else None
-    return is_expected and is_square(path, options, all_lines, is_expected=True)
+    return is_expected and matrices.is_square(
+        path, options, all_lines, is_expected=True
+    )
 
 
 def _check_separators(
@@ -495,10 +466,10 @@ def open_table(
 ) -> TableSource:
     """Return a table; LIBSVM text has at least the features in ``indices``."""
     if file.csv is not None:
-        return open_csv(file.csv, options)
+        return tables.open_csv(file.csv, options)
     if file.ending == ".parquet":
-        return open_parquet(file.path)
-    return open_svmlight(file.path, indices or options.names)
+        return tables.open_parquet(file.path)
+    return tables.open_svmlight(file.path, indices or options.names)
 
 
 def _check_table_options(file: DataFile, options: ReadOptions) -> None:
@@ -511,14 +482,14 @@ def _check_table_options(file: DataFile, options: ReadOptions) -> None:
     if not (options.is_for_matrix or options.label_file):
         return
     labels = None if options.label_file is None else Path(options.label_file)
-    if labels and labels.is_file() and is_square(labels, ReadOptions()):
+    if labels and labels.is_file() and matrices.is_square(labels, ReadOptions()):
         raise ValueError(
             f"{labels} is a matrix with names, and {file.path} is not: exchange the "
             "two files, such that --labels names the file with the labels."
         )
     what = "a table"
     if file.csv is not None:
-        what = f"a table of {len(open_csv(file.csv, options).names)} columns"
+        what = f"a table of {len(tables.open_csv(file.csv, options).names)} columns"
     raise ValueError(
         f"{file.path} holds {what}; --distance, --similarity, --symmetrize, --missing, "
         "--missing-self, --repeated and --labels go with a square matrix or, by "
@@ -533,7 +504,7 @@ def _read_numpy(file: DataFile, options: ReadOptions) -> Dataset:
     if options.repeated is not None:
         raise ValueError(f"{path} holds no list of pairs: leave out --repeated.")
     if file.ending == ".npz":
-        K, name, y = read_npz(path, options)
+        K, name, y = matrices.read_npz(path, options)
         title = target or LABELS_NAME
     else:
         if label_file is None:
@@ -543,10 +514,10 @@ def _read_numpy(file: DataFile, options: ReadOptions) -> Dataset:
                 f"{path} holds no labels; name a file with one label for each row by "
                 "--target, or save both with numpy.savez(path, K=K, y=y)."
             )
-        K, name, y, title = read_npy(path), "the array", None, str(label_file)
+        K, name, y, title = matrices.read_npy(path), "the array", None, str(label_file)
     K, note = _check_numpy_matrix(f"{path}: {name}", K, options)
     if label_file is not None and label_file.lower().endswith(".npy"):
-        y = read_npy(check_file(label_file, "a file of labels"))
+        y = matrices.read_npy(check_file(label_file, "a file of labels"))
     elif label_file is not None:
         y, title, labels_note = read_labels(
             *(label_file, None, str(path), target),
@@ -576,20 +547,16 @@ def _check_numpy_matrix(
     is_given = options.format == "condensed"
     is_implied = holds == "distances" and options.format is None
     is_condensed = given.ndim == 1 and square and (is_given or is_implied)
-    if is_given and not square:
-        raise ValueError(
-            f"{what} cannot be condensed, which leaves out the direction from new to "
-            "training samples; give a matrix with one row per new sample."
-        )
     if is_given and not is_condensed:
         raise ValueError(
             f"{what} must be a vector of the pairs of training samples, got an array "
-            f"of shape {given.shape}; leave out --format for a matrix."
+            f"of shape {given.shape}; leave out --format for a matrix, which new "
+            "samples need."
         )
     if is_condensed:
-        K = expand_condensed(given, what)
+        K = matrices.expand_condensed(given, what)
         numbers = range(1, len(K) + 1)
-        K, notes = complete_scores(what, numbers, numbers, K, K.T, options, True)
+        K, notes = pairs.complete_scores(what, numbers, numbers, K, K.T, options, True)
         return K, f"{what}: {'; '.join(notes)}." if notes else ""
     if options.missing is not None or options.missing_self is not None:
         raise ValueError(
@@ -619,7 +586,7 @@ def _read_text_scores(file: DataFile, options: ReadOptions) -> Dataset:
     # For a file of labels, --header is about that file unless this one is a list.
     is_list = file.format in LIST_FORMATS
     header = options.header if label_file is None or is_list else None
-    names, K, note = read_scores(
+    names, K, note = pairs.read_scores(
         path, file.format, options, header=header, lines=file.iterate_lines()
     )
     y = title = None
@@ -651,9 +618,7 @@ def _adapt_options(
     endings = [ending.lower() for ending in Path(path).suffixes if ending != ".gz"]
     ending, format = "".join(endings[-1:]), options.format
     is_open = format is None and ending not in NUMPY_ENDINGS and not Path(path).is_dir()
-    options = replace(
-        options, labels=False, square=False, label_file=None, target=None
-    )
+    options = replace(options, labels=False, square=False, label_file=None, target=None)
     if model.kind == "rows":
         is_table = is_open and ending in FORMATS["table"].endings
         return replace(options, format="table") if is_table else options
@@ -661,7 +626,8 @@ def _adapt_options(
         if is_open and training.format == "ucr" and ending == ".csv":
             format = "ucr"
         return replace(options, format=format, kind=model.kind)
-    options = replace(options, holds="distances" if model.is_distance else None)
+    similarities = None if model.is_checked else "similarities"
+    options = replace(options, holds="distances" if model.is_distance else similarities)
     if model.names is None or ending in NUMPY_ENDINGS:
         return options
     if is_open and FORMAT_BY_ENDING.get(ending, "table") == "table":
@@ -685,7 +651,7 @@ def _open_new(
     if model.kind == "matrix":
         return _open_new_scores(file, options, model)
     if model.kind != "rows":
-        return read_new_samples(path, file.format, model, options.header)
+        return samples.read_new_samples(path, file.format, model, options.header)
     if file.format != "table":
         raise ValueError(
             f"The model was trained on a table with {len(training.columns)} features, "
@@ -694,7 +660,7 @@ def _open_new(
         )
     is_numbered = all(name.isdigit() for name in training.columns)
     source = open_table(file, options, training.columns if is_numbered else ())
-    return read_new_table(source, training, in_blocks=in_blocks)
+    return tables.read_new_table(source, training, in_blocks=in_blocks)
 
 
 def _open_new_scores(
@@ -710,7 +676,7 @@ def _open_new_scores(
         )
     needed = [int(place) + 1 for place in model.support]
     if names is not None and not file.is_numpy and format != "table":
-        found, K, note = read_scores(
+        found, K, note = pairs.read_scores(
             *(path, format, options),
             header=options.header,
             lines=file.iterate_lines(),
@@ -743,7 +709,7 @@ def _open_new_scores(
         )
     if data.K.shape == (n_train, n_train):  # probably the training samples
         diagonal = np.arange(n_train)
-        check_own_scores(str(path), data.K, (diagonal, diagonal), model.is_distance)
+        pairs.check_own_scores(str(path), data.K, (diagonal, diagonal), options.holds)
     return data
 
 
@@ -751,7 +717,7 @@ def _read_nameless(file: DataFile, options: ReadOptions, model: ModelInput) -> D
     """Return a matrix of numbers with one row per new sample."""
     path = file.path
     try:
-        matrix = read_text_matrix(path, options, False, file.iterate_lines())
+        matrix = matrices.read_text_matrix(path, options, False, file.iterate_lines())
     except ValueError as error:
         learned = "matrix of distances" if model.is_distance else "Gram matrix"
         raise ValueError(
@@ -761,6 +727,8 @@ def _read_nameless(file: DataFile, options: ReadOptions, model: ModelInput) -> D
         ) from None
     values = matrix.values
     rows, columns = range(1, len(values) + 1), range(-1, -values.shape[1] - 1, -1)
-    K, notes = complete_scores(str(path), rows, columns, values, values, options, False)
+    K, notes = pairs.complete_scores(
+        str(path), rows, columns, values, values, options, False
+    )
     note = f"{path}: {'; '.join(notes)}." if notes else ""
     return Dataset(str(path), K=K, remark=note)

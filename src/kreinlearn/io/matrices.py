@@ -6,7 +6,6 @@ Arrays of Python objects are rejected, since reading them could run code.
 import math
 import zipfile
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
 from typing import IO, Any, NamedTuple
@@ -38,8 +37,6 @@ Shapes = dict[str, tuple[int, ...]]
 NUMPY_ERROR = "not NumPy's"
 MAX_HEADER_BYTES = 2**16
 """Bytes of the header of an array; 118 are usual."""
-MAX_CODE_POINT, SURROGATE_RANGE = 0x10FFFF, (0xD800, 0xDFFF)
-"""Largest code point of Unicode, and the range that stands for no character."""
 PHYLIP_NAME_LENGTH = 10
 """Characters of a name in PHYLIP if names may hold spaces."""
 
@@ -157,22 +154,10 @@ def read_array(path: Path, name: str, stream: IO[bytes]) -> Array:
     with convert_errors(path, NUMPY_ERROR):
         stream.seek(0)
         array: Array = np.lib.format.read_array(stream, allow_pickle=False)
-        if array.dtype.kind == "S":
-            return array.astype(str)
-        if array.dtype.kind == "U":
-            return _check_text(array.astype(array.dtype.newbyteorder("=")))
+        if array.dtype.kind in "SU":
+            array = array.astype(str)
+            "".join(array.reshape(-1).tolist()).encode()  # raises for no characters
         return array
-
-
-def _check_text(array: Array) -> Array:
-    """Return an array of text, or raise if it holds code points without a character."""
-    codes = np.ascontiguousarray(array).reshape(-1).view(np.uint32)
-    low, high = SURROGATE_RANGE
-    wrong = (codes > MAX_CODE_POINT) | ((codes >= low) & (codes <= high))
-    if wrong.any():
-        code = int(codes[wrong.argmax()])
-        raise ValueError(f"its text holds 0x{code:x}, which is not a character")
-    return array
 
 
 def expand_condensed(vector: Array, what: str) -> Array:
@@ -391,23 +376,6 @@ def _check_names(where: str, names: Sequence[str]) -> None:
         seen.add(name)
 
 
-@dataclass
-class _PhylipRow:
-    """The lines of a sample."""
-
-    line: int
-    text: str
-    more: list[str]
-
-    def split(self, is_strict: bool) -> tuple[str, list[str]]:
-        """Return name and cells; the name is a word, or the first ten characters."""
-        if is_strict:
-            name, rest = self.text[:PHYLIP_NAME_LENGTH], self.text[PHYLIP_NAME_LENGTH:]
-            return name.strip(), rest.split() + self.more
-        name, *cells = self.text.split()
-        return name, cells + self.more
-
-
 def read_phylip(path: Path) -> TextMatrix:
     """Return the matrix in a PHYLIP file.
 
@@ -425,25 +393,48 @@ def read_phylip(path: Path) -> TextMatrix:
     """
     n, rows = _read_phylip_rows(path)
     check_fits(n, n, float, str(path))
+    places = list(range(n))
+    # Lengths of the rows, and where they start: a matrix, and four triangles.
+    shapes = [([n] * n, [0] * n), (places, [0] * n), ([i + 1 for i in places], [0] * n)]
+    shapes += [([n - i - 1 for i in places], [i + 1 for i in places])]
+    shapes += [([n - i for i in places], places)]
     # A name is one word unless only names of ten characters, with spaces, fit.
     for is_strict in (False, True):
-        parts = [row.split(is_strict) for row in rows]
-        names = [name for name, _ in parts]
-        starts = _find_row_starts(n, [len(cells) for _, cells in parts])
-        if starts is None or len(set(names)) < n or "" in names:
-            continue
-        values = np.full((n, n), np.nan)
-        for i, ((_, cells), start) in enumerate(zip(parts, starts, strict=True)):
-            span = slice(start, start + len(cells))
-            where = f"{path}, line {rows[i].line}"
-            values[i, span] = parse_scores(cells, names[span], where)
-        return TextMatrix(names, list(names), values)
-    raise ValueError(_describe_phylip_error(path, rows, n))
+        parts = [_split_phylip(text, more, is_strict) for _, text, more in rows]
+        names, lengths = [part[0] for part in parts], [len(part[1]) for part in parts]
+        starts = next((start for size, start in shapes if size == lengths), None)
+        is_named = len(set(names)) == n and "" not in names
+        if starts is not None and is_named:
+            break
+    else:
+        raise ValueError(_describe_phylip_error(path, rows, n))
+    assert starts is not None
+    values = np.full((n, n), np.nan)
+    for i, ((_, cells), start) in enumerate(zip(parts, starts, strict=True)):
+        span = slice(start, start + len(cells))
+        where = f"{path}, line {rows[i][0]}"
+        values[i, span] = parse_scores(cells, names[span], where)
+    return TextMatrix(names, list(names), values)
 
 
-def _read_phylip_rows(path: Path) -> tuple[int, list[_PhylipRow]]:
+PhylipRow = tuple[int, str, list[str]]
+"""Line number, first line and cells of further lines of a sample."""
+
+
+def _split_phylip(
+    text: str, more: list[str], is_strict: bool = False
+) -> tuple[str, list[str]]:
+    """Return name and cells; the name is a word, or the first ten characters."""
+    if is_strict:
+        name, rest = text[:PHYLIP_NAME_LENGTH], text[PHYLIP_NAME_LENGTH:]
+        return name.strip(), rest.split() + more
+    name, *cells = text.split()
+    return name, cells + more
+
+
+def _read_phylip_rows(path: Path) -> tuple[int, list[PhylipRow]]:
     """Return the number of samples, and the lines of each."""
-    n, rows = 0, list[_PhylipRow]()
+    n, rows = 0, list[PhylipRow]()
     for line, text in enumerate(read_lines(path), 1):
         words = text.split()
         if not words:
@@ -457,9 +448,9 @@ def _read_phylip_rows(path: Path) -> tuple[int, list[_PhylipRow]]:
                 )
             n = int(words[0])
         elif text[0].isspace() and rows and parse_numbers(words) is not None:
-            rows[-1].more += words
+            rows[-1][2].extend(words)
         else:
-            rows.append(_PhylipRow(line, text.rstrip(), []))
+            rows.append((line, text.rstrip(), []))
     if len(rows) != n or n == 0:
         raise ValueError(
             f"{path}: {n or 'some'} samples were expected from its first line, got "
@@ -468,35 +459,24 @@ def _read_phylip_rows(path: Path) -> tuple[int, list[_PhylipRow]]:
     return n, rows
 
 
-def _find_row_starts(n: int, lengths: list[int]) -> list[int] | None:
-    """Return the first column of each row, or None if the lengths are inconsistent."""
-    places = list(range(n))
-    if lengths in ([n] * n, places, [i + 1 for i in places]):
-        return [0] * n
-    for diagonal in (0, 1):
-        if lengths == [n - 1 - i + diagonal for i in places]:
-            return [i + 1 - diagonal for i in places]
-    return None
-
-
-def _describe_phylip_error(path: Path, rows: list[_PhylipRow], n: int) -> str:
+def _describe_phylip_error(path: Path, rows: list[PhylipRow], n: int) -> str:
     """Return the message about rows of inconsistent lengths or equal names."""
-    parts = [row.split(False) for row in rows]
     seen = dict[str, int]()
-    begin = {n: [n] * n, 0: list(range(n)), 1: list(range(1, n + 1))}
-    expected = begin.get(len(parts[0][1]), [n] * n)
-    for (name, cells), row, length in zip(parts, rows, expected, strict=True):
+    first = len(_split_phylip(*rows[0][1:])[1])
+    for i, (line, text, more) in enumerate(rows):
+        name, cells = _split_phylip(text, more)
+        length = i + first if first in (0, 1) else n
         if len(cells) != length:
             return (
-                f"{path}, line {row.line}: {length} numbers were expected after the "
-                f"name {name!r}, as in a matrix or triangle of {n} samples, got "
+                f"{path}, line {line}: {length} numbers were expected after the name "
+                f"{name!r}, as in a matrix or triangle of {n} samples, got "
                 f"{len(cells)}; names with spaces must have {PHYLIP_NAME_LENGTH} "
                 "letters."
             )
         if name in seen:
             return (
-                f"{path}, line {row.line}: names must differ, got {name!r} in line "
+                f"{path}, line {line}: names must differ, got {name!r} in line "
                 f"{seen[name]} as well; rename one of them."
             )
-        seen[name] = row.line
+        seen[name] = line
     return f"{path} is not a matrix of PHYLIP; the rows have too few or many numbers."

@@ -18,7 +18,7 @@ from kreinlearn._validation import (
     check_distances,
     check_similarities,
 )
-from kreinlearn.io.dataset import ReadOptions
+from kreinlearn.io.dataset import MatrixContent, ReadOptions
 from kreinlearn.io.matrices import TextMatrix, read_phylip, read_text_matrix
 from kreinlearn.io.text import (
     MISSING_CELLS,
@@ -471,12 +471,12 @@ def complete_scores(
     elif is_training and options.holds is None:
         check_similarities(K, path)
     elif not is_training:
-        check_own_scores(path, K, own, is_distance)
+        check_own_scores(path, K, own, options.holds)
     return K, notes
 
 
 def check_own_scores(
-    path: str, K: Array, own: tuple[Array, Array], is_distance: bool
+    path: str, K: Array, own: tuple[Array, Array], holds: MatrixContent | None
 ) -> None:
     """Raise if training samples among new ones show that scores are of another kind.
 
@@ -488,17 +488,18 @@ def check_own_scores(
         Scores of new samples with training samples.
     own : tuple of ndarray
         Positions of the scores of samples with themselves.
-    is_distance : bool
-        Whether the model was trained on distances.
+    holds : {"similarities", "distances"} or None
+        Scores of the training samples; similarities that may look like distances, or
+        None.
     """
     values = K[own]
     if len(values) < 2 or K.max() <= 0:
         return
     is_largest = values.min() > 0 and (values >= K[own[0]].max(axis=1)).all()
     is_zero = K.min() >= 0 and values.max() <= SYMMETRY_TOL * K.max()
-    if is_distance and is_largest:
+    if holds == "distances" and is_largest:
         expected, got, score = "distances", "similarities", "largest"
-    elif not is_distance and is_zero:
+    elif holds is None and is_zero:
         expected, got, score = "similarities", "distances", "zero"
     else:
         return

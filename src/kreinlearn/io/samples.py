@@ -45,6 +45,7 @@ from kreinlearn.io.text import (
 LabelRule = Literal["description", "bar"] | int
 """Position of the label in a header."""
 Series = Array | tuple[Array, ...]
+NO_LETTER = re.compile("[^A-Za-z*]")
 GAP_LETTERS = str.maketrans("", "", "-.")
 """Translation that removes the gaps of an alignment."""
 PADDING_CELLS = frozenset({"", "nan", "NaN", "NAN"})
@@ -206,7 +207,7 @@ def _read_items(
     names, sequences, descriptions = read_fasta(path)
     places = range(1, len(names) + 1)
     found = SampleText(sequences, None, places, names, "headers", "sequence")
-    label_rule = parse_label_rule(path, rule)
+    label_rule = _parse_label_rule(path, rule)
     if needs_labels:
         labels = header_labels(path, names, descriptions, label_rule)
     elif rule is None and not any(descriptions):
@@ -360,22 +361,42 @@ def read_fasta(
     """
     place = check_file(path, "a FASTA file")
     lines: dict[str, int] = {}  # of names
-    sequences, descriptions = [], []
-    for line, header, body in _read_entries(place):
-        name, *rest = header.split(maxsplit=1) or [""]
-        if not name:
+    parts, descriptions = list[list[str]](), list[str]()
+    for line, content in enumerate(read_lines(place), 1):
+        text, where = content.strip(), f"{path}, line {line}"
+        if text.startswith(">"):
+            name, *rest = text[1:].split(maxsplit=1) or [""]
+            if not name:
+                raise ValueError(
+                    f"{where}: a name was expected after '>', as in '>P12345 nucleus'."
+                )
+            if name in lines:
+                raise ValueError(
+                    f"{where}: the name {name!r} was in line {lines[name]} already; "
+                    "names of sequences must differ."
+                )
+            lines[name] = line
+            parts.append([])
+            descriptions.append("".join(rest).strip())
+        elif text and not lines:
             raise ValueError(
-                f"{path}, line {line}: a name was expected after '>', as in '>P12345 "
-                "cytoplasm'."
+                f"{where}: a header that starts with '>' was expected first, got "
+                f"{text[:20]!r}."
             )
-        if name in lines:
-            raise ValueError(
-                f"{path}, line {line}: the name {name!r} was in line {lines[name]} "
-                "already; names of sequences must differ."
-            )
-        lines[name] = line
-        sequences.append(_join_letters(path, name, line, body))
-        descriptions.append("".join(rest).strip())
+        elif text:
+            letters = "".join(text.split()).translate(GAP_LETTERS)
+            if bad := NO_LETTER.search(letters):
+                raise ValueError(
+                    f"{where}: letters were expected in the sequence "
+                    f"{list(lines)[-1]!r}, got {bad[0]!r}."
+                )
+            parts[-1].append(letters.upper())
+    sequences = ["".join(part).removesuffix("*") for part in parts]
+    if "" in sequences:
+        name, line = list(lines.items())[sequences.index("")]
+        raise ValueError(
+            f"{path}, line {line}: the sequence {name!r} has no letters; leave it out."
+        )
     if not lines:
         raise ValueError(
             f"{path} is empty; FASTA was expected, with headers that start with '>'."
@@ -438,79 +459,24 @@ def find_labels(
 ) -> list[str]:
     """Return the labels in headers, empty where there is none."""
     if isinstance(label, int):
-        both = zip(names, descriptions, strict=True)
-        return [_find_field(*each, label) for each in both]
+        headers = [f"{a} {b}" for a, b in zip(names, descriptions, strict=True)]
+        fields = [re.split(r"[|\s]+", header.strip()) for header in headers]
+        at = label - 1 if label > 0 else label
+        return [f[at] if label and -len(f) <= at < len(f) else "" for f in fields]
     check_choice("label", label, ("description", "bar"))
     if label == "bar":
         return [name.rpartition("|")[2] if "|" in name else "" for name in names]
     return list(descriptions)
 
 
-def _find_field(name: str, description: str, place: int) -> str:
-    """Return a field of a header, counted from 1 or from the end, or empty text."""
-    fields = re.split(r"[|\s]+", f"{name} {description}".strip())
-    at = place - 1 if place > 0 else place
-    return fields[at] if place and -len(fields) <= at < len(fields) else ""
-
-
-def _read_entries(path: Path) -> Iterator[tuple[int, str, list[tuple[int, str]]]]:
-    """Yield line and text of each header, and the lines that follow it."""
-    entry: tuple[int, str, list[tuple[int, str]]] | None = None
-    for line, content in enumerate(read_lines(path), 1):
-        text = content.strip()
-        if text.startswith(">"):
-            if entry is not None:
-                yield entry
-            entry = line, text[1:], []
-        elif text and entry is None:
-            raise ValueError(
-                f"{path}, line {line}: a header that starts with '>' was expected "
-                f"first, got {text[:20]!r}."
-            )
-        elif text and entry is not None:
-            entry[2].append((line, text))
-    if entry is not None:
-        yield entry
-
-
-def _join_letters(
-    path: str | os.PathLike[str], name: str, line: int, body: list[tuple[int, str]]
-) -> str:
-    """Return the letters of one sequence, or raise."""
-    parts = ["".join(text.split()).translate(GAP_LETTERS) for _, text in body]
-    sequence = "".join(parts).removesuffix("*")
-    if not sequence:
-        raise ValueError(
-            f"{path}, line {line}: the sequence {name!r} has no letters; leave it out."
-        )
-    if not _is_letters(sequence):
-        number, part = next(
-            (number, part)
-            for (number, _), part in zip(body, parts, strict=True)
-            if not _is_letters(part)
-        )
-        bad = next(each for each in part if not _is_letters(each))
-        raise ValueError(
-            f"{path}, line {number}: letters were expected in the sequence {name!r}, "
-            f"got {bad!r}."
-        )
-    return sequence.upper()
-
-
-def _is_letters(text: str) -> bool:
-    """Return whether text holds nothing but letters from A to Z and stops."""
-    rest = text.replace("*", "")
-    return not rest or (rest.isascii() and rest.isalpha())
-
-
-def parse_label_rule(path: Path, target: str | None) -> LabelRule:
+def _parse_label_rule(path: Path, target: str | None) -> LabelRule:
     """Return the position of labels in headers, as `header_labels` takes it."""
-    if target is None or target == "description":
+    if target in (None, "description"):
         return "description"
     if target == "bar":
         return "bar"
-    if target.lstrip("-").isdigit() and int(target) != 0:
-        return int(target)
+    if str(target).lstrip("-").isdigit() and int(str(target)) != 0:
+        return int(str(target))
     raise ValueError(
         f"--target must be 'description' (the text after the name), 'bar' (the text "
         f"after its last bar), or the number of a field from 1 for the headers of "
@@ -641,7 +607,8 @@ def read_ts_text(path: Path) -> SampleText:
             _parse_values(path, line, [cell.strip() for cell in part.split(",")], c)
             for c, part in enumerate(parts, 1)
         )
-        _check_channels(path, line, channels, items, lines, tags)
+        first_line = lines[0] if lines else line
+        _check_channels(f"{path}, line {line}", channels, items, first_line, tags)
         items.append(channels if len(channels) > 1 else channels[0])
         lines.append(line)
     if not items:
@@ -754,11 +721,10 @@ def _parse_values(path: Path, line: int, cells: list[str], channel: int = 1) -> 
 
 
 def _check_channels(
-    path: Path,
-    line: int,
+    where: str,
     channels: tuple[Array, ...],
     items: list[Series],
-    lines: list[int],
+    first_line: int,
     tags: dict[str, list[str]],
 ) -> None:
     """Raise unless channels are as many as before, equally long, as in the header."""
@@ -767,24 +733,22 @@ def _check_channels(
     if is_count("".join(tags.get("dimensions", [])[:1])):
         expected, why = int(tags["dimensions"][0]), "as @dimensions requires"
     elif items:
-        expected, why = count_channels(items[0]), f"as in line {lines[0]}"
+        expected, why = count_channels(items[0]), f"as in line {first_line}"
     if len(channels) != expected:
         raise ValueError(
-            f"{path}, line {line}: {expected} channel{'s' * (expected > 1)} "
-            f"{'were' if expected > 1 else 'was'} expected, {why}, got "
-            f"{len(channels)}; is a colon or the label missing?"
+            f"{where}: channels expected: {expected}, {why}, got {len(channels)}; is a "
+            "colon or the label missing?"
         )
     if len(set(lengths)) > 1:
-        listed = ", ".join(map(str, lengths))
         raise ValueError(
-            f"{path}, line {line}: channels of a series must be equally long, got "
-            f"{listed} values; cut them, or fill the gaps."
+            f"{where}: channels of a series must be equally long, got "
+            f"{', '.join(map(str, lengths))} values; cut them, or fill the gaps."
         )
     size = "".join(tags.get("serieslength", [])[:1])
     if _is_true(tags, "equallength") and is_count(size) and lengths[0] != int(size):
         raise ValueError(
-            f"{path}, line {line}: {size} values were expected, as in @seriesLength, "
-            f"got {lengths[0]}; correct the line, or use @equalLength false."
+            f"{where}: {size} values were expected, as in @seriesLength, got "
+            f"{lengths[0]}; correct the line, or use @equalLength false."
         )
 
 
@@ -885,11 +849,13 @@ def _find_prefix(folder: Path) -> str:
     return str(folder / found[0].removesuffix(EDGE_FILE))
 
 
-def _read_cells(path: Path) -> Iterator[tuple[int, list[str]]]:
-    """Yield the number of each line, and its cells; empty lines at the end are none."""
+def _read_cells(
+    path: Path, n_nodes: int | None = None
+) -> Iterator[tuple[int, list[str]]]:
+    """Yield the number of each line, and its cells; there may be one line per node."""
     if not path.is_file():
         raise FileNotFoundError(f"There is no file {path}, which TU folders have.")
-    empty = 0
+    count = empty = 0
     for line, text in enumerate(read_lines(path), 1):
         if not text.strip():
             empty = empty or line
@@ -899,7 +865,13 @@ def _read_cells(path: Path) -> Iterator[tuple[int, list[str]]]:
                 f"{path}, line {empty}: the line is empty; every line stands for one "
                 "item, hence none may be left out."
             )
+        count += 1
         yield line, [cell.strip() for cell in text.split(",")]
+    if n_nodes is not None and count != n_nodes:
+        raise ValueError(
+            f"{path} must have one line for each of the {n_nodes} nodes, got {count} "
+            "lines."
+        )
 
 
 def _read_integers(path: Path, n: int) -> Array:
@@ -993,8 +965,7 @@ def _read_node_labels(path: Path, n_nodes: int) -> Array | None:
     """Return the labels of nodes, integers or text, or None if there is no file."""
     if not path.is_file():
         return None
-    cells = [", ".join(each) for _, each in _read_cells(path)]
-    _check_length(path, len(cells), n_nodes)
+    cells = [", ".join(each) for _, each in _read_cells(path, n_nodes)]
     try:
         return np.array([int(cell) for cell in cells], dtype=np.int64)
     except (ValueError, OverflowError):
@@ -1006,7 +977,7 @@ def _read_attributes(path: Path, n_nodes: int) -> Array | None:
     if not path.is_file():
         return None
     rows: list[list[float]] = []
-    for line, cells in _read_cells(path):
+    for line, cells in _read_cells(path, n_nodes):
         row = [value for cell in cells if (value := parse_number(cell)) is not None]
         width = len(rows[0]) if rows else len(cells)
         if len(row) != width or len(cells) != width or not np.isfinite(row).all():
@@ -1015,14 +986,4 @@ def _read_attributes(path: Path, n_nodes: int) -> Array | None:
                 f"were expected, got {', '.join(cells)!r}."
             )
         rows.append(row)
-    _check_length(path, len(rows), n_nodes)
     return np.array(rows)
-
-
-def _check_length(path: Path, n_lines: int, n_nodes: int) -> None:
-    """Raise unless a file has a line for each node."""
-    if n_lines != n_nodes:
-        raise ValueError(
-            f"{path} must have one line for each of the {n_nodes} nodes, got {n_lines} "
-            "lines."
-        )

@@ -772,51 +772,40 @@ def open_svmlight(path: Path, indices: Sequence[str] = ()) -> TableSource:
     """
     from sklearn.datasets import load_svmlight_file
 
-    labels, lines, features = list[str](), list[int](), list[str]()
-    for line, content in enumerate(read_lines(path), 1):
-        label, *rest = content.partition("#")[0].split(maxsplit=1) or [""]
-        if not label:
-            continue
-        if ":" in label or "," in label:
-            raise ValueError(
-                f"{path}, line {line}: one label was expected first, got {label!r}."
-            )
-        labels.append(label)  # as text: 01 is not 1
-        lines.append(line)
-        features.append(f"0 {''.join(rest).strip()}\n")
-        if "_" in features[-1] or "nan" in features[-1].lower():
-            raise ValueError(
-                f"{path}, line {line}: pairs of an index and a number such as 3:0.5 "
-                f"were expected, got {features[-1][2:42].strip()!r}."
-            )
-    if not lines:
+    text = "".join(read_lines(path))
+    samples = "".join(line.partition("#")[0].strip() for line in text.splitlines())
+    if not samples:
         raise ValueError(f"{path} is empty; LIBSVM text was expected.")
-    with convert_errors(path, "not LIBSVM text with pairs such as 3:0.5"):
-        text = io.BytesIO("".join(features).encode())
-        sparse = load_svmlight_file(text, zero_based=True)[0].tocoo()
+    if "_" in samples:  # which Python takes for a separator of thousands
+        raise ValueError(f"{path}: numbers were expected, got an underscore.")
+    with convert_errors(path, "not LIBSVM text with a label and pairs such as 3:0.5"):
+        found, y = load_svmlight_file(io.BytesIO(text.encode()), zero_based=True)
+    sparse, n = found.tocoo(), len(y)
     known = [int(index) for index in (*indices[:1], *indices[-1:])]
     if not sparse.nnz and not indices:
         raise ValueError(f"{path} holds labels but no features such as 1:0.5.")
     first = min(1, int(sparse.col.min(initial=1)), *known)
     last = max(int(sparse.col.max(initial=1)), *known, 1)
-    check_fits(len(lines), last + 1 - first, float, f"The table in {path}")
+    check_fits(n, last + 1 - first, float, f"The table in {path}")
     n_known = len(np.unique(sparse.col)) + len(indices)
     if last > max(MANY_FEATURES, MAX_FEATURES_PER_INDEX * n_known):
         raise ValueError(
             f"{path}: the largest index is {last:,}, but only {n_known:,} different "
-            f"ones occur in {len(lines):,} lines, and each index up to the largest is "
-            "a column; number the features from 1."
+            f"ones occur in {n:,} lines, and each index up to the largest is a column; "
+            "number the features from 1."
         )
-    X = np.zeros((len(lines), last + 1 - first))
+    X = np.zeros((n, last + 1 - first))
     X[sparse.row, sparse.col - first] = sparse.data
     names = [str(index) for index in range(first, last + 1)]
     columns: dict[str, CellColumn] = dict(zip(names, X.T, strict=True))
-    columns[LIBSVM_LABEL] = labels
+    is_whole = bool((y == np.floor(y)).all())
+    columns[LIBSVM_LABEL] = y.astype(int) if is_whole else y
 
     def blocks(
         wanted: Sequence[str], text: Collection[str], rows: int | None
     ) -> Iterator[Cells]:
-        yield Cells(str(path), {name: columns[name] for name in wanted}, lines)
+        cells = {name: columns[name] for name in wanted}
+        yield Cells(str(path), cells, range(1, n + 1), "row")
 
     names.append(LIBSVM_LABEL)
     return TableSource(str(path), names, False, blocks, labels=LIBSVM_LABEL)

@@ -212,6 +212,7 @@ def describe_input(model: "BaseEstimator", record: "TrainingRecord") -> "ModelIn
 
     classes = model.classes_.tolist()
     names = [str(name) for name in getattr(model, "feature_names_in_", ())]
+    params = getattr(model, "kernel_params", None) or {}
     if get_tags(model).input_tags.pairwise:
         return ModelInput(
             record,
@@ -221,6 +222,7 @@ def describe_input(model: "BaseEstimator", record: "TrainingRecord") -> "ModelIn
             support=getattr(model, "support_", ()),
             names=names or None,
             is_distance=takes_distances(model),
+            is_checked=params.get("check", True),
         )
     inner = getattr(model, "best_estimator_", model)
     inner = inner.steps[-1][1] if hasattr(inner, "steps") else inner
