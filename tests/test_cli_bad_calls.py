@@ -90,6 +90,7 @@ TABLES = {
     "unnamed.csv": with_line(1, ",b,kind"),
     "sheet.xlsx": GOOD,
     "rare.csv": with_line(9, "1,2,rare"),
+    "two.csv": "a,b,kind\n1,2,yes\n3,5,no\n",
     "only-a.csv": "a\n1\n2\n",
     "bare.csv": rows(5, [A] * 4),
     "words.csv": "a,b\nlow,1\nhigh,2\n",
@@ -194,7 +195,10 @@ CALLS = {
     "damaged libsvm": (FIT.format("broken.svm"), ["not LIBSVM text", "b'x'"]),
     "unsorted libsvm": (FIT.format("unsorted.svm"), ["sorted and unique"]),
     "damaged parquet": (FIT.format("broken.parquet"), ["broken.parquet is damaged"]),
-    "target of libsvm": (FIT.format("broken.svm --target 1"), ["come first", "'1'"]),
+    "target of libsvm": (
+        FIT.format("broken.svm --target 1"),
+        ["labels first", "leave out --target"],
+    ),
     # Gram matrices
     "no matrix": (FIT.format("nothing.npz"), ["'K' or 'S'", "'y' (12,)"]),
     "two matrices": (FIT.format("two.npz"), ["'K' or 'S'", "'A' (12, 12)"]),

@@ -415,21 +415,19 @@ def others(here):
     return here
 
 
-NO_COLUMNS = "which has no columns to choose from: leave out --drop, --id and --group"
-NO_TEXT = "is not a text with cells in columns, as csv and tsv are: leave out --sep"
 ELSEWHERE = {
-    "K.npz --drop a": NO_COLUMNS,
-    "K.npz --sep ;": NO_TEXT,
+    "K.npz --drop a": "holds a matrix: leave out --drop",
+    "K.npz --sep ;": "holds a matrix: leave out --sep",
     "K.npz --scale robust": "holds a matrix; --scale goes with a table",
-    "K.csv --labels y.csv --id a": NO_COLUMNS,
+    "K.csv --labels y.csv --id a": "holds a matrix: leave out --id",
     "K.csv --labels y.csv --scale none --impute": "--scale, --impute go with a table",
-    "a.fasta --group a": NO_COLUMNS,
-    "a.fasta --decimal ,": NO_TEXT,
+    "a.fasta --group a": "holds sequences: leave out --group",
+    "a.fasta --decimal ,": "holds sequences: leave out --decimal",
     "a.fasta --scale minmax": "holds sequences; --scale goes with a table",
-    "a.libsvm --drop 1": NO_COLUMNS,
-    "a.libsvm --sep ;": NO_TEXT,
-    "t.parquet --decimal ,": NO_TEXT,
-    "t.parquet --sep ; --landmarks 5": NO_TEXT,
+    "a.libsvm --drop 1": "in each line: leave out --drop",
+    "a.libsvm --sep ;": "in each line: leave out --sep",
+    "t.parquet --decimal ,": "holds a table in Parquet: leave out --decimal",
+    "t.parquet --sep ; --landmarks 5": "holds a table in Parquet: leave out --sep",
 }
 
 

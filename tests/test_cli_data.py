@@ -70,9 +70,9 @@ def test_similarities_without_names(capsys, here):
     [
         ("one name", ["29 of 30 names agree", "row 'mont' has no column"]),
         ("case", ["30 of the 30", "'N0', which differs in upper and lower case"]),
-        ("swapped", ["d.csv is a matrix with names, and y.csv is not: exchange"]),
+        ("swapped", ["d.csv is a matrix: exchange the two files"]),
         ("few lines", ["list.txt must have 30 lines", "got 29"]),
-        ("not square", ["holds a table of 30 columns", "square matrix"]),
+        ("not square", ["holds a table of 30 columns", "A matrix is square"]),
     ],
 )
 def test_slips_are_named(capsys, here, change, words):

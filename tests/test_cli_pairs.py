@@ -209,7 +209,7 @@ def test_a_labels_file_with_more_columns(krein, data):
         ("inspect pairs.csv --format pairs --target x", ["--labels"]),
         ("inspect hits.m8 --missing nan", ["must be a finite number, got nan"]),
         ("inspect hits.m8 --kernel rbf --missing 0", ["--kernel goes with a table"]),
-        ("inspect square.csv --repeated max", ["no pair is repeated"]),
+        ("inspect square.csv --repeated max", ["leave out --repeated"]),
         ("compare hits.m8 --missing 0", ["holds no labels"]),
         ("fit K.npz --missing 1 -o m", ["every pair must be known"]),
         ("predict D.krein lost.csv", ["lacks 1 of", "'s3'", "training samples"]),

@@ -339,7 +339,7 @@ BAD = {
     "word": ("inspect word.ts", ["word.ts, line 2", "channel 2", "'x'"]),
     "infinite": ("inspect infinite.ts", ["infinite.ts, line 2", "finite", "'inf'"]),
     "no values": ("fit void.tsv --format ucr -o m", ["void.tsv, line 2", "no values"]),
-    "channels": ("fit fewer.ts -o m", ["fewer.ts, line 4", "2 channels", "got 1"]),
+    "channels": ("fit fewer.ts -o m", ["fewer.ts, line 4", "expected: 2", "got 1"]),
     "channel lengths": ("fit short.ts -o m", ["short.ts, line 3", "2, 1 values"]),
     "length": ("fit cut.ts -o m", ["cut.ts, line 6", "@seriesLength", "got 1"]),
     "not listed": ("fit listed.ts -o m", ["listed.ts, line 3", "'c'", "a, b"]),
@@ -361,7 +361,7 @@ BAD = {
     "no nodes": ("fit HOLE -o m", ["graph_indicator", "graph 2 has no nodes", "leave"]),
     "no folder": ("fit old.ts --format tu -o m", ["old.ts is a file", "folder"]),
     "no edges": ("fit PLAIN -o m", ["PLAIN is a folder without", "MUTAG_A.txt"]),
-    "graphs unlabeled": ("fit BARE -o m", ["BARE holds no labels in a file ..._graph_labels.txt"]),
+    "graphs unlabeled": ("fit BARE -o m", ["BARE holds no labels; add a file"]),
     "kernel": (
         "fit old.fasta --kernel dtw -o m",
         ["old.fasta", "levenshtein", "'dtw'"],
@@ -386,7 +386,10 @@ BAD = {
     "distance": ("fit old.ts --distance -o m", ["old.ts holds series", "--distance"]),
     "missing": ("fit old.fasta --missing 0 -o m", ["old.fasta", "--missing"]),
     "labels": ("fit old.ts --labels few.csv -o m", ["old.ts", "--labels"]),
-    "target of ts": ("fit old.ts --target y -o m", ["old.ts", "last colon", "'y'"]),
+    "target of ts": (
+        "fit old.ts --target y -o m",
+        ["old.ts", "last colon", "leave out --target"],
+    ),
     "header": ("fit OLD --no-header -o m", ["OLD holds graphs", "--no-header"]),
     "other kind": (
         "predict f.krein new.ts",

@@ -2,7 +2,6 @@
 
 import gzip
 import itertools
-from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -142,13 +141,14 @@ def test_a_list_is_what_a_loop_makes_of_it(tmp_path, rng, how):
     ]
     path = write(tmp_path, "p.csv", "".join(f"{a},{b},{s}\n" for a, b, s in lines))
     found_pairs = pairs.read_pair_list(path, ReadOptions())
-    assert sorted(found_pairs.names) == sorted({a for line in lines for a in line[:2]})
+    known = {a for line in lines for a in line[:2]}
+    assert sorted(pairs.list_names(found_pairs)) == sorted(known)
     expected = naive(lines, names, how)
-    found, repeated = found_pairs.to_matrix(names, names, how)
+    found, repeated = pairs.pivot_pairs(path, found_pairs, names, names, how)
     np.testing.assert_allclose(found, expected)
     assert repeated == 400 - int(np.isfinite(expected).sum())
-    reverse = replace(found_pairs, first=found_pairs.second, second=found_pairs.first)
-    back, _ = reverse.to_matrix(names[:5], names, how)
+    reverse = found_pairs.rename(columns={"first": "second", "second": "first"})
+    back, _ = pairs.pivot_pairs(path, reverse, names[:5], names, how)
     np.testing.assert_allclose(back, expected.T[:5])
 
 

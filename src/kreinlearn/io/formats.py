@@ -81,6 +81,34 @@ FORMAT_BY_ENDING = {
 }
 
 
+LABEL_OPTIONS = ("target", "header", "label_file")
+MATRIX_OPTIONS = ("holds", "symmetrize", "missing", "missing_self")
+COLUMN_OPTIONS = ("target", "header", "drop", "id", "group")
+FORMAT_OPTIONS: dict[str, tuple[str, tuple[str, ...]]] = {
+    "table": ("a table", (*COLUMN_OPTIONS, "sep", "decimal")),
+    "parquet": ("a table in Parquet", COLUMN_OPTIONS),
+    "libsvm": ("LIBSVM text, with labels first in each line", ("header",)),
+    "numpy": ("a matrix", (*LABEL_OPTIONS, *MATRIX_OPTIONS)),
+    "matrix": ("a matrix", (*LABEL_OPTIONS, *MATRIX_OPTIONS, "sep", "decimal")),
+    "pairs": (
+        "a list of pairs",
+        (*LABEL_OPTIONS, *MATRIX_OPTIONS, "repeated", "sep", "decimal"),
+    ),
+    "blast": ("hits of a search", (*LABEL_OPTIONS, *MATRIX_OPTIONS, "repeated")),
+    "phylip": ("a matrix", (*LABEL_OPTIONS, *MATRIX_OPTIONS)),
+    "fasta": ("sequences", LABEL_OPTIONS),
+    "ts": ("series, with labels after the last colon of each line", ()),
+    "ucr": ("series, with labels in each line", ("target", "header")),
+    "tu": ("graphs, with labels in a file ..._graph_labels.txt", ()),
+}
+"""Content of a format, for messages, and the options that it takes."""
+OPTION_NAMES = (
+    *(*COLUMN_OPTIONS, "label_file", "sep", "decimal"),
+    *(*MATRIX_OPTIONS, "repeated"),
+)
+"""Options that only some formats take."""
+
+
 class DataFile(NamedTuple):
     """A file that exists, its format, the ending of its name, and the csv if open."""
 
@@ -134,24 +162,16 @@ def open_data(
     ValueError, OSError, MemoryError
         With the file, the line and the column at fault.
     """
+    given = options
     if model is not None:
-        options = _adapt_options(path, options, model)
+        given = replace(options, label_file=None, target=None, holds=None)
+        options = _adapt_options(path, given, model)
     file = find_format(path, options, in_blocks=in_blocks)
-    _check_separators(file, options, model)
+    _check_options(file, given)
     in_blocks = in_blocks and file.ending not in LIBSVM_ENDINGS
     if model is not None:
         return _open_new(file, options, model, in_blocks)
-    is_table = file.format == "table"
-    if (options.drop or options.id or options.group) and (
-        not is_table or file.ending in LIBSVM_ENDINGS
-    ):
-        what = "LIBSVM text" if file.ending in LIBSVM_ENDINGS else "a matrix"
-        raise ValueError(
-            f"{path} holds {SAMPLE_FORMATS.get(file.format, what)}, which has no "
-            "columns to choose from: leave out --drop, --id and --group."
-        )
-    if is_table:
-        _check_table_options(file, options)
+    if file.format == "table":
         return tables.read_table(
             open_table(file, options), options, in_blocks=in_blocks
         )
@@ -418,23 +438,37 @@ def _is_matrix(csv: CsvFile, options: ReadOptions) -> bool:
     )
 
 
-def _check_separators(
-    file: DataFile, options: ReadOptions, model: ModelInput | None
-) -> None:
-    """Raise if separators are given for a file that has none."""
-    if options.sep is None and options.decimal == ".":
+def _check_options(file: DataFile, options: ReadOptions) -> None:
+    """Raise if options are given that do not apply to a file."""
+    by_ending = {".parquet": "parquet"} | dict.fromkeys(LIBSVM_ENDINGS, "libsvm")
+    kind = "numpy" if file.is_numpy else by_ending.get(file.ending, file.format)
+    what, allowed = FORMAT_OPTIONS[kind]
+    default = ReadOptions()
+    wrong = [
+        name
+        for name in OPTION_NAMES
+        if name not in allowed and getattr(options, name) != getattr(default, name)
+    ]
+    if not wrong:
         return
-    if model is not None and model.kind in SAMPLE_FORMATS.values():
-        raise ValueError(
-            f"The model was trained on {model.kind}, whose files take neither --sep "
-            "nor --decimal; leave them out."
+    remedy, labels = "", Path(options.label_file or "")
+    if labels.is_file() and matrices.is_square(labels, default):
+        remedy = f" {labels} is a matrix: exchange the two files."
+    elif file.csv is not None and {*wrong} & {*MATRIX_OPTIONS, "label_file"}:
+        width = len(tables.open_csv(file.csv, options).names)
+        what = f"a table of {width} columns"
+        remedy = (
+            " A matrix is square, with the same names on both sides or none; a list of "
+            "pairs needs --format pairs."
         )
-    has_cells = file.format in ("table", "matrix", "pairs")
-    if not has_cells or file.ending in (*BINARY_ENDINGS, *LIBSVM_ENDINGS):
-        raise ValueError(
-            f"{file.path} is not a text with cells in columns, as csv and tsv are: "
-            "leave out --sep and --decimal."
-        )
+    flags = {"holds": "distance" if options.holds == "distances" else "similarity"}
+    flags |= {"header": "header" if options.header else "no-header"}
+    flags |= {"label_file": "labels"}
+    listed = [f"--{flags.get(name, name).replace('_', '-')}" for name in wrong]
+    raise ValueError(
+        f"{file.path} holds {what}: leave out {', '.join(listed)}, which "
+        f"{'does' if len(wrong) == 1 else 'do'} not apply.{remedy}"
+    )
 
 
 def _check_format(path: str | os.PathLike[str], given: str, ending: str) -> None:
@@ -472,37 +506,10 @@ def open_table(
     return tables.open_svmlight(file.path, indices or options.names)
 
 
-def _check_table_options(file: DataFile, options: ReadOptions) -> None:
-    """Raise if options of matrices and pairs are given for a table."""
-    if file.ending in LIBSVM_ENDINGS and options.target is not None:
-        raise ValueError(
-            f"{file.path} is LIBSVM text, whose labels come first in each line; leave "
-            f"out --target, got {options.target!r}."
-        )
-    if not (options.is_for_matrix or options.label_file):
-        return
-    labels = None if options.label_file is None else Path(options.label_file)
-    if labels and labels.is_file() and matrices.is_square(labels, ReadOptions()):
-        raise ValueError(
-            f"{labels} is a matrix with names, and {file.path} is not: exchange the "
-            "two files, such that --labels names the file with the labels."
-        )
-    what = "a table"
-    if file.csv is not None:
-        what = f"a table of {len(tables.open_csv(file.csv, options).names)} columns"
-    raise ValueError(
-        f"{file.path} holds {what}; --distance, --similarity, --symmetrize, --missing, "
-        "--missing-self, --repeated and --labels go with a square matrix or, by "
-        "--format pairs, with a list of pairs."
-    )
-
-
 def _read_numpy(file: DataFile, options: ReadOptions) -> Dataset:
     """Return the matrix of an npz or npy file."""
     path, target = file.path, options.target
     label_file, needs_labels = options.label_file, options.labels is not False
-    if options.repeated is not None:
-        raise ValueError(f"{path} holds no list of pairs: leave out --repeated.")
     if file.ending == ".npz":
         K, name, y = matrices.read_npz(path, options)
         title = target or LABELS_NAME

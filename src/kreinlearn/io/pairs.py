@@ -5,8 +5,8 @@ NaN stands for a missing score.
 
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -28,6 +28,9 @@ from kreinlearn.io.text import (
     read_rows,
 )
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 LIST_FORMATS = ("pairs", "blast")
 BLAST_COLUMNS = 12
 """Columns of BLAST's outfmt 6, the default of Foldseek and MMseqs2 as well: names of
@@ -41,125 +44,6 @@ PairLine = tuple[int, str, str, str]
 """Line number, two names and a score."""
 
 
-@dataclass(frozen=True)
-class PairList:
-    """Scores of pairs.
-
-    Attributes
-    ----------
-    path : str
-        The file.
-    names : list of str
-        All samples, in the order in which they first occur.
-    first, second : ndarray of shape (n_lines,)
-        The samples of each line, as positions in ``names``.
-    scores : ndarray of shape (n_lines,)
-        Finite numbers, and NaN where missing.
-    lines : ndarray of shape (n_lines,)
-        Line numbers.
-    is_search : bool
-        Whether these are hits: the first sample is a query, the second was found.
-    """
-
-    path: str
-    names: list[str]
-    first: Array
-    second: Array
-    scores: Array
-    lines: Array
-    is_search: bool
-
-    def to_matrix(
-        self, rows: Sequence[str], columns: Sequence[str], repeated: str | None
-    ) -> tuple[Array, int]:
-        """Return the scores from some samples to others as a matrix.
-
-        Parameters
-        ----------
-        rows, columns : sequence of str
-            The samples; all others are ignored.
-        repeated : {"mean", "max", "min"} or None
-            Aggregate of several scores of a pair in one direction. Without, the best
-            hit of a search counts, and other scores must agree.
-
-        Returns
-        -------
-        values : ndarray of shape (n_rows, n_columns)
-            Scores, NaN where missing.
-        n_repeated : int
-            Lines that repeat a pair.
-        """
-        check_fits(len(rows), len(columns), float, self.path)
-        row, column = find_names(rows, self.names), find_names(columns, self.names)
-        row, column = row[self.first], column[self.second]
-        used = np.flatnonzero((row >= 0) & (column >= 0) & ~np.isnan(self.scores))
-        cells = row[used].astype(np.int64) * len(columns) + column[used]
-        scores = self.scores[used]
-        values = np.full(len(rows) * len(columns), np.nan)
-        values[cells] = scores
-        kept, inverse, counts = np.unique(
-            cells, return_inverse=True, return_counts=True
-        )
-        if len(kept) < len(cells):
-            high, low = np.full(len(kept), -np.inf), np.full(len(kept), np.inf)
-            np.maximum.at(high, inverse, scores)
-            np.minimum.at(low, inverse, scores)
-            if repeated is None and not self.is_search:
-                self._check_agreement(used, inverse, high > low)
-            sums = np.bincount(inverse, weights=scores)
-            found = {"mean": sums / counts, "min": low}.get(repeated or "max", high)
-            values[kept] = np.where(high > low, found, high)
-        return values.reshape(len(rows), len(columns)), len(cells) - len(kept)
-
-    def _check_agreement(self, used: Array, inverse: Array, differ: Array) -> None:
-        """Raise if lines about the same pair have different scores."""
-        if not differ.any():
-            return
-        i = int(np.flatnonzero(differ[inverse])[0])
-        others = np.flatnonzero(inverse == inverse[i])
-        j = next(j for j in others if self.scores[used[j]] != self.scores[used[i]])
-        one, other = used[i], used[j]
-        raise ValueError(
-            f"{self.path}, line {self.lines[other]}: the pair of "
-            f"{self.names[self.first[one]]!r} and {self.names[self.second[one]]!r} has "
-            f"the score {self.scores[other]:.6g}, but {self.scores[one]:.6g} in line "
-            f"{self.lines[one]}, and {int(differ.sum()):,} pairs have several; use "
-            "--repeated mean, max or min (repeated='mean', ...)."
-        )
-
-    def find_new_names(self, training: Sequence[str]) -> list[str]:
-        """Return the samples to predict: those that are not training samples.
-
-        In a search, these are queries; targets only if no query is new. If all samples
-        are training samples, all are predicted.
-        """
-        known = set(training)
-        queries, targets = (
-            [self.names[i] for i in np.unique(side)]
-            for side in (self.first, self.second)
-        )
-        if known.isdisjoint(self.names):
-            raise ValueError(
-                f"{self.path} has no pair with a training sample, such as "
-                f"{quote_names(training, 3)}; its samples are "
-                f"{quote_names(self.names, 3)}."
-            )
-        for side in [queries, targets] if self.is_search else [self.names]:
-            new = [name for name in side if name not in known]
-            if new:
-                return new
-        return queries if self.is_search else self.names
-
-    def note_repeated(self, count: int, repeated: str | None) -> list[str]:
-        """Return a note about lines that repeat a pair."""
-        if count == 0:
-            return []
-        kept = f"their {repeated} is taken" if repeated else "the best score is taken"
-        if not repeated and not self.is_search:
-            kept = "with the same score"
-        return [f"pairs repeated, {kept}: {count:,} of {len(self.lines):,} lines"]
-
-
 def read_pair_list(
     path: Path,
     options: ReadOptions,
@@ -167,7 +51,7 @@ def read_pair_list(
     is_search: bool = False,
     header: bool | None = None,
     lines: Iterable[str] | None = None,
-) -> PairList:
+) -> "pd.DataFrame":
     """Return the pairs in a file.
 
     Parameters
@@ -182,12 +66,20 @@ def read_pair_list(
         Whether the first line holds titles; by default if its score is not a number.
     lines : iterable of str, optional
         Lines of the file, if it is open.
+
+    Returns
+    -------
+    DataFrame of shape (n_lines, 4)
+        Columns "first" and "second" with names, "score" with finite numbers and NaN
+        where missing, and "line".
     """
-    found = _read_hits(path) if is_search else _read_triples(path, options, lines)
-    places, first, second = dict[str, int](), array("q"), array("q")
+    import pandas as pd
+
+    rows = _read_hits(path) if is_search else _read_triples(path, options, lines)
+    names, first, second = dict[str, str](), list[str](), list[str]()
     scores, numbers = array("d"), array("q")
     title: PairLine | None = None
-    for count, (line, a, b, cell) in enumerate(found):
+    for count, (line, a, b, cell) in enumerate(rows):
         value = np.nan if cell in MISSING_CELLS else parse_number(cell)
         if count == 0 and (value is None if header is None else header):
             if is_search and cell.lower() not in BIT_SCORE_TITLES:
@@ -205,18 +97,95 @@ def read_pair_list(
                 f"{path}, line {line}: the names of two samples were expected, got "
                 f"{a!r} and {b!r}; correct or remove the line."
             )
-        first.append(places.setdefault(a, len(places)))
-        second.append(places.setdefault(b, len(places)))
+        first.append(names.setdefault(a, a))
+        second.append(names.setdefault(b, b))
         scores.append(value)
         numbers.append(line)
     if not numbers:
         raise ValueError(f"{path} holds no pairs; one in each line was expected.")
-    if title is not None and header is None and places.keys() & set(title[1:3]):
+    if title is not None and header is None and names.keys() & set(title[1:3]):
         # Perhaps a pair with a typing error.
         advice = "correct it, or use --header if the line holds titles"
         raise ValueError(_describe_bad_score(path, *title, advice))
-    arrays = map(np.array, (first, second, scores, numbers))
-    return PairList(str(path), list(places), *arrays, is_search)
+    return pd.DataFrame(
+        {
+            "first": pd.Series(first, dtype=object),
+            "second": pd.Series(second, dtype=object),
+            "score": np.array(scores),
+            "line": np.array(numbers),
+        }
+    )
+
+
+def pivot_pairs(
+    path: Path,
+    pairs: "pd.DataFrame",
+    rows: Sequence[str],
+    columns: Sequence[str],
+    how: str | None,
+) -> tuple[Array, int]:
+    """Return the scores from some samples to others, and the number of repeated lines.
+
+    Parameters
+    ----------
+    path : Path
+        The file, for messages.
+    pairs : DataFrame
+        As `read_pair_list` returns it.
+    rows, columns : sequence of str
+        The samples; all others are ignored.
+    how : {"mean", "max", "min"} or None
+        Aggregate of several scores of a pair in one direction; None if they must agree.
+    """
+    check_fits(len(rows), len(columns), float, str(path))
+    places = find_names(rows, pairs["first"]) * np.int64(len(columns))
+    seconds = find_names(columns, pairs["second"])
+    is_used = (places >= 0) & (seconds >= 0) & pairs["score"].notna()
+    used = pairs.assign(cell=places + seconds)[is_used]
+    grouped = used.groupby("cell")["score"]
+    low, high = grouped.min(), grouped.max()
+    differ = low.index[low < high]
+    if how is None and len(differ):
+        one = used[used["cell"].isin(differ)].iloc[0]
+        others = used[(used["cell"] == one["cell"]) & (used["score"] != one["score"])]
+        other = others.iloc[0]
+        raise ValueError(
+            f"{path}, line {other['line']}: the pair of {one['first']!r} and "
+            f"{one['second']!r} has the score {other['score']:.6g}, but "
+            f"{one['score']:.6g} in line {one['line']}, and {len(differ):,} pairs have "
+            "several; use --repeated mean, max or min (repeated='mean', ...)."
+        )
+    values = np.full(len(rows) * len(columns), np.nan)
+    values[high.index] = high
+    values[differ] = grouped.agg(how or "max")[differ]
+    return values.reshape(len(rows), len(columns)), len(used) - len(high)
+
+
+def _find_new_names(
+    path: Path, pairs: "pd.DataFrame", training: Sequence[str], is_search: bool
+) -> list[str]:
+    """Return the samples to predict: those that are not training samples.
+
+    In a search, these are queries; targets only if no query is new. If all samples
+    are training samples, all are predicted.
+    """
+    known, names = set(training), list_names(pairs)
+    if known.isdisjoint(names):
+        raise ValueError(
+            f"{path} has no pair with a training sample, such as "
+            f"{quote_names(training, 3)}; its samples are {quote_names(names, 3)}."
+        )
+    sides = [set(pairs["first"]), set(pairs["second"])] if is_search else [set(names)]
+    for side in sides:
+        if new := [name for name in names if name in side and name not in known]:
+            return new
+    return [name for name in names if name in sides[0]]
+
+
+def list_names(pairs: "pd.DataFrame") -> list[str]:
+    """Return all samples, in the order in which they first occur."""
+    both = pairs[["first", "second"]].to_numpy().reshape(-1)
+    return list(dict.fromkeys(both.tolist()))
 
 
 def _read_triples(
@@ -304,19 +273,25 @@ def read_scores(
     notes, columns = list[str](), list(needed or training or ())
     rows: Sequence[str] | None
     if format in LIST_FORMATS:
-        is_search = format == "blast"
+        is_search, how = format == "blast", options.repeated
         pairs = read_pair_list(
             path, options, is_search=is_search, header=header, lines=lines
         )
-        rows = pairs.names if training is None else pairs.find_new_names(training)
+        rows = list_names(pairs)
+        if training is not None:
+            rows = _find_new_names(path, pairs, training, is_search)
         columns = columns or list(rows)
-        forth, count = pairs.to_matrix(rows, columns, options.repeated)
+        best = "max" if is_search else None
+        forth, count = pivot_pairs(path, pairs, rows, columns, how or best)
         back = forth.T
         if training is not None:
-            reverse = replace(pairs, first=pairs.second, second=pairs.first)
-            back, more = reverse.to_matrix(rows, columns, options.repeated)
+            reverse = pairs.rename(columns={"first": "second", "second": "first"})
+            back, more = pivot_pairs(path, reverse, rows, columns, how or best)
             count += more
-        notes += pairs.note_repeated(count, options.repeated)
+        if count:
+            kept = "the best score is taken" if is_search else "with the same score"
+            kept = f"their {how} is taken" if how else kept
+            notes.append(f"pairs repeated, {kept}: {count:,} of {len(pairs):,} lines")
     else:
         header = header if training is None else True
         is_phylip = format == "phylip"
@@ -324,11 +299,6 @@ def read_scores(
         matrix = matrix or read_text_matrix(path, options, header, lines)
         rows = matrix.rows
         if training is None:
-            if options.repeated is not None:
-                raise ValueError(
-                    f"{path} holds a matrix, in which no pair is repeated: leave out "
-                    "repeated (--repeated)."
-                )
             forth = _order_square(path, matrix)
             back = forth.T
         else:
@@ -372,7 +342,7 @@ def _order_square(path: Path, matrix: TextMatrix) -> Array:
     return values[:, find_names(columns, rows)]
 
 
-def find_names(names: Names, wanted: Names) -> Array:
+def find_names(names: Names, wanted: "Names | pd.Series[str]") -> Array:
     """Return the position of each wanted name, -1 if it is missing."""
     import pandas as pd
 

@@ -65,13 +65,13 @@ EXPECTED_INPUT: dict[SampleKind, str] = {
     "graphs": "a folder of the TU collection",
 }
 """Input of a model, for messages."""
-LABEL_PLACES = {
-    "ts": ("after the last colon of each line", "add the line '@classLabel true a b'"),
-    "ucr": ("in each line", "name another column by --target"),
-    "tu": ("in a file ..._graph_labels.txt", "add that"),
-    "fasta": ("in the headers", "add them"),
+LABEL_REMEDIES = {
+    "ts": "add them, and the line '@classLabel true a b'",
+    "ucr": "name another column by --target",
+    "tu": "add a file ..._graph_labels.txt",
+    "fasta": "add them to the headers",
 }
-"""Position of the labels in a format, and the remedy if there are none."""
+"""Remedies for files without labels."""
 
 
 class SampleText(NamedTuple):
@@ -103,7 +103,6 @@ def read_samples(path: Path, format: str, options: ReadOptions) -> Dataset:
         With items, their kind, names of sequences, and y if there are labels.
     """
     check_choice("format", format, tuple(SAMPLE_FORMATS))
-    _check_options(path, format, options)
     is_inside, target = options.label_file is None, options.target
     needs_labels = bool(options.labels) or target is not None
     rule = target if is_inside else None
@@ -118,8 +117,7 @@ def read_samples(path: Path, format: str, options: ReadOptions) -> Dataset:
         where, title = f"{path}, {found.title}", found.title
         y = as_labels(found.labels, found.lines, where, found.unit)
     elif options.labels:
-        place, remedy = LABEL_PLACES[format]
-        raise ValueError(f"{path} holds no labels {place}; {remedy}.")
+        raise ValueError(f"{path} holds no labels; {LABEL_REMEDIES[format]}.")
     record = TrainingRecord(
         source=str(path),
         target="header" if title == "headers" else title,
@@ -167,8 +165,6 @@ def read_new_samples(
             f"The model was trained on {kind}, but {path} holds {what}; give "
             f"{EXPECTED_INPUT[kind]}."  # type: ignore[index]
         )
-    if format != "ucr":
-        _check_no_header(path, format, header)
     is_same = format in ("fasta", training.format)
     rule = training.label_rule if is_same else None
     found = _read_items(path, format, rule, header)
@@ -266,38 +262,6 @@ def describe_samples(kind: SampleKind, items: Sequence[Any]) -> str:
     low, high = min(sizes), max(sizes)
     span = f"{low:,}" if low == high else f"{low:,} to {high:,}"
     return f"{kind} of {channels}{span} {unit}{'s' * (high > 1)}"
-
-
-def _check_options(path: Path, format: str, options: ReadOptions) -> None:
-    """Raise if an option does not apply to a file of this format."""
-    kind, place = SAMPLE_FORMATS[format], LABEL_PLACES[format][0]
-    if options.is_for_matrix:
-        raise ValueError(
-            f"{path} holds {kind}; --distance, --similarity, --symmetrize, --missing, "
-            "--missing-self and --repeated go with a matrix or a list of pairs: leave "
-            "them out."
-        )
-    if options.label_file is not None and format != "fasta":
-        raise ValueError(
-            f"{path} holds {kind} without names: leave out --labels; labels are "
-            f"expected {place}."
-        )
-    if options.target is not None and format in ("ts", "tu"):
-        raise ValueError(
-            f"{path} has its labels {place}: leave out --target, got "
-            f"{options.target!r}."
-        )
-    if format != "ucr" and options.label_file is None:
-        _check_no_header(path, format, options.header)
-
-
-def _check_no_header(path: Path, format: str, header: bool | None) -> None:
-    """Raise if an option is about the header of a file that has none."""
-    if header is not None:
-        raise ValueError(
-            f"{path} holds {SAMPLE_FORMATS[format]}, not a table with names in the "
-            "first line: leave out --header and --no-header."
-        )
 
 
 def _check_series_labels(
