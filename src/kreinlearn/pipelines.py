@@ -5,7 +5,7 @@ import re
 import shlex
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import TransformerMixin
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 __all__ = ["check_complete", "fit_from", "prepare", "text_columns"]
 
-DATE = re.compile(
+DATE_TEXT = re.compile(
     r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}([T ].*)?|\d{1,2}[-/.]\d{1,2}[-/.](\d{4}|\d{2})"
 )
 """A date, perhaps with a time."""
@@ -346,7 +346,7 @@ def check_complete(X: "pd.DataFrame", advice: str) -> None:
         What to do then, for the message.
     """
     if message := describe_missing(X):
-        raise ValueError(f"{_source(X)}{message}; {advice}.")
+        raise ValueError(f"{_name_source(X)}{message}; {advice}.")
 
 
 def describe_missing(X: "pd.DataFrame") -> str:
@@ -376,14 +376,6 @@ class PreparationError(ValueError):
         self.options = options
 
 
-class Problem(NamedTuple):
-    """A problem of a table: a full message, a short one, and options that help."""
-
-    message: str
-    short: str
-    options: list[str]
-
-
 def check_table(X: "pd.DataFrame", *, impute: bool, one_hot: bool) -> None:
     """Raise one error about all columns that cannot be features as they are.
 
@@ -399,33 +391,68 @@ def check_table(X: "pd.DataFrame", *, impute: bool, one_hot: bool) -> None:
     PreparationError
         With the problems and the options that solve them.
     """
+    found = list(_find_problems(X, impute, one_hot))
+    if not found:
+        return
+    options = [option for _, _, own in found for option in own]
+    message = "; ".join(found[0][:2])
+    if len(found) > 1:
+        flags = {"--one-hot": "one_hot=True", "--impute": "impute=True"}
+        used = ", ".join(flags[option] for option in options if option in flags)
+        listed = "; ".join(problem for problem, _, _ in found)
+        message = f"{listed}. Use {shlex.join(options)}{f' ({used})' * bool(used)}"
+    raise PreparationError(f"{_name_source(X)}{message}.", options)
+
+
+def _find_problems(
+    X: "pd.DataFrame", impute: bool, one_hot: bool
+) -> Iterator[tuple[str, str, list[str]]]:
+    """Yield problems of a table, their remedies, and options that solve them."""
     words = text_columns(X)
     dates = [name for name in words if is_date_column(X[name])]
     names = [name for name in words if _is_name_column(X[name]) and name not in dates]
-    found = _find_name_problems(X, names)
+    texts = [name for name in words if name not in (*names, *dates)]
     if one_hot:
         dates = [name for name in dates if _is_name_column(X[name])]
-    found += _find_date_problems(X, dates, one_hot)
-    if not one_hot:
-        found += _find_text_problems(X, [n for n in words if n not in (*names, *dates)])
+    for i, name in enumerate(names):
+        known = X[name].dropna()
+        yield (
+            f"column {name!r} holds text that repeats too seldom to learn from, "
+            f"{known.nunique():,} different values in {len(known):,} rows, such as "
+            f"{known.iloc[0]!r}",
+            f"remove the column (--drop {name}), keep it in predictions (--id {name}) "
+            "if it names samples, or make it numbers if it holds measurements",
+            ["--drop" if i else "--id", name],
+        )
+    if dates:
+        remedy = f"leave them out (--drop {dates[0]}), or convert them to numbers"
+        is_repeated = all(X[name].nunique() <= X[name].count() / 2 for name in dates)
+        if not one_hot and is_repeated:
+            remedy += (
+                " such as days. To encode each date as a category, use one_hot=True "
+                "(--one-hot)"
+            )
+        drop = [option for name in dates for option in ("--drop", name)]
+        yield (
+            f"{_list_columns(dates)} dates such as {_quote_first(X, dates)}",
+            remedy,
+            drop,
+        )
+    if texts and not one_hot:
+        yield (
+            f"{_list_columns(texts)} text such as {_quote_first(X, texts)}",
+            "encode text with one_hot=True (--one-hot on the command line), leave it "
+            f"out (--drop {texts[0]}), or, if it holds the labels, use --target "
+            f"{texts[0]}",
+            ["--one-hot"],
+        )
     empty = [name for name in X.columns if X[name].isna().all()]
     if empty:
-        message = f"column {empty[0]!r} has no value at all"
-        options = [option for name in empty for option in ("--drop", name)]
-        found.append(Problem(f"{message}; remove it.", message, options))
+        drop = [option for name in empty for option in ("--drop", name)]
+        yield f"column {empty[0]!r} has no value at all", "remove it", drop
     if not impute and (message := describe_missing(X)):
-        advice = "fill with impute=True (--impute on the command line)"
-        found.append(Problem(f"{message}; {advice}.", message, ["--impute"]))
-    if not found:
-        return
-    options = [option for problem in found for option in problem.options]
-    message = found[0].message
-    if len(found) > 1:
-        listed = "; ".join(problem.short for problem in found)
-        flags = {"--one-hot": "one_hot=True", "--impute": "impute=True"}
-        used = ", ".join(flags[option] for option in options if option in flags)
-        message = f"{listed}. Use {shlex.join(options)}{f' ({used})' * bool(used)}."
-    raise PreparationError(f"{_source(X)}{message}", options)
+        remedy = "fill with impute=True (--impute on the command line)"
+        yield message, remedy, ["--impute"]
 
 
 def is_date_column(column: "pd.Series") -> bool:
@@ -438,7 +465,7 @@ def is_date_column(column: "pd.Series") -> bool:
     True
     """
     known = [cell for cell in column if isinstance(cell, str)]
-    count = sum(DATE.fullmatch(cell) is not None for cell in known)
+    count = sum(DATE_TEXT.fullmatch(cell) is not None for cell in known)
     return bool(known) and count >= NUMERIC_FRACTION * len(known)
 
 
@@ -449,62 +476,17 @@ def _is_name_column(column: "pd.Series") -> bool:
     return different >= MANY_WORDS and different > NUMERIC_FRACTION * len(known)
 
 
-def _find_name_problems(X: "pd.DataFrame", names: list[str]) -> list[Problem]:
-    """Return the problems of columns that name the samples."""
-    found = []
-    for i, name in enumerate(names):
-        known = X[name].dropna()
-        values = f"{known.nunique():,} different values in {len(known):,} rows"
-        start = f"column {name!r} holds text that repeats too seldom to learn from"
-        example = f"{values}, such as {known.iloc[0]!r}"
-        message = (
-            f"{start}, {example}; remove the column (--drop {name}), keep it in "
-            f"predictions (--id {name}) if it names samples, or make it numbers if it "
-            "holds measurements."
-        )
-        options = ["--drop" if i else "--id", name]
-        found.append(Problem(message, f"{start} ({values})", options))
-    return found
-
-
-def _find_date_problems(
-    X: "pd.DataFrame", names: list[str], one_hot: bool
-) -> list[Problem]:
-    """Return the problem of columns with dates."""
-    if not names:
-        return []
-    cell = X[names[0]].dropna().iloc[0]
-    start = f"{_list_columns(names)} hold{'s' * (len(names) == 1)} dates such as"
-    message = (
-        f"{start} {cell!r}; leave them out (--drop {names[0]}), or convert them to "
-        "numbers such as days."
-    )
-    is_repeated = all(X[name].nunique() <= X[name].count() / 2 for name in names)
-    if not one_hot and is_repeated:
-        message += " To encode each date as a category, use one_hot=True (--one-hot)."
-    options = [option for name in names for option in ("--drop", name)]
-    return [Problem(message, f"{start} {cell!r}", options)]
-
-
-def _find_text_problems(X: "pd.DataFrame", names: list[str]) -> list[Problem]:
-    """Return the problem of columns with text."""
-    if not names:
-        return []
-    cell = next((cell for cell in X[names[0]] if isinstance(cell, str)), "")
-    start = f"{_list_columns(names)} hold{'s' * (len(names) == 1)} text such as"
-    message = (
-        f"numbers were expected, but {start} {cell!r}; encode text with one_hot=True "
-        f"(--one-hot on the command line), leave it out (--drop {names[0]}), or, if it "
-        f"holds the labels, use --target {names[0]}."
-    )
-    return [Problem(message, f"{start} {cell!r}", ["--one-hot"])]
-
-
 def _list_columns(names: list[str]) -> str:
-    return f"column{'s' * (len(names) > 1)} {quote_names(names)}"
+    is_one = len(names) == 1
+    return f"column{'s' * (not is_one)} {quote_names(names)} hold{'s' * is_one}"
 
 
-def _source(X: "pd.DataFrame") -> str:
+def _quote_first(X: "pd.DataFrame", names: list[str]) -> str:
+    """Return the first text in some columns, in quotes."""
+    return repr(next((cell for cell in X[names[0]] if isinstance(cell, str)), ""))
+
+
+def _name_source(X: "pd.DataFrame") -> str:
     path = X.attrs.get("path")
     return f"{path}: " if path else ""
 

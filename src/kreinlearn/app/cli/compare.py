@@ -7,26 +7,16 @@ import textwrap
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 from rich.markup import escape
 
+from kreinlearn._typing import Array
 from kreinlearn.app.cli import data as samples
 from kreinlearn.app.cli import options
-from kreinlearn.app.cli.options import (
-    Facts,
-    GroupedHelpCommand,
-    KernelParams,
-    examples,
-    format_best,
-    format_setting,
-    make_table,
-)
-
-if TYPE_CHECKING:
-    from kreinlearn._typing import Array
-    from kreinlearn.io.dataset import Dataset, ReadOptions
+from kreinlearn.app.cli.options import Facts, KernelParams
+from kreinlearn.io.dataset import Dataset, ReadOptions
 
 COMPARISON_FOOTNOTE = (
     "Means over held-out folds, the same for all methods; ± is the standard deviation\n"
@@ -35,17 +25,11 @@ COMPARISON_FOOTNOTE = (
 )
 
 
-@click.command(
-    "compare",
-    cls=GroupedHelpCommand,
-    arguments={
-        "data": "Training samples: a file or folder, see above.",
-    },
-    epilog=examples(
-        "krein compare train.csv",
-        'krein compare train.csv --kernels tl1 --methods "KreinCV,SVC clip,k-NN"',
-        "krein compare visits.csv --group patient --folds 3 --out visits",
-    ),
+@options.command(
+    "krein compare train.csv",
+    'krein compare train.csv --kernels tl1 --methods "KreinCV,SVC clip,k-NN"',
+    "krein compare visits.csv --group patient --folds 3 --out visits",
+    data="Training samples: a file or folder, see above.",
 )
 @click.argument("data", type=click.Path())
 @options.read_options(*options.DATA_OPTIONS, options.GROUP_OPTION)
@@ -86,7 +70,7 @@ COMPARISON_FOOTNOTE = (
 @options.JSON_OPTION
 def compare_command(
     data: str,
-    reading: "ReadOptions",
+    reading: ReadOptions,
     form: str | None,
     kernels: str,
     params: KernelParams,
@@ -189,8 +173,8 @@ def _name_options() -> Iterator[None]:
 
 
 def _compute_matrix(
-    table: "Dataset", kernels: list[str], params: KernelParams, form: str | None
-) -> tuple["Array", str, str]:
+    table: Dataset, kernels: list[str], params: KernelParams, form: str | None
+) -> tuple[Array, str, str]:
     """Return distances or similarities of samples, which of both, and their name."""
     if not options.list_given(("kernels",)):
         kernels = []
@@ -208,7 +192,7 @@ def _compute_matrix(
         )
     own = {k: v for k, v in params.items() if k != "form"}
     matrix, content = samples.compute_matrix(table, kernel, own)
-    return matrix, content, format_setting(kernel, own)
+    return matrix, content, options.format_setting(kernel, own)
 
 
 def _split_names(text: str) -> list[str]:
@@ -230,12 +214,12 @@ def _print_comparison(found: Facts) -> None:
     right = ["accuracy", "log-loss", "AUC", "s", *["converged"] * has_failed]
     kernels = {row["kernel"] for row in rows} - {None, "precomputed"}
     kernel = f"\nkernel: {kernels.pop()}" if len(kernels) == 1 else ""
-    table = make_table(["method"], right, escape(found["title"] + kernel))
+    table = options.make_table(["method"], right, escape(found["title"] + kernel))
     for row in rows:
         scores = []
         for name in best:
             text = "-" if row[name] is None else f"{row[name]:.3f}"
-            scores.append(format_best(text == best[name], text))
+            scores.append(options.format_best(text == best[name], text))
         if row["accuracy_std"] is not None:
             scores[0] += f" ± {row['accuracy_std']:.3f}"
         seconds = "" if row["fit_seconds"] is None else f"{row['fit_seconds']:.2f}"

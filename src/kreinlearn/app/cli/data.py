@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from kreinlearn._typing import Array
 from kreinlearn.app.cli.options import (
     PREPARATION_OPTIONS,
     KernelParams,
@@ -19,22 +20,17 @@ from kreinlearn.app.cli.options import (
     print_note,
     repeat_command,
 )
+from kreinlearn.io.dataset import Dataset, ModelInput, ReadOptions, TrainingRecord
+from kreinlearn.io.formats import open_data
+from kreinlearn.io.samples import EXPECTED_INPUT, describe_content
 from kreinlearn.kernels import KERNELS, Similarities, resolve_kernel
 
 if TYPE_CHECKING:
     from sklearn.base import BaseEstimator
 
-    from kreinlearn._typing import Array
-    from kreinlearn.io.dataset import (
-        Dataset,
-        ModelInput,
-        ReadOptions,
-        SampleKind,
-        TrainingRecord,
-    )
     from kreinlearn.search import Fold
 
-DEFAULT_KERNELS: "dict[SampleKind, str]" = {
+DEFAULT_KERNELS = {
     "series": "dtw",
     "sequences": "smith_waterman",
     "graphs": "weisfeiler_lehman_assignment",
@@ -47,14 +43,12 @@ SEQUENCE_POSITION = re.compile(r"Sequence (\d+) of 'X' \(counted from 0\)")
 
 
 def open_samples(
-    path: str, reading: "ReadOptions", kernel: str | None = None, **how: Any
-) -> "Dataset":
+    path: str, reading: ReadOptions, kernel: str | None = None, **how: Any
+) -> Dataset:
     """Return the samples of a command; kernels of series open tsv as UCR lines.
 
     Their measures show progress, and are kept in the user's cache.
     """
-    from kreinlearn.io.formats import open_data
-
     click.get_current_context().with_resource(_show_measures())
     kind = KERNELS[str(kernel)].samples if kernel in KERNELS else None
     reading = replace(reading, kind="series" if kind == "series" else None)
@@ -80,10 +74,10 @@ def _show_measures() -> Iterator[None]:
 
 
 def choose_kernel(
-    data: "Dataset",
+    data: Dataset,
     kernel: str | None,
     params: KernelParams,
-    reading: "ReadOptions",
+    reading: ReadOptions,
     form: str | None,
 ) -> tuple[str | None, KernelParams]:
     """Return the kernel for the samples, None for the default ones of a table."""
@@ -107,10 +101,8 @@ def choose_kernel(
     return kernel, params
 
 
-def check_rows(data: "Dataset", kernel: str | None) -> None:
+def check_rows(data: Dataset, kernel: str | None) -> None:
     """Raise if a kernel of other samples was named for a table."""
-    from kreinlearn.io.samples import EXPECTED_INPUT
-
     kind = KERNELS[str(kernel)].samples if kernel in KERNELS else "rows"
     if kind in EXPECTED_INPUT:
         remedy = f"give {EXPECTED_INPUT[kind]}"  # type: ignore[index]
@@ -134,7 +126,7 @@ def check_no_features(path: str, holds: str, names: tuple[str, ...] = ()) -> Non
 
 
 def choose_measure(
-    data: "Dataset",
+    data: Dataset,
     kernel: str | None,
     params: Mapping[str, float | str | bool],
     form: str | None,
@@ -175,7 +167,7 @@ def choose_measure(
 
 
 @contextmanager
-def name_sequences(data: "Dataset") -> Iterator[None]:
+def name_sequences(data: Dataset) -> Iterator[None]:
     """Replace the position of a sequence in messages by its file and name."""
     try:
         yield
@@ -188,8 +180,8 @@ def name_sequences(data: "Dataset") -> Iterator[None]:
 
 
 def compute_matrix(
-    data: "Dataset", kernel: str, params: KernelParams
-) -> tuple["Array", str]:
+    data: Dataset, kernel: str, params: KernelParams
+) -> tuple[Array, str]:
     """Return the matrix of a measure, and the kernel that takes it.
 
     Distances are not transformed: the form and the width are left to that kernel.
@@ -203,12 +195,9 @@ def compute_matrix(
         return values.matrix(kernel, params), "precomputed"
 
 
-def describe_input(model: "BaseEstimator", record: "TrainingRecord") -> "ModelInput":
+def describe_input(model: "BaseEstimator", record: TrainingRecord) -> ModelInput:
     """Return the input that a fitted model takes."""
     from sklearn.utils import get_tags
-
-    from kreinlearn.io.dataset import ModelInput
-    from kreinlearn.io.samples import EXPECTED_INPUT, describe_content
 
     classes = model.classes_.tolist()
     names = [str(name) for name in getattr(model, "feature_names_in_", ())]
@@ -271,7 +260,7 @@ def suggest_command() -> Iterator[None]:
         raise ValueError(f"{start} This command works: {command}") from None
 
 
-def make_group_folds(data: "Dataset", count: int, option: str) -> "list[Fold] | None":
+def make_group_folds(data: Dataset, count: int, option: str) -> "list[Fold] | None":
     """Return folds that keep groups together; None if there are no groups."""
     if data.groups is None or data.y is None:
         return None

@@ -13,29 +13,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from kreinlearn._typing import Array
 from kreinlearn.app.cli import data as samples
 from kreinlearn.app.cli import options
-from kreinlearn.app.cli.options import (
-    Facts,
-    GroupedHelpCommand,
-    KernelParams,
-    examples,
-    format_setting,
-    print_note,
-)
+from kreinlearn.app.cli.options import Facts, KernelParams, print_note
+from kreinlearn.io.columns import find_leaking_columns
+from kreinlearn.io.dataset import Dataset, ReadOptions
+from kreinlearn.io.samples import describe_samples
+from kreinlearn.io.text import quote_names
 
 if TYPE_CHECKING:
     from sklearn.base import BaseEstimator
-
-    from kreinlearn import (
-        KreinLogisticRegression,
-        KreinLogisticRegressionCV,
-        LandmarkLogisticRegression,
-    )
-    from kreinlearn._typing import Array
-    from kreinlearn.io.dataset import Dataset, ReadOptions
-
-    Exact = KreinLogisticRegression | KreinLogisticRegressionCV
 
 CV_FOLDS, LANDMARK_FOLDS = 5, 3
 """Folds of the cross-validation by default; fewer on landmarks, for many rows."""
@@ -47,17 +35,11 @@ REGIMES_WORST_FIRST = ("nonconvex", "unknown", "unique")
 """Values of ``regime_``."""
 
 
-@click.command(
-    "fit",
-    cls=GroupedHelpCommand,
-    arguments={
-        "train": "Training samples: a file or folder, see above.",
-    },
-    epilog=examples(
-        "krein fit train.csv -o model.krein",
-        "krein fit visits.csv --target outcome --id visit --scale robust -o m.krein",
-        "krein fit distances.csv --distance --labels labels.csv -o model.krein",
-    ),
+@options.command(
+    "krein fit train.csv -o model.krein",
+    "krein fit visits.csv --target outcome --id visit --scale robust -o m.krein",
+    "krein fit distances.csv --distance --labels labels.csv -o model.krein",
+    train="Training samples: a file or folder, see above.",
 )
 @click.argument("train", metavar="TRAIN")
 @click.option(
@@ -100,7 +82,7 @@ REGIMES_WORST_FIRST = ("nonconvex", "unknown", "unique")
 def fit_command(
     train: str,
     out: str | None,
-    reading: "ReadOptions",
+    reading: ReadOptions,
     form: str | None,
     kernel: str | None,
     params: KernelParams,
@@ -165,7 +147,7 @@ def _name_model(train: str) -> Path:
 
 
 def _check_options(
-    reading: "ReadOptions",
+    reading: ReadOptions,
     lam: float | None,
     cv: int | None,
     landmarks: int | None,
@@ -191,7 +173,7 @@ def _check_options(
 
 
 def _fit(
-    data: "Dataset", kernel: str | None, params: KernelParams, given: Facts
+    data: Dataset, kernel: str | None, params: KernelParams, given: Facts
 ) -> tuple["BaseEstimator", Facts]:
     """Fit a model to samples in memory, or on landmarks to a table on disk."""
     import numpy as np
@@ -242,15 +224,13 @@ def _fit(
         "counts": counts.tolist(),
     }
     if data.kind is not None:
-        from kreinlearn.io.samples import describe_samples
-
         found["kind"] = data.kind
         found["described"] = describe_samples(data.kind, data.items or [])
     describe = _describe_exact if is_exact else _describe_landmarks
     return whole, found | describe(model, data)
 
 
-def _check_folds(data: "Dataset", classes: "Array", counts: "Array", cv: int) -> None:
+def _check_folds(data: Dataset, classes: Array, counts: Array, cv: int) -> None:
     """Raise if samples are too few, or a class has none in some fold."""
     if counts.sum() == 2:
         raise ValueError(
@@ -271,11 +251,8 @@ def _check_folds(data: "Dataset", classes: "Array", counts: "Array", cv: int) ->
         )
 
 
-def _note_leaks(data: "Dataset") -> None:
+def _note_leaks(data: Dataset) -> None:
     """Print a note about columns that predict all labels alone."""
-    from kreinlearn.io.columns import find_leaking_columns
-    from kreinlearn.io.text import quote_names
-
     assert data.X is not None and data.y is not None
     if leaks := find_leaking_columns(data.X, data.y):
         print_note(
@@ -285,7 +262,7 @@ def _note_leaks(data: "Dataset") -> None:
         )
 
 
-def _prepare_blocks(data: "Dataset", steps: Facts) -> tuple[Any, Any, Any]:
+def _prepare_blocks(data: Dataset, steps: Facts) -> tuple[Any, Any, Any]:
     """Return prepared blocks of a table on disk, as `prepare_blocks`; show progress."""
     from kreinlearn.app.runs.progress import report_fraction
     from kreinlearn.pipelines import prepare_blocks
@@ -303,8 +280,8 @@ def _make_landmark_model(
     kernel: str | None,
     params: KernelParams,
     given: Facts,
-    features: "Callable[[], Array] | None",
-) -> "LandmarkLogisticRegression":
+    features: Callable[[], Array] | None,
+) -> "BaseEstimator":
     """Return the estimator on landmarks for the options of the command.
 
     Features are computed only if parameters of the kernel are searched.
@@ -330,7 +307,7 @@ def _make_landmark_model(
 
 def _make_exact_model(
     kernel: str | None, params: KernelParams, given: Facts, cv: int
-) -> "Exact":
+) -> "BaseEstimator":
     """Return the estimator for the options of the command."""
     from kreinlearn import KreinLogisticRegression, KreinLogisticRegressionCV
 
@@ -344,7 +321,7 @@ def _make_exact_model(
 
 
 @contextmanager
-def _show_search(model: "Exact") -> Iterator[None]:
+def _show_search(model: "BaseEstimator") -> Iterator[None]:
     """Show how many settings of the kernel have been tried."""
     if not hasattr(model, "norms"):  # one setting, no search
         yield
@@ -355,7 +332,10 @@ def _show_search(model: "Exact") -> Iterator[None]:
 
     def count_settings() -> int:
         """Return how many settings were not dropped early, with any norm."""
-        gone = [format_setting(why["kernel"], why["params"]) for why in model.dropped_]
+        gone = [
+            options.format_setting(why["kernel"], why["params"])
+            for why in model.dropped_
+        ]
         n_gone = sum(gone.count(name) == len(model.norms) for name in set(gone))
         return len(model.kernel_settings_) - n_gone
 
@@ -363,7 +343,7 @@ def _show_search(model: "Exact") -> Iterator[None]:
 
         def watch(row: Facts) -> bool:
             params = {k: v for k, v in row.items() if k not in PROGRESS_FIELDS}
-            name = format_setting(params.pop("kernel"), params)
+            name = options.format_setting(params.pop("kernel"), params)
             if name not in seen:
                 seen.add(name)
                 text = f"{name}, best log-loss so far {-row['best']:.3f}"
@@ -385,7 +365,7 @@ def _show_search(model: "Exact") -> Iterator[None]:
 
 
 @contextmanager
-def _show_landmarks(model: "LandmarkLogisticRegression", n_rows: int) -> Iterator[None]:
+def _show_landmarks(model: "BaseEstimator", n_rows: int) -> Iterator[None]:
     """Print the memory of cached similarities, and show the progress of a fit."""
     from kreinlearn.app.runs.progress import report_fraction
 
@@ -447,7 +427,7 @@ def _describe_cache(row: Facts, n_rows: int) -> str:
     )
 
 
-def _describe_exact(model: "Exact", data: "Dataset") -> Facts:
+def _describe_exact(model: "BaseEstimator", data: Dataset) -> Facts:
     """Return settings, solution and held-out scores of a model, as plain data."""
     import numpy as np
 
@@ -487,7 +467,7 @@ def _describe_exact(model: "Exact", data: "Dataset") -> Facts:
     return found
 
 
-def _describe_landmarks(model: "LandmarkLogisticRegression", data: "Dataset") -> Facts:
+def _describe_landmarks(model: "BaseEstimator", data: Dataset) -> Facts:
     """Return settings and solution of a model on landmarks, as plain data."""
     params = model.kernel_params_
     found = {
@@ -550,7 +530,7 @@ def list_model_lines(found: Facts) -> list[str]:
         point = "the only" if is_unique else "a"
         several = "" if is_unique else ", perhaps one of several"
         solved += f": {point} stationary point{several}"
-    setting = format_setting(found["kernel"], found["kernel_params"])
+    setting = options.format_setting(found["kernel"], found["kernel_params"])
     return [
         _format_data(found),
         f"Chosen     {setting}, norm {found['norm']}, lam {found['lam']:.3g}{more}",

@@ -11,8 +11,7 @@ from kreinlearn.app.cli.fit import list_model_lines
 from kreinlearn.app.cli.options import (
     JSON_OPTION,
     Facts,
-    GroupedHelpCommand,
-    examples,
+    command,
 )
 
 
@@ -54,11 +53,9 @@ def info_command(is_compiled: bool, as_json: bool) -> None:
         click.echo(f"{name:<28} {fact}")
 
 
-@click.command(
-    "show",
-    cls=GroupedHelpCommand,
-    arguments={"model": "Model file written by `krein fit` or `kreinlearn.save`."},
-    epilog=examples("krein show model.krein"),
+@command(
+    "krein show model.krein",
+    model="Model file written by `krein fit` or `kreinlearn.save`.",
 )
 @click.argument("model", metavar="MODEL")
 @JSON_OPTION

@@ -4,24 +4,15 @@ import json
 import shlex
 import sys
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from kreinlearn._typing import Array
 from kreinlearn.app.cli import data as samples
 from kreinlearn.app.cli import options
-from kreinlearn.app.cli.options import (
-    Facts,
-    GroupedHelpCommand,
-    KernelParams,
-    examples,
-    format_setting,
-    make_table,
-)
-
-if TYPE_CHECKING:
-    from kreinlearn._typing import Array
-    from kreinlearn.io.dataset import Dataset, ReadOptions
+from kreinlearn.app.cli.options import Facts, KernelParams
+from kreinlearn.io.dataset import Dataset, ReadOptions
 
 LABELS_ADVICE = (
     "Labels come from a csv with a name and a label in each line: --labels FILE."
@@ -30,17 +21,11 @@ NOT_FOR_FIT = {"data", "permutations", "seed", "out", "force", "as_json"}
 """Options that `krein fit` does not take."""
 
 
-@click.command(
-    "inspect",
-    cls=GroupedHelpCommand,
-    arguments={
-        "data": "Samples or a matrix: a file or folder, see above.",
-    },
-    epilog=examples(
-        "krein inspect train.csv -o page.html",
-        "krein inspect distances.csv --distance --labels labels.csv",
-        "krein inspect gram.npz --json",
-    ),
+@options.command(
+    "krein inspect train.csv -o page.html",
+    "krein inspect distances.csv --distance --labels labels.csv",
+    "krein inspect gram.npz --json",
+    data="Samples or a matrix: a file or folder, see above.",
 )
 @click.argument("data", metavar="DATA-or-GRAM")
 @options.read_options(*options.DATA_OPTIONS)
@@ -59,7 +44,7 @@ NOT_FOR_FIT = {"data", "permutations", "seed", "out", "force", "as_json"}
 @options.JSON_OPTION
 def inspect_command(
     data: str,
-    reading: "ReadOptions",
+    reading: ReadOptions,
     form: str | None,
     kernel: str | None,
     params: KernelParams,
@@ -133,7 +118,7 @@ def inspect_command(
         _print_inspection(results, out)
 
 
-def _fit_command(words: list[str], y: "Array | None") -> str:
+def _fit_command(words: list[str], y: Array | None) -> str:
     """Return a command that fits to such labels; empty if there is none."""
     import numpy as np
 
@@ -148,7 +133,7 @@ def _fit_command(words: list[str], y: "Array | None") -> str:
     return shlex.join(["krein", "fit", *words, *folds, "-o", "model.krein"])
 
 
-def _add_symmetrize(words: list[str], K: "Array") -> list[str]:
+def _add_symmetrize(words: list[str], K: Array) -> list[str]:
     """Return the options that a matrix that is not symmetric needs."""
     from kreinlearn._validation import SYMMETRY_TOL, check_matrix
 
@@ -158,8 +143,8 @@ def _add_symmetrize(words: list[str], K: "Array") -> list[str]:
 
 
 def _compute_matrix(
-    table: "Dataset", rows: "Array", kernel: str, params: KernelParams
-) -> tuple["Array", "Array | None", Facts]:
+    table: Dataset, rows: Array, kernel: str, params: KernelParams
+) -> tuple[Array, Array | None, Facts]:
     """Return the matrix of some samples, their labels, and the kernel."""
     items, names = table.items or [], table.names
     some = replace(
@@ -191,7 +176,7 @@ def _print_inspection(found: Facts, page: str | None) -> None:
     for sentence in found["sentences"][:n]:
         console.print(Text(sentence, style="bold"))
     if list_scores(found):
-        scores = make_table(["held out"], ["accuracy", "log-loss"])
+        scores = options.make_table(["held out"], ["accuracy", "log-loss"])
         for name, each in list_scores(found).items():
             loss = "-" if each["log_loss"] is None else f"{each['log_loss']:.3f}"
             scores.add_row(name, f"{each['accuracy']:.3f}", loss)
@@ -216,7 +201,7 @@ def _list_facts(found: Facts) -> list[tuple[str, str]]:
         count, first = len(found["classes"]), map(str, found["classes"][:8])
         labels = f"{count} classes: {', '.join(first)}{', ...' * (count > 8)}"
     return [
-        ("kernel", format_setting(found["kernel"], found["params"])),
+        ("kernel", options.format_setting(found["kernel"], found["params"])),
         ("samples", f"{found['n']}"),
         ("labels", labels),
         ("eigenvalues", f"{positive} positive, {negative} negative, {zero} zero"),

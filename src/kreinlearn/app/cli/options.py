@@ -104,6 +104,15 @@ def examples(*commands: str) -> str:
     return "\n".join(["\b", "Examples:", *(f"  {command}" for command in commands)])
 
 
+def command(*lines: str, **arguments: str) -> Any:
+    """Return a decorator that makes a command, with examples and help of arguments."""
+    name = lines[0].split()[1]
+    epilog = examples(*lines)
+    return click.command(
+        name, cls=GroupedHelpCommand, arguments=arguments, epilog=epilog
+    )
+
+
 def list_kernels(samples: str | None = None) -> list[str]:
     """Return the kernels that are registered now, between samples of files."""
     kinds = FILE_SAMPLES if samples is None else (samples,)

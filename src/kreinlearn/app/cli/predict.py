@@ -7,32 +7,26 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from kreinlearn._typing import Array
 from kreinlearn.app.cli import data as samples
 from kreinlearn.app.cli import options
-from kreinlearn.app.cli.options import GroupedHelpCommand, examples, print_note
+from kreinlearn.app.cli.options import print_note
+from kreinlearn.io.dataset import Dataset, ModelInput, ReadOptions
 
 if TYPE_CHECKING:
     import pandas as pd
     from sklearn.base import BaseEstimator
 
-    from kreinlearn._typing import Array
-    from kreinlearn.io.dataset import Dataset, ModelInput, ReadOptions
 
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 """How cells begin that spreadsheets run as formulas, see OWASP on CSV injection."""
 
 
-@click.command(
-    "predict",
-    cls=GroupedHelpCommand,
-    arguments={
-        "model": "Model file written by `krein fit`.",
-        "data": "New samples: a file or folder, see above.",
-    },
-    epilog=examples(
-        "krein predict model.krein new.csv",
-        "krein predict model.krein new.csv --proba -o predictions.csv",
-    ),
+@options.command(
+    "krein predict model.krein new.csv",
+    "krein predict model.krein new.csv --proba -o predictions.csv",
+    model="Model file written by `krein fit`.",
+    data="New samples: a file or folder, see above.",
 )
 @click.argument("model", metavar="MODEL")
 @click.argument("data", metavar="DATA")
@@ -79,7 +73,7 @@ def predict_command(
     coverage: float | None,
     explain: int | None,
     safe_csv: bool,
-    reading: "ReadOptions",
+    reading: ReadOptions,
     force: bool,
     as_json: bool,
 ) -> None:
@@ -175,7 +169,7 @@ def _is_same_file(path: str, other: str | None) -> bool:
         return False
 
 
-def _read_labels(frame: "pd.DataFrame", data: str, reading: "ReadOptions") -> "Array":
+def _read_labels(frame: "pd.DataFrame", data: str, reading: ReadOptions) -> Array:
     """Return labels of the new samples from a file, by name or else by position."""
     from kreinlearn.io.labels import read_labels
 
@@ -213,7 +207,7 @@ def _takes_blocks(model: "BaseEstimator") -> bool:
     return is_landmark_model and find_kind(last.kernel) == "rows"
 
 
-def _check_format_options(path: str, kind: str, reading: "ReadOptions") -> None:
+def _check_format_options(path: str, kind: str, reading: ReadOptions) -> None:
     """Raise if options of pairs and matrices are given for a model of others."""
     is_table = kind == "rows"
     is_other = is_table and reading.format not in (None, "table")
@@ -224,11 +218,11 @@ def _check_format_options(path: str, kind: str, reading: "ReadOptions") -> None:
 
 def _predict(
     model: "BaseEstimator",
-    data: "Dataset",
-    known: "ModelInput",
+    data: Dataset,
+    known: ModelInput,
     proba: bool,
     coverage: float | None,
-) -> tuple["pd.DataFrame", "Array | None"]:
+) -> tuple["pd.DataFrame", Array | None]:
     """Return predictions for the samples in a file, and labels if they are there."""
     import numpy as np
     import pandas as pd
@@ -272,7 +266,7 @@ def _split_pipeline(model: Any) -> tuple[Any, Any]:
 
 
 def _explain(
-    model: "BaseEstimator", data: "Dataset", known: "ModelInput", top: int
+    model: "BaseEstimator", data: Dataset, known: ModelInput, top: int
 ) -> "pd.DataFrame":
     """Return the training samples that count most for each sample and class."""
     import pandas as pd
@@ -293,7 +287,7 @@ def _explain(
 
 
 def _get_features(
-    model: "BaseEstimator", data: "Dataset", known: "ModelInput"
+    model: "BaseEstimator", data: Dataset, known: ModelInput
 ) -> "pd.DataFrame | Array | list[Any]":
     """Return new samples as a model takes them."""
     import pandas as pd
@@ -332,7 +326,7 @@ def _print_predictions(
 
 
 def _measure_accuracy(
-    model: "BaseEstimator", predicted: "Array", y: "Array | None"
+    model: "BaseEstimator", predicted: Array, y: Array | None
 ) -> float | None:
     """Return the fraction of known labels that were predicted, and print it."""
     import numpy as np
