@@ -491,6 +491,6 @@ def test_compare_leaves_out_what_takes_longest_unless_asked():
 
 def test_scales_are_those_of_pipelines():
     from kreinlearn.app.cli.options import SCALE_CHOICES
-    from kreinlearn.pipelines import SCALERS
+    from kreinlearn.pipelines import SCALER_MAKERS
 
-    assert tuple(SCALERS) == SCALE_CHOICES
+    assert tuple(SCALER_MAKERS) == SCALE_CHOICES

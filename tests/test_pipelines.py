@@ -63,7 +63,7 @@ def test_text_and_missing_cells_are_refused_with_what_to_do():
     with pytest.raises(ValueError) as raised:
         prepare(MIXED, impute=True)
     assert str(raised.value) == (
-        "numbers were expected, but column 'c' holds text such as 'red'; encode text "
+        "column 'c' holds text such as 'red'; encode text "
         "with one_hot=True (--one-hot on the command line), leave it out (--drop c), "
         "or, if it holds the labels, use --target c."
     )

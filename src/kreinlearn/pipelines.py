@@ -1,4 +1,4 @@
-"""From a table as it is to features that a kernel takes: fill, encode, scale."""
+"""Preparation of tables for kernels: fill, encode, scale."""
 
 import os
 import re
@@ -37,7 +37,7 @@ DATE_TEXT = re.compile(
     r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}([T ].*)?|\d{1,2}[-/.]\d{1,2}[-/.](\d{4}|\d{2})"
 )
 """A date, perhaps with a time."""
-SCALERS: dict[str, Callable[[], TransformerMixin | None]] = {
+SCALER_MAKERS: dict[str, Callable[[], TransformerMixin | None]] = {
     "minmax": MinMaxScaler,
     "standard": StandardScaler,
     # A range from 5 % to 95 % of the values, rather than from quarter to quarter,
@@ -102,14 +102,14 @@ def prepare(
     >>> prepare(pd.DataFrame({"width": [1.0, 2.0], "length": [3.0, 5.0]}))
     MinMaxScaler()
     """
-    check_choice("scale", scale, list(SCALERS))
+    check_choice("scale", scale, list(SCALER_MAKERS))
     words = text_columns(X)
     check_table(X, impute=impute, one_hot=one_hot)
     numbers = [name for name in X.columns if name not in words]
     warn_about_columns(X, numbers, check_outliers=scale in ("minmax", "standard"))
     number_steps = _chain(
         SimpleImputer(strategy="median", keep_empty_features=True) if impute else None,
-        SCALERS[scale](),
+        SCALER_MAKERS[scale](),
     )
     if not words:
         return number_steps
@@ -363,7 +363,7 @@ def describe_missing(X: "pd.DataFrame") -> str:
 
 
 class PreparationError(ValueError):
-    """Error about columns that cannot be features as they are.
+    """Error about columns that cannot be features without preparation.
 
     Attributes
     ----------
@@ -377,7 +377,7 @@ class PreparationError(ValueError):
 
 
 def check_table(X: "pd.DataFrame", *, impute: bool, one_hot: bool) -> None:
-    """Raise one error about all columns that cannot be features as they are.
+    """Raise one error about all columns that need preparation.
 
     Parameters
     ----------

@@ -439,5 +439,5 @@ def test_formats_that_contradict_the_name(tmp_path):
             detect(write(tmp_path, name, "x"), said)
     with pytest.raises(ValueError, match="or name the format by --format"):
         detect(write(tmp_path, "a.out", "x"))
-    with pytest.raises(ValueError, match="no text with pairs"):
+    with pytest.raises(ValueError, match="not a text with pairs"):
         read_pairs(write(tmp_path, "a.csv", "a,b\n1,2\n"))

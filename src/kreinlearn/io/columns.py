@@ -432,7 +432,7 @@ def is_counter(name: str, values: Array) -> bool:
 def range_fraction(values: Array) -> float:
     """Return the fraction of a column's range that contains all but a few values.
 
-    It is 1 if these values are all the same, and hence nothing is squeezed.
+    It is 1 if these values are equal, since nothing is squeezed then.
 
     Examples
     --------

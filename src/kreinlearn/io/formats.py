@@ -1,6 +1,6 @@
 """The table of file formats, their detection, and `open_data`.
 
-A new format is one reader and one row of `FORMATS`.
+A new format is one reader and one row of `FILE_FORMATS`.
 """
 
 import io
@@ -24,6 +24,7 @@ from kreinlearn._validation import (
 from kreinlearn.io import matrices, pairs, samples, tables
 from kreinlearn.io.dataset import (
     Dataset,
+    MatrixContent,
     ModelInput,
     ReadOptions,
     TrainingRecord,
@@ -63,7 +64,7 @@ class Format(NamedTuple):
     by_name: tuple[str, ...] | None = None
 
 
-FORMATS = {
+FILE_FORMATS = {
     "table": Format((*CSV_ENDINGS, ".parquet", *LIBSVM_ENDINGS), ()),
     "matrix": Format(NUMPY_ENDINGS),
     "pairs": Format(),
@@ -77,7 +78,7 @@ FORMATS = {
 }
 """All formats by the name that --format takes."""
 FORMAT_BY_ENDING = {
-    end: name for name, format in FORMATS.items() for end in format.endings
+    end: name for name, format in FILE_FORMATS.items() for end in format.endings
 }
 
 
@@ -348,7 +349,7 @@ def read_pairs(
     file = find_format(path, ReadOptions(format=format))
     if file.format not in ("matrix", "pairs", "blast", "phylip") or file.is_numpy:
         raise ValueError(
-            f"{path} is no text with pairs or a matrix with names; if it is, set "
+            f"{path} is not a text with pairs or a matrix with names; if it is, set "
             "format to 'pairs', 'blast', 'phylip' or 'matrix'."
         )
     names, K, note = pairs.read_scores(
@@ -473,7 +474,7 @@ def _check_options(file: DataFile, options: ReadOptions) -> None:
 
 def _check_format(path: str | os.PathLike[str], given: str, ending: str) -> None:
     """Raise if the name of a file contradicts the format that a user names."""
-    check_choice("format", given, tuple(FORMATS))
+    check_choice("format", given, tuple(FILE_FORMATS))
     if given == "tu":
         raise NotADirectoryError(
             f"{path} is a file, and the format tu is a folder with files such as "
@@ -482,7 +483,7 @@ def _check_format(path: str | os.PathLike[str], given: str, ending: str) -> None
     is_binary = ending in (*BINARY_ENDINGS, *LIBSVM_ENDINGS)
     allowed = [
         name
-        for name, format in FORMATS.items()
+        for name, format in FILE_FORMATS.items()
         if ending in format.endings
         or ending in (format.by_name or ())
         or (format.by_name is None and not is_binary)
@@ -627,14 +628,14 @@ def _adapt_options(
     is_open = format is None and ending not in NUMPY_ENDINGS and not Path(path).is_dir()
     options = replace(options, labels=False, square=False, label_file=None, target=None)
     if model.kind == "rows":
-        is_table = is_open and ending in FORMATS["table"].endings
+        is_table = is_open and ending in FILE_FORMATS["table"].endings
         return replace(options, format="table") if is_table else options
     if model.kind != "matrix":
         if is_open and training.format == "ucr" and ending == ".csv":
             format = "ucr"
         return replace(options, format=format, kind=model.kind)
-    similarities = None if model.is_checked else "similarities"
-    options = replace(options, holds="distances" if model.is_distance else similarities)
+    holds: MatrixContent | None = None if model.is_checked else "similarities"
+    options = replace(options, holds="distances" if model.is_distance else holds)
     if model.names is None or ending in NUMPY_ENDINGS:
         return options
     if is_open and FORMAT_BY_ENDING.get(ending, "table") == "table":

@@ -256,8 +256,8 @@ def read_text_matrix(
     ----------
     path : Path
         Numbers only, one row per line; or the names of the columns in the first line,
-        after one cell that is ignored or missing, and names in the first column. As
-        many names in the first line as rows of numbers are names of both sides.
+        after one cell that is ignored or missing, and names in the first column. If
+        rows have no names, they have those of the columns, or else positions from 1.
     options : ReadOptions
         Separators.
     header : bool, optional
@@ -308,9 +308,11 @@ def read_text_matrix(
     K = np.array(values)
     if not has_names:
         return TextMatrix(None, None, K)
-    is_nameless = has_corner and first[0] and len(names) == len(first)
-    if is_nameless and (own := parse_numbers(names)) is not None:
-        return TextMatrix(first, first, np.column_stack([own, K]))
+    own = parse_numbers(names) if has_corner and first[0] else None
+    has_all = len(names) == len(first)
+    if own is not None and (has_all or (own != np.floor(own)).any()):
+        rows_found = first if has_all else [str(i + 1) for i in range(len(own))]
+        return TextMatrix(rows_found, first, np.column_stack([own, K]))
     _check_names(f"{path}, first column", names)
     return TextMatrix(names, columns, K)
 

@@ -51,7 +51,7 @@ GAP_LETTERS = str.maketrans("", "", "-.")
 PADDING_CELLS = frozenset({"", "nan", "NaN", "NAN"})
 """Cells at the end of a line of the UCR archive whose series is shorter."""
 EDGE_FILE = "_A.txt"
-"""How the name of the file of edges ends; what is before is the name of the set."""
+"""End of the name of the file of edges, after the name of the data set."""
 SAMPLE_FORMATS: dict[str, SampleKind] = {
     "fasta": "sequences",
     "ts": "series",
@@ -75,7 +75,7 @@ LABEL_REMEDIES = {
 
 
 class SampleText(NamedTuple):
-    """Samples of a file, their labels as they are written, if any, and their lines."""
+    """Samples of a file, the text of their labels, if any, and their lines."""
 
     items: list[Any]
     labels: CellColumn | None
@@ -587,6 +587,7 @@ def read_ucr_text(
 ) -> SampleText:
     """Return the series of a file of the UCR archive; as `read_ucr`."""
     texts = _read_filled_lines(path, "")
+    rows: Iterator[tuple[int, list[str]]]
     rows = ((line, _split_cells(text)) for line, text in texts)
     top = next(rows, None)
     names, has_labels = list[str](), True

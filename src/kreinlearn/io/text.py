@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain, islice, pairwise
 from pathlib import Path
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 from weakref import finalize
 
 from kreinlearn._files import check_regular
@@ -34,8 +34,8 @@ READ_BYTES = 2**18
 """Bytes that are read at once, at least."""
 MAX_HEADER_ROWS, MAX_HEADER_CELLS = 1000, 10**6
 """Rows and cells that are compared with a first line of words and numbers."""
-P = ParamSpec("P")
-T = TypeVar("T")
+ReaderParams = ParamSpec("ReaderParams")
+ReaderResult = TypeVar("ReaderResult")
 Row = tuple[int, list[str]]
 """The line in which a row begins, and its cells."""
 
@@ -65,11 +65,13 @@ def convert_errors(path: str | Path, kind: str) -> Iterator[None]:
         ) from None
 
 
-def name_file(reader: Callable[P, T]) -> Callable[P, T]:
+def name_file(
+    reader: Callable[ReaderParams, ReaderResult],
+) -> Callable[ReaderParams, ReaderResult]:
     """Decorate a reader: each MemoryError names the file, its first argument."""
 
     @functools.wraps(reader)
-    def guarded(*args: P.args, **options: P.kwargs) -> T:
+    def run(*args: ReaderParams.args, **options: ReaderParams.kwargs) -> ReaderResult:
         try:
             return reader(*args, **options)
         except MemoryError as error:
@@ -84,7 +86,7 @@ def name_file(reader: Callable[P, T]) -> Callable[P, T]:
                 "samples, or a machine or a limit with more of it."
             ) from None
 
-    return guarded
+    return run
 
 
 def check_file(path: str | os.PathLike[str], expected: str) -> Path:
@@ -144,8 +146,8 @@ class GuardedFile:
         check_regular(path)
         self.path, self.lines, self._unchecked = path, 0, 0
         is_gzip = path.suffix.lower() == ".gz"
-        self.stream: gzip.GzipFile | io.BufferedReader
-        self.stream = gzip.open(path) if is_gzip else open(path, "rb")
+        self.stream: Any
+        self.stream = gzip.open(path) if is_gzip else open(path, "rb", READ_BYTES)
         finalize(self, self.stream.close)  # also if a reader raises
         self.free = available_bytes()
         self.max_line = MAX_LINE_BYTES

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+import numpy as np
 from rich.markup import escape
 
 from kreinlearn._typing import Array
@@ -107,10 +108,8 @@ def compare_command(
     from kreinlearn.app.runs.progress import progress_bar
     from kreinlearn.pipelines import prepare
 
-    names, chosen = (
-        _split_names(kernels),
-        None if methods is None else _split_names(methods),
-    )
+    names = _split_names(kernels)
+    chosen = None if methods is None else _split_names(methods)
     table = samples.open_samples(data, reading, names[0] if names else None)
     n = len(table.y) if table.y is not None else 0
     request: Facts = {"methods": chosen, "folds": folds, "repeats": repeats}
@@ -120,11 +119,12 @@ def compare_command(
         check_request(table.y, n, kernel=kernel, **request)
         samples.make_group_folds(table, folds, "--folds")
         if table.kind is not None:
+            given: Any
             given, kernel, measure = _compute_matrix(table, names, params, form)
         else:
             for each in names if table.is_table else [None]:
                 found_kernel, _ = samples.choose_kernel(table, each, {}, reading, form)
-            given = table.X if table.is_table else table.K
+            given = np.asarray(table.K) if table.X is None else table.X
             kernel = names if table.is_table else str(found_kernel)
             if params:
                 raise ValueError(

@@ -105,7 +105,7 @@ def check_rows(data: Dataset, kernel: str | None) -> None:
     """Raise if a kernel of other samples was named for a table."""
     kind = KERNELS[str(kernel)].samples if kernel in KERNELS else "rows"
     if kind in EXPECTED_INPUT:
-        remedy = f"give {EXPECTED_INPUT[kind]}"  # type: ignore[index]
+        remedy = f"give {EXPECTED_INPUT[kind]}"
         if kind == "series":
             remedy = "use --format ucr if each line is a label and a series"
         raise ValueError(

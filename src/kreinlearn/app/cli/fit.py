@@ -74,8 +74,8 @@ REGIMES_WORST_FIRST = ("nonconvex", "unknown", "unique")
 @click.option(
     "--memory",
     metavar="SIZE",
-    help="Memory for similarities with the landmarks, such as 2GB; what is beyond is "
-    "computed anew when it is needed.",
+    help="Memory for similarities with the landmarks, such as 2GB; the rest is computed "
+    "again in each pass.",
 )
 @options.FORCE_OPTION
 @options.JSON_OPTION
@@ -311,7 +311,7 @@ def _make_exact_model(
     """Return the estimator for the options of the command."""
     from kreinlearn import KreinLogisticRegression, KreinLogisticRegressionCV
 
-    norm, settings = given["norm"], {"kernel_params": params or None}
+    norm, settings = given["norm"], Facts(kernel_params=params or None)
     if given["lam"] is not None:
         settings |= {"lam": given["lam"], "norm": norm or "krein"}
         return KreinLogisticRegression(kernel or "tl1", **settings)
@@ -418,7 +418,7 @@ def _describe_cache(row: Facts, n_rows: int) -> str:
     kept, size = row["share kept"], row["GiB in single"]
     rest = "all of them are kept"
     if kept < 1:
-        more = "the others are computed anew in each pass (--memory)"
+        more = "the others are computed again in each pass (--memory)"
         rest = f"{kept:.0%} of them are kept, {more}"
     text = f"{size:.2g} GiB" if size >= 0.1 else f"{1024 * size:.2g} MiB"
     return (

@@ -82,7 +82,8 @@ def inspect_command(
     context = click.get_current_context()
     fit_options = context.params.keys() - NOT_FOR_FIT
     given = [data, *options.repeat_options(fit_options)]
-    y, X = table.y, table.K
+    y: Array | None = table.y
+    X: Any = table.K
     name, params = samples.choose_kernel(table, kernel, params, reading, form)
     about: Facts = {"kernel": name, "kernel_params": params}
     if table.kind is not None:

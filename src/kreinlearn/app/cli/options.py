@@ -11,8 +11,8 @@ import click
 from click.core import ParameterSource
 
 from kreinlearn._validation import SYMMETRIZERS
-from kreinlearn.io.dataset import ReadOptions
-from kreinlearn.io.formats import FORMATS
+from kreinlearn.io.dataset import MatrixContent, ReadOptions
+from kreinlearn.io.formats import FILE_FORMATS
 from kreinlearn.kernels import KERNELS
 from kreinlearn.kernels.transforms import FORMS
 
@@ -40,7 +40,7 @@ PREPARATION_OPTIONS = ("scale", "impute", "one_hot")
 READ_FIELDS = {field.name for field in fields(ReadOptions)} - {"labels"}
 OPTION_GROUPS: dict[str, tuple[str, ...]] = {
     "What the file holds": ("target", "labels", "header", "sep", "decimal", "format"),
-    "Columns of a table that are no features": ("drop", "id", "group"),
+    "Columns of a table that are not features": ("drop", "id", "group"),
     "How features are prepared": ("scale", "impute", "one_hot"),
     "Matrices and pairs": (
         "distance",
@@ -302,7 +302,7 @@ MATRIX_OPTIONS = (
 FORMAT_OPTION = click.option(
     "--format",
     "format",
-    type=click.Choice(list(FORMATS)),
+    type=click.Choice(list(FILE_FORMATS)),
     help="What the file holds, if its name does not determine it: 'pairs' are lines "
     "'a,b,score', 'blast' is outfmt 6, also of Foldseek, 'matrix' has names in the "
     "first line and the first column, 'ucr' has a label and a time series in each "
@@ -366,7 +366,7 @@ def read_options(*decorators: Callable[[Command], Command]) -> Any:
             if distance and similarity:
                 raise ValueError("Give --distance or --similarity, not both.")
             given = {name: rest.pop(name) for name in READ_FIELDS & rest.keys()}
-            holds = "similarities" if similarity else None
+            holds: MatrixContent | None = "similarities" if similarity else None
             reading = ReadOptions(
                 holds="distances" if distance else holds, label_file=labels, **given
             )
@@ -413,7 +413,7 @@ def repeat_options(names: Collection[str]) -> list[str]:
 
 
 def repeat_command() -> str:
-    """Return the command as it was typed, but for --json: that makes no page."""
+    """Return the command with all options but --json."""
     context = click.get_current_context()
     params = context.command.params
     words = [
