@@ -74,8 +74,8 @@ REGIMES_WORST_FIRST = ("nonconvex", "unknown", "unique")
 @click.option(
     "--memory",
     metavar="SIZE",
-    help="Memory for similarities with the landmarks, such as 2GB; the rest is computed "
-    "again in each pass.",
+    help="Memory for similarities with the landmarks, such as 2GB; the rest is "
+    "computed again in each pass.",
 )
 @options.FORCE_OPTION
 @options.JSON_OPTION
