@@ -74,7 +74,7 @@ def test_parquet_folders(capsys, here):
 
 def test_what_is_not_kept_is_said(capsys, here):
     _, _, err = run(capsys, "fit", "t.csv", *FIT, "--lam", "0.01", "--memory", "10KB")
-    assert "25% of them are kept, the others are computed anew" in err
+    assert "25% of them are kept, the others are computed again" in err
 
 
 @pytest.mark.parametrize("kernel", ["tl1", "rbf"])

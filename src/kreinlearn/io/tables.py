@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -52,7 +52,7 @@ from kreinlearn.io.text import (
 if TYPE_CHECKING:
     import pandas as pd
     import pyarrow.dataset
-    from pyarrow import DataType, RecordBatch, Schema
+    from pyarrow import DataType, RecordBatch
 
 TYPE_SAMPLE_ROWS = 200
 """Rows whose cells decide which columns pandas parses as numbers."""
@@ -65,6 +65,8 @@ MEMORY_CHECK_ROWS = 10_000
 IRREGULAR_TEXT = re.compile(rb'"|\0|\xef\xbb\xbf|\r(?!\n)|\n[ \t\r\f\v]*\n')
 """Bytes that pandas and the csv module may read differently, and blank lines."""
 PARQUET_ERROR = "not a parquet table"
+INDEX_PREFIX = "__index_level_"
+"""Start of the names of columns with the index of a DataFrame."""
 LIBSVM_LABEL = "label"
 """Name of the column of labels in LIBSVM text."""
 MANY_FEATURES, MAX_FEATURES_PER_INDEX = 10_000, 50
@@ -584,22 +586,25 @@ def open_parquet(
     TableSource
         Without the index of a DataFrame.
     """
+    path, dataset = "The dataset", cast("pyarrow.dataset.Dataset", source)
     if isinstance(source, str | os.PathLike):
-        path = str(source)
-        dataset = _open_dataset(Path(source))
-    else:
-        path, dataset = "The dataset", source
-        if not hasattr(dataset, "to_batches") or not hasattr(dataset, "count_rows"):
-            raise TypeError(
-                "A pyarrow dataset was expected, as pyarrow.dataset.dataset returns "
-                f"it, got {type(source).__name__}."
+        path, dataset = str(source), _open_dataset(Path(source))
+    names, words = list[str](), set[str]()
+    for field in dataset.schema:
+        if field.name.startswith(INDEX_PREFIX):  # the index of a DataFrame
+            continue
+        kind = _classify_type(field.type)
+        if kind is None:  # also extensions, which could run code of other packages
+            raise ValueError(
+                f"{path}: column {field.name!r} must hold numbers or text, got "
+                f"{str(field.type)[:80]}."
             )
-    _check_types(path, dataset.schema)
+        names.append(field.name)
+        words |= {field.name} if kind == "text" else set()
     with convert_errors(path, PARQUET_ERROR):
         count = dataset.count_rows()
     if count == 0:
         raise ValueError(f"{path} holds no rows; at least two samples are needed.")
-    names = [name for name in dataset.schema.names if not _is_index(name)]
 
     def blocks(
         columns: Sequence[str], text: Collection[str], rows: int | None
@@ -620,8 +625,18 @@ def open_parquet(
             start += len(frame)
             yield Cells(path, found, lines, "row")
 
-    text = frozenset(f.name for f in dataset.schema if not _is_numeric(f.type))
-    return TableSource(path, names, True, blocks, text=text)
+    return TableSource(path, names, True, blocks, text=frozenset(words))
+
+
+def _classify_type(kind: "DataType") -> str | None:
+    """Return "text", "numbers", or None for anything else."""
+    from pyarrow import types
+
+    kind = kind.value_type if types.is_dictionary(kind) else kind
+    if types.is_string(kind) or types.is_large_string(kind) or types.is_null(kind):
+        return "text"
+    tests = (types.is_integer, types.is_floating, types.is_boolean)
+    return "numbers" if any(test(kind) for test in tests) else None
 
 
 def _open_dataset(path: Path) -> "pyarrow.dataset.Dataset":
@@ -642,11 +657,11 @@ def _open_dataset(path: Path) -> "pyarrow.dataset.Dataset":
     found = open_as("parquet")
     if not found.files:
         raise FileNotFoundError(f"The folder {path} holds no parquet file.")
-    first = None
+    names = first = set[str]()
     for fragment in found.get_fragments():
         with convert_errors(fragment.path, PARQUET_ERROR):
             names = set(fragment.physical_schema.names)  # may not be UTF-8
-        first = names if first is None else first
+        first = first or names
         if names != first:
             raise ValueError(
                 f"{path}: all files of a folder must have the same columns, but "
@@ -654,9 +669,8 @@ def _open_dataset(path: Path) -> "pyarrow.dataset.Dataset":
                 f"{quote_names(sorted(names ^ first))}."
             )
     # Repeated text is kept once, as in the file, which may be much smaller.
-    text = [
-        f.name for f in found.schema if _is_text(f.type) and f.name in (first or ())
-    ]
+    text = [f.name for f in found.schema if str(f.type).endswith("string")]
+    text = [name for name in text if name in first]
     options = dataset.ParquetReadOptions(dictionary_columns=text)
     return open_as(dataset.ParquetFileFormat(options)) if text else found
 
@@ -681,56 +695,16 @@ def _read_batches(
             fragment_scan_options=bounded,
         )
     waiting: list[RecordBatch] = []
-    count = 0
     while True:
         with convert_errors(path, PARQUET_ERROR):
             batch = next(batches, None)
-        if batch is None:
-            break
-        if count and count + batch.num_rows > rows:
+        count = sum(each.num_rows for each in waiting)
+        if count and (batch is None or count + batch.num_rows > rows):
             yield waiting
-            waiting, count = [], 0
-        if batch.num_rows:
-            waiting.append(batch)
-            count += batch.num_rows
-    if count:
-        yield waiting
-
-
-def _check_types(path: str, schema: "Schema") -> None:
-    """Raise unless all columns hold numbers or text, under different names.
-
-    Extension types are rejected, too: reading them could run code of other packages.
-    """
-    for field in schema:
-        if not (_is_index(field.name) or _is_numeric(field.type, True)):
-            raise ValueError(
-                f"{path}: column {field.name!r} must hold numbers or text, got "
-                f"{str(field.type)[:80]}."
-            )
-
-
-def _is_text(kind: "DataType") -> bool:
-    from pyarrow import types
-
-    return bool(types.is_string(kind) or types.is_large_string(kind))
-
-
-def _is_numeric(kind: "DataType", or_text: bool = False) -> bool:
-    """Return whether a type holds numbers; or, if asked, text or nothing."""
-    from pyarrow import types
-
-    if types.is_dictionary(kind):
-        kind = kind.value_type
-    if or_text and (_is_text(kind) or types.is_null(kind)):
-        return True
-    tests = (types.is_integer, types.is_floating, types.is_boolean)
-    return any(test(kind) for test in tests)
-
-
-def _is_index(name: str) -> bool:
-    """Return whether a column is the index of a DataFrame."""
-    return name.startswith("__index_level_")
+            waiting = []
+        if batch is None:
+            return
+        waiting += [batch] if batch.num_rows else []
 
 
 def _convert_arrow_column(path: str, name: str, column: "pd.Series") -> Array:
