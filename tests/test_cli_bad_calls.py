@@ -279,7 +279,10 @@ CALLS = {
         ["line 3, column 'b'", "--impute"],
     ),
     "matrix for table": ("predict good.krein gram.npz", ["a table with 2 features"]),
-    "table for matrix": ("predict gram.krein good.csv", ["12 columns", "npz"]),
+    "table for matrix": (
+        "predict gram.krein good.csv",
+        ["a column for each training sample", "npz"],
+    ),
     "matrix too wide": ("predict gram.krein alone.npy -o x.xlsx", [".csv", "'x.xlsx'"]),
     "narrow matrix": ("predict good.krein wide.npz", ["table"]),
     "result exists": (

@@ -219,7 +219,7 @@ def test_a_labels_file_with_more_columns(krein, data):
         ("predict K.krein square.csv", ["have no names", "give npz, npy or csv"]),
         ("predict K.krein hits.m8", ["have no names"]),
         ("predict t.krein hits.m8", ["trained on a table"]),
-        ("predict t.krein t.csv --missing 1", ["trained on a table", "--missing"]),
+        ("predict t.krein t.csv --missing 1", ["holds a table", "leave out --missing"]),
     ],
 )
 def test_bad_calls(krein, data, line, words):

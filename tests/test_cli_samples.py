@@ -414,7 +414,7 @@ BAD = {
         "predict u.krein unlabeled.tsv",
         ["unlabeled.tsv, line 1", "(1, 2)", "?"],
     ),
-    "missing, predict": ("predict s.krein new.ts --missing 1", ["trained on series"]),
+    "missing, predict": ("predict s.krein new.ts --missing 1", ["leave out --missing"]),
 }
 TS = "@classLabel true a b\n@data\n"
 FILES = {

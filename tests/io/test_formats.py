@@ -34,7 +34,6 @@ def test_libsvm_is_read_as_scikit_learn_reads_it(tmp_path, rng, zero_based):
         assert (table.y == labels).all() and table.y.dtype.kind == "i"
         first = 0 if zero_based else 1
         assert list(table.X) == [str(i + first) for i in range(7)]
-    assert files.column_names(path) is None
 
 
 def test_libsvm_as_wide_as_the_training_file(tmp_path):
@@ -104,7 +103,6 @@ def test_parquet(tmp_path):
     assert table.X["f"].tolist()[0] == float(np.float32(0.1))
     assert table.X["b"].tolist() == [1, 0, 1] and table.X["maybe"].isna().sum() == 1
     assert table.X["t"].dtype == object and table.X["c"].tolist() == ["u", "v", "u"]
-    assert files.column_names(path) == (list(frame), True)
     path.write_bytes(path.read_bytes()[:-30])
     with pytest.raises(ValueError, match="damaged or not a parquet table"):
         files.read(path)
@@ -136,7 +134,6 @@ def test_npz(tmp_path, name, save):
     table = files.read(path, target="labels")
     assert table.K.dtype == np.float32 and table.y.tolist() == [1, 0, 1]
     assert files.read(path, labels=False).y is None
-    assert files.column_names(path) is None
 
 
 def test_npy_with_labels_beside_it(tmp_path):

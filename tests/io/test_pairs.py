@@ -12,7 +12,7 @@ from kreinlearn import io as files
 from kreinlearn.io import ReadOptions, pairs, read_pairs
 from kreinlearn.io.formats import find_format
 from kreinlearn.io.labels import read_labels
-from kreinlearn.io.pairs import complete_scores
+from kreinlearn.io.pairs import ScoreTable
 
 
 def detect(path, format=None, **options):
@@ -169,8 +169,8 @@ def test_gaps_are_filled_as_a_loop_does(rng, how):
 
     options = ReadOptions(missing=-7.0, missing_self=7.0, symmetrize=how)
     rows, columns = range(n), range(n, 2 * n)
-    found, remarks = complete_scores("p", rows, rows, given, given.T, options, True)
-    new, _ = complete_scores("p", rows, columns, given, back, options, False)
+    found, remarks = ScoreTable("p", rows, rows, options, True).complete(given, given.T)
+    new, _ = ScoreTable("p", rows, columns, options, False).complete(given, back)
     for i, j in itertools.product(range(n), repeat=2):
         assert found[i, j] == one(given[i, j], given[j, i], 7.0 if i == j else -7.0)
         assert new[i, j] == one(given[i, j], back[i, j], -7.0)

@@ -64,12 +64,10 @@ def test_header_is_guessed_or_said(tmp_path):
     table = files.read(path)
     assert not table.record.header and table.X.columns.tolist() == ["1", "2"]
     assert table.record.target == "3" and len(table.X) == 2
-    assert files.column_names(path) == (["1", "2", "3"], False)
     table = files.read(path, header=True, labels=False)
     assert table.X.columns.tolist() == ["1", "2", "a"] and len(table.X) == 1
     path = write(tmp_path, "u.csv", "red,big,a\nblue,small,b\nred,small,a")
     assert len(files.read(path).y) == 2
-    assert files.column_names(path) == (["red", "big", "a"], True)
     assert len(files.read(path, header=False).y) == 3
 
 

@@ -134,5 +134,7 @@ def test_similarities_with_all_training_samples_or_with_those_needed(tmp_path):
     with pytest.raises(ValueError, match=r"or 2 columns, .* from 1: 1, 5\), got shape"):
         read_similarities(path, 20, [0, 4])
     table.write_text("a,b\n1,2\n")
-    with pytest.raises(ValueError, match=r"on a Gram matrix, but .* a table; give npz"):
+    with pytest.raises(
+        ValueError, match=r"on a matrix of similarities, but .* a table; give"
+    ):
         read_similarities(table, 5)

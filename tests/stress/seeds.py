@@ -58,7 +58,6 @@ def _texts(*pairs: tuple[str, str]) -> Callable[[], list[dict[str, bytes]]]:
 
 def _of_table(path: Path) -> None:
     files.read(path)
-    files.column_names(path)
     for _ in table_blocks(path):
         pass
 

@@ -2,7 +2,6 @@
 
 from kreinlearn.io.dataset import Dataset, ReadOptions, TrainingRecord
 from kreinlearn.io.formats import (
-    column_names,
     open_data,
     read,
     read_pairs,
@@ -16,7 +15,6 @@ __all__ = [
     "ReadOptions",
     "TrainingRecord",
     "as_labels",
-    "column_names",
     "header_labels",
     "open_data",
     "read",

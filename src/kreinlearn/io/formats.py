@@ -204,28 +204,6 @@ def read(path: str | os.PathLike[str], **options: Any) -> Dataset:
     return open_data(path, ReadOptions(**options))
 
 
-def column_names(
-    path: str | os.PathLike[str], header: bool | None = None
-) -> tuple[list[str], bool] | None:
-    """Return the names of the columns of a table without reading all of it.
-
-    Returns
-    -------
-    names : list of str
-        Names, or positions from 1.
-    header : bool
-        Whether they are names from the file.
-
-        None instead of both for LIBSVM text and matrices.
-    """
-    options = ReadOptions(header=header)
-    file = find_format(path, options)
-    if file.format != "table" or file.ending in LIBSVM_ENDINGS:
-        return None
-    source = open_table(file, options)
-    return source.names, source.header
-
-
 @name_file
 def table_blocks(
     source: "str | os.PathLike[str] | pyarrow.dataset.Dataset",
@@ -564,7 +542,9 @@ def _check_numpy_matrix(
     if is_condensed:
         K = matrices.expand_condensed(given, what)
         numbers = range(1, len(K) + 1)
-        K, notes = pairs.complete_scores(what, numbers, numbers, K, K.T, options, True)
+        K, notes = pairs.ScoreTable(what, numbers, numbers, options, True).complete(
+            K, K.T
+        )
         return K, f"{what}: {'; '.join(notes)}." if notes else ""
     if options.missing is not None or options.missing_self is not None:
         raise ValueError(
@@ -692,51 +672,46 @@ def _open_new_scores(
             needed=[names[place - 1] for place in needed],
         )
         return Dataset(str(path), K=K, names=found, remark=note)
-    if file.is_numpy:
-        data = _read_numpy(file, options)
-    elif format == "table":
-        data = _read_nameless(file, options, model)
-    else:
+    if not file.is_numpy and format != "table":
         raise ValueError(
             f"The training samples of the model have no names to find in {path}; give "
             f"npz, npy or csv with {n_train} columns, one for each in their order."
         )
-    assert data.K is not None
-    if data.K.shape[1] not in (n_train, len(needed) or n_train):
-        part = ""
-        if 0 < len(needed) < n_train:
-            listed = ", ".join(str(place) for place in needed[:10])
-            part = (
-                f", or {len(needed)} columns, for the training samples that "
-                f"predictions need (counted from 1: {listed}"
-                f"{', ...' * (len(needed) > 10)})"
-            )
+    read = _read_numpy if file.is_numpy else _read_nameless
+    data = read(file, options)
+    shape, n_needed = np.asarray(data.K).shape, len(needed) or n_train
+    if shape[1] not in (n_train, n_needed):
+        listed = ", ".join(str(place) for place in needed[:10])
+        part = (
+            f", or {n_needed} columns, for the training samples that predictions need "
+            f"(counted from 1: {listed}{', ...' * (n_needed > 10)})"
+        ) * (n_needed < n_train)
         raise ValueError(
-            f"{path} must have {n_train} columns, one for each training sample"
-            f"{part}, got shape {data.K.shape}."
+            f"{path} must have {n_train} columns, one for each training sample{part}, "
+            f"got shape {shape}."
         )
-    if data.K.shape == (n_train, n_train):  # probably the training samples
+    if shape == (n_train, n_train):  # probably the training samples
         diagonal = np.arange(n_train)
-        pairs.check_own_scores(str(path), data.K, (diagonal, diagonal), options.holds)
+        pairs.check_own_scores(
+            str(path), np.asarray(data.K), (diagonal, diagonal), options.holds
+        )
     return data
 
 
-def _read_nameless(file: DataFile, options: ReadOptions, model: ModelInput) -> Dataset:
+def _read_nameless(file: DataFile, options: ReadOptions) -> Dataset:
     """Return a matrix of numbers with one row per new sample."""
     path = file.path
     try:
-        matrix = matrices.read_text_matrix(path, options, False, file.iterate_lines())
+        lines = file.iterate_lines()
+        values = matrices.read_text_matrix(path, options, False, lines).values
     except ValueError as error:
-        learned = "matrix of distances" if model.is_distance else "Gram matrix"
         raise ValueError(
-            f"The model was trained on a {learned}, but {path} holds a table; give "
-            f"npz, npy or csv with {model.n_train} columns, one for each training "
-            f"sample ({str(error).rstrip('.')})."
+            f"The model was trained on a matrix of {options.holds or 'similarities'}, "
+            f"but {path} holds a table; give npz, npy or csv with a column for each "
+            f"training sample ({str(error).rstrip('.')})."
         ) from None
-    values = matrix.values
     rows, columns = range(1, len(values) + 1), range(-1, -values.shape[1] - 1, -1)
-    K, notes = pairs.complete_scores(
-        str(path), rows, columns, values, values, options, False
-    )
+    table = pairs.ScoreTable(str(path), rows, columns, options, False)
+    K, notes = table.complete(values, values)
     note = f"{path}: {'; '.join(notes)}." if notes else ""
     return Dataset(str(path), K=K, remark=note)

@@ -5,6 +5,7 @@ NaN stands for a missing score.
 
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -91,7 +92,7 @@ def read_pair_list(
             title = (line, a, b, cell)
             continue
         if value is None or np.isinf(value):
-            raise ValueError(_describe_bad_score(path, line, a, b, cell))
+            raise ValueError(_describe_bad_score(path, (line, a, b, cell)))
         if not a or not b:
             raise ValueError(
                 f"{path}, line {line}: the names of two samples were expected, got "
@@ -106,7 +107,7 @@ def read_pair_list(
     if title is not None and header is None and names.keys() & set(title[1:3]):
         # Perhaps a pair with a typing error.
         advice = "correct it, or use --header if the line holds titles"
-        raise ValueError(_describe_bad_score(path, *title, advice))
+        raise ValueError(_describe_bad_score(path, title, advice))
     return pd.DataFrame(
         {
             "first": pd.Series(first, dtype=object),
@@ -228,13 +229,9 @@ def _read_hits(path: Path) -> Iterator[PairLine]:
 
 
 def _describe_bad_score(
-    path: Path,
-    line: int,
-    a: str,
-    b: str,
-    cell: str,
-    advice: str = "correct or remove the line",
+    path: Path, pair: PairLine, advice: str = "correct or remove the line"
 ) -> str:
+    line, a, b, cell = pair
     return (
         f"{path}, line {line}: a finite number was expected as the score of {a!r} and "
         f"{b!r}, got {cell!r}; {advice}."
@@ -307,9 +304,8 @@ def read_scores(
         one = f", got {rows[0]!r}" if rows else ""
         raise ValueError(f"{path} must hold two samples at least{one}.")
     labels = rows or range(1, len(forth) + 1)
-    K, more_notes = complete_scores(
-        str(path), labels, columns or labels, forth, back, options, training is None
-    )
+    table = ScoreTable(str(path), labels, columns or labels, options, training is None)
+    K, more_notes = table.complete(forth, back)
     notes += more_notes
     new = "new " * (training is not None)
     note = f"{path}: {len(K):,} {new}samples; {'; '.join(notes)}." if notes else ""
@@ -379,70 +375,152 @@ def _find_scores(
     return values[:, places], back
 
 
-def complete_scores(
-    path: str,
-    rows: Names,
-    columns: Names,
-    forth: Array,
-    back: Array,
-    options: ReadOptions,
-    is_training: bool,
-) -> tuple[Array, list[str]]:
-    """Return scores without gaps, or raise.
+@dataclass(frozen=True)
+class ScoreTable:
+    """Scores between samples, whose gaps are filled and which are checked.
 
-    Parameters
+    Attributes
     ----------
     path : str
         The file, for messages.
     rows, columns : sequence of str or int
         The samples; the same ones for training, else new and training samples.
-    forth, back : ndarray of shape (n_rows, n_columns)
-        Scores from rows to columns and in the other direction, NaN where missing.
     options : ReadOptions
         Content of the matrix, fill values, and the aggregate of both directions.
     is_training : bool
         Whether these are training samples.
-
-    Returns
-    -------
-    K : ndarray of shape (n_rows, n_columns)
-        Complete and checked.
-    notes : list of str
-        Numbers of filled or changed scores.
     """
-    is_distance, notes = options.holds == "distances", list[str]()
-    known = ~np.isnan(forth)
-    if is_training and not known.any():
-        raise ValueError(f"{path} holds no scores; a number for each pair is needed.")
-    K = np.where(known, forth, back)
-    both = known & ~np.isnan(back)
-    places = np.arange(len(K)) if is_training else find_names(columns, rows)
-    own = np.flatnonzero(places >= 0), places[places >= 0]
-    _fill_own_scores(path, rows, K, own, options, is_training)
-    if is_training:
-        notes += _note_one_way(known)
-    gaps = np.isnan(K)
-    if gaps.any():
-        i, j = divmod(int(gaps.argmax()), K.shape[1])
+
+    path: str
+    rows: Names
+    columns: Names
+    options: ReadOptions
+    is_training: bool
+
+    def complete(self, forth: Array, back: Array) -> tuple[Array, list[str]]:
+        """Return scores without gaps, and notes about filled or changed ones.
+
+        Parameters
+        ----------
+        forth, back : ndarray of shape (n_rows, n_columns)
+            Scores from rows to columns and in the other direction, NaN where missing.
+        """
+        holds, symmetrize = self.options.holds, self.options.symmetrize
+        known, notes = ~np.isnan(forth), list[str]()
+        if self.is_training and not known.any():
+            raise ValueError(
+                f"{self.path} holds no scores; a number for each pair is needed."
+            )
+        K = np.where(known, forth, back)
+        both = known & ~np.isnan(back)
+        places = find_names(self.columns, self.rows)
+        own = np.flatnonzero(places >= 0), places[places >= 0]
+        self._fill_own_scores(K, own)
+        if self.is_training:
+            notes += _note_one_way(known)
+        notes += self._fill_gaps(K)
+        if self.is_training:
+            notes += self._note_asymmetry(K)
+        if symmetrize is not None:
+            K[both] = SYMMETRIZERS[symmetrize](forth[both], back[both])
+        if holds == "distances":
+            self._check_distances(K)
+        if not self.is_training:
+            check_own_scores(self.path, K, own, holds)
+        elif holds == "distances":
+            K = check_distances(K, self.path, first=1)
+        elif holds is None:
+            check_similarities(K, self.path)
+        return K, notes
+
+    def _fill_own_scores(self, K: Array, own: tuple[Array, Array]) -> None:
+        """Fill missing scores of samples with themselves, or raise."""
+        is_distance = self.options.holds == "distances"
+        value, unknown = self.options.missing_self, np.isnan(K[own])
+        if self.is_training and is_distance and value is not None:
+            raise ValueError(
+                "The distance of a sample to itself is 0: leave out missing_self "
+                "(--missing-self), which is for similarities."
+            )
+        value = 0.0 if is_distance else value
+        if value is not None:
+            K[own] = np.where(unknown, value, K[own])
+        elif self.is_training and unknown.any():
+            count, n = int(unknown.sum()), len(K)
+            many = "all" if count == n else f"{count:,} of {n:,}"
+            raise ValueError(
+                f"{self.path} lacks the similarity of samples with themselves for "
+                f"{many}, first that of {self.rows[int(unknown.argmax())]!r}; add it, "
+                f"or fill it by --missing-self {np.nanmax(K):.6g}, the largest of all. "
+                "Use --distance if these are distances."
+            )
+
+    def _fill_gaps(self, K: Array) -> list[str]:
+        """Fill missing scores and return a note, or raise."""
+        gaps, value = np.isnan(K), self.options.missing
+        if not gaps.any():
+            return []
         counted = f"{int(gaps.sum()):,} of {K.size:,} pairs with training samples"
-        if is_training:
+        if self.is_training:
             counted = f"{int(gaps.sum()) // 2:,} of {_count_pairs(K)} pairs"
-        value = _choose_fill(path, counted, (rows[i], columns[j]), K, options)
+        is_distance = self.options.holds == "distances"
+        if value is None:
+            i, j = divmod(int(gaps.argmax()), K.shape[1])
+            low, high = float(np.nanmin(K)), float(np.nanmax(K))
+            example = "0" if low >= 0 else f"{low:.6g}, the smallest"
+            example = f"{high:.6g}, the largest distance" if is_distance else example
+            raise ValueError(
+                f"{self.path} lacks {counted}, first that of {self.rows[i]!r} and "
+                f"{self.columns[j]!r}; add them, or fill them by --missing {example}."
+            )
+        if is_distance and value < 0:
+            raise ValueError(
+                "'missing' (--missing) must not be negative for distances, got "
+                f"{value:g}."
+            )
         K[gaps] = value
-        notes.append(f"missing and taken for {value:g}: {counted}")
-    if is_training:
-        notes += _note_asymmetry(path, rows, K, is_distance, options.symmetrize)
-    if options.symmetrize is not None:
-        K[both] = SYMMETRIZERS[options.symmetrize](forth[both], back[both])
-    if is_distance:
-        _check_named_distances(path, rows, columns, K, is_training)
-    if is_training and is_distance:
-        K = check_distances(K, path, first=1)
-    elif is_training and options.holds is None:
-        check_similarities(K, path)
-    elif not is_training:
-        check_own_scores(path, K, own, options.holds)
-    return K, notes
+        return [f"missing and taken for {value:g}: {counted}"]
+
+    def _note_asymmetry(self, K: Array) -> list[str]:
+        """Return a note if the two directions differ, or raise for distances."""
+        gaps, how = np.abs(K - K.T), self.options.symmetrize
+        differ = int((gaps > SYMMETRY_TOL * np.abs(K).max()).sum()) // 2
+        if differ == 0:
+            return []
+        i, j = divmod(int(gaps.argmax()), len(K))
+        counted, most = f"{differ:,} of {_count_pairs(K)} pairs", f"{gaps[i, j]:.4g}"
+        if how is None and self.options.holds == "distances":
+            raise ValueError(
+                f"{self.path}: distances must be the same both ways, but differ for "
+                f"{counted}, most from {self.rows[i]!r} to {self.rows[j]!r}, "
+                f"{K[i, j]:.4g}, and back, {K[j, i]:.4g}; take the mean of both by "
+                "--symmetrize mean (symmetrize='mean')."
+            )
+        made = f", and made the {how}" if how else " (--symmetrize makes them one)"
+        return [f"different both ways, by up to {most}{made}: {counted}"]
+
+    def _check_distances(self, K: Array) -> None:
+        """Raise if distances are negative or not zero on the diagonal, with the worst.
+
+        `check_distances` has a message about matrices that look like similarities.
+        """
+        remedy = "correct it, or leave out --distance if these are similarities"
+        zero = SYMMETRY_TOL * float(np.abs(K).max()) if self.is_training else 0.0
+        ends = K.diagonal()
+        if self.is_training and ends.min() > zero and (ends >= K.max(axis=1)).all():
+            return
+        if K.min() < -zero:
+            i, j = divmod(int(K.argmin()), K.shape[1])
+            raise ValueError(
+                f"{self.path}: distances must not be negative, got {K[i, j]:.4g} "
+                f"between {self.rows[i]!r} and {self.columns[j]!r}; {remedy}."
+            )
+        worst = int(np.abs(ends).argmax())
+        if self.is_training and abs(ends[worst]) > zero:
+            raise ValueError(
+                f"{self.path}: the distance of a sample to itself must be 0, got "
+                f"{ends[worst]:.4g} for {self.rows[worst]!r}; {remedy}."
+            )
 
 
 def check_own_scores(
@@ -484,62 +562,6 @@ def _count_pairs(K: Array) -> str:
     return f"{len(K) * (len(K) - 1) // 2:,}"
 
 
-def _fill_own_scores(
-    path: str,
-    names: Names,
-    K: Array,
-    own: tuple[Array, Array],
-    options: ReadOptions,
-    is_training: bool,
-) -> None:
-    """Fill missing scores of samples with themselves, or raise."""
-    is_distance, value = options.holds == "distances", options.missing_self
-    if is_training and is_distance and value is not None:
-        raise ValueError(
-            "The distance of a sample to itself is 0: leave out missing_self "
-            "(--missing-self), which is for similarities."
-        )
-    unknown = np.isnan(K[own])
-    value = 0.0 if is_distance else value
-    if value is not None:
-        K[own] = np.where(unknown, value, K[own])
-    elif is_training and unknown.any():
-        count, n = int(unknown.sum()), len(K)
-        many = "all" if count == n else f"{count:,} of {n:,}"
-        raise ValueError(
-            f"{path} lacks the similarity of samples with themselves for {many}, first "
-            f"that of {names[int(unknown.argmax())]!r}; add it, or fill it by "
-            f"--missing-self {np.nanmax(K):.6g}, the largest of all. Use --distance if "
-            "these are distances."
-        )
-
-
-def _choose_fill(
-    path: str,
-    counted: str,
-    pair: tuple[str | int, str | int],
-    K: Array,
-    options: ReadOptions,
-) -> float:
-    """Return the fill value of missing scores, or raise."""
-    is_distance = options.holds == "distances"
-    if options.missing is None:
-        low, high = float(np.nanmin(K)), float(np.nanmax(K))
-        example = "--missing 0" if low >= 0 else f"--missing {low:.6g}, the smallest"
-        if is_distance:
-            example = f"--missing {high:.6g}, the largest distance"
-        raise ValueError(
-            f"{path} lacks {counted}, first that of {pair[0]!r} and {pair[1]!r}; add "
-            f"them, or fill them by {example}."
-        )
-    if is_distance and options.missing < 0:
-        raise ValueError(
-            f"'missing' (--missing) must not be negative for distances, got "
-            f"{options.missing:g}."
-        )
-    return options.missing
-
-
 def _note_one_way(known: Array) -> list[str]:
     """Return a note if some pairs, but not all, are known in one direction only."""
     single = int((known & ~known.T).sum())
@@ -548,52 +570,3 @@ def _note_one_way(known: Array) -> list[str]:
         return []
     counted = f"{single:,} of {single + double:,} pairs"
     return [f"known one way only, which is taken for both: {counted}"]
-
-
-def _note_asymmetry(
-    path: str, names: Names, K: Array, is_distance: bool, symmetrize: str | None
-) -> list[str]:
-    """Return a note if the two directions differ, or raise for distances."""
-    gaps = np.abs(K - K.T)
-    differ = int((gaps > SYMMETRY_TOL * np.abs(K).max()).sum()) // 2
-    if differ == 0:
-        return []
-    i, j = divmod(int(gaps.argmax()), len(K))
-    counted = f"{differ:,} of {_count_pairs(K)} pairs"
-    most = f"by up to {gaps[i, j]:.4g}"
-    if symmetrize is not None:
-        return [f"different both ways, {most}, and made the {symmetrize}: {counted}"]
-    if is_distance:
-        raise ValueError(
-            f"{path}: distances must be the same both ways, but differ for {counted}, "
-            f"most from {names[i]!r} to {names[j]!r}, {K[i, j]:.4g}, and back, "
-            f"{K[j, i]:.4g}; take the mean of both by --symmetrize mean "
-            "(symmetrize='mean')."
-        )
-    return [f"different both ways, {most} (--symmetrize makes them one): {counted}"]
-
-
-def _check_named_distances(
-    path: str, rows: Names, columns: Names, K: Array, is_training: bool
-) -> None:
-    """Raise if distances are negative or not zero on the diagonal, with the worst.
-
-    `check_distances` has a message about matrices that look like similarities.
-    """
-    remedy = "correct it, or leave out --distance if these are similarities"
-    zero = SYMMETRY_TOL * float(np.abs(K).max()) if is_training else 0.0
-    ends = K.diagonal()
-    if is_training and ends.min() > zero and (ends >= K.max(axis=1)).all():
-        return
-    if K.min() < -zero:
-        i, j = divmod(int(K.argmin()), K.shape[1])
-        raise ValueError(
-            f"{path}: distances must not be negative, got {K[i, j]:.4g} between "
-            f"{rows[i]!r} and {columns[j]!r}; {remedy}."
-        )
-    worst = int(np.abs(ends).argmax())
-    if is_training and abs(ends[worst]) > zero:
-        raise ValueError(
-            f"{path}: the distance of a sample to itself must be 0, got "
-            f"{ends[worst]:.4g} for {rows[worst]!r}; {remedy}."
-        )

@@ -557,16 +557,15 @@ def _split_rows(
     """Yield rows in lists of a size, or all of them, as far as memory allows."""
     part: list[Row] = []
     free = available_bytes()
-    for row in rows:
-        part.append(row)
-        if len(part) == size:
-            yield part
-            part = []
-        elif len(part) % MEMORY_CHECK_ROWS == 0:
-            cells = f"{len(part):,} rows of {len(row[1]):,} cells"
-            needed = CELL_BYTES * len(part) * len(row[1])
-            what = f"{path} is too large: its first {cells} take"
-            check_bytes(needed, what, "Use fewer samples.", free)
+    while more := list(islice(rows, size or MEMORY_CHECK_ROWS)):
+        if size is not None:
+            yield more
+            continue
+        part += more
+        width = len(more[0][1])
+        what = f"its first {len(part):,} rows of {width:,} cells take"
+        needed = CELL_BYTES * len(part) * width
+        check_bytes(needed, f"{path} is too large: {what}", "Use fewer samples.", free)
     if part:
         yield part
 

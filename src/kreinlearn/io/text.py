@@ -78,12 +78,9 @@ def name_file(
             path = args[0] if args else options.get("path", "The file")
             if str(path) in str(error):
                 raise
-            if str(error).endswith("."):
-                raise MemoryError(f"{path}: {error}") from None
-            reason = f" ({error})" if str(error) else ""
+            reason = str(error) or "use fewer samples, or a machine with more of it."
             raise MemoryError(
-                f"{path} is too large for the available memory{reason}; use fewer "
-                "samples, or a machine or a limit with more of it."
+                f"{path} is too large for the available memory: {reason}"
             ) from None
 
     return run

@@ -1,8 +1,8 @@
 """krein predict."""
 
 import json
-import os
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -131,7 +131,6 @@ def predict_command(
         raise ValueError("--target names a column of the file of --labels; add that.")
     record = TrainingRecord.from_notes(stamp["notes"])
     known = samples.describe_input(fitted, record)
-    _check_format_options(model, known.kind, reading)
     in_blocks = reading.format is None and _takes_blocks(fitted)
     found = samples.open_samples(data, reading, in_blocks=in_blocks, model=known)
     print_note(found.remark)
@@ -148,7 +147,7 @@ def predict_command(
                 "samples: predictions are in the order of the rows."
             )
         accuracy = _measure_accuracy(fitted, frame["prediction"].to_numpy(), y)
-        if _is_same_file(data, record.source):
+        if record.source and Path(data).resolve() == Path(record.source).resolve():
             print_note(
                 f"{data} is the training file: the model has seen these samples, and "
                 "predicts new ones less well; `krein show` has held-out scores."
@@ -159,14 +158,6 @@ def predict_command(
     if out is not None:
         write(out, encode_table(frame, out))
     _print_predictions(frame, out, accuracy, as_json)
-
-
-def _is_same_file(path: str, other: str | None) -> bool:
-    """Return whether two paths are one file; false if one is not there."""
-    try:
-        return other is not None and os.path.samefile(path, other)
-    except OSError:
-        return False
 
 
 def _read_labels(frame: "pd.DataFrame", data: str, reading: ReadOptions) -> Array:
@@ -205,15 +196,6 @@ def _takes_blocks(model: "BaseEstimator") -> bool:
     last = _split_pipeline(model)[1]
     is_landmark_model = isinstance(last, LandmarkLogisticRegression)
     return is_landmark_model and find_kind(last.kernel) == "rows"
-
-
-def _check_format_options(path: str, kind: str, reading: ReadOptions) -> None:
-    """Raise if options of pairs and matrices are given for a model of others."""
-    is_table = kind == "rows"
-    is_other = is_table and reading.format not in (None, "table")
-    if kind != "matrix" and (reading.missing is not None or is_other):
-        what = "a table: leave out --format and" if is_table else f"{kind}: leave out"
-        raise ValueError(f"The model in {path} was trained on {what} --missing.")
 
 
 def _predict(
