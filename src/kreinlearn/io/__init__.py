@@ -1,12 +1,7 @@
 """Readers of tables, matrices, pairs, series, sequences and graphs."""
 
 from kreinlearn.io.dataset import Dataset, ReadOptions, TrainingRecord
-from kreinlearn.io.formats import (
-    open_data,
-    read,
-    read_pairs,
-    table_blocks,
-)
+from kreinlearn.io.formats import open_data, read, read_pairs, table_blocks
 from kreinlearn.io.labels import as_labels
 from kreinlearn.io.samples import header_labels, read_fasta, read_ts, read_tu, read_ucr
 

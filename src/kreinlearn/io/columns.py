@@ -11,12 +11,7 @@ import numpy as np
 
 from kreinlearn._typing import Array
 from kreinlearn.io.dataset import ReadOptions, TrainingRecord
-from kreinlearn.io.text import (
-    COMMA_NUMBER,
-    MISSING_CELLS,
-    parse_number,
-    quote_names,
-)
+from kreinlearn.io.text import COMMA_NUMBER, MISSING_CELLS, parse_number, quote_names
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -26,12 +26,7 @@ from kreinlearn.io.dataset import (
     SampleKind,
     TrainingRecord,
 )
-from kreinlearn.io.labels import (
-    as_labels,
-    read_labels,
-    to_labels,
-    to_text_labels,
-)
+from kreinlearn.io.labels import as_labels, read_labels, to_labels, to_text_labels
 from kreinlearn.io.text import (
     MISSING_CELLS,
     check_file,
@@ -286,9 +281,7 @@ def _check_series_labels(
 
 
 @name_file
-def read_fasta(
-    path: str | os.PathLike[str],
-) -> tuple[list[str], list[str], list[str]]:
+def read_fasta(path: str | os.PathLike[str]) -> tuple[list[str], list[str], list[str]]:
     r"""Return the sequences in a FASTA file.
 
     A header is a line such as ``>P12345 cytoplasm``: its first word is the name of the
@@ -491,9 +484,7 @@ def read_ts(path: str | os.PathLike[str]) -> tuple[list[Series], Array | None]:
 
 @name_file
 def read_ucr(
-    path: str | os.PathLike[str],
-    target: str | None = None,
-    header: bool | None = None,
+    path: str | os.PathLike[str], target: str | None = None, header: bool | None = None
 ) -> tuple[list[Series], Array | None]:
     r"""Return the series in a file of the UCR archive, and their labels.
 

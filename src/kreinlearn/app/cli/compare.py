@@ -49,11 +49,7 @@ COMPARISON_FOOTNOTE = (
     "probabilities, SVC clip + Platt and SVC flip + Platt.",
 )
 @click.option(
-    "--folds",
-    type=click.IntRange(2),
-    default=5,
-    show_default=True,
-    help="Outer folds.",
+    "--folds", type=click.IntRange(2), default=5, show_default=True, help="Outer folds."
 )
 @click.option(
     "--repeats",

@@ -8,11 +8,7 @@ import click
 
 from kreinlearn.app.cli.data import find_cache_folder
 from kreinlearn.app.cli.fit import list_model_lines
-from kreinlearn.app.cli.options import (
-    JSON_OPTION,
-    Facts,
-    command,
-)
+from kreinlearn.app.cli.options import JSON_OPTION, Facts, command
 
 
 @click.command("info", epilog="Example:  krein info --json")

@@ -358,10 +358,7 @@ def read_options(*decorators: Callable[[Command], Command]) -> Any:
     def decorate(command: Command) -> Command:
         @functools.wraps(command)
         def run(
-            labels: str | None,
-            distance: bool,
-            similarity: bool = False,
-            **rest: Any,
+            labels: str | None, distance: bool, similarity: bool = False, **rest: Any
         ) -> None:
             if distance and similarity:
                 raise ValueError("Give --distance or --similarity, not both.")
