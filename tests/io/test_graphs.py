@@ -88,9 +88,18 @@ def test_several_labels_are_one_of_text(folder):
         ({"graph_labels": "1\n1, 2\n1\n"}, "graph_labels.txt, line 2: a label"),
         ({"graph_labels": ""}, "graph_labels.txt is empty"),
         ({"node_labels": "0\n1\n"}, "node_labels.txt must have one line .* 6 nodes"),
-        ({"node_attributes": "0, 1\n1\n"}, "node_attributes.txt, line 2: as many"),
-        ({"node_attributes": "0, 1\n1, nan\n"}, "attributes.txt, line 2: as many"),
-        ({"node_attributes": "0, 1\n1, inf\n"}, "attributes.txt, line 2: as many"),
+        (
+            {"node_attributes": "0, 1\n1\n" + 4 * "0, 1\n"},
+            "node_attributes.txt, line 2: as many",
+        ),
+        (
+            {"node_attributes": "0, 1\n1, nan\n" + 4 * "0, 1\n"},
+            "attributes.txt, line 2: as many",
+        ),
+        (
+            {"node_attributes": "0, 1\n1, inf\n" + 4 * "0, 1\n"},
+            "attributes.txt, line 2: as many",
+        ),
     ],
 )
 def test_bad_folders(folder, changed, words):

@@ -805,42 +805,30 @@ def _find_prefix(folder: Path) -> str:
     return str(folder / found[0].removesuffix(EDGE_FILE))
 
 
-def _read_cells(
-    path: Path, n_nodes: int | None = None
-) -> Iterator[tuple[int, list[str]]]:
-    """Yield the number of each line, and its cells; there may be one line per node."""
+def _read_cells(path: Path) -> list[list[str]]:
+    """Return the cells of each line."""
     if not path.is_file():
         raise FileNotFoundError(f"There is no file {path}, which TU folders have.")
-    count = empty = 0
-    for line, text in enumerate(read_lines(path), 1):
-        if not text.strip():
-            empty = empty or line
-            continue
-        if empty:
-            raise ValueError(
-                f"{path}, line {empty}: the line is empty; every line stands for one "
-                "item, hence none may be left out."
-            )
-        count += 1
-        yield line, [cell.strip() for cell in text.split(",")]
-    if n_nodes is not None and count != n_nodes:
+    texts = "".join(read_lines(path)).rstrip().split("\n")
+    rows = [[cell.strip() for cell in text.split(",")] for text in texts]
+    if [""] in rows and len(rows) > 1:
         raise ValueError(
-            f"{path} must have one line for each of the {n_nodes} nodes, got {count} "
-            "lines."
+            f"{path}, line {rows.index(['']) + 1}: the line is empty; every line "
+            "stands for one item, hence none may be left out."
         )
+    return [] if rows == [[""]] else rows
 
 
 def _read_integers(path: Path, n: int) -> Array:
     """Return the n whole numbers of each line, or raise."""
-    rows = list[list[int]]()
-    for line, cells in _read_cells(path):
-        values = [int(cell) for cell in cells if is_count(cell.removeprefix("-"))]
-        if len(values) != n or len(cells) != n:
+    rows = _read_cells(path)
+    for line, cells in enumerate(rows, 1):
+        is_whole = all(is_count(cell.removeprefix("-")) for cell in cells)
+        if len(cells) != n or not is_whole:
             wanted = "one whole number was" if n == 1 else "two whole numbers were"
             raise ValueError(
                 f"{path}, line {line}: {wanted} expected, got {', '.join(cells)!r}."
             )
-        rows.append(values)
     return np.array(rows, dtype=np.int64).reshape(-1, n)
 
 
@@ -859,16 +847,15 @@ def _read_owners(path: Path) -> Array:
 
 def _read_graph_labels(path: Path) -> Array:
     """Return the labels of graphs."""
-    cells = []
-    for line, each in _read_cells(path):
-        if len(each) != 1 or each[0] in MISSING_CELLS:
+    rows = _read_cells(path)
+    for line, cells in enumerate(rows, 1):
+        if len(cells) != 1 or cells[0] in MISSING_CELLS:
             raise ValueError(
-                f"{path}, line {line}: a label was expected, got {', '.join(each)!r}."
+                f"{path}, line {line}: a label was expected, got {', '.join(cells)!r}."
             )
-        cells.append(each[0])
-    if not cells:
+    if not rows:
         raise ValueError(f"{path} is empty; the label of each graph was expected.")
-    return to_labels(cells)
+    return to_labels([cells[0] for cells in rows])
 
 
 def _check_graphs(
@@ -894,16 +881,15 @@ def _check_graphs(
 
 def _read_edges(path: Path, owners: Array, places: Array, n_graphs: int) -> list[Array]:
     """Return the edges of each graph, with nodes counted from 0 in the graph."""
-    pairs = _read_integers(path, 2)
-    ends, n = pairs - 1, len(owners)
-    outside = ((ends < 0) | (ends >= n)).any(axis=1)
+    pairs, n = _read_integers(path, 2), len(owners)
+    outside = ((pairs < 1) | (pairs > n)).any(axis=1)
     if outside.any():
         line = int(outside.argmax()) + 1
         raise ValueError(
             f"{path}, line {line}: nodes are numbers from 1 to {n}, the number of "
             f"nodes, got {pairs[line - 1].tolist()}."
         )
-    graphs = owners[ends]
+    graphs = owners[pairs - 1]
     across = graphs[:, 0] != graphs[:, 1]
     if across.any():
         line = int(across.argmax()) + 1
@@ -912,16 +898,30 @@ def _read_edges(path: Path, owners: Array, places: Array, n_graphs: int) -> list
             f"{path}, line {line}: an edge must join two nodes of one graph, got "
             f"{pairs[line - 1].tolist()}, which belong to graphs {one} and {two}."
         )
-    local = np.sort(places[ends], axis=1)
+    local = np.sort(places[pairs - 1], axis=1)
     unique = np.unique(np.column_stack([graphs[:, 0], local]), axis=0)
     return np.split(unique[:, 1:], np.searchsorted(unique[:, 0], range(1, n_graphs)))
 
 
-def _read_node_labels(path: Path, n_nodes: int) -> Array | None:
-    """Return the labels of nodes, integers or text, or None if there is no file."""
+def _read_node_cells(path: Path, n_nodes: int) -> list[list[str]] | None:
+    """Return the cells of each node, or None if there is no file."""
     if not path.is_file():
         return None
-    cells = [", ".join(each) for _, each in _read_cells(path, n_nodes)]
+    rows = _read_cells(path)
+    if len(rows) != n_nodes:
+        raise ValueError(
+            f"{path} must have one line for each of the {n_nodes} nodes, got "
+            f"{len(rows)} lines."
+        )
+    return rows
+
+
+def _read_node_labels(path: Path, n_nodes: int) -> Array | None:
+    """Return the labels of nodes, integers or text, or None if there is no file."""
+    rows = _read_node_cells(path, n_nodes)
+    if rows is None:
+        return None
+    cells = [", ".join(row) for row in rows]
     try:
         return np.array([int(cell) for cell in cells], dtype=np.int64)
     except (ValueError, OverflowError):
@@ -930,16 +930,13 @@ def _read_node_labels(path: Path, n_nodes: int) -> Array | None:
 
 def _read_attributes(path: Path, n_nodes: int) -> Array | None:
     """Return the attributes of nodes, or None if there is no file."""
-    if not path.is_file():
-        return None
-    rows: list[list[float]] = []
-    for line, cells in _read_cells(path, n_nodes):
-        row = [value for cell in cells if (value := parse_number(cell)) is not None]
-        width = len(rows[0]) if rows else len(cells)
-        if len(row) != width or len(cells) != width or not np.isfinite(row).all():
+    rows = _read_node_cells(path, n_nodes)
+    for line, cells in enumerate(rows or [], 1):
+        values = parse_numbers(cells)
+        is_wide = rows is not None and len(cells) == len(rows[0])
+        if not is_wide or values is None or not np.isfinite(values).all():
             raise ValueError(
                 f"{path}, line {line}: as many finite numbers as in the first line "
                 f"were expected, got {', '.join(cells)!r}."
             )
-        rows.append(row)
-    return np.array(rows)
+    return None if rows is None else np.array(rows, dtype=float)
