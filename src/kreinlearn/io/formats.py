@@ -80,8 +80,6 @@ FILE_FORMATS = {
 FORMAT_BY_ENDING = {
     end: name for name, format in FILE_FORMATS.items() for end in format.endings
 }
-
-
 LABEL_OPTIONS = ("target", "header", "label_file")
 MATRIX_OPTIONS = ("holds", "symmetrize", "missing", "missing_self")
 COLUMN_OPTIONS = ("target", "header", "drop", "id", "group")
@@ -168,7 +166,8 @@ def open_data(
         given = replace(options, label_file=None, target=None, holds=None)
         options = _adapt_options(path, given, model)
     file = find_format(path, options, in_blocks=in_blocks)
-    _check_options(file, given)
+    is_matrix = model is not None and model.kind == "matrix"
+    _check_options(file, given, is_matrix)
     in_blocks = in_blocks and file.ending not in LIBSVM_ENDINGS
     if model is not None:
         return _open_new(file, options, model, in_blocks)
@@ -417,10 +416,13 @@ def _is_matrix(csv: CsvFile, options: ReadOptions) -> bool:
     )
 
 
-def _check_options(file: DataFile, options: ReadOptions) -> None:
+def _check_options(file: DataFile, options: ReadOptions, is_matrix: bool) -> None:
     """Raise if options are given that do not apply to a file."""
     by_ending = {".parquet": "parquet"} | dict.fromkeys(LIBSVM_ENDINGS, "libsvm")
-    kind = "numpy" if file.is_numpy else by_ending.get(file.ending, file.format)
+    by_ending |= dict.fromkeys(NUMPY_ENDINGS, "numpy")
+    if is_matrix and file.csv is not None:  # numbers without names, for a model
+        by_ending[file.ending] = "matrix"
+    kind = by_ending.get(file.ending, file.format)
     what, allowed = FORMAT_OPTIONS[kind]
     default = ReadOptions()
     wrong = [
