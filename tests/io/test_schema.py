@@ -133,6 +133,10 @@ def test_similarities_with_all_training_samples_or_with_those_needed(tmp_path):
         read_similarities(path, 5)
     with pytest.raises(ValueError, match=r"or 2 columns, .* from 1: 1, 5\), got shape"):
         read_similarities(path, 20, [0, 4])
+    table.write_text("1,2\n,4\n")
+    model = ModelInput(TrainingRecord(), "matrix", n_train=2)
+    found = open_data(table, ReadOptions(missing=3.0), model=model)
+    assert found.K.tolist() == [[1, 2], [3, 4]] and "taken for 3" in found.remark
     table.write_text("a,b\n1,2\n")
     with pytest.raises(
         ValueError, match=r"on a matrix of similarities, but .* a table; give"
