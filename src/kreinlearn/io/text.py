@@ -78,9 +78,9 @@ def name_file(
             path = args[0] if args else options.get("path", "The file")
             if str(path) in str(error):
                 raise
-            reason = str(error) or "use fewer samples, or a machine with more of it."
+            reason = str(error) or "use fewer samples, or a machine with more of it"
             raise MemoryError(
-                f"{path} is too large for the available memory: {reason}"
+                f"{path} is too large for the available memory: {reason.rstrip('.')}."
             ) from None
 
     return run
