@@ -20,6 +20,7 @@ from sklearn.preprocessing import (
     StandardScaler,
 )
 
+from kreinlearn._memory import available_bytes
 from kreinlearn._typing import Array
 from kreinlearn._validation import check_choice
 from kreinlearn.io.columns import MANY_WORDS, NUMERIC_FRACTION, warn_about_columns
@@ -46,6 +47,8 @@ SCALER_MAKERS: dict[str, Callable[[], TransformerMixin | None]] = {
     "none": lambda: None,
 }
 """How numbers are scaled, by name."""
+MAX_KEPT_BYTES = 2**28
+"""Memory, at most, for a table that is read in blocks, to save further passes."""
 DRAWN_BYTES = 2**23
 """Memory for the rows that a transformer learns from, if a table is read in blocks."""
 
@@ -217,12 +220,17 @@ def prepare_blocks(
     return PreparedBlocks(table, transformer.transform), transformer, drawn
 
 
-@dataclass(frozen=True)
+@dataclass
 class PreparedBlocks:
-    """Blocks of a table after a transformer; they can be read again and again."""
+    """Blocks of a table after a transformer; they can be read again and again.
+
+    They are kept in memory after the first pass if they take little of it, since
+    parsing a csv takes longer than most passes.
+    """
 
     table: Dataset
-    transform: Callable[["pd.DataFrame"], Array]
+    transform: Callable[..., Array]
+    _kept: list[tuple[Array, Array, Array | None]] | None = None
 
     @property
     def n_rows(self) -> int:
@@ -231,9 +239,20 @@ class PreparedBlocks:
 
     def __iter__(self) -> Iterator[tuple[Array, Array, Array | None]]:
         """Yield features, labels and weights of the rows, block by block."""
+        if self._kept is not None:
+            yield from self._kept
+            return
+        kept, size = [], 0
+        most = min(MAX_KEPT_BYTES, (available_bytes() or MAX_KEPT_BYTES) // 8)
         for block in self.table:
-            assert block.X is not None and block.y is not None
-            yield np.asarray(self.transform(block.X)), block.y, block.weights
+            X, y = np.asarray(self.transform(block.X)), np.asarray(block.y)
+            size += X.nbytes + y.nbytes
+            if size <= most:
+                kept.append((X, y, block.weights))
+            else:
+                kept.clear()
+            yield X, y, block.weights
+        self._kept = kept if size <= most else None
 
 
 def _iterate_features(
