@@ -1,4 +1,5 @@
 import warnings
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -14,6 +15,7 @@ from kreinlearn import (
     pipelines,
     save,
 )
+from kreinlearn.io import table_blocks
 from kreinlearn.pipelines import check_complete, prepare, text_columns
 
 NUMBERS = pd.DataFrame({"a": [0.0, 5.0, 10.0, 1.0], "b": [1.0, 2.0, 3.0, 5.0]})
@@ -155,3 +157,18 @@ def test_a_model_of_blocks_is_the_model_of_the_table(tmp_path, scale, monkeypatc
     np.testing.assert_allclose(proba, expected.predict_proba(frame), atol=1e-6)
     save(found, tmp_path / "m.krein")
     assert (load(tmp_path / "m.krein").predict_proba(frame) == proba).all()
+
+
+@pytest.mark.parametrize(("most", "n_reads"), [(2**28, 1), (100, 3)])
+def test_small_tables_are_read_once(tmp_path, monkeypatch, most, n_reads):
+    monkeypatch.setattr(pipelines, "MAX_KEPT_BYTES", most)
+    pd.DataFrame({"a": range(50, 0, -1), "y": [0, 1] * 25}).to_csv(
+        tmp_path / "t.csv", index=False
+    )
+    table = table_blocks(tmp_path / "t.csv")
+    blocks, _, _ = pipelines.prepare_blocks(table)
+    reads = []
+    counted = replace(table, blocks=lambda: reads.append(1) or iter(table))
+    blocks.table = counted
+    found = [np.concatenate([X for X, _, _ in blocks]) for _ in range(3)]
+    assert len(reads) == n_reads and (found[0] == found[2]).all()
