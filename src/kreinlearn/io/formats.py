@@ -44,42 +44,26 @@ CSV_ENDINGS = (".csv", ".tsv")
 LIBSVM_ENDINGS = (".libsvm", ".svm", ".svmlight")
 NUMPY_ENDINGS = (".npz", ".npy")
 BINARY_ENDINGS = (*NUMPY_ENDINGS, ".parquet")
-FASTA_ENDINGS = (".fasta", ".fa", ".fas", ".faa", ".fna", ".ffn")
 UCR_ENDINGS = (".tsv", ".txt")
 """Endings of files of the UCR archive, which tables also have."""
 
 
-class Format(NamedTuple):
-    """A file format.
-
-    Attributes
-    ----------
-    endings : tuple of str
-        Endings of file names that imply the format.
-    by_name : tuple of str
-        Endings that are also allowed if a user names the format; None for any text.
-    """
-
-    endings: tuple[str, ...] = ()
-    by_name: tuple[str, ...] | None = None
-
-
-FILE_FORMATS = {
-    "table": Format((*CSV_ENDINGS, ".parquet", *LIBSVM_ENDINGS), ()),
-    "matrix": Format(NUMPY_ENDINGS),
-    "pairs": Format(),
-    "blast": Format((".m8",)),
-    "phylip": Format((".phylip", ".phy")),
-    "condensed": Format((), NUMPY_ENDINGS),
-    "fasta": Format(FASTA_ENDINGS),
-    "ts": Format((".ts",)),
-    "ucr": Format(),
-    "tu": Format((), ()),
+FILE_FORMATS: dict[str, tuple[str, ...]] = {
+    "table": (*CSV_ENDINGS, ".parquet", *LIBSVM_ENDINGS),
+    "matrix": NUMPY_ENDINGS,
+    "pairs": (),
+    "blast": (".m8",),
+    "phylip": (".phylip", ".phy"),
+    "condensed": (),
+    "fasta": (".fasta", ".fa", ".fas", ".faa", ".fna", ".ffn"),
+    "ts": (".ts",),
+    "ucr": (),
+    "tu": (),
 }
-"""All formats by the name that --format takes."""
-FORMAT_BY_ENDING = {
-    end: name for name, format in FILE_FORMATS.items() for end in format.endings
-}
+"""All formats by the name that --format takes, and endings of names that imply them."""
+TEXT_FORMATS = ("matrix", "pairs", "blast", "phylip", "fasta", "ts", "ucr")
+"""Formats of text with any other ending."""
+FORMAT_BY_ENDING = {end: name for name, ends in FILE_FORMATS.items() for end in ends}
 LABEL_OPTIONS = ("target", "header", "label_file")
 MATRIX_OPTIONS = ("holds", "symmetrize", "missing", "missing_self")
 COLUMN_OPTIONS = ("target", "header", "drop", "id", "group")
@@ -460,14 +444,11 @@ def _check_format(path: str | os.PathLike[str], given: str, ending: str) -> None
             f"{path} is a file, and the format tu is a folder with files such as "
             "MUTAG_A.txt; give the folder."
         )
-    is_binary = ending in (*BINARY_ENDINGS, *LIBSVM_ENDINGS)
-    allowed = [
-        name
-        for name, format in FILE_FORMATS.items()
-        if ending in format.endings
-        or ending in (format.by_name or ())
-        or (format.by_name is None and not is_binary)
-    ]
+    allowed: tuple[str, ...] = TEXT_FORMATS
+    if ending in NUMPY_ENDINGS:
+        allowed = ("matrix", "condensed")
+    elif ending in FILE_FORMATS["table"]:
+        allowed = ("table", *TEXT_FORMATS) if ending in CSV_ENDINGS else ("table",)
     if given not in allowed:
         raise ValueError(
             f"The format of {path} must be {' or '.join(allowed)}, as its name ends "
@@ -610,7 +591,7 @@ def _adapt_options(
     is_open = format is None and ending not in NUMPY_ENDINGS and not Path(path).is_dir()
     options = replace(options, labels=False, square=False, label_file=None, target=None)
     if model.kind == "rows":
-        is_table = is_open and ending in FILE_FORMATS["table"].endings
+        is_table = is_open and ending in FILE_FORMATS["table"]
         return replace(options, format="table") if is_table else options
     if model.kind != "matrix":
         if is_open and training.format == "ucr" and ending == ".csv":
