@@ -337,7 +337,7 @@ BAD = {
     "id repeats": ("--id patient", "'p0' is in lines 2 and 3; for rows that belong"),
     "nothing left": (
         "--drop 1 --drop 2 --drop 3 --drop 4 --drop 5",
-        "must have at least one column of features besides the labels in 'kind'",
+        "at least one column of features, got",
     ),
     "wrong sep": ("--sep ;", "cells separated by ';' were expected (--sep)"),
     "long sep": ("--sep ;;", "expected one character that separates cells"),

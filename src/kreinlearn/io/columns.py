@@ -233,15 +233,11 @@ def assign_roles(
     target = by_option.get("--target", rest[-1] if labels and rest else None)
     features = [name for name in rest if name != target]
     if target is not None and not features:
-        if apart:
-            raise ValueError(
-                f"{path} must have at least one column of features besides the labels "
-                f"in {target!r} and {quote_names(apart)}; drop fewer."
-            )
+        got = "one column only" if len(names) == 1 else quote_names(names)
         raise ValueError(
             f"{path} must have a column of labels and at least one column of features, "
-            "got one column only; is the delimiter a comma, a semicolon or, in .tsv, a "
-            "tab? Name any other by --sep."
+            f"got {got}; drop fewer columns or, if the delimiter is not a comma, a "
+            "semicolon or, in .tsv, a tab, name it by --sep."
         )
     return TrainingRecord(
         features,

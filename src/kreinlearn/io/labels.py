@@ -52,16 +52,11 @@ def as_labels(
     return y
 
 
-def is_missing_label(y: Array) -> Array:
-    """Return where labels are missing: empty text, or NaN."""
-    return y == "" if y.dtype.kind == "U" else ~np.isfinite(y)
-
-
 def check_no_missing_label(
     y: Array, lines: Sequence[int], where: str, unit: str
 ) -> None:
-    """Raise if a label is missing."""
-    missing = is_missing_label(y)
+    """Raise if a label is missing: empty text, or NaN."""
+    missing = y == "" if y.dtype.kind == "U" else ~np.isfinite(y)
     if missing.any():
         line = lines[int(missing.argmax())]
         raise ValueError(
@@ -256,7 +251,7 @@ def read_labels(
                 f"{path} must have {n_samples:,} lines, one label for each sample in "
                 f"{source}, got {len(rows):,}."
             )
-        titles = first if has_header else _count_columns(first)
+        titles = first if has_header else [str(i + 1) for i in range(len(first))]
         column = find_column(str(path), titles, target)
         found = rows[has_header:]
         if len(first) > 1:
@@ -291,10 +286,6 @@ def read_labels(
     return as_labels(cells, lines, where), title, note
 
 
-def _count_columns(first: list[str]) -> list[str]:
-    return [str(place) for place in range(1, len(first) + 1)]
-
-
 def _index_labels(path: Path, rows: list[Row], column: int) -> dict[str, Row]:
     """Return the row of each sample; raise if two rows have different labels."""
     found = dict[str, Row]()
@@ -319,7 +310,8 @@ def _find_label_column(
     """Return the column of the labels, and whether the first line holds titles."""
     first = rows[0][1]
     if header is False or (header is None and first[0] in known):
-        return find_column(str(path), _count_columns(first), target), False
+        positions = [str(i + 1) for i in range(len(first))]
+        return find_column(str(path), positions, target), False
     column = find_column(str(path), first, target)
     is_title = target is not None and first[column] == target
     is_label = first[column] in {row[column] for _, row in rows[1:]}
