@@ -31,7 +31,7 @@ def model(tmp_path, monkeypatch, capsys):
     return table
 
 
-def test_labels_are_guard_formulas_and_numbers_are_not(model, capsys):
+def test_labels_are_guarded_and_numbers_are_not(model, capsys):
     call = ["predict", "m.krein", "t.csv", "--proba"]
     _, exact, _ = run(capsys, *call)
     code, safe, err = run(capsys, *call, "--safe-csv")
@@ -45,7 +45,7 @@ def test_labels_are_guard_formulas_and_numbers_are_not(model, capsys):
 
 
 @pytest.mark.parametrize("name", ["p.csv", "p.tsv.gz"])
-def test_files_are_guard_formulas_too(model, capsys, name):
+def test_files_are_guarded_too(model, capsys, name):
     code, _, _ = run(
         capsys, "predict", "m.krein", "t.csv", "--safe-csv", "-o", name, "--json"
     )

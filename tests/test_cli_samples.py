@@ -324,14 +324,12 @@ BAD = {
         "fit letter.fasta --cv 2 -o m",
         ["letter.fasta", "'b'", "'J'", "blosum62"],
     ),
-    "letter, inspect": ("inspect letter.fasta", ["letter.fasta", "'b'", "'J'"]),
     "letter, compare": ("compare many.fasta", ["many.fasta", "'o3'", "'J'"]),
     "letter, predict": ("predict f.krein letter.fasta", ["letter.fasta", "'b'", "'J'"]),
     "label missing": ("fit new.fasta -o m", ["new.fasta", "'>n0'", "--labels"]),
     "no field": ("fit old.fasta --target 3 -o m", ["old.fasta", "'>o0 in'"]),
     "target": ("fit old.fasta --target kind -o m", ["old.fasta", "'bar'", "'kind'"]),
     "id missing": ("fit old.fasta --labels few.csv -o m", ["few.csv has no label for"]),
-    "gap, compare": ("compare gap.ts", ["gap.ts, line 3", "missing"]),
     "NaN": ("inspect nan.tsv --kernel msm", ["nan.tsv, line 2", "time 1", "fill"]),
     "no values": ("fit void.tsv --format ucr -o m", ["void.tsv, line 2", "no values"]),
     "no labels": ("fit bare.ts -o m", ["bare.ts holds no labels", "@classLabel true"]),
@@ -351,7 +349,6 @@ BAD = {
         "fit old.fasta --kernel dtw -o m",
         ["old.fasta", "levenshtein", "'dtw'"],
     ),
-    "kernel of rows": ("inspect OLD --kernel tl1", ["OLD holds graphs", "'tl1'"]),
     "kernel of series": (
         "fit old.csv --kernel dtw -o m",
         ["old.csv holds a table", "--format ucr"],
@@ -369,7 +366,6 @@ BAD = {
     "form of table": ("fit old.csv --form negative -o m", ["--distance", "dtw"]),
     "scale": ("fit old.ts --scale none -o m", ["old.ts holds series", "--scale"]),
     "distance": ("fit old.ts --distance -o m", ["old.ts holds series", "--distance"]),
-    "missing": ("fit old.fasta --missing 0 -o m", ["old.fasta", "--missing"]),
     "labels": ("fit old.ts --labels few.csv -o m", ["old.ts", "--labels"]),
     "target of ts": (
         "fit old.ts --target y -o m",
@@ -399,7 +395,6 @@ BAD = {
         "predict u.krein unlabeled.tsv",
         ["unlabeled.tsv, line 1", "(1, 2)", "?"],
     ),
-    "missing, predict": ("predict s.krein new.ts --missing 1", ["leave out --missing"]),
 }
 TS = "@classLabel true a b\n@data\n"
 FILES = {

@@ -209,35 +209,3 @@ def test_a_matrix_too_large_is_refused_before_it_is_read(tmp_path, monkeypatch):
     monkeypatch.setattr(matrices.np.lib.format, "read_array", None)
     with pytest.raises(MemoryError, match=r"\(9999999, 9999999\)"):
         files.read(path, labels=False)
-
-
-def good_files(folder):
-    """Write one file of each kind; return their paths."""
-    table = "a,b,y\n1,2.5,no\n" + '"3",4,yes\n,NA,no\n'
-    (folder / "t.csv").write_text(table)
-    (folder / "t.tsv.gz").write_bytes(gzip.compress(table.replace(",", "\t").encode()))
-    (folder / "t.svm").write_text("1 1:0.5 3:2\n0 2:1 # x\n")
-    np.savez(folder / "t.npz", K=K, y=[0, 1, 0])
-    np.save(folder / "t.npy", K)
-    frame = pd.DataFrame({"a": [1.0, 2.0], "t": ["x", None], "y": [0, 1]})
-    frame.to_parquet(folder / "t.parquet")
-    return sorted(folder.iterdir())
-
-
-def test_files_damaged_anywhere_are_read_or_get_one_sentence(tmp_path, rng):
-    n_refused = 0
-    for path in good_files(tmp_path):
-        whole = path.read_bytes()
-        for turn in range(120):
-            raw = bytearray(whole)
-            for place in rng.integers(0, len(raw), 3):
-                raw[place] = rng.choice([0, 10, 34, 44, 48, 255, rng.integers(256)])
-            if turn % 3 == 0:
-                del raw[rng.integers(len(raw)) :]
-            path.write_bytes(raw)
-            try:
-                files.read(path, labels=False, square=False)
-            except (ValueError, MemoryError) as error:
-                n_refused += 1
-                assert str(path) in str(error) and "\n" not in str(error)
-    assert n_refused > 100
