@@ -473,11 +473,6 @@ class ScoreTable:
                 f"{self.path} lacks {counted}, first that of {self.rows[i]!r} and "
                 f"{self.columns[j]!r}; add them, or fill them by --missing {example}."
             )
-        if is_distance and value < 0:
-            raise ValueError(
-                "'missing' (--missing) must not be negative for distances, got "
-                f"{value:g}."
-            )
         K[gaps] = value
         return [f"missing and taken for {value:g}: {counted}"]
 

@@ -619,7 +619,7 @@ def open_parquet(
                 frame = pa.Table.from_batches(part).to_pandas(
                     ignore_metadata=True, split_blocks=True
                 )
-            found = {n: _convert_arrow_column(path, n, frame[n]) for n in columns}
+            found = {n: _convert_arrow_column(frame[n]) for n in columns}
             lines = range(start + 1, start + len(frame) + 1)
             start += len(frame)
             yield Cells(path, found, lines, "row")
@@ -706,7 +706,7 @@ def _read_batches(
         waiting += [batch] if batch.num_rows else []
 
 
-def _convert_arrow_column(path: str, name: str, column: "pd.Series") -> Array:
+def _convert_arrow_column(column: "pd.Series") -> Array:
     """Return a column as an array of numbers, or of objects if it holds text."""
     if column.dtype == "category" and column.cat.categories.dtype.kind not in "fiub":
         words = [*column.cat.categories.tolist(), ""]  # the last for a code of -1
@@ -717,14 +717,10 @@ def _convert_arrow_column(path: str, name: str, column: "pd.Series") -> Array:
             return values
         given = zip(column.tolist(), column.notna().tolist(), strict=True)
         cells = [cell if is_known else "" for cell, is_known in given]
-    kinds = {type(cell).__name__ for cell in cells if not isinstance(cell, str)}
-    if not kinds:
+    if all(isinstance(cell, str) for cell in cells):
         return np.array(cells, dtype=object)
-    if kinds == {"bool"}:
-        return np.array([np.nan if cell == "" else cell for cell in cells], dtype=float)
-    raise ValueError(
-        f"{path}: column {name!r} must hold numbers or text, got {min(kinds)}."
-    )
+    # Booleans, some of which are missing.
+    return np.array([np.nan if cell == "" else cell for cell in cells], dtype=float)
 
 
 def open_svmlight(path: Path, indices: Sequence[str] = ()) -> TableSource:
