@@ -135,10 +135,11 @@ def fit_from(
     impute: bool = False,
     one_hot: bool = False,
 ) -> Pipeline:
-    """Fit a model to a table on disk that is read in blocks, and never as a whole.
+    """Fit a model to a table on disk that is read in blocks.
 
     One pass over the table learns how features are filled in, encoded and scaled; the
-    model then makes its passes over what comes out.
+    model then makes its passes over the prepared features. These are kept in memory if
+    they take at most 256 MiB, and read again in each pass otherwise.
 
     Parameters
     ----------
@@ -243,7 +244,8 @@ class PreparedBlocks:
             yield from self._kept
             return
         kept, size = [], 0
-        most = min(MAX_KEPT_BYTES, (available_bytes() or MAX_KEPT_BYTES) // 8)
+        free = available_bytes()
+        most = MAX_KEPT_BYTES if free is None else min(MAX_KEPT_BYTES, free // 8)
         for block in self.table:
             X, y = np.asarray(self.transform(block.X)), np.asarray(block.y)
             size += X.nbytes + y.nbytes
