@@ -9,8 +9,7 @@ from pathlib import Path
 
 import click
 
-from kreinlearn.app.cli.helping import examples
-from kreinlearn.app.cli.options import AS_JSON
+from kreinlearn.app.cli.options import JSON_OPTION, examples
 from reproduction.data.commands import DATA_FOLDER
 
 PROGRAM = "python -m benchmarks"
@@ -26,7 +25,7 @@ COLUMN_TITLES = ("library", "n", "type", "seconds", "ratio")
 @click.option("--quick", is_flag=True, help="Tiny sizes, as a test.")
 @click.option("--out", metavar="DIR", help="Append the results to DIR/NAME.jsonl.")
 @click.option("--repeats", type=click.IntRange(1), help="Runs of each; 5 by default.")
-@AS_JSON
+@JSON_OPTION
 @DATA_FOLDER
 def app(
     names: tuple[str, ...],

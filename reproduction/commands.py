@@ -7,8 +7,7 @@ import sys
 import click
 
 from kreinlearn._validation import check_choice
-from kreinlearn.app.cli.helping import examples
-from kreinlearn.app.cli.options import AS_JSON, whole_command
+from kreinlearn.app.cli.options import JSON_OPTION, examples, repeat_command
 from reproduction.catalog import EXPERIMENTS
 from reproduction.data.commands import DATA_FOLDER, data_command
 
@@ -68,7 +67,7 @@ def make_experiment_command(name: str) -> click.Command:
     @click.option("--jobs", type=int, help="Processes; one per processor by default.")
     @click.option("--limit", type=float, default=1800.0, help="Most seconds per fit.")
     @click.option("--retry", is_flag=True, help="Run failed cells again.")
-    @AS_JSON
+    @JSON_OPTION
     def experiment_command(
         data_home: str | None,
         runs: int | None,
@@ -102,7 +101,7 @@ def make_experiment_command(name: str) -> click.Command:
                     retry=retry,
                     progress=progress,
                 )
-            written = write(each, records, out, whole_command())
+            written = write(each, records, out, repeat_command())
             by_kind = {path.suffix: path for path in written}
             if as_json:
                 with by_kind[".csv"].open(encoding="utf-8", newline="") as numbers:

@@ -128,7 +128,7 @@ def test_former_commands_name_their_replacement(capsys, name):
 
 @pytest.mark.parametrize(
     "command",
-    [[], *([name] for name in cli.COMMANDS)],
+    [[], *([name] for name in cli.COMMAND_NAMES)],
 )
 def test_help_has_an_example(capsys, command):
     code, out, _ = run(capsys, *command, "--help")

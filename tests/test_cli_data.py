@@ -70,9 +70,9 @@ def test_similarities_without_names(capsys, here):
     [
         ("one name", ["29 of 30 names agree", "row 'mont' has no column"]),
         ("case", ["30 of the 30", "'N0', which differs in upper and lower case"]),
-        ("swapped", ["d.csv is a matrix with names, and y.csv is not: exchange"]),
+        ("swapped", ["d.csv is a matrix: exchange the two files"]),
         ("few lines", ["list.txt must have 30 lines", "got 29"]),
-        ("not square", ["holds a table of 30 columns", "square matrix"]),
+        ("not square", ["holds a table of 30 columns", "A matrix is square"]),
     ],
 )
 def test_slips_are_named(capsys, here, change, words):
@@ -203,3 +203,54 @@ def test_show_a_model_of_python(capsys, tmp_path, monkeypatch):
 def test_suggestions(capsys, here, call, words):
     code, _, err = run(capsys, *call)
     assert code == 2 and words in err
+
+
+@pytest.fixture
+def mistakes(here):
+    """Write files that newcomers might have, and two models."""
+    D, y = here
+    rng = np.random.default_rng(1)
+    table = pd.DataFrame(rng.normal(size=(60, 2)).round(3), columns=["a", "b"])
+    leak = 3 * (np.arange(60) % 2) + 1
+    table.assign(leak=leak, kind=np.where(leak > 2, "yes", "no")).to_csv(
+        "leak.csv.gz", index=False
+    )
+    words = [f"w{i % 100}" for i in range(240)]
+    rows = {"a": rng.normal(size=240).round(3), "word": words}
+    rows["kind"] = np.arange(240) % 7 % 2
+    pd.DataFrame(rows).to_csv("w.csv", index=False)
+    D.round(6).to_csv("header.csv", index=False)
+    D.round(6).iloc[:5].to_csv("header-new.csv", index=False)
+    np.exp(-D).to_csv("k.csv")
+    np.save("d.npy", D)
+    np.save("k.npy", np.exp(-D))
+    return here
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        ("fit leak.csv.gz --lam 1", 0, "column 'leak' alone predicts every label"),
+        ("fit leak.csv.gz --lam 1 -o no/m", 2, "folder no does not exist"),
+        ("fit w.csv --one-hot --lam 1", 0, "100 categories in 240 rows, and most"),
+        ("fit d.npy --distance --labels y.csv --lam 1", 0, "in the order of its lines"),
+        ("fit header.csv --distance --labels y.csv --lam 1", 0, ""),
+        ("fit header.csv", 2, "looks like a matrix of distances: 30 rows"),
+        ("predict D.krein header-new.csv", 0, ""),
+        ("predict D.krein k.csv", 2, "trained on distances, and these look like sim"),
+        ("predict D.krein k.npy", 2, "trained on distances, and these look like sim"),
+        ("predict K.krein d.csv", 2, "trained on similarities, and these look like"),
+        ("predict D.krein d.csv --labels y.csv", 0, "d.csv is the training file"),
+    ],
+)
+def test_mistakes_of_newcomers(capsys, mistakes, words, code, message):
+    for name, flags in (("D", ["--distance"]), ("K", [])):
+        call = ["fit", f"{'dk'[name == 'K']}.csv", *flags, "--labels", "y.csv"]
+        assert run(capsys, *call, "--lam", "1", "-o", f"{name}.krein")[0] == 0
+    found, out, err = run(capsys, *words.split())
+    assert found == code and message in err and (message or err == ""), err
+    if words.startswith("fit") and code == 0:
+        model = words.split()[1].split(".")[0] + ".krein"
+        assert f"Saved      {model}" in out
+        found, _, err = run(capsys, *words.split())
+        assert found == 2 and f"{model} exists already" in err

@@ -154,7 +154,10 @@ def test_compare_takes_the_form_of_the_training_rows(krein, data, compares_here)
         ),
         ("fit D.npz --distance --similarity -o m", "not both"),
         ("fit K.npz --form negative -o m", "--form is a form of distances"),
-        ("inspect t.csv --distance", "t.csv holds a table of 2 columns; --distance"),
+        (
+            "inspect t.csv --distance",
+            "t.csv holds a table of 2 columns: leave out --distance",
+        ),
         ("compare t.csv --symmetrize max", "t.csv holds a table"),
         ("fit K.npz --distance -o m", "'K' names similarities; name the matrix 'D'"),
         ("fit S.npy --target y.txt --distance -o m", "there it is largest"),

@@ -361,12 +361,6 @@ def test_labels_of_text_that_look_like_numbers(capsys, here, cells):
     assert "on 48 labeled samples" in predicted(capsys, "u.parquet")[1]
 
 
-@pytest.mark.parametrize("command", ["fit", "predict"])
-def test_help_has_an_example(capsys, command):
-    code, out, _ = run(capsys, command, "--help")
-    assert code == 0 and f"Examples:\n    krein {command}" in out
-
-
 def test_a_model_saved_in_python_without_notes(capsys, here, cells):
     model = make_pipeline(MinMaxScaler(), KreinLogisticRegression()).fit(*cells)
     save(model, "p.krein")

@@ -7,7 +7,7 @@ import click
 import pytest
 
 from kreinlearn.app import cli
-from kreinlearn.app.cli.helping import ARGUMENTS_HEADING, LAST_HEADING, OPTION_GROUPS
+from kreinlearn.app.cli.options import ARGUMENTS_HEADING, LAST_HEADING, OPTION_GROUPS
 from tests.test_cli import run
 
 TAUGHT = ("inspect", "fit", "predict", "compare")

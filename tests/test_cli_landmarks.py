@@ -11,8 +11,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 
 from kreinlearn import LandmarkLogisticRegression, load
-from kreinlearn.app.cli import landmarks
-from kreinlearn.io import blocks
+from kreinlearn.app.cli import fit
+from kreinlearn.io import tables
 from tests.test_cli import run
 
 FIT = ("--landmarks", "25", "-o", "m.krein", "--force")
@@ -23,7 +23,8 @@ N = 400
 def here(tmp_path, monkeypatch):
     """Return a table; its files are in the working folder, and read in small blocks."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(blocks, "BLOCK_ROWS", (50, 90))
+    monkeypatch.setattr(tables, "MIN_BLOCK_ROWS", 50)
+    monkeypatch.setattr(tables, "MAX_BLOCK_ROWS", 90)
     rng = np.random.default_rng(2)
     frame = pd.DataFrame(5 + 10 * rng.random((N, 3)), columns=["a", "b", "c"])
     is_far = frame["a"] + frame["b"] > 20
@@ -73,7 +74,7 @@ def test_parquet_folders(capsys, here):
 
 def test_what_is_not_kept_is_said(capsys, here):
     _, _, err = run(capsys, "fit", "t.csv", *FIT, "--lam", "0.01", "--memory", "10KB")
-    assert "25% of them are kept, the others are computed anew" in err
+    assert "25% of them are kept, the others are computed again" in err
 
 
 @pytest.mark.parametrize("kernel", ["tl1", "rbf"])
@@ -184,9 +185,9 @@ def test_tables_without_a_header(capsys, here):
 
 def test_progress_has_the_time_left():
     told = []
-    steps = landmarks._Steps(2, 1e-6, lambda *row: told.append(row))
+    steps = fit.SolveProgress(2, 1e-6, lambda *row: told.append(row))
     for stage, iteration, residual in [(0, 1, 1.0), (0, 2, 1e-3), (0, 3, 1e-6)] * 2:
-        steps.see({"stage": stage, "iteration": iteration, "residual": residual})
+        steps.update({"stage": stage, "iteration": iteration, "residual": residual})
     shares = [share for _, share, _ in told]
     assert shares == sorted(shares) and shares[-1] == 0.99
     assert np.allclose(shares[:3], [0.25, 0.5, 0.5])

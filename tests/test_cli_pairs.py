@@ -209,9 +209,8 @@ def test_a_labels_file_with_more_columns(krein, data):
         ("inspect pairs.csv --format pairs --target x", ["--labels"]),
         ("inspect hits.m8 --missing nan", ["must be a finite number, got nan"]),
         ("inspect hits.m8 --kernel rbf --missing 0", ["--kernel goes with a table"]),
-        ("inspect square.csv --repeated max", ["no pair is repeated"]),
+        ("inspect square.csv --repeated max", ["leave out --repeated"]),
         ("compare hits.m8 --missing 0", ["holds no labels"]),
-        ("fit K.npz --labels kinds.csv -o m", ["K.npz has no names"]),
         ("fit K.npz --missing 1 -o m", ["every pair must be known"]),
         ("predict D.krein lost.csv", ["lacks 1 of", "'s3'", "training samples"]),
         ("predict D.krein pairs.csv", ["line 2", "--format pairs"]),
@@ -220,7 +219,7 @@ def test_a_labels_file_with_more_columns(krein, data):
         ("predict K.krein square.csv", ["have no names", "give npz, npy or csv"]),
         ("predict K.krein hits.m8", ["have no names"]),
         ("predict t.krein hits.m8", ["trained on a table"]),
-        ("predict t.krein t.csv --missing 1", ["trained on a table", "--missing"]),
+        ("predict t.krein t.csv --missing 1", ["holds a table", "leave out --missing"]),
     ],
 )
 def test_bad_calls(krein, data, line, words):

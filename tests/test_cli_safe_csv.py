@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from kreinlearn.app.cli.predict import _guarded
+from kreinlearn.app.cli.predict import _guard_formulas
 from tests.test_cli import run
 
 LABELS = ['=HYPERLINK("http://x","y")', "@SUM(A1)", "plain"]
@@ -67,7 +67,7 @@ def test_there_is_nothing_to_guard_elsewhere(model, capsys, options, word):
 def test_every_beginning_of_a_formula():
     names = ["=a", "+a", "-5", "@a", "\ta", "\ra", "'=a", "a=b", "", "é"]
     frame = pd.DataFrame({"id": names, "prediction": np.arange(-5, 5), "p": -0.5})
-    safe = _guarded(frame)
+    safe = _guard_formulas(frame)
     expected = ["'=a", "'+a", "'-5", "'@a", "'\ta", "'\ra", "'=a", "a=b", "", "é"]
     assert safe["id"].tolist() == expected
     pd.testing.assert_frame_equal(safe[["prediction", "p"]], frame[["prediction", "p"]])

@@ -470,7 +470,7 @@ def test_names_on_pages_exist(page):
             resolve(name)
         if span.startswith("krein ") and span.split()[1].islower():
             former = cli.MOVED_COMMANDS if page == "CHANGELOG.md" else ()
-            assert span.split()[1] in (*cli.COMMANDS, *former), span
+            assert span.split()[1] in (*cli.COMMAND_NAMES, *former), span
         for option in re.findall(r"(?<!\S)--[a-z-]+", span):
             assert option in options, f"{page}: {span}"
         # Learned attributes, classes, and calls of functions.

@@ -1,4 +1,5 @@
 import warnings
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -14,6 +15,7 @@ from kreinlearn import (
     pipelines,
     save,
 )
+from kreinlearn.io import table_blocks
 from kreinlearn.pipelines import check_complete, prepare, text_columns
 
 NUMBERS = pd.DataFrame({"a": [0.0, 5.0, 10.0, 1.0], "b": [1.0, 2.0, 3.0, 5.0]})
@@ -63,7 +65,7 @@ def test_text_and_missing_cells_are_refused_with_what_to_do():
     with pytest.raises(ValueError) as raised:
         prepare(MIXED, impute=True)
     assert str(raised.value) == (
-        "numbers were expected, but column 'c' holds text such as 'red'; encode text "
+        "column 'c' holds text such as 'red'; encode text "
         "with one_hot=True (--one-hot on the command line), leave it out (--drop c), "
         "or, if it holds the labels, use --target c."
     )
@@ -121,7 +123,7 @@ def test_a_drawn_part_of_a_long_table_teaches_the_same(monkeypatch):
     frame.index = pd.Index(range(2, n + 2), name="line")
     monkeypatch.setattr(pipelines, "DRAWN_BYTES", 8 * 4 * 2000)
     blocks = [frame.iloc[i : i + 700] for i in range(0, n, 700)]
-    drawn = pipelines._drawn_rows(iter(blocks))
+    drawn = pipelines._draw_rows(iter(blocks))
     assert 2000 <= len(drawn) < 2200 and drawn.index.is_monotonic_increasing
     steps = {"impute": True, "one_hot": True}
     some = prepare(drawn, **steps).fit(drawn).transform(frame)
@@ -134,13 +136,14 @@ def test_a_drawn_part_of_a_long_table_teaches_the_same(monkeypatch):
 
 
 def test_all_rows_of_a_short_table_are_drawn():
-    drawn = pipelines._drawn_rows(iter([MIXED.iloc[:1], MIXED.iloc[1:]]))
+    drawn = pipelines._draw_rows(iter([MIXED.iloc[:1], MIXED.iloc[1:]]))
     pd.testing.assert_frame_equal(drawn, MIXED)
 
 
 @pytest.mark.parametrize("scale", ["minmax", "standard", "robust", "none"])
 def test_a_model_of_blocks_is_the_model_of_the_table(tmp_path, scale, monkeypatch):
-    monkeypatch.setattr("kreinlearn.io.blocks.BLOCK_ROWS", (40, 70))
+    monkeypatch.setattr("kreinlearn.io.tables.MIN_BLOCK_ROWS", 40)
+    monkeypatch.setattr("kreinlearn.io.tables.MAX_BLOCK_ROWS", 70)
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(rng.random((300, 3)), columns=list("abc"))
     frame["word"] = rng.choice(["red", "blue"], 300)
@@ -154,3 +157,18 @@ def test_a_model_of_blocks_is_the_model_of_the_table(tmp_path, scale, monkeypatc
     np.testing.assert_allclose(proba, expected.predict_proba(frame), atol=1e-6)
     save(found, tmp_path / "m.krein")
     assert (load(tmp_path / "m.krein").predict_proba(frame) == proba).all()
+
+
+@pytest.mark.parametrize(("most", "n_reads"), [(2**28, 1), (100, 3)])
+def test_small_tables_are_read_once(tmp_path, monkeypatch, most, n_reads):
+    monkeypatch.setattr(pipelines, "MAX_KEPT_BYTES", most)
+    pd.DataFrame({"a": range(50, 0, -1), "y": [0, 1] * 25}).to_csv(
+        tmp_path / "t.csv", index=False
+    )
+    table = table_blocks(tmp_path / "t.csv")
+    blocks, _, _ = pipelines.prepare_blocks(table)
+    reads = []
+    counted = replace(table, blocks=lambda: reads.append(1) or iter(table))
+    blocks.table = counted
+    found = [np.concatenate([X for X, _, _ in blocks]) for _ in range(3)]
+    assert len(reads) == n_reads and (found[0] == found[2]).all()

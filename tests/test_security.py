@@ -27,7 +27,7 @@ from kreinlearn import (
 )
 from kreinlearn import io as files
 from kreinlearn.app.inspection.page import inspection_page
-from kreinlearn.io.blocks import table_blocks
+from kreinlearn.io import table_blocks
 from kreinlearn.kernels._cache import MeasureCache
 from kreinlearn.landmarks.checkpoint import Checkpoint
 from kreinlearn.landmarks.newton import SolverState

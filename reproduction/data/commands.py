@@ -4,7 +4,7 @@ import json
 
 import click
 
-from kreinlearn.app.cli.options import AS_JSON
+from kreinlearn.app.cli.options import JSON_OPTION
 
 DATA_FOLDER = click.option(
     "--data",
@@ -21,7 +21,7 @@ def data_command() -> None:
 
 @data_command.command("list", epilog="Example:  python -m reproduction data list")
 @DATA_FOLDER
-@AS_JSON
+@JSON_OPTION
 def list_data(data_home: str | None, as_json: bool) -> None:
     """Print the data sets, and whether the folder has them."""
     from reproduction.data import available, info, names
@@ -42,7 +42,7 @@ def list_data(data_home: str | None, as_json: bool) -> None:
     "check", epilog="Example:  python -m reproduction data check --data DIR"
 )
 @DATA_FOLDER
-@AS_JSON
+@JSON_OPTION
 def check_data(data_home: str | None, as_json: bool) -> None:
     """Compare the files with their checksums and counts; exit 2 if one is wrong."""
     from reproduction.data import check

@@ -1,11 +1,11 @@
-"""From a table as it is to features that a kernel takes: fill, encode, scale."""
+"""Preparation of tables for kernels: fill, encode, scale."""
 
 import os
 import re
 import shlex
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import TransformerMixin
@@ -20,25 +20,25 @@ from sklearn.preprocessing import (
     StandardScaler,
 )
 
+from kreinlearn._memory import available_bytes
 from kreinlearn._typing import Array
 from kreinlearn._validation import check_choice
-from kreinlearn.io.blocks import TableBlocks, table_blocks
-from kreinlearn.io.columns import NUMERIC_FRACTION, warn_about_columns
-from kreinlearn.io.errors import quote_names
+from kreinlearn.io.columns import MANY_WORDS, NUMERIC_FRACTION, warn_about_columns
+from kreinlearn.io.dataset import Dataset
+from kreinlearn.io.formats import table_blocks
+from kreinlearn.io.text import quote_names
 
 if TYPE_CHECKING:
     import pandas as pd
-    from pyarrow.dataset import Dataset
+    import pyarrow.dataset
 
 __all__ = ["check_complete", "fit_from", "prepare", "text_columns"]
 
-MANY_WORDS = 20
-"""Up to this many different words a column may hold one in each row."""
-DATE = re.compile(
+DATE_TEXT = re.compile(
     r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}([T ].*)?|\d{1,2}[-/.]\d{1,2}[-/.](\d{4}|\d{2})"
 )
 """A date, perhaps with a time."""
-SCALERS: dict[str, Callable[[], TransformerMixin | None]] = {
+SCALER_MAKERS: dict[str, Callable[[], TransformerMixin | None]] = {
     "minmax": MinMaxScaler,
     "standard": StandardScaler,
     # A range from 5 % to 95 % of the values, rather than from quarter to quarter,
@@ -47,6 +47,8 @@ SCALERS: dict[str, Callable[[], TransformerMixin | None]] = {
     "none": lambda: None,
 }
 """How numbers are scaled, by name."""
+MAX_KEPT_BYTES = 2**28
+"""Memory, at most, for a table that is read in blocks, to save further passes."""
 DRAWN_BYTES = 2**23
 """Memory for the rows that a transformer learns from, if a table is read in blocks."""
 
@@ -103,46 +105,47 @@ def prepare(
     >>> prepare(pd.DataFrame({"width": [1.0, 2.0], "length": [3.0, 5.0]}))
     MinMaxScaler()
     """
-    check_choice("scale", scale, list(SCALERS))
+    check_choice("scale", scale, list(SCALER_MAKERS))
     words = text_columns(X)
     check_table(X, impute=impute, one_hot=one_hot)
     numbers = [name for name in X.columns if name not in words]
     warn_about_columns(X, numbers, check_outliers=scale in ("minmax", "standard"))
-    of_numbers = _chain(
+    number_steps = _chain(
         SimpleImputer(strategy="median", keep_empty_features=True) if impute else None,
-        SCALERS[scale](),
+        SCALER_MAKERS[scale](),
     )
     if not words:
-        return of_numbers
-    of_words = _chain(
+        return number_steps
+    word_steps = _chain(
         SimpleImputer(strategy="most_frequent", keep_empty_features=True)
         if impute
         else None,
         OneHotEncoder(handle_unknown="ignore", sparse_output=False),
     )
-    both = [(of_numbers, numbers)] if numbers else []
-    return make_column_transformer(*both, (of_words, words))
+    both = [(number_steps, numbers)] if numbers else []
+    return make_column_transformer(*both, (word_steps, words))
 
 
 def fit_from(
     model: Any,
-    source: "str | os.PathLike[str] | Dataset | TableBlocks",
+    source: "str | os.PathLike[str] | pyarrow.dataset.Dataset | Dataset",
     y: str | None = None,
     *,
     scale: str = "minmax",
     impute: bool = False,
     one_hot: bool = False,
 ) -> Pipeline:
-    """Fit a model to a table on disk that is read in blocks, and never as a whole.
+    """Fit a model to a table on disk that is read in blocks.
 
     One pass over the table learns how features are filled in, encoded and scaled; the
-    model then makes its passes over what comes out.
+    model then makes its passes over the prepared features. These are kept in memory if
+    they take at most 256 MiB, and read again in each pass otherwise.
 
     Parameters
     ----------
     model : LandmarkLogisticRegression
         Not fitted; it is fitted in place.
-    source : path-like, pyarrow Dataset or TableBlocks
+    source : path-like, pyarrow Dataset or Dataset
         A parquet file, a folder of parquet files, a dataset, or a csv or tsv file.
     y : str, optional
         Column of the labels; the last by default.
@@ -177,7 +180,7 @@ def fit_from(
     >>> print(f"{whole.score(table, y):.2f}")
     0.99
     """
-    table = source if isinstance(source, TableBlocks) else table_blocks(source, y)
+    table = source if isinstance(source, Dataset) else table_blocks(source, y)
     blocks, transformer, _ = prepare_blocks(
         table, scale=scale, impute=impute, one_hot=one_hot
     )
@@ -186,16 +189,16 @@ def fit_from(
 
 
 def prepare_blocks(
-    table: TableBlocks, watch: Callable[[float], None] | None = None, **steps: Any
+    table: Dataset, watch: Callable[[float], None] | None = None, **steps: Any
 ) -> tuple["PreparedBlocks", TransformerMixin, "pd.DataFrame"]:
     """Learn in one pass how features are prepared, and return blocks of them.
 
     Parameters
     ----------
-    table : TableBlocks
+    table : Dataset
         The table.
     watch : callable, optional
-        Sees the share of the rows that have been read.
+        Receives the fraction of the rows that have been read.
     **steps : str or bool
         As in `prepare`.
 
@@ -208,21 +211,27 @@ def prepare_blocks(
     drawn : DataFrame
         The rows that it learned from.
     """
-    if table.text and not steps.get("one_hot", False):
-        X = next(iter(table))[0]
+    if table.record.text and not steps.get("one_hot", False):
+        X = next(iter(table)).X
+        assert X is not None
         check_table(X, impute=True, one_hot=False)
-    drawn = _drawn_rows(_watched(table, watch))
+    drawn = _draw_rows(_iterate_features(table, watch))
     transformer = prepare(drawn, **steps)
     transformer.fit(drawn)
     return PreparedBlocks(table, transformer.transform), transformer, drawn
 
 
-@dataclass(frozen=True)
+@dataclass
 class PreparedBlocks:
-    """Blocks of a table after a transformer; they can be read again and again."""
+    """Blocks of a table after a transformer; they can be read again and again.
 
-    table: TableBlocks
-    transform: Callable[["pd.DataFrame"], Array]
+    They are kept in memory after the first pass if they take little of it, since
+    parsing a csv takes longer than most passes.
+    """
+
+    table: Dataset
+    transform: Callable[..., Array]
+    _kept: list[tuple[Array, Array, Array | None]] | None = None
 
     @property
     def n_rows(self) -> int:
@@ -231,22 +240,36 @@ class PreparedBlocks:
 
     def __iter__(self) -> Iterator[tuple[Array, Array, Array | None]]:
         """Yield features, labels and weights of the rows, block by block."""
-        for X, y, weights in self.table:
-            yield np.asarray(self.transform(X)), y, weights
+        if self._kept is not None:
+            yield from self._kept
+            return
+        kept, size = [], 0
+        free = available_bytes()
+        most = MAX_KEPT_BYTES if free is None else min(MAX_KEPT_BYTES, free // 8)
+        for block in self.table:
+            X, y = np.asarray(self.transform(block.X)), np.asarray(block.y)
+            size += X.nbytes + y.nbytes
+            if size <= most:
+                kept.append((X, y, block.weights))
+            else:
+                kept.clear()
+            yield X, y, block.weights
+        self._kept = kept if size <= most else None
 
 
-def _watched(
-    table: TableBlocks, watch: Callable[[float], None] | None
+def _iterate_features(
+    table: Dataset, watch: Callable[[float], None] | None
 ) -> Iterator["pd.DataFrame"]:
     count = 0
-    for X, _, _ in table:
-        yield X
-        count += len(X)
+    for block in table:
+        assert block.X is not None
+        yield block.X
+        count += len(block.X)
         if watch is not None:
             watch(count / table.n_rows)
 
 
-def _drawn_rows(blocks: Iterable["pd.DataFrame"]) -> "pd.DataFrame":
+def _draw_rows(blocks: Iterable["pd.DataFrame"]) -> "pd.DataFrame":
     """Return rows from which a transformer learns nearly what it would from all.
 
     They are all rows of a table that is small. Of others they are rows drawn at random,
@@ -261,15 +284,15 @@ def _drawn_rows(blocks: Iterable["pd.DataFrame"]) -> "pd.DataFrame":
     for X in blocks:
         most = most or max(1000, DRAWN_BYTES // (8 * X.shape[1]))
         key = rng.random(len(X))
-        key[_telling(X, seen)] = -1.0
+        key[_find_new_values(X, seen)] = -1.0
         kept.append(X)
         keys.append(key)
         count += len(X)
         if count > 2 * most:
-            kept, keys = _fewest(kept, keys, most)
+            kept, keys = _keep_smallest(kept, keys, most)
             count = len(keys[0])
     path = kept[0].attrs.get("path")
-    kept, _ = _fewest(kept, keys, most)
+    kept, _ = _keep_smallest(kept, keys, most)
     rows = kept[0]
     assert isinstance(rows, pd.DataFrame)
     if path is not None:
@@ -277,7 +300,7 @@ def _drawn_rows(blocks: Iterable["pd.DataFrame"]) -> "pd.DataFrame":
     return rows
 
 
-def _fewest(
+def _keep_smallest(
     kept: list["pd.DataFrame"], keys: list[Array], most: int
 ) -> tuple[list["pd.DataFrame"], list[Array]]:
     """Return the rows with the smallest keys, in their order, as a single block."""
@@ -289,7 +312,7 @@ def _fewest(
     return [pd.concat(kept).iloc[places]], [key[places]]
 
 
-def _telling(X: "pd.DataFrame", seen: dict[str, set[Any]]) -> list[int]:
+def _find_new_values(X: "pd.DataFrame", seen: dict[str, set[Any]]) -> list[int]:
     """Return the places of rows that hold what no row before did."""
     places: list[int] = []
     for name in X.columns:
@@ -344,7 +367,7 @@ def check_complete(X: "pd.DataFrame", advice: str) -> None:
         What to do then, for the message.
     """
     if message := describe_missing(X):
-        raise ValueError(f"{_source(X)}{message}; {advice}.")
+        raise ValueError(f"{_name_source(X)}{message}; {advice}.")
 
 
 def describe_missing(X: "pd.DataFrame") -> str:
@@ -361,7 +384,7 @@ def describe_missing(X: "pd.DataFrame") -> str:
 
 
 class PreparationError(ValueError):
-    """Error about columns that cannot be features as they are.
+    """Error about columns that cannot be features without preparation.
 
     Attributes
     ----------
@@ -374,16 +397,8 @@ class PreparationError(ValueError):
         self.options = options
 
 
-class Problem(NamedTuple):
-    """A problem of a table: a full message, a short one, and options that help."""
-
-    message: str
-    short: str
-    options: list[str]
-
-
 def check_table(X: "pd.DataFrame", *, impute: bool, one_hot: bool) -> None:
-    """Raise one error about all columns that cannot be features as they are.
+    """Raise one error about all columns that need preparation.
 
     Parameters
     ----------
@@ -397,33 +412,68 @@ def check_table(X: "pd.DataFrame", *, impute: bool, one_hot: bool) -> None:
     PreparationError
         With the problems and the options that solve them.
     """
-    words = text_columns(X)
-    dates = [name for name in words if is_date_column(X[name])]
-    names = [name for name in words if _names_samples(X[name]) and name not in dates]
-    found = _find_name_problems(X, names)
-    if one_hot:
-        dates = [name for name in dates if _names_samples(X[name])]
-    found += _find_date_problems(X, dates, one_hot)
-    if not one_hot:
-        found += _find_text_problems(X, [n for n in words if n not in (*names, *dates)])
-    empty = [name for name in X.columns if X[name].isna().all()]
-    if empty:
-        message = f"column {empty[0]!r} has no value at all"
-        options = [option for name in empty for option in ("--drop", name)]
-        found.append(Problem(f"{message}; remove it.", message, options))
-    if not impute and (message := describe_missing(X)):
-        advice = "fill with impute=True (--impute on the command line)"
-        found.append(Problem(f"{message}; {advice}.", message, ["--impute"]))
+    found = list(_find_problems(X, impute, one_hot))
     if not found:
         return
-    options = [option for problem in found for option in problem.options]
-    message = found[0].message
+    options = [option for _, _, own in found for option in own]
+    message = "; ".join(found[0][:2])
     if len(found) > 1:
-        listed = "; ".join(problem.short for problem in found)
         flags = {"--one-hot": "one_hot=True", "--impute": "impute=True"}
         used = ", ".join(flags[option] for option in options if option in flags)
-        message = f"{listed}. Use {shlex.join(options)}{f' ({used})' * bool(used)}."
-    raise PreparationError(f"{_source(X)}{message}", options)
+        listed = "; ".join(problem for problem, _, _ in found)
+        message = f"{listed}. Use {shlex.join(options)}{f' ({used})' * bool(used)}"
+    raise PreparationError(f"{_name_source(X)}{message}.", options)
+
+
+def _find_problems(
+    X: "pd.DataFrame", impute: bool, one_hot: bool
+) -> Iterator[tuple[str, str, list[str]]]:
+    """Yield problems of a table, their remedies, and options that solve them."""
+    words = text_columns(X)
+    dates = [name for name in words if is_date_column(X[name])]
+    names = [name for name in words if _is_name_column(X[name]) and name not in dates]
+    texts = [name for name in words if name not in (*names, *dates)]
+    if one_hot:
+        dates = [name for name in dates if _is_name_column(X[name])]
+    for i, name in enumerate(names):
+        known = X[name].dropna()
+        yield (
+            f"column {name!r} holds text that repeats too seldom to learn from, "
+            f"{known.nunique():,} different values in {len(known):,} rows, such as "
+            f"{known.iloc[0]!r}",
+            f"remove the column (--drop {name}), keep it in predictions (--id {name}) "
+            "if it names samples, or make it numbers if it holds measurements",
+            ["--drop" if i else "--id", name],
+        )
+    if dates:
+        remedy = f"leave them out (--drop {dates[0]}), or convert them to numbers"
+        is_repeated = all(X[name].nunique() <= X[name].count() / 2 for name in dates)
+        if not one_hot and is_repeated:
+            remedy += (
+                " such as days. To encode each date as a category, use one_hot=True "
+                "(--one-hot)"
+            )
+        drop = [option for name in dates for option in ("--drop", name)]
+        yield (
+            f"{_list_columns(dates)} dates such as {_quote_first(X, dates)}",
+            remedy,
+            drop,
+        )
+    if texts and not one_hot:
+        yield (
+            f"{_list_columns(texts)} text such as {_quote_first(X, texts)}",
+            "encode text with one_hot=True (--one-hot on the command line), leave it "
+            f"out (--drop {texts[0]}), or, if it holds the labels, use --target "
+            f"{texts[0]}",
+            ["--one-hot"],
+        )
+    empty = [name for name in X.columns if X[name].isna().all()]
+    if empty:
+        drop = [option for name in empty for option in ("--drop", name)]
+        yield f"column {empty[0]!r} has no value at all", "remove it", drop
+    if not impute and (message := describe_missing(X)):
+        remedy = "fill with impute=True (--impute on the command line)"
+        yield message, remedy, ["--impute"]
 
 
 def is_date_column(column: "pd.Series") -> bool:
@@ -436,73 +486,28 @@ def is_date_column(column: "pd.Series") -> bool:
     True
     """
     known = [cell for cell in column if isinstance(cell, str)]
-    count = sum(DATE.fullmatch(cell) is not None for cell in known)
+    count = sum(DATE_TEXT.fullmatch(cell) is not None for cell in known)
     return bool(known) and count >= NUMERIC_FRACTION * len(known)
 
 
-def _names_samples(column: "pd.Series") -> bool:
+def _is_name_column(column: "pd.Series") -> bool:
     """Return whether nearly every cell differs: no new sample would have the same."""
     known = column.dropna()
     different = known.nunique()
     return different >= MANY_WORDS and different > NUMERIC_FRACTION * len(known)
 
 
-def _find_name_problems(X: "pd.DataFrame", names: list[str]) -> list[Problem]:
-    """Return the problems of columns that name the samples."""
-    found = []
-    for i, name in enumerate(names):
-        known = X[name].dropna()
-        values = f"{known.nunique():,} different values in {len(known):,} rows"
-        start = f"column {name!r} holds text that repeats too seldom to learn from"
-        example = f"{values}, such as {known.iloc[0]!r}"
-        message = (
-            f"{start}, {example}; remove the column (--drop {name}), keep it in "
-            f"predictions (--id {name}) if it names samples, or make it numbers if it "
-            "holds measurements."
-        )
-        options = ["--drop" if i else "--id", name]
-        found.append(Problem(message, f"{start} ({values})", options))
-    return found
-
-
-def _find_date_problems(
-    X: "pd.DataFrame", names: list[str], one_hot: bool
-) -> list[Problem]:
-    """Return the problem of columns with dates."""
-    if not names:
-        return []
-    cell = X[names[0]].dropna().iloc[0]
-    start = f"{_list_columns(names)} hold{'s' * (len(names) == 1)} dates such as"
-    message = (
-        f"{start} {cell!r}; leave them out (--drop {names[0]}), or convert them to "
-        "numbers such as days."
-    )
-    is_repeated = all(X[name].nunique() <= X[name].count() / 2 for name in names)
-    if not one_hot and is_repeated:
-        message += " To encode each date as a category, use one_hot=True (--one-hot)."
-    options = [option for name in names for option in ("--drop", name)]
-    return [Problem(message, f"{start} {cell!r}", options)]
-
-
-def _find_text_problems(X: "pd.DataFrame", names: list[str]) -> list[Problem]:
-    """Return the problem of columns with text."""
-    if not names:
-        return []
-    cell = next((cell for cell in X[names[0]] if isinstance(cell, str)), "")
-    start = f"{_list_columns(names)} hold{'s' * (len(names) == 1)} text such as"
-    message = (
-        f"numbers were expected, but {start} {cell!r}; encode text with one_hot=True "
-        f"(--one-hot on the command line), leave it out (--drop {names[0]}), or, if it "
-        f"holds the labels, use --target {names[0]}."
-    )
-    return [Problem(message, f"{start} {cell!r}", ["--one-hot"])]
-
-
 def _list_columns(names: list[str]) -> str:
-    return f"column{'s' * (len(names) > 1)} {quote_names(names)}"
+    is_one = len(names) == 1
+    return f"column{'s' * (not is_one)} {quote_names(names)} hold{'s' * is_one}"
 
 
-def _source(X: "pd.DataFrame") -> str:
+def _quote_first(X: "pd.DataFrame", names: list[str]) -> str:
+    """Return the first text in some columns, in quotes."""
+    return repr(next((cell for cell in X[names[0]] if isinstance(cell, str)), ""))
+
+
+def _name_source(X: "pd.DataFrame") -> str:
     path = X.attrs.get("path")
     return f"{path}: " if path else ""
 

@@ -8,15 +8,16 @@ import pandas as pd
 import pytest
 
 from kreinlearn import io as files
-from kreinlearn.io import blocks
-from kreinlearn.io.blocks import open_blocks, read_blocks, table_blocks
+from kreinlearn.io import tables
+from kreinlearn.io.formats import table_blocks
 
 ROWS = 500
 
 
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch):
-    monkeypatch.setattr(blocks, "BLOCK_ROWS", (7, 61))
+    monkeypatch.setattr(tables, "MIN_BLOCK_ROWS", 7)
+    monkeypatch.setattr(tables, "MAX_BLOCK_ROWS", 61)
 
 
 def made(n=ROWS):
@@ -42,7 +43,8 @@ def written(frame, path):
 
 
 def whole(table):
-    X, y, weights = zip(*table, strict=True)
+    parts = [(block.X, block.y, block.weights) for block in table]
+    X, y, weights = zip(*parts, strict=True)
     assert len(X) > 2
     weights = None if weights[0] is None else np.concatenate(weights)
     return pd.concat(X), np.concatenate(y), weights
@@ -64,9 +66,13 @@ def test_blocks_are_the_table(tmp_path, name):
     pd.testing.assert_frame_equal(X, expected.X)
     np.testing.assert_array_equal(y, expected.y)
     assert weights is None and table.n_rows == ROWS
-    assert (table.target, table.target_place) == ("kind", expected.target_place)
-    assert table.header == expected.header and table.text == ["color"]
-    assert table.classes.tolist() == ["x", "y", "z"] and table.counts[2] == 1
+    assert (table.record.target, table.record.columns) == (
+        "kind",
+        expected.record.columns,
+    )
+    assert table.record == expected.record and table.record.text == ["color"]
+    assert table.count_labels()[0].tolist() == ["x", "y", "z"]
+    assert table.count_labels()[1][2] == 1
     again, _, _ = whole(table)
     pd.testing.assert_frame_equal(again, X)
 
@@ -90,7 +96,7 @@ def test_a_dataset_may_be_filtered(tmp_path):
     expected = frame[frame["a"] > 0]
     np.testing.assert_array_equal(X.to_numpy(), expected[["a", "c"]].to_numpy())
     np.testing.assert_array_equal(y, expected["kind"])
-    assert table.n_rows == len(expected) and table.columns == ["a", "c"]
+    assert table.n_rows == len(expected) and table.record.columns == ["a", "c"]
 
 
 def test_columns_of_a_folder_may_be_in_its_names(tmp_path):
@@ -100,8 +106,9 @@ def test_columns_of_a_folder_may_be_in_its_names(tmp_path):
         place = tmp_path / "rows" / f"kind={kind}" / "part.parquet"
         written(part[["a"]], place)
     table = table_blocks(tmp_path / "rows", "kind")
-    assert table.classes.tolist() == ["x", "y", "z"] and table.columns == ["a"]
-    assert sum(len(y) for _, y, _ in table) == ROWS
+    assert table.count_labels()[0].tolist() == ["x", "y", "z"]
+    assert table.record.columns == ["a"]
+    assert sum(len(block.y) for block in table) == ROWS
 
 
 @pytest.mark.parametrize(
@@ -126,12 +133,12 @@ def test_all_cells_decide_what_a_column_is(tmp_path):
     frame = made()[["a", "kind"]].astype({"a": object})
     frame.loc[:200, "a"] = "word"
     table = table_blocks(written(frame, tmp_path / "t.csv"))
-    assert table.text == ["a"]
+    assert table.record.text == ["a"]
     assert whole(table)[0]["a"].dtype.kind not in "fi"
     frame = made()[["a", "kind"]].astype({"a": object})
     frame.loc[ROWS - 3 :, "a"] = "word"
     table = table_blocks(written(frame, tmp_path / "u.csv"))
-    assert table.text == []
+    assert table.record.text == []
     with pytest.raises(ValueError, match=r"got 'word' in line 499, column 'a'"):
         whole(table)
 
@@ -141,7 +148,7 @@ def test_weights_are_a_column(tmp_path):
     path = written(frame, tmp_path / "t.csv")
     table = table_blocks(path, "kind", weight="w")
     np.testing.assert_array_equal(whole(table)[2], np.arange(ROWS) % 3)
-    assert "w" not in table.columns
+    assert "w" not in table.record.columns
     frame.loc[4, "w"] = -1
     table = table_blocks(written(frame, path), "kind", weight="w")
     with pytest.raises(ValueError, match="not negative, was expected in line 6"):
@@ -152,25 +159,23 @@ def test_without_a_header_columns_are_numbered(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("".join(f"{i},{i % 7},{i % 2}\n" for i in range(300)))
     table = table_blocks(path)
-    assert (table.columns, table.target, table.header) == (["1", "2"], "3", False)
+    assert (table.record.columns, table.record.target, table.record.header) == (
+        ["1", "2"],
+        "3",
+        False,
+    )
     pd.testing.assert_frame_equal(whole(table)[0], files.read(path).X)
-
-
-def test_blocks_without_labels(tmp_path):
-    source = open_blocks(written(made(), tmp_path / "t.csv"))
-    blocks = list(read_blocks(source, source.names, []))
-    assert sum(len(cells.lines) for cells in blocks) == ROWS and len(blocks) > 5
 
 
 def test_only_blocks_are_read(tmp_path, monkeypatch):
     sizes = []
-    real = blocks.convert_features
+    real = tables.convert_features
 
     def counted(cells, *rest):
         sizes.append(len(cells.lines))
         return real(cells, *rest)
 
-    monkeypatch.setattr(blocks, "convert_features", counted)
+    monkeypatch.setattr(tables, "convert_features", counted)
     for name in ("t.csv", "t.parquet"):
         for _ in table_blocks(written(made(), tmp_path / name)):
             pass
@@ -187,7 +192,7 @@ def test_what_is_not_there_is_said(tmp_path):
         table_blocks(path, "kind", columns=[])
     with pytest.raises(FileNotFoundError, match="There is no file"):
         table_blocks(tmp_path / "none.parquet", "kind")
-    with pytest.raises(ValueError, match="cannot be read in blocks"):
+    with pytest.raises(ValueError, match="must be matrix or condensed"):
         table_blocks(written(made(), tmp_path / "t.csv").rename(tmp_path / "t.npz"))
     (tmp_path / "u.csv").write_text("a,kind\n")
     with pytest.raises(ValueError, match="holds a header but no samples"):

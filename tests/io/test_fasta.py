@@ -57,7 +57,7 @@ def test_headers(tmp_path):
         ("\n \n", ["is empty"]),
         ("MKV\n", ["line 1", "header", "'MKV'"]),
         ("@read\nACGT\n+\nIIII\n", ["line 1", "header", "'@read'"]),
-        (">a\nM\n>\nK\n", ["line 3", "name", "'>P12345 cytoplasm'"]),
+        (">a\nM\n>\nK\n", ["line 3", "name", "'>P12345 nucleus'"]),
         (">a\nM\n>b\n>c\nK\n", ["line 3", "'b'", "no letters", "leave it out"]),
         (">a\nM\n>b\n", ["line 3", "'b'", "no letters"]),
         (">a\n--*\n", ["line 1", "'a'", "no letters"]),

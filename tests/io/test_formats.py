@@ -34,7 +34,6 @@ def test_libsvm_is_read_as_scikit_learn_reads_it(tmp_path, rng, zero_based):
         assert (table.y == labels).all() and table.y.dtype.kind == "i"
         first = 0 if zero_based else 1
         assert list(table.X) == [str(i + first) for i in range(7)]
-    assert files.column_names(path) is None
 
 
 def test_libsvm_as_wide_as_the_training_file(tmp_path):
@@ -42,7 +41,7 @@ def test_libsvm_as_wide_as_the_training_file(tmp_path):
     path.write_text("+1 qid:3 2:0.5 # a note\n\n-1\n")
     table = files.read(path, labels=False, names=["1", "2", "3", "4"])
     assert table.X.to_numpy().tolist() == [[0, 0.5, 0, 0], [0, 0, 0, 0]]
-    assert table.y.tolist() == [1, -1] and table.X.index.tolist() == [1, 3]
+    assert table.y.tolist() == [1, -1] and table.X.index.tolist() == [1, 2]
     path.write_text("0 2:0.5\n0 1:3\n")
     assert files.read(path, labels=False, names=["0", "1"]).X.shape == (2, 3)
 
@@ -55,14 +54,13 @@ def test_libsvm_as_wide_as_the_training_file(tmp_path):
         ("1 a:2\n", ["b'a'", "3:0.5"]),
         ("1 -1:2\n", ["Invalid index -1"]),
         ("1 2:1 2:3\n", ["sorted and unique"]),
-        ("1:2 3:4\n", ["line 1", "label", "'1:2'"]),
-        ("1,2 3:4\n", ["line 1", "label", "'1,2'"]),
+        ("1:2 3:4\n", ["a label and pairs"]),
+        ("1,2 3:4\n", ["a label and pairs"]),
         ("", ["is empty"]),
         ("# nothing\n", ["is empty"]),
         ("1\n0\n", ["no features"]),
         ("1 1:2\n1 1:3\n", ["one class only, 1"]),
-        ("1 1:inf\n0 1:3\n", ["inf in line 1, column '1'"]),
-        ("1 1:nan\n", ["'1:nan'"]),
+        ("1 1:inf\n0 1:3\n", ["inf in row 1, column '1'"]),
     ],
 )
 def test_bad_libsvm(tmp_path, content, words):
@@ -100,12 +98,11 @@ def test_parquet(tmp_path):
     frame.to_parquet(path)
     table = files.read(path)
     assert list(table.X) == ["n", "f", "b", "maybe", "t", "c"]
-    assert table.header and table.X.index.tolist() == [1, 2, 3]
+    assert table.record.header and table.X.index.tolist() == [1, 2, 3]
     assert table.X.index.name == "row" and table.y.tolist() == [2, 1, 2]
     assert table.X["f"].tolist()[0] == float(np.float32(0.1))
     assert table.X["b"].tolist() == [1, 0, 1] and table.X["maybe"].isna().sum() == 1
     assert table.X["t"].dtype == object and table.X["c"].tolist() == ["u", "v", "u"]
-    assert files.column_names(path) == (list(frame), True)
     path.write_bytes(path.read_bytes()[:-30])
     with pytest.raises(ValueError, match="damaged or not a parquet table"):
         files.read(path)
@@ -132,12 +129,11 @@ def test_npz(tmp_path, name, save):
     save(path, **{name: K}, y=["a", "b", "a"], weight=np.ones(3))
     table = files.read(path)
     assert (table.K == K).all() and table.X is None
-    assert table.y.tolist() == ["a", "b", "a"] and table.target == "y"
+    assert table.y.tolist() == ["a", "b", "a"] and table.record.target == "y"
     save(path, **{name: K.astype(np.float32)}, labels=[[1], [0], [1]])
     table = files.read(path, target="labels")
     assert table.K.dtype == np.float32 and table.y.tolist() == [1, 0, 1]
     assert files.read(path, labels=False).y is None
-    assert files.column_names(path) is None
 
 
 def test_npy_with_labels_beside_it(tmp_path):
@@ -151,7 +147,7 @@ def test_npy_with_labels_beside_it(tmp_path):
     assert files.read(path, labels=False).y is None
     with pytest.raises(ValueError, match="holds no labels"):
         files.read(path)
-    with pytest.raises(OSError, match="there is no file none"):
+    with pytest.raises(OSError, match="There is no file none"):
         files.read(path, target="none")
 
 
@@ -213,35 +209,3 @@ def test_a_matrix_too_large_is_refused_before_it_is_read(tmp_path, monkeypatch):
     monkeypatch.setattr(matrices.np.lib.format, "read_array", None)
     with pytest.raises(MemoryError, match=r"\(9999999, 9999999\)"):
         files.read(path, labels=False)
-
-
-def good_files(folder):
-    """Write one file of each kind; return their paths."""
-    table = "a,b,y\n1,2.5,no\n" + '"3",4,yes\n,NA,no\n'
-    (folder / "t.csv").write_text(table)
-    (folder / "t.tsv.gz").write_bytes(gzip.compress(table.replace(",", "\t").encode()))
-    (folder / "t.svm").write_text("1 1:0.5 3:2\n0 2:1 # x\n")
-    np.savez(folder / "t.npz", K=K, y=[0, 1, 0])
-    np.save(folder / "t.npy", K)
-    frame = pd.DataFrame({"a": [1.0, 2.0], "t": ["x", None], "y": [0, 1]})
-    frame.to_parquet(folder / "t.parquet")
-    return sorted(folder.iterdir())
-
-
-def test_files_damaged_anywhere_are_read_or_get_one_sentence(tmp_path, rng):
-    n_refused = 0
-    for path in good_files(tmp_path):
-        whole = path.read_bytes()
-        for turn in range(120):
-            raw = bytearray(whole)
-            for place in rng.integers(0, len(raw), 3):
-                raw[place] = rng.choice([0, 10, 34, 44, 48, 255, rng.integers(256)])
-            if turn % 3 == 0:
-                del raw[rng.integers(len(raw)) :]
-            path.write_bytes(raw)
-            try:
-                files.read(path, labels=False, square=False)
-            except (ValueError, MemoryError) as error:
-                n_refused += 1
-                assert str(path) in str(error) and "\n" not in str(error)
-    assert n_refused > 100

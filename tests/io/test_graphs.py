@@ -85,12 +85,21 @@ def test_several_labels_are_one_of_text(folder):
         ({"graph_indicator": "1\n1\n1\n2\n2\n4\n"}, "line 6: .* graph 4, but"),
         ({"graph_indicator": "1\n1\n1\n3\n3\n3\n"}, "graph 2 has no nodes"),
         ({"graph_labels": "1\n?\n1\n"}, "graph_labels.txt, line 2: a label"),
-        ({"graph_labels": "1\n1, 2\n1\n"}, "graph_labels.txt, line 2: one label"),
+        ({"graph_labels": "1\n1, 2\n1\n"}, "graph_labels.txt, line 2: a label"),
         ({"graph_labels": ""}, "graph_labels.txt is empty"),
         ({"node_labels": "0\n1\n"}, "node_labels.txt must have one line .* 6 nodes"),
-        ({"node_attributes": "0, 1\n1\n"}, "node_attributes.txt, line 2: as many"),
-        ({"node_attributes": "0, 1\n1, nan\n"}, "attributes.txt, line 2: as many"),
-        ({"node_attributes": "0, 1\n1, inf\n"}, "attributes.txt, line 2: as many"),
+        (
+            {"node_attributes": "0, 1\n1\n" + 4 * "0, 1\n"},
+            "node_attributes.txt, line 2: as many",
+        ),
+        (
+            {"node_attributes": "0, 1\n1, nan\n" + 4 * "0, 1\n"},
+            "attributes.txt, line 2: as many",
+        ),
+        (
+            {"node_attributes": "0, 1\n1, inf\n" + 4 * "0, 1\n"},
+            "attributes.txt, line 2: as many",
+        ),
     ],
 )
 def test_bad_folders(folder, changed, words):

@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from kreinlearn import io as files
-from kreinlearn.io.blocks import table_blocks
+from kreinlearn.io import table_blocks
 from kreinlearn.pipelines import prepare
 
 YEARS = "A,1,2,x\nB,2,3,y\nC,3,4,x\nD,5,2,y\n"
@@ -42,12 +42,11 @@ def test_rows_below_tell_what_the_first_line_is(tmp_path, case):
     content = (NAMED | NAMELESS)[case]
     path, n_lines = write(tmp_path, content), content.count("\n")
     table = files.read(path, labels=False)
-    assert table.header == (case in NAMED)
-    assert len(table.X) == n_lines - table.header
-    assert files.column_names(path) == (list(table.X), table.header)
+    assert table.record.header == (case in NAMED)
+    assert len(table.X) == n_lines - table.record.header
     if case in NAMED:
         assert list(table.X) == content.split("\n")[0].split(",")
-        assert table_blocks(path).columns == list(table.X)[:-1]
+        assert table_blocks(path).record.columns == list(table.X)[:-1]
 
 
 @pytest.mark.parametrize("case", OPEN)
@@ -55,7 +54,7 @@ def test_what_cannot_be_told_is_asked(tmp_path, case):
     path = write(tmp_path, OPEN[case])
     with pytest.raises(ValueError, match=r"t\.csv: the first .* --header or --no-he"):
         files.read(path)
-    assert files.read(path, header=True, labels=False).header
+    assert files.read(path, header=True, labels=False).record.header
     assert len(files.read(path, header=False, labels=False).X) == OPEN[case].count("\n")
 
 

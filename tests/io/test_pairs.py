@@ -9,16 +9,15 @@ import pytest
 from scipy.spatial.distance import pdist, squareform
 
 from kreinlearn import io as files
-from kreinlearn.io import PairOptions, pairs, read_pairs
-from kreinlearn.io.formats import resolve_format
+from kreinlearn.io import ReadOptions, pairs, read_pairs
+from kreinlearn.io.formats import find_format
 from kreinlearn.io.labels import read_labels
-from kreinlearn.io.options import ReadOptions
-from kreinlearn.io.pairs import complete_new, complete_square
+from kreinlearn.io.pairs import ScoreTable
 
 
 def detect(path, format=None, **options):
     """Return the format of a file."""
-    return resolve_format(path, ReadOptions(pairs=PairOptions(format), **options))[1]
+    return find_format(path, ReadOptions(format=format, **options)).format
 
 
 NAMES = ["ant", "bee", "cat", "dog"]
@@ -101,8 +100,8 @@ def test_every_format_gives_the_same_distances(tmp_path, name):
     assert found.loc[NAMES, NAMES].to_numpy().tolist() == D.tolist()
     assert found.attrs["remark"] == ""
     labels = write(tmp_path, "y.csv", "dog,1\nant,0\ncat,1\nbee,0\n")
-    options = PairOptions(said, labels=str(labels))
-    table = files.read(path, holds="distances", pairs=options)
+    options = {"format": said, "label_file": str(labels)}
+    table = files.read(path, holds="distances", **options)
     assert dict(zip(table.names, table.y.tolist(), strict=True)) == dict(
         zip(NAMES, [0, 0, 1, 1], strict=True)
     )
@@ -141,13 +140,15 @@ def test_a_list_is_what_a_loop_makes_of_it(tmp_path, rng, how):
         for i, j in rng.integers(0, 12, size=(400, 2))
     ]
     path = write(tmp_path, "p.csv", "".join(f"{a},{b},{s}\n" for a, b, s in lines))
-    found_pairs = pairs.read_pair_list(path, is_search=False)
-    assert sorted(found_pairs.names) == sorted({a for line in lines for a in line[:2]})
+    found_pairs = pairs.read_pair_list(path, ReadOptions())
+    known = {a for line in lines for a in line[:2]}
+    assert sorted(pairs.list_names(found_pairs)) == sorted(known)
     expected = naive(lines, names, how)
-    found, repeated = found_pairs.to_matrix(names, names, how)
+    found, repeated = pairs.pivot_pairs(path, found_pairs, names, names, how)
     np.testing.assert_allclose(found, expected)
     assert repeated == 400 - int(np.isfinite(expected).sum())
-    back, _ = found_pairs.reverse().to_matrix(names[:5], names, how)
+    reverse = found_pairs.rename(columns={"first": "second", "second": "first"})
+    back, _ = pairs.pivot_pairs(path, reverse, names[:5], names, how)
     np.testing.assert_allclose(back, expected.T[:5])
 
 
@@ -166,11 +167,10 @@ def test_gaps_are_filled_as_a_loop_does(rng, how):
             return b if np.isnan(a) else a
         return a if how is None else ways[how](a, b)
 
-    options = PairOptions(missing=-7.0, missing_self=7.0)
-    found, remarks = complete_square("p", range(n), given, options, None, how)
-    new, _ = complete_new(
-        "p", ["a"] * n, ["b"] * n, given, back, options, symmetrize=how
-    )
+    options = ReadOptions(missing=-7.0, missing_self=7.0, symmetrize=how)
+    rows, columns = range(n), range(n, 2 * n)
+    found, remarks = ScoreTable("p", rows, rows, options, True).complete(given, given.T)
+    new, _ = ScoreTable("p", rows, columns, options, False).complete(given, back)
     for i, j in itertools.product(range(n), repeat=2):
         assert found[i, j] == one(given[i, j], given[j, i], 7.0 if i == j else -7.0)
         assert new[i, j] == one(given[i, j], back[i, j], -7.0)
@@ -320,23 +320,22 @@ def test_condensed_vectors(tmp_path, rng):
     np.save(tmp_path / "d.npy", vector)
     (tmp_path / "y.txt").write_text("\n".join(map(str, y)))
     for name, target in (("d.npz", None), ("d.npy", str(tmp_path / "y.txt"))):
-        for options in (PairOptions(), PairOptions("condensed")):
+        for format in (None, "condensed"):
             table = files.read(
-                tmp_path / name, target=target, holds="distances", pairs=options
+                tmp_path / name, target=target, holds="distances", format=format
             )
             assert table.K.tolist() == squareform(vector).tolist()
             assert table.y.tolist() == y.tolist()
-    condensed = PairOptions("condensed")
     table = files.read(
-        tmp_path / "any.npz", target="labels", holds="distances", pairs=condensed
+        tmp_path / "any.npz", target="labels", holds="distances", format="condensed"
     )
     assert table.K.tolist() == squareform(vector).tolist()
     with pytest.raises(ValueError, match="must be square"):
         files.read(tmp_path / "d.npy", labels=False)
     with pytest.raises(ValueError, match="--missing-self"):
-        files.read(tmp_path / "d.npy", labels=False, pairs=condensed)
-    filled = PairOptions("condensed", missing_self=2.0)
-    K = files.read(tmp_path / "d.npy", labels=False, pairs=filled).K
+        files.read(tmp_path / "d.npy", labels=False, format="condensed")
+    filled = {"format": "condensed", "missing_self": 2.0}
+    K = files.read(tmp_path / "d.npy", labels=False, **filled).K
     assert K.diagonal().tolist() == [2.0] * 7
     vector[3] = np.nan
     np.save(tmp_path / "d.npy", vector)
@@ -346,10 +345,10 @@ def test_condensed_vectors(tmp_path, rng):
     with pytest.raises(ValueError, match="6 samples have 15 pairs"):
         files.read(tmp_path / "d.npy", labels=False, holds="distances")
     np.save(tmp_path / "d.npy", D)
-    with pytest.raises(ValueError, match="cannot be condensed"):
-        files.read(tmp_path / "d.npy", labels=False, square=False, pairs=condensed)
+    with pytest.raises(ValueError, match="which new samples need"):
+        files.read(tmp_path / "d.npy", labels=False, square=False, format="condensed")
     with pytest.raises(ValueError, match=r"must be a vector.*\(4, 4\)"):
-        files.read(tmp_path / "d.npy", labels=False, pairs=condensed)
+        files.read(tmp_path / "d.npy", labels=False, format="condensed")
 
 
 @pytest.mark.parametrize(
@@ -440,5 +439,5 @@ def test_formats_that_contradict_the_name(tmp_path):
             detect(write(tmp_path, name, "x"), said)
     with pytest.raises(ValueError, match="or name the format by --format"):
         detect(write(tmp_path, "a.out", "x"))
-    with pytest.raises(ValueError, match="no text with pairs"):
+    with pytest.raises(ValueError, match="not a text with pairs"):
         read_pairs(write(tmp_path, "a.csv", "a,b\n1,2\n"))

@@ -44,8 +44,8 @@ def test_numbers_are_those_of_python(tmp_path, rng):
 )
 def test_kinds_of_text(tmp_path, name, content):
     table = files.read(write(tmp_path, name, content))
-    assert list(table.X.columns) == ["a", "b"] and table.target == "y"
-    assert table.header and table.K is None and table.target_place == 2
+    assert list(table.X.columns) == ["a", "b"] and table.record.target == "y"
+    assert table.record.header and table.K is None and table.record.target_place == 2
     assert table.X.to_numpy().tolist() == [[1, 2.5], [3, 4]]
     assert table.X.to_numpy().flags.c_contiguous
     assert table.y.tolist() == ["no", "yes"]
@@ -62,14 +62,12 @@ def test_the_index_is_the_line_of_the_file(tmp_path):
 def test_header_is_guessed_or_said(tmp_path):
     path = write(tmp_path, "t.csv", "1,2,a\n3,4,b\n")
     table = files.read(path)
-    assert not table.header and table.X.columns.tolist() == ["1", "2"]
-    assert table.target == "3" and len(table.X) == 2
-    assert files.column_names(path) == (["1", "2", "3"], False)
+    assert not table.record.header and table.X.columns.tolist() == ["1", "2"]
+    assert table.record.target == "3" and len(table.X) == 2
     table = files.read(path, header=True, labels=False)
     assert table.X.columns.tolist() == ["1", "2", "a"] and len(table.X) == 1
     path = write(tmp_path, "u.csv", "red,big,a\nblue,small,b\nred,small,a")
     assert len(files.read(path).y) == 2
-    assert files.column_names(path) == (["red", "big", "a"], True)
     assert len(files.read(path, header=False).y) == 3
 
 
@@ -80,7 +78,7 @@ def test_header_is_guessed_or_said(tmp_path):
 def test_target_by_name_before_position(tmp_path, target, name):
     path = write(tmp_path, "t.csv", "a,b,3\n0,1,0\n1,0,1\n")
     table = files.read(path, target=target, header=True)
-    assert table.target == name and name not in table.X
+    assert table.record.target == name and name not in table.X
     everything = files.read(path, header=True, labels=False)
     assert everything.y is None and list(everything.X) == ["a", "b", "3"]
 

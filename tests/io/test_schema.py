@@ -6,10 +6,23 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from kreinlearn.io.schema import TrainingRecord, read_like, read_similarities
+from kreinlearn.io import ReadOptions, TrainingRecord, open_data
+from kreinlearn.io.dataset import ModelInput
 
 NAMED = TrainingRecord(["a", "b"], target="y", target_place=2)
 NUMBERED = TrainingRecord(["1", "2"], header=False, target="3", target_place=2)
+
+
+def read_like(path, training, header=None):
+    model = ModelInput(training, "rows")
+    return open_data(path, ReadOptions(header=header), model=model)
+
+
+def read_similarities(path, n_train, support=(), **known):
+    model = ModelInput(
+        TrainingRecord(), "matrix", n_train=n_train, support=support, **known
+    )
+    return open_data(path, ReadOptions(), model=model)
 
 
 def matched(tmp_path, content, training, name="t.csv", header=None):
@@ -120,6 +133,12 @@ def test_similarities_with_all_training_samples_or_with_those_needed(tmp_path):
         read_similarities(path, 5)
     with pytest.raises(ValueError, match=r"or 2 columns, .* from 1: 1, 5\), got shape"):
         read_similarities(path, 20, [0, 4])
+    table.write_text("1,2\n,4\n")
+    model = ModelInput(TrainingRecord(), "matrix", n_train=2)
+    found = open_data(table, ReadOptions(missing=3.0), model=model)
+    assert found.K.tolist() == [[1, 2], [3, 4]] and "taken for 3" in found.remark
     table.write_text("a,b\n1,2\n")
-    with pytest.raises(ValueError, match=r"on a Gram matrix, but .* a table; give npz"):
+    with pytest.raises(
+        ValueError, match=r"on a matrix of similarities, but .* a table; give"
+    ):
         read_similarities(table, 5)

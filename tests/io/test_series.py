@@ -4,10 +4,16 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from kreinlearn.io import read, read_ts, read_ucr
-from kreinlearn.io.options import ReadOptions
-from kreinlearn.io.samples import describe_samples, read_samples, read_series_text
-from kreinlearn.io.schema import TrainingRecord, read_new_samples
+from kreinlearn.io import (
+    ReadOptions,
+    TrainingRecord,
+    open_data,
+    read,
+    read_ts,
+    read_ucr,
+)
+from kreinlearn.io.dataset import ModelInput
+from kreinlearn.io.samples import describe_content, describe_samples, read_samples
 
 HEADER = "@problemName x\n@univariate {}\n@classLabel true a b\n"
 
@@ -29,7 +35,7 @@ def test_ts_of_one_channel_and_several(tmp_path):
     series, y = read_ts(path)
     assert y is None and len(series[0]) == 2
     table = read(path, labels=None)
-    assert (table.kind, describe_samples(table)) == (
+    assert (table.kind, describe_samples(table.kind, table.items)) == (
         "series",
         "series of 2 channels and 2 values",
     )
@@ -65,10 +71,9 @@ def test_aeon_writes_what_we_read(tmp_path, rng):
 
 def test_new_lines_need_a_label_or_a_mark(tmp_path):
     path = tmp_path / "new.tsv"
-    learned = {"kind": "series", "classes": [1, 2], "content": "1 channel"}
-    learned["training"] = TrainingRecord()
+    model = ModelInput(TrainingRecord(), "series", [1, 2], content="1 channel")
     path.write_text("1.0\t5\t6\n?\t7\t8\n")
-    table = read_new_samples(path, **learned)
+    table = open_data(path, ReadOptions(), model=model)
     assert [x.tolist() for x in table.items] == [[5, 6], [7, 8]]
     assert_array_equal(table.y, [1, np.nan])
     assert table.names == ["1", "2"]
@@ -76,10 +81,10 @@ def test_new_lines_need_a_label_or_a_mark(tmp_path):
     with pytest.raises(
         ValueError, match=r"new.tsv, line 2: a label of the model \(1, 2"
     ):
-        read_new_samples(path, **learned)
+        open_data(path, ReadOptions(), model=model)
     with pytest.raises(ValueError, match="got 'x'"):
         path.write_text("x\t5\t6\n")
-        read_new_samples(path, **learned)
+        open_data(path, ReadOptions(), model=model)
 
 
 def test_unknown_formats_raise(tmp_path):
@@ -87,5 +92,7 @@ def test_unknown_formats_raise(tmp_path):
     path.write_text("1\t0.5\n2\t1.5\n")
     with pytest.raises(ValueError, match="'format' must be one of"):
         read_samples(path, "arff", ReadOptions())
-    with pytest.raises(ValueError, match="'format' must be one of"):
-        read_series_text(path, "fasta", None, None)
+    with pytest.raises(ValueError, match="'kind' must be one of"):
+        describe_content("images", None)
+    with pytest.raises(ValueError, match="'kind' must be one of"):
+        describe_samples("images", [])

@@ -4,7 +4,7 @@ import io
 
 import pytest
 
-from kreinlearn.app.runs.progress import TimeLeft, share_teller
+from kreinlearn.app.runs.progress import TimeLeft, report_fraction
 
 
 class Terminal(io.StringIO):
@@ -15,11 +15,11 @@ class Terminal(io.StringIO):
 @pytest.mark.parametrize("stream", [io.StringIO, Terminal])
 def test_long_measures_are_told_and_short_ones_are_not(stream):
     out = stream()
-    with share_teller(out) as tell:
+    with report_fraction(out) as tell:
         tell("dtw", 0.5, 0.1)
         tell("dtw", 1.0, 0.0)
     assert out.getvalue() == ""
-    with share_teller(out, patience=0) as tell:
+    with report_fraction(out, patience=0) as tell:
         tell("dtw", 0.25, 90.0)
         tell("dtw", 1.0, 0.0)
     assert "1m30s left" in out.getvalue() and "dtw" in out.getvalue()

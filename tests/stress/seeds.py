@@ -12,8 +12,8 @@ import numpy as np
 from kreinlearn import io as files
 from kreinlearn import load
 from kreinlearn.app.runs.records import Store, read_records
-from kreinlearn.io.blocks import table_blocks
-from kreinlearn.io.schema import TrainingRecord, read_like
+from kreinlearn.io import ReadOptions, TrainingRecord, open_data, table_blocks
+from kreinlearn.io.dataset import ModelInput
 from kreinlearn.kernels._cache import MeasureCache
 from kreinlearn.landmarks.checkpoint import Checkpoint
 from kreinlearn.landmarks.newton import SolverState
@@ -58,13 +58,13 @@ def _texts(*pairs: tuple[str, str]) -> Callable[[], list[dict[str, bytes]]]:
 
 def _of_table(path: Path) -> None:
     files.read(path)
-    files.column_names(path)
     for _ in table_blocks(path):
         pass
 
 
 def _like(path: Path) -> None:
-    read_like(path, TrainingRecord(["width", "kind", "size"], True, "y", 3, {"kind"}))
+    training = TrainingRecord(["width", "kind", "size"], True, "y", 3, {"kind"})
+    open_data(path, ReadOptions(), model=ModelInput(training, "rows"))
 
 
 def _table(path: Path) -> None:

@@ -1,20 +1,17 @@
 """Readers of tables, matrices, pairs, series, sequences and graphs."""
 
-from kreinlearn.io.blocks import table_blocks
-from kreinlearn.io.formats import column_names, read, read_pairs
-from kreinlearn.io.graphs import read_tu
+from kreinlearn.io.dataset import Dataset, ReadOptions, TrainingRecord
+from kreinlearn.io.formats import open_data, read, read_pairs, table_blocks
 from kreinlearn.io.labels import as_labels
-from kreinlearn.io.options import PairOptions
-from kreinlearn.io.samples import header_labels, read_fasta
-from kreinlearn.io.series import read_ts, read_ucr
-from kreinlearn.io.table import Table
+from kreinlearn.io.samples import header_labels, read_fasta, read_ts, read_tu, read_ucr
 
 __all__ = [
-    "PairOptions",
-    "Table",
+    "Dataset",
+    "ReadOptions",
+    "TrainingRecord",
     "as_labels",
-    "column_names",
     "header_labels",
+    "open_data",
     "read",
     "read_fasta",
     "read_pairs",

@@ -2,29 +2,32 @@
 
 import re
 import warnings
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from kreinlearn._typing import Array
-from kreinlearn.io.errors import quote_names
+from kreinlearn.io.dataset import ReadOptions, TrainingRecord
+from kreinlearn.io.text import COMMA_NUMBER, MISSING_CELLS, parse_number, quote_names
 
 if TYPE_CHECKING:
     import pandas as pd
 
-MISSING_CELLS = frozenset({"", "NA", "N/A", "nan", "NaN", "null", "None", "?"})
-"""Cells that stand for a missing value."""
 NUMERIC_FRACTION = 0.9
 """Fraction of numbers in a column above which a word in it is an error."""
-COMMA_NUMBER = re.compile(r"[+-]?\d+(\.\d{3})*,\d+([eE][+-]?\d+)?")
-"""A number with a decimal comma, or with a comma between thousands."""
 CellColumn = Sequence[str] | Array
 """The cells of a column: text, or numbers."""
-MIN_ROWS = 10
+MIN_JUDGED_ROWS = 10
 """Rows below which neither an order nor an outlier is significant."""
+MIN_LEAK_ROWS = 20
+"""Rows below which a column may predict all labels by chance."""
+MANY_WORDS = 20
+"""Up to this many different words a column may hold one in each row."""
+MIN_ROWS_PER_WORD = 5
+"""Rows of each word of a column, on average, below which few are learned from."""
 OUTLIER_FRACTION = 0.01
 """Fraction of the rows, on either side, that may be outliers; one at least."""
 MIN_RANGE_FRACTION = 0.1
@@ -35,30 +38,30 @@ ID_NAME = re.compile(r"(?i:(^|[\W_])(id|idx|index|uid|row))$|[a-z]I[dD]$")
 """Names of columns with identifiers."""
 
 
-def parse_number(cell: str) -> float | None:
-    """Return the number in a cell, exactly, or None.
+@dataclass(frozen=True)
+class Cells:
+    """Some rows of a table, before their columns are converted.
 
-    Parameters
+    Attributes
     ----------
-    cell : str
-        Text without spaces around it.
-
-    Returns
-    -------
-    float or None
-        As Python parses it; None for text and missing values.
-
-    Examples
-    --------
-    >>> [parse_number(cell) for cell in ("1e-3", "red", "nan", "1_000")]
-    [0.001, None, None, None]
+    path : str
+        The file, for messages.
+    columns : dict of str to column
+        The cells of each column: text, numbers, or an array of objects for text.
+    lines : sequence of int
+        Position of each row in the file, counted in ``unit``.
+    unit : {"line", "row"}
+        The unit.
     """
-    if cell in MISSING_CELLS or "_" in cell:
-        return None
-    try:
-        return float(cell)
-    except ValueError:
-        return None
+
+    path: str
+    columns: Mapping[str, CellColumn]
+    lines: Sequence[int]
+    unit: str = "line"
+
+    def locate(self, row: int, name: str) -> str:
+        """Return the position of a cell, for messages."""
+        return f"{self.unit} {self.lines[row]}, column {name!r}"
 
 
 def parse_numbers(cells: Sequence[str]) -> Array | None:
@@ -75,146 +78,118 @@ def is_count(cell: str) -> bool:
     return cell.isascii() and cell.isdigit() and len(cell) < 19
 
 
-def to_numbers(
-    cells: CellColumn, path: str, name: str, lines: Sequence[int], unit: str = "line"
-) -> Array:
+def to_numbers(cells: Cells, name: str) -> Array:
     """Return a column of numbers, or of text if few of its cells are numbers.
-
-    Parameters
-    ----------
-    cells : list of str or ndarray
-        The cells; an array of objects is always text.
-    path, name : str
-        File and column, for messages.
-    lines : sequence of int
-        Line of each cell.
-    unit : str
-        Unit of ``lines``.
 
     Returns
     -------
     ndarray of shape (n_samples,)
         Floats with NaN where missing, or objects: text, with NaN where missing.
     """
-    if isinstance(cells, np.ndarray) and cells.dtype == object:
-        check_decimal_points([str(c) for c in cells], path, name, lines, unit)
-        return to_text(cells)
-    if isinstance(cells, np.ndarray):
-        values = cells.astype(float, copy=False)
-    elif (numbers := parse_numbers(cells)) is not None:
+    column = cells.columns[name]
+    if isinstance(column, np.ndarray) and column.dtype == object:
+        check_decimal_points(cells, name)
+        return to_text(column)
+    if isinstance(column, np.ndarray):
+        values = column.astype(float, copy=False)
+    elif (numbers := parse_numbers(column)) is not None:
         values = numbers
     else:
-        parsed = [parse_number(cell) for cell in cells]
-        known = [i for i, cell in enumerate(cells) if cell not in MISSING_CELLS]
+        parsed = [parse_number(cell) for cell in column]
+        known = [i for i, cell in enumerate(column) if cell not in MISSING_CELLS]
         words = [i for i in known if parsed[i] is None]
-        check_decimal_points(cells, path, name, lines, unit)
+        check_decimal_points(cells, name)
         if len(known) - len(words) < NUMERIC_FRACTION * len(known):
-            return to_text(cells)
+            return to_text(column)
         if words:
-            where = f"{unit} {lines[words[0]]}, column {name!r}"
-            raise ValueError(stray_word_message(path, cells[words[0]], where))
+            raise ValueError(
+                f"{cells.path}: a number was expected, got {column[words[0]]!r} in "
+                f"{cells.locate(words[0], name)}, {STRAY_WORD_REMEDY}"
+            )
         values = np.array(parsed, dtype=float)  # NaN for None
     infinite = np.isinf(values)
     if infinite.any():
         row = int(infinite.argmax())
         raise ValueError(
-            f"{path}: a finite number was expected, got {values[row]} in {unit} "
-            f"{lines[row]}, column {name!r}."
+            f"{cells.path}: a finite number was expected, got {values[row]} in "
+            f"{cells.locate(row, name)}."
         )
     return values
 
 
-def stray_word_message(path: str, cell: str, where: str) -> str:
-    """Return the message about a word in a column of numbers."""
-    return (
-        f"{path}: a number was expected, got {cell!r} in {where}, where nearly all "
-        "cells are numbers; correct it, or leave the cell empty if it is missing."
-    )
+STRAY_WORD_REMEDY = (
+    "where nearly all cells are numbers; correct it, or leave the cell empty if it is "
+    "missing."
+)
 
 
-def check_decimal_points(
-    cells: Sequence[str], path: str, name: str, lines: Sequence[int], unit: str = "line"
-) -> None:
+def check_decimal_points(cells: Cells, name: str) -> None:
     """Raise if nearly all cells of a column are numbers, some with a comma."""
-    known = [i for i, cell in enumerate(cells) if cell not in MISSING_CELLS]
-    commas = [i for i in known if COMMA_NUMBER.fullmatch(cells[i])]
+    column = [str(cell) for cell in cells.columns[name]]
+    known = [i for i, cell in enumerate(column) if cell not in MISSING_CELLS]
+    commas = [i for i in known if COMMA_NUMBER.fullmatch(column[i])]
     if not commas:
         return
-    others = sum(parse_number(cells[i]) is not None for i in known)
+    others = sum(parse_number(column[i]) is not None for i in known)
     if len(commas) + others >= NUMERIC_FRACTION * len(known):
-        cell = cells[commas[0]]
+        cell = column[commas[0]]
         raise ValueError(
-            f"{path}: a number with a decimal point was expected, got {cell!r} in "
-            f"{unit} {lines[commas[0]]}, column {name!r}; if decimals follow a comma, "
+            f"{cells.path}: a number with a decimal point was expected, got {cell!r} "
+            f"in {cells.locate(commas[0], name)}; if decimals follow a comma, "
             f"use --decimal , or write "
             f"{cell.replace('.', '').replace(',', '.')}. Remove separators of "
             "thousands."
         )
 
 
-def to_text(cells: CellColumn) -> Array:
+def to_text(column: CellColumn) -> Array:
     """Return a column as objects: text, with NaN where missing."""
-    texts = [str(cell) for cell in cells]
+    texts = [str(cell) for cell in column]
     return np.array([np.nan if c in MISSING_CELLS else c for c in texts], dtype=object)
 
 
-@dataclass(frozen=True)
-class ColumnRoles:
-    """Columns that a user excludes from the features, by name or position.
+def convert_features(
+    cells: Cells, names: Sequence[str], text: Collection[str] = ()
+) -> "pd.DataFrame":
+    """Return some columns as numbers or, if they are in ``text``, as text."""
+    import pandas as pd
 
-    Attributes
-    ----------
-    drop : sequence of str
-        Columns to leave out.
-    id : str or None
-        The column of sample names.
-    group : str or None
-        The column of groups, such as patients with several rows.
-    """
-
-    drop: Sequence[str] = ()
-    id: str | None = None
-    group: str | None = None
-
-    def __bool__(self) -> bool:
-        """Return whether any column is excluded."""
-        return bool(self.drop) or self.id is not None or self.group is not None
-
-
-NO_ROLES = ColumnRoles()
+    found = {
+        name: to_text(cells.columns[name]) if name in text else to_numbers(cells, name)
+        for name in names
+    }
+    index = pd.Index(cells.lines, name=cells.unit)
+    if found and all(column.dtype == float for column in found.values()):
+        # One block in C order, as an array of numbers would be.
+        block = np.column_stack(list(found.values()))
+        X = pd.DataFrame(block, index=index, columns=list(found), copy=False)
+    else:
+        series = {k: pd.Series(v, index=index, dtype=v.dtype) for k, v in found.items()}
+        X = pd.DataFrame(series, index=index)
+    X.attrs["path"] = cells.path
+    return X
 
 
-@dataclass(frozen=True)
-class ColumnLayout:
-    """The columns of a table by role.
-
-    Attributes
-    ----------
-    features : list of str
-        The features.
-    target : str or None
-        The labels.
-    id, group : str or None
-        Names and groups of the samples.
-    apart : dict of str to int
-        Columns that are neither features nor labels, and their positions from zero.
-    """
-
-    features: list[str]
-    target: str | None = None
-    id: str | None = None
-    group: str | None = None
-    apart: Mapping[str, int] = field(default_factory=dict)
+def check_numeric(X: "pd.DataFrame", text: Collection[str], remedy: str) -> None:
+    """Raise if a column of text is not among those that may hold it."""
+    for name in X.columns:
+        if X[name].dtype == object and name not in text:
+            cells = [(i, c) for i, c in X[name].items() if isinstance(c, str)]
+            row, cell = next((c for c in cells if parse_number(c[1]) is None), cells[0])
+            raise ValueError(
+                f"{X.attrs['path']}: a number was expected, got {cell!r} in "
+                f"{X.index.name} {row}, column {name!r}, {remedy}"
+            )
 
 
 def assign_roles(
     path: str,
     names: Sequence[str],
-    roles: ColumnRoles,
-    target: str | None = None,
+    options: ReadOptions,
     *,
+    header: bool = True,
     labels: bool = True,
-) -> ColumnLayout:
+) -> TrainingRecord:
     """Return the role of each column of a table, or raise if roles contradict.
 
     Parameters
@@ -223,62 +198,56 @@ def assign_roles(
         The file, for messages.
     names : sequence of str
         Its columns.
-    roles : ColumnRoles
-        The excluded columns.
-    target : str, optional
-        Name or position of the labels; by default the last column without a role.
+    options : ReadOptions
+        With ``drop``, ``id``, ``group`` and ``target``.
+    header : bool
+        Whether the names come from the file.
     labels : bool
-        Whether there are labels if ``target`` is None.
-
-    Returns
-    -------
-    ColumnLayout
-        With the names in the file.
+        Whether there are labels if ``target`` is None: then in the last column
+        without a role.
 
     Examples
     --------
-    >>> found = assign_roles("a.csv", ["nr", "width", "kind"], ColumnRoles(id="nr"))
-    >>> found.features, found.target, found.id
+    >>> found = assign_roles("a.csv", ["nr", "width", "kind"], ReadOptions(id="nr"))
+    >>> found.columns, found.target, found.id
     (['width'], 'kind', 'nr')
     """
-    given: list[tuple[str, str | None]] = [("--drop", name) for name in roles.drop]
-    given += [("--id", roles.id), ("--group", roles.group), ("--target", target)]
-    options = dict[str, str]()
-    for option, column in given:
+    given: list[tuple[str, str | None]] = [("--drop", name) for name in options.drop]
+    given += [("--id", options.id), ("--group", options.group)]
+    roles = dict[str, str]()
+    for option, column in [*given, ("--target", options.target)]:
         if column is None:
             continue
         name = names[find_column(path, names, column, option)]
-        if name in options:
-            both = f"by {options[name]} and {option}"
-            twice = f"twice by {option}" if options[name] == option else both
+        if name in roles:
+            both = f"by {roles[name]} and {option}"
+            twice = f"twice by {option}" if roles[name] == option else both
             raise ValueError(
                 f"{path}: column {name!r} is named {twice}; a column has one role: "
                 "name each once."
             )
-        options[name] = option
-    by_option = {option: name for name, option in options.items()}
-    apart = {n: names.index(n) for n, option in options.items() if option != "--target"}
+        roles[name] = option
+    by_option = {option: name for name, option in roles.items()}
+    apart = {n: names.index(n) for n, option in roles.items() if option != "--target"}
     rest = [name for name in names if name not in apart]
-    label = by_option.get("--target", rest[-1] if labels and rest else None)
-    features = [name for name in rest if name != label]
-    return ColumnLayout(
-        features, label, by_option.get("--id"), by_option.get("--group"), apart
-    )
-
-
-def check_features(path: str, layout: ColumnLayout) -> None:
-    """Raise if a table has no features besides its labels."""
-    if layout.features:
-        return
-    if layout.apart:
+    target = by_option.get("--target", rest[-1] if labels and rest else None)
+    features = [name for name in rest if name != target]
+    if target is not None and not features:
+        got = "one column only" if len(names) == 1 else quote_names(names)
         raise ValueError(
-            f"{path} must have at least one column of features besides the labels in "
-            f"{layout.target!r} and {quote_names(layout.apart)}; drop fewer."
+            f"{path} must have a column of labels and at least one column of features, "
+            f"got {got}; drop fewer columns or, if the delimiter is not a comma, a "
+            "semicolon or, in .tsv, a tab, name it by --sep."
         )
-    raise ValueError(
-        f"{path} must have a column of labels and at least one column of features, got "
-        "one column only; is the delimiter a comma, a semicolon or, in .tsv, a tab? "
-        "Name any other by --sep."
+    return TrainingRecord(
+        features,
+        header,
+        target,
+        None if target is None else names.index(target),
+        apart=apart,
+        id=by_option.get("--id"),
+        group=by_option.get("--group"),
+        source=path,
     )
 
 
@@ -327,26 +296,59 @@ def find_column(
     return position - 1 if position > 0 else len(names) + position
 
 
-def check_unique_ids(
-    path: str, name: str, cells: CellColumn, lines: Sequence[int], unit: str = "line"
-) -> list[str]:
+def check_unique_ids(cells: Cells, name: str) -> list[str]:
     """Return the names of training samples, or raise if one occurs twice."""
     first = dict[str, int]()
-    words = [str(cell) for cell in cells]
-    for line, word in zip(lines, words, strict=True):
+    words = [str(cell) for cell in cells.columns[name]]
+    for line, word in zip(cells.lines, words, strict=True):
         if first.setdefault(word, line) != line:
             raise ValueError(
-                f"{path}: column {name!r} was named by --id, and an id names one "
-                f"sample, but {word!r} is in {unit}s {first[word]} and {line}; for "
-                f"rows that belong together, use --group {name}."
+                f"{cells.path}: column {name!r} was named by --id, and an id names one "
+                f"sample, but {word!r} is in {cells.unit}s {first[word]} and {line}; "
+                f"for rows that belong together, use --group {name}."
             )
     return words
+
+
+def find_leaking_columns(X: "pd.DataFrame", y: Array) -> list[str]:
+    """Return the columns that predict all labels alone, by intervals or by words.
+
+    Numbers do so if the samples of each class are an interval, and words if each
+    stands for one class, in several rows on average.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> y = np.arange(30) % 2
+    >>> X = pd.DataFrame({"a": y * 2.5, "b": np.arange(30.0)})
+    >>> find_leaking_columns(X, y)
+    ['a']
+    """
+    import pandas as pd
+
+    classes, codes = np.unique(y, return_inverse=True)
+    found = list[str]()
+    for name in X.columns if len(y) >= MIN_LEAK_ROWS else ():
+        places, values = pd.factorize(X[name], sort=True)
+        if (places < 0).any():  # a missing cell predicts nothing
+            continue
+        low, high = np.full(len(values), len(classes)), np.zeros(len(values), int)
+        np.minimum.at(low, places, codes)
+        np.maximum.at(high, places, codes)
+        is_repeated = MIN_ROWS_PER_WORD * len(values) <= len(y)
+        n_intervals = 1 + int((np.diff(low) != 0).sum())
+        is_ordered = X[name].dtype.kind in "fiub" and n_intervals == len(classes)
+        if (low == high).all() and (is_repeated or is_ordered):
+            found.append(str(name))
+    return found
 
 
 def warn_about_columns(
     X: "pd.DataFrame", numbers: Sequence[str], check_outliers: bool = True
 ) -> None:
     """Warn about columns that are constant, number the samples, or hold outliers.
+
+    Columns of text get a warning if most of their words are rare.
 
     Parameters
     ----------
@@ -364,6 +366,14 @@ def warn_about_columns(
             f"{where}the same value for all samples in {_columns(constant)}, which "
             f"cannot separate classes."
         )
+    for name in X.columns.difference(numbers, sort=False):
+        n_words = X[name].nunique()
+        if n_words > MANY_WORDS and len(X) < MIN_ROWS_PER_WORD * n_words:
+            _warn(
+                f"{where}column {name!r} has {n_words:,} categories in {len(X):,} "
+                "rows, and most are too rare to learn from; merge rare ones, or leave "
+                f"the column out by --drop {name}."
+            )
     counters, squeezed = list[str](), list[str]()
     for name in numbers:
         values = X[name].to_numpy(dtype=float)
@@ -381,11 +391,11 @@ def warn_about_columns(
             f"predictions by --id {name}."
         )
     if squeezed:
-        share = min(range_fraction(X[n].to_numpy(dtype=float)) for n in squeezed)
+        fraction = min(range_fraction(X[n].to_numpy(dtype=float)) for n in squeezed)
         _warn(
             f"{where}a few outliers squeeze everything else in {_columns(squeezed)}: "
             f"all but {OUTLIER_FRACTION:.0%} of the values on either side lie in "
-            f"{share:.2g} of the range; use --scale robust (scale='robust'), or "
+            f"{fraction:.2g} of the range; use --scale robust (scale='robust'), or "
             "correct the outliers."
         )
 
@@ -402,7 +412,7 @@ def is_counter(name: str, values: Array) -> bool:
     >>> is_counter("a", rows), is_counter("a", rows[::-1]), is_counter("id", rows[::-1])
     (True, False, True)
     """
-    if len(values) < MIN_ROWS or not (values == np.floor(values)).all():
+    if len(values) < MIN_JUDGED_ROWS or not (values == np.floor(values)).all():
         return False
     if (np.diff(values) > 0).all():
         return True
@@ -413,7 +423,7 @@ def is_counter(name: str, values: Array) -> bool:
 def range_fraction(values: Array) -> float:
     """Return the fraction of a column's range that contains all but a few values.
 
-    It is 1 if these values are all the same, and hence nothing is squeezed.
+    It is 1 if these values are equal, since nothing is squeezed then.
 
     Examples
     --------
@@ -421,7 +431,7 @@ def range_fraction(values: Array) -> float:
     True
     """
     known = np.sort(values[np.isfinite(values)])
-    if len(known) < MIN_ROWS or known[0] == known[-1]:
+    if len(known) < MIN_JUDGED_ROWS or known[0] == known[-1]:
         return 1.0
     few = max(1, int(OUTLIER_FRACTION * len(known)))
     most = known[-1 - few] - known[few]

@@ -1,13 +1,16 @@
-"""The table of file formats, their detection, and `read`, which dispatches to readers.
+"""The table of file formats, their detection, and `open_data`.
 
-A new format is one reader and one row of `FORMATS`.
+A new format is one reader and one row of `FILE_FORMATS`.
 """
 
+import io
 import os
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
 
 from kreinlearn._files import check_regular
 from kreinlearn._typing import Array
@@ -18,77 +21,103 @@ from kreinlearn._validation import (
     check_similarities,
     symmetrize_matrix,
 )
-from kreinlearn.io.columns import NO_ROLES, ColumnRoles
-from kreinlearn.io.errors import check_file, name_file
-from kreinlearn.io.graphs import EDGE_FILE
-from kreinlearn.io.labels import as_labels, read_labels
-from kreinlearn.io.matrices import (
-    LABELS_NAME,
-    expand_condensed,
-    is_square,
-    read_npy,
-    read_npz,
-)
-from kreinlearn.io.options import (
-    DEFAULT_OPTIONS,
+from kreinlearn.io import matrices, pairs, samples, tables
+from kreinlearn.io.dataset import (
+    Dataset,
     MatrixContent,
-    PairOptions,
+    ModelInput,
     ReadOptions,
+    TrainingRecord,
 )
-from kreinlearn.io.pairs import (
-    LIST_FORMATS,
-    complete_square,
-    join_notes,
-    read_new,
-    read_square,
-)
-from kreinlearn.io.samples import SAMPLE_FORMATS, read_samples
-from kreinlearn.io.sources import TableSource, open_csv, open_parquet, open_svmlight
-from kreinlearn.io.table import Table, read_table
-from kreinlearn.io.text import AUTO_DIALECT, Dialect, read_rows
+from kreinlearn.io.labels import as_labels, read_labels
+from kreinlearn.io.matrices import LABELS_NAME
+from kreinlearn.io.pairs import LIST_FORMATS
+from kreinlearn.io.samples import EDGE_FILE, SAMPLE_FORMATS
+from kreinlearn.io.tables import CsvFile, TableSource
+from kreinlearn.io.text import check_file, decode_lines, name_file
 
 if TYPE_CHECKING:
     import pandas as pd
+    import pyarrow.dataset
 
+CSV_ENDINGS = (".csv", ".tsv")
 LIBSVM_ENDINGS = (".libsvm", ".svm", ".svmlight")
 NUMPY_ENDINGS = (".npz", ".npy")
 BINARY_ENDINGS = (*NUMPY_ENDINGS, ".parquet")
+UCR_ENDINGS = (".tsv", ".txt")
+"""Endings of files of the UCR archive, which tables also have."""
 
 
-@dataclass(frozen=True)
-class Format:
-    """A file format.
+FILE_FORMATS: dict[str, tuple[str, ...]] = {
+    "table": (*CSV_ENDINGS, ".parquet", *LIBSVM_ENDINGS),
+    "matrix": NUMPY_ENDINGS,
+    "pairs": (),
+    "blast": (".m8",),
+    "phylip": (".phylip", ".phy"),
+    "condensed": (),
+    "fasta": (".fasta", ".fa", ".fas", ".faa", ".fna", ".ffn"),
+    "ts": (".ts",),
+    "ucr": (),
+    "tu": (),
+}
+"""All formats by the name that --format takes, and endings of names that imply them."""
+TEXT_FORMATS = ("matrix", "pairs", "blast", "phylip", "fasta", "ts", "ucr")
+"""Formats of text with any other ending."""
+FORMAT_BY_ENDING = {end: name for name, ends in FILE_FORMATS.items() for end in ends}
+LABEL_OPTIONS = ("target", "header", "label_file")
+MATRIX_OPTIONS = ("holds", "symmetrize", "missing", "missing_self")
+COLUMN_OPTIONS = ("target", "header", "drop", "id", "group")
+FORMAT_OPTIONS: dict[str, tuple[str, tuple[str, ...]]] = {
+    "table": ("a table", (*COLUMN_OPTIONS, "sep", "decimal")),
+    "parquet": ("a table in Parquet", COLUMN_OPTIONS),
+    "libsvm": ("LIBSVM text, with labels first in each line", ("header",)),
+    "numpy": ("a matrix", (*LABEL_OPTIONS, *MATRIX_OPTIONS)),
+    "matrix": ("a matrix", (*LABEL_OPTIONS, *MATRIX_OPTIONS, "sep", "decimal")),
+    "pairs": (
+        "a list of pairs",
+        (*LABEL_OPTIONS, *MATRIX_OPTIONS, "repeated", "sep", "decimal"),
+    ),
+    "blast": ("hits of a search", (*LABEL_OPTIONS, *MATRIX_OPTIONS, "repeated")),
+    "phylip": ("a matrix", (*LABEL_OPTIONS, *MATRIX_OPTIONS)),
+    "fasta": ("sequences", LABEL_OPTIONS),
+    "ts": ("series, with labels after the last colon of each line", ()),
+    "ucr": ("series, with labels in each line", ("target", "header")),
+    "tu": ("graphs, with labels in a file ..._graph_labels.txt", ()),
+}
+"""Content of a format, for messages, and the options that it takes."""
+OPTION_NAMES = (
+    *(*COLUMN_OPTIONS, "label_file", "sep", "decimal"),
+    *(*MATRIX_OPTIONS, "repeated"),
+)
+"""Options that only some formats take."""
 
-    Attributes
-    ----------
-    read : callable
-        Reader: path, name of the format and options to a `Table`.
-    endings : tuple of str
-        Endings of file names that imply the format.
-    by_name : tuple of str
-        Endings that are also allowed if a user names the format; None for any text.
-    """
 
-    read: Callable[[Path, str, ReadOptions], Table]
-    endings: tuple[str, ...] = ()
-    by_name: tuple[str, ...] | None = None
+class DataFile(NamedTuple):
+    """A file that exists, its format, the ending of its name, and the csv if open."""
+
+    path: Path
+    format: str
+    ending: str
+    csv: CsvFile | None = None
+
+    @property
+    def is_numpy(self) -> bool:
+        """Whether the file holds arrays of NumPy."""
+        return self.ending in NUMPY_ENDINGS
+
+    def iterate_lines(self) -> Iterable[str] | None:
+        """Return the lines of a csv that is open."""
+        return None if self.csv is None else self.csv.iterate_lines()
 
 
 @name_file
-def read(
+def open_data(
     path: str | os.PathLike[str],
+    options: ReadOptions,
     *,
-    target: str | None = None,
-    header: bool | None = None,
-    labels: bool | None = True,
-    text: Collection[str] = (),
-    names: Sequence[str] = (),
-    square: bool = True,
-    holds: MatrixContent | None = None,
-    symmetrize: str | None = None,
-    pairs: PairOptions = DEFAULT_OPTIONS,
-    roles: ColumnRoles = NO_ROLES,
-) -> Table:
+    in_blocks: bool = False,
+    model: ModelInput | None = None,
+) -> Dataset:
     """Return the samples in a file.
 
     Parameters
@@ -98,35 +127,56 @@ def read(
         similarities or distances (npz, npy, csv, phylip, m8), or other samples:
         sequences (fasta), time series (ts), a folder of graphs; text may be
         compressed (.gz).
-    target : str, optional
-        Name or position (from 1; -1 is the last) of the column of labels; the last by
-        default. In npz the name of the array, "y" by default; for npy the file; in
-        FASTA the position of the label in a header, as in `header_labels`.
-    header : bool, optional
-        Whether the first line holds names; by default if no cell of it is a number,
-        or if some are, but its words are unlike those below.
-    labels : bool
-        Whether labels are needed. If not, all columns are features without ``target``.
-        None: a table needs them, a matrix and other samples do not.
-    text : collection of str
-        Columns to read as text, even if their cells look like numbers.
-    names : sequence of str
-        Features that LIBSVM text has at least.
-    square : bool
-        Whether a Gram matrix must be square: similarities among training samples.
-    holds : {"similarities", "distances"}, optional
-        Content of a matrix. By default similarities, which are rejected if they look
-        like distances: zero on the diagonal, and nothing negative.
-    symmetrize : {"mean", "max", "min"}, optional
-        Aggregate of the two directions of a square matrix.
-    pairs : PairOptions, optional
-        Format of the file, fill values of missing pairs, and the file of the labels.
-    roles : ColumnRoles, optional
-        Columns of a table that are not features.
+    options : ReadOptions
+        Options.
+    in_blocks : bool
+        Whether to read a table in blocks, if its format allows it.
+    model : ModelInput, optional
+        Input of a fitted model, if the file holds new samples; by default training
+        samples are read.
 
     Returns
     -------
-    Table
+    Dataset
+        The samples, in memory or on disk.
+
+    Raises
+    ------
+    ValueError, OSError, MemoryError
+        With the file, the line and the column at fault.
+    """
+    given = options
+    if model is not None:
+        given = replace(options, label_file=None, target=None, holds=None)
+        options = _adapt_options(path, given, model)
+    file = find_format(path, options, in_blocks=in_blocks)
+    is_matrix = model is not None and model.kind == "matrix"
+    _check_options(file, given, is_matrix)
+    in_blocks = in_blocks and file.ending not in LIBSVM_ENDINGS
+    if model is not None:
+        return _open_new(file, options, model, in_blocks)
+    if file.format == "table":
+        return tables.read_table(
+            open_table(file, options), options, in_blocks=in_blocks
+        )
+    if file.format in SAMPLE_FORMATS:
+        return samples.read_samples(file.path, file.format, options)
+    return (_read_numpy if file.is_numpy else _read_text_scores)(file, options)
+
+
+def read(path: str | os.PathLike[str], **options: Any) -> Dataset:
+    """Return the samples in a file.
+
+    Parameters
+    ----------
+    path : path-like
+        As in `open_data`: a table, a matrix, pairs, sequences, series or graphs.
+    **options
+        The attributes of `ReadOptions`, such as ``target``, ``header`` and ``labels``.
+
+    Returns
+    -------
+    Dataset
         The samples.
 
     Raises
@@ -134,229 +184,73 @@ def read(
     ValueError, OSError, MemoryError
         With the file, the line and the column at fault.
     """
-    options = ReadOptions(
-        target, header, labels, text, names, square, holds, symmetrize, pairs, roles
-    )
-    return read_file(path, options)
-
-
-def read_file(path: str | os.PathLike[str], options: ReadOptions) -> Table:
-    """Return the samples in a file; as `read`."""
-    place, format, ending = resolve_format(path, options)
-    check_dialect(path, format, ending, options.pairs.dialect)
-    if options.roles and (format != "table" or ending in LIBSVM_ENDINGS):
-        what = "LIBSVM text" if ending in LIBSVM_ENDINGS else "a matrix"
-        raise ValueError(
-            f"{path} holds {SAMPLE_FORMATS.get(format, what)}, which has no columns to "
-            "choose from: leave out --drop, --id and --group."
-        )
-    return FORMATS[format].read(place, format, options)
-
-
-def _read_table(path: Path, format: str, options: ReadOptions) -> Table:
-    check_table_options(path, options)
-    ending = locate(path)[1]
-    if ending in LIBSVM_ENDINGS and options.target is not None:
-        raise ValueError(
-            f"{path} is LIBSVM text, whose labels come first in each line; leave out "
-            f"--target, got {options.target!r}."
-        )
-    source = open_table(path, options.header, options.names, options.pairs.dialect)
-    return read_table(
-        source,
-        target=options.target,
-        labels=options.labels is not False,
-        text=options.text,
-        roles=options.roles,
-    )
-
-
-def check_table_options(path: str | os.PathLike[str], options: ReadOptions) -> None:
-    """Raise if options of matrices and pairs are given for a table."""
-    pairs = options.pairs
-    if not (options.is_for_matrix or pairs.has_fill_values or pairs.labels):
-        return
-    place = Path(path)
-    labels = None if pairs.labels is None else Path(pairs.labels)
-    if labels and labels.is_file() and is_square(labels, AUTO_DIALECT):
-        raise ValueError(
-            f"{labels} is a matrix with names, and {path} is not: exchange the two "
-            "files, such that --labels names the file with the labels."
-        )
-    what = "a table"
-    if place.is_file() and {".csv", ".tsv"} & {*place.suffixes}:
-        width = len(next(read_rows(place, pairs.dialect))[1])
-        what = f"a table of {width} columns"
-    raise ValueError(
-        f"{path} holds {what}; --distance, --similarity, --symmetrize, --missing, "
-        "--missing-self, --repeated and --labels go with a square matrix or, by "
-        "--format pairs, with a list of pairs."
-    )
-
-
-def open_table(
-    path: str | os.PathLike[str],
-    header: bool | None = None,
-    indices: Sequence[str] = (),
-    dialect: Dialect = AUTO_DIALECT,
-) -> TableSource:
-    """Return a table on disk: csv, tsv, Parquet or LIBSVM text.
-
-    Parameters
-    ----------
-    path : path-like
-        The file.
-    header : bool, optional
-        As in `read`.
-    indices : sequence of str
-        As ``names`` in `read`.
-    dialect : Dialect
-        Separators.
-    """
-    place, format, ending = resolve_format(
-        path, ReadOptions(pairs=PairOptions("table"))
-    )
-    check_dialect(path, format, ending, dialect)
-    if ending in LIBSVM_ENDINGS:
-        return open_svmlight(place, indices)
-    if ending == ".parquet":
-        return open_parquet(place)
-    return open_csv(place, dialect.with_tabs(ending == ".tsv"), header)
+    return open_data(path, ReadOptions(**options))
 
 
 @name_file
-def column_names(
-    path: str | os.PathLike[str], header: bool | None = None
-) -> tuple[list[str], bool] | None:
-    """Return the names of the columns of a table without reading all of it.
+def table_blocks(
+    source: "str | os.PathLike[str] | pyarrow.dataset.Dataset",
+    target: str | None = None,
+    *,
+    weight: str | None = None,
+    columns: Sequence[str] | None = None,
+    **options: Any,
+) -> Dataset:
+    r"""Return a table on disk, after one pass over its labels.
 
     Parameters
     ----------
-    path : path-like
-        The file.
-    header : bool, optional
-        As in `read`.
+    source : path-like or pyarrow Dataset
+        A csv or tsv file (also with .gz), a parquet file, a folder of parquet files,
+        or a dataset.
+    target : str, optional
+        Name or position (from 1; -1 is the last) of the column of labels; the last by
+        default.
+    weight : str, optional
+        Column of weights.
+    columns : sequence of str, optional
+        Features; by default all columns apart from labels, weights and those with
+        another role.
+    **options
+        Other attributes of `ReadOptions`.
 
     Returns
     -------
-    names : list of str
-        Names, or positions from 1.
-    header : bool
-        Whether they are names from the file.
+    Dataset
+        It can be iterated over any number of times.
 
-        None instead of both for LIBSVM text and matrices.
+    Raises
+    ------
+    ValueError, OSError
+        With the file, the line and the column at fault.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "a.csv")
+    ...     _ = path.write_text("width,kind\n1,red\n2,blue\n4,red\n")
+    ...     table = table_blocks(path)
+    ...     print(table.n_rows, table.record.columns, table.count_labels()[0].tolist())
+    3 ['width'] ['blue', 'red']
     """
-    _, format, ending = resolve_format(path, ReadOptions(header=header))
-    if format != "table" or ending in LIBSVM_ENDINGS:
-        return None
-    source = open_table(path, header)
-    return source.names, source.header
-
-
-def _read_matrix(path: Path, format: str, options: ReadOptions) -> Table:
-    """Return the matrix of an npz, npy or csv file."""
-    ending = locate(path)[1]
-    if ending not in NUMPY_ENDINGS:
-        return _read_scores(path, format, options)
-    pairs, target, labels = options.pairs, options.target, bool(options.labels)
-    if pairs.repeated is not None:
-        raise ValueError(f"{path} holds no list of pairs: leave out --repeated.")
-    if pairs.labels is not None and ending == ".npz":
-        raise ValueError(
-            f"{path} has no names of samples: leave out --labels; name the array of "
-            "labels by --target."
-        )
-    if ending == ".npy":
-        target = target or pairs.labels
-        K, name, y = read_npy(path, target, labels)
+    given = ReadOptions(target=target, **options)
+    if isinstance(source, str | os.PathLike) and not Path(source).is_dir():
+        file = find_format(source, replace(given, format="table"), in_blocks=True)
+        table = open_table(file, given)
     else:
-        dims = 1 if pairs.format == "condensed" else 2
-        K, name, y = read_npz(path, target, labels, options.holds, options.square, dims)
-    K, notes = _check_numpy_matrix(f"{path}: {name}", K, options)
-    title = (target or LABELS_NAME) if y is not None else None
-    if y is not None:
-        y = y.reshape(-1) if 1 in y.shape[1:] else y
-        if y.shape != K.shape[:1]:
-            raise ValueError(
-                f"{path}: {len(K)} labels were expected, one for each row of the "
-                f"matrix, got an array of shape {y.shape} in {title!r}."
-            )
-        if options.labels is not False:
-            y = as_labels(y, range(1, len(K) + 1), f"{path}, {title!r}", unit="row")
-    remark = join_notes(str(path), notes)
-    return Table(str(path), K=K, y=y, target=title, remark=remark, format="matrix")
-
-
-def _check_numpy_matrix(
-    what: str, given: Array, options: ReadOptions
-) -> tuple[Array, list[str]]:
-    """Return a matrix of the expected content, and notes about filled values."""
-    pairs, holds, square = options.pairs, options.holds, options.square
-    # A vector of distances is condensed; for similarities the format must be given.
-    is_given = pairs.format == "condensed"
-    is_implied = holds == "distances" and pairs.format is None
-    is_condensed = given.ndim == 1 and square and (is_given or is_implied)
-    if is_given and not square:
-        raise ValueError(
-            f"{what} cannot be condensed, which leaves out the direction from new to "
-            "training samples; give a matrix with one row per new sample."
-        )
-    if is_given and not is_condensed:
-        raise ValueError(
-            f"{what} must be a vector of the pairs of training samples, got an array "
-            f"of shape {given.shape}; leave out --format for a matrix."
-        )
-    if is_condensed:
-        K = expand_condensed(given, what)
-        numbers = range(1, len(K) + 1)
-        return complete_square(what, numbers, K, pairs, holds, options.symmetrize)
-    if pairs.missing is not None or pairs.missing_self is not None:
-        raise ValueError(
-            f"{what} is a matrix, in which every pair must be known: leave out "
-            "--missing and --missing-self, which go with pairs and condensed vectors."
-        )
-    # Rows of files are counted from one.
-    K, _ = check_matrix(given, what, symmetric="any", square=square, first=1)
-    if options.symmetrize is not None and square:
-        K = symmetrize_matrix(K, options.symmetrize)
-    if holds == "distances":
-        return check_distances(K, what, square=square, first=1), []
-    if square and holds is None:
-        check_similarities(K, what)
-    return K, []
-
-
-def _read_scores(path: Path, format: str, options: ReadOptions) -> Table:
-    """Return a matrix of training samples from text, and labels by sample name."""
-    labels, target = options.pairs.labels, options.target
-    if options.labels and labels is None:
-        raise ValueError(
-            f"{path} holds no labels; name a file with the name and the label of each "
-            "sample by --labels."
-        )
-    if target is not None and labels is None:
-        raise ValueError(
-            f"{path} has no column of labels, got --target {target!r}, which goes with "
-            "a file of labels (--labels)."
-        )
-    # For a file of labels, --header is about that file unless this one is a list.
-    header = options.header if labels is None or format in LIST_FORMATS else None
-    names, K, notes = read_square(path, format, options, header)
-    y = title = None
-    remark = join_notes(str(path), notes)
-    if labels is not None:
-        y, title, note = read_labels(
-            labels,
-            names,
-            str(path),
-            target,
-            n_samples=len(K),
-            header=None if format in LIST_FORMATS else options.header,
-        )
-        remark = " ".join(filter(None, (remark, note)))
-    return Table(
-        str(path), K=K, y=y, target=title, names=names, remark=remark, format=format
+        table = tables.open_parquet(source)
+    return tables.read_table(
+        table, given, in_blocks=True, weight=weight, columns=columns
     )
+
+
+def is_table_on_disk(source: object) -> bool:
+    """Return whether `table_blocks` can open an object: a path or a dataset."""
+    is_path = isinstance(source, str | os.PathLike)
+    modules = ("pyarrow.dataset", "pyarrow._dataset")
+    return is_path or type(source).__module__.startswith(modules)
 
 
 @name_file
@@ -365,12 +259,8 @@ def read_pairs(
     format: str | None = None,
     *,
     training: Sequence[str] | None = None,
-    holds: MatrixContent | None = None,
-    missing: float | None = None,
-    missing_self: float | None = None,
-    repeated: str | None = None,
-    symmetrize: str | None = None,
     header: bool | None = None,
+    **options: Any,
 ) -> "pd.DataFrame":
     """Return scores of pairs of named samples as a matrix with these names.
 
@@ -385,6 +275,11 @@ def read_pairs(
         (.m8, .phylip), or by the same names on both sides of a table.
     training : sequence of str, optional
         Training samples, if the file holds scores of new samples with these.
+    header : bool, optional
+        Whether the first line of a list holds titles; by default if its score is not a
+        number.
+    **options
+        The following attributes of `ReadOptions`.
     holds : {"similarities", "distances"}, optional
         Content of the matrix. By default similarities, which are rejected if they look
         like distances.
@@ -398,9 +293,6 @@ def read_pairs(
         hit of a search counts, and other scores must agree.
     symmetrize : {"mean", "max", "min"}, optional
         Aggregate of scores that differ between both directions.
-    header : bool, optional
-        Whether the first line of a list holds titles; by default if its score is not a
-        number.
 
     Returns
     -------
@@ -415,64 +307,34 @@ def read_pairs(
     """
     import pandas as pd
 
-    options = PairOptions(format, missing, missing_self, repeated)
-    reading = ReadOptions(holds=holds, symmetrize=symmetrize, pairs=options)
-    place, found, ending = resolve_format(path, ReadOptions(pairs=options))
-    if found not in TEXT_MATRICES or ending in NUMPY_ENDINGS:
+    file = find_format(path, ReadOptions(format=format))
+    if file.format not in ("matrix", "pairs", "blast", "phylip") or file.is_numpy:
         raise ValueError(
-            f"{path} is no text with pairs or a matrix with names; if it is, set "
+            f"{path} is not a text with pairs or a matrix with names; if it is, set "
             "format to 'pairs', 'blast', 'phylip' or 'matrix'."
         )
-    names: Sequence[str] | None
-    if training is None:
-        names, K, notes = read_square(place, found, reading, header)
-        columns = names
-    else:
-        columns = list(training)
-        names, K, notes = read_new(
-            *(place, found, columns, columns, options),
-            *(holds == "distances", symmetrize, header),
-        )
+    names, K, note = pairs.read_scores(
+        *(file.path, file.format, ReadOptions(**options)),
+        header=header,
+        lines=file.iterate_lines(),
+        training=training,
+    )
+    columns = names if training is None else list(training)
     frame = pd.DataFrame(K, index=names, columns=columns, copy=False)
-    frame.attrs["remark"] = join_notes(str(path), notes)
+    frame.attrs["remark"] = note
     return frame
 
 
-FASTA_ENDINGS = (".fasta", ".fa", ".fas", ".faa", ".fna", ".ffn")
-FORMATS = {
-    "table": Format(_read_table, (".csv", ".tsv", ".parquet", *LIBSVM_ENDINGS), ()),
-    "matrix": Format(_read_matrix, NUMPY_ENDINGS),
-    "pairs": Format(_read_scores),
-    "blast": Format(_read_scores, (".m8",)),
-    "phylip": Format(_read_scores, (".phylip", ".phy")),
-    "condensed": Format(_read_matrix, (), NUMPY_ENDINGS),
-    "fasta": Format(read_samples, FASTA_ENDINGS),
-    "ts": Format(read_samples, (".ts",)),
-    "ucr": Format(read_samples),
-    "tu": Format(read_samples, (), ()),
-}
-"""All formats by the name that --format takes."""
-UCR_ENDINGS = (".tsv", ".txt")
-"""Endings of files of the UCR archive, which tables also have."""
-TEXT_MATRICES = ("matrix", "pairs", "blast", "phylip")
-BY_ENDING = {end: name for name, format in FORMATS.items() for end in format.endings}
-TEXT_FORMATS = {
-    ending: name
-    for ending, name in BY_ENDING.items()
-    if name != "table" and ending not in NUMPY_ENDINGS
-}
-"""Endings that imply a format of text other than a table."""
-
-
-def resolve_format(
-    path: str | os.PathLike[str], options: ReadOptions
-) -> tuple[Path, str, str]:
-    """Return the path of a file, its format, and the ending of its name.
+def find_format(
+    path: str | os.PathLike[str], options: ReadOptions, *, in_blocks: bool = False
+) -> DataFile:
+    """Return a file with its format.
 
     A csv or tsv file is a matrix if its first line and its first column hold the same
     names, or if an option of matrices is given and it is square. A list of pairs looks
     like a table with three columns, and lines of the UCR archive like any table, so
-    that these formats must be given. A folder holds graphs.
+    that these formats must be given. A folder holds graphs, or a table in Parquet that
+    is read in blocks.
 
     Parameters
     ----------
@@ -480,86 +342,113 @@ def resolve_format(
         The file.
     options : ReadOptions
         With the format, if the user names it.
-
-    Returns
-    -------
-    place : Path
-        The file, which exists.
-    format : str
-        A key of `FORMATS`; "matrix" for npz and npy, unless "condensed" is given.
-    ending : str
-        Such as ".csv", without .gz.
+    in_blocks : bool
+        Whether a folder may hold Parquet files.
     """
-    given, pairs = options.pairs.format, options.pairs
-    if (place := Path(path)).is_dir() and given in (None, "tu"):
-        if not any(place.glob(f"*{EDGE_FILE}")):
-            raise IsADirectoryError(
-                f"{place} is a folder without a file of edges such as MUTAG_A.txt; a "
-                "file with data, or a folder of graphs of the TU collection, was "
-                "expected."
-            )
-        return place, "tu", ""
-    place, ending, is_compressed = locate(path)
+    place, given = Path(path), options.format
+    if place.is_dir() and given in (None, "tu"):
+        if any(place.glob(f"*{EDGE_FILE}")):
+            return DataFile(place, "tu", "")
+        if in_blocks:
+            return DataFile(place, "table", ".parquet")
+        raise IsADirectoryError(
+            f"{place} is a folder without a file of edges such as MUTAG_A.txt; a "
+            "file with data, or a folder of graphs of the TU collection, was "
+            "expected."
+        )
+    place = check_file(path, "a file with data")
+    check_regular(path)
+    endings = [ending.lower() for ending in place.suffixes]
+    is_compressed = endings[-1:] == [".gz"]
+    ending = "".join(endings[-2:-1] if is_compressed else endings[-1:])
     if given is None and options.kind == "series" and ending in UCR_ENDINGS:
         given = "ucr"
     if given is not None and (given != "table" or ending in NUMPY_ENDINGS):
         _check_format(path, given, ending)
-        return place, given, ending
-    format = BY_ENDING.get(ending) if given is None else given
-    if ending not in BY_ENDING or (is_compressed and ending in BINARY_ENDINGS):
+        return DataFile(place, given, ending)
+    if ending not in FORMAT_BY_ENDING or (is_compressed and ending in BINARY_ENDINGS):
         raise ValueError(
             f"The name of {path} must end with .csv, .tsv, .libsvm, .svm, .svmlight, "
             ".m8, .phylip, .fasta or .ts (each also with .gz), .parquet, .npz or .npy; "
             "or name the format by --format."
         )
-    if ending in TEXT_FORMATS and given == "table":
+    if given == "table":
         _check_format(path, given, ending)
-    is_open = given is None and ending in (".csv", ".tsv")
-    has_labels = options.target is not None and pairs.labels is None
-    if is_open and not has_labels and _is_matrix(place, options):
-        return place, "matrix", ending
-    return place, format or "table", ending
+    format = given or FORMAT_BY_ENDING[ending]
+    if ending not in CSV_ENDINGS:
+        return DataFile(place, format, ending)
+    csv = CsvFile(place, options)
+    has_labels = options.target is not None and options.label_file is None
+    if given is None and not has_labels and _is_matrix(csv, options):
+        format = "matrix"
+    return DataFile(place, format, ending, csv)
 
 
-def _is_matrix(path: Path, options: ReadOptions) -> bool:
+def _is_matrix(csv: CsvFile, options: ReadOptions) -> bool:
     """Return whether a csv or tsv file holds a matrix."""
-    dialect, labels = options.pairs.dialect, options.pairs.labels
-    if (options.header is not False or labels) and is_square(path, dialect):
+    path, label_file = csv.file.path, options.label_file
+    lines = list(decode_lines(path, io.BytesIO(csv.head)))
+    may_have_names = options.header is not False or label_file is not None
+    if may_have_names and matrices.is_square(
+        path, options, lines, is_whole=csv.is_whole
+    ):
         return True
-    is_expected = options.is_for_matrix or labels is not None
-    return is_expected and is_square(path, dialect, is_expected=True)
+    is_expected = options.square and (options.is_for_matrix or label_file is not None)
+    all_lines = lines if csv.is_whole else None
+    return is_expected and matrices.is_square(
+        path, options, all_lines, is_expected=True
+    )
 
 
-def check_dialect(
-    path: str | os.PathLike[str], format: str, ending: str, dialect: Dialect
-) -> None:
-    """Raise if separators are given for a file that has none."""
-    in_cells = format in ("table", "matrix", "pairs")
-    no_text = (*BINARY_ENDINGS, *LIBSVM_ENDINGS)
-    if dialect != AUTO_DIALECT and (not in_cells or ending in no_text):
-        raise ValueError(
-            f"{path} is not a text with cells in columns, as csv and tsv are: leave "
-            "out --sep and --decimal."
+def _check_options(file: DataFile, options: ReadOptions, is_matrix: bool) -> None:
+    """Raise if options are given that do not apply to a file."""
+    by_ending = {".parquet": "parquet"} | dict.fromkeys(LIBSVM_ENDINGS, "libsvm")
+    by_ending |= dict.fromkeys(NUMPY_ENDINGS, "numpy")
+    if is_matrix and file.csv is not None:  # numbers without names, for a model
+        by_ending[file.ending] = "matrix"
+    kind = by_ending.get(file.ending, file.format)
+    what, allowed = FORMAT_OPTIONS[kind]
+    default = ReadOptions()
+    wrong = [
+        name
+        for name in OPTION_NAMES
+        if name not in allowed and getattr(options, name) != getattr(default, name)
+    ]
+    if not wrong:
+        return
+    remedy, labels = "", Path(options.label_file or "")
+    if labels.is_file() and matrices.is_square(labels, default):
+        remedy = f" {labels} is a matrix: exchange the two files."
+    elif file.csv is not None and {*wrong} & {*MATRIX_OPTIONS, "label_file"}:
+        width = len(tables.open_csv(file.csv, options).names)
+        what = f"a table of {width} columns"
+        remedy = (
+            " A matrix is square, with the same names on both sides or none; a list of "
+            "pairs needs --format pairs."
         )
+    flags = {"holds": "distance" if options.holds == "distances" else "similarity"}
+    flags |= {"header": "header" if options.header else "no-header"}
+    flags |= {"label_file": "labels"}
+    listed = [f"--{flags.get(name, name).replace('_', '-')}" for name in wrong]
+    raise ValueError(
+        f"{file.path} holds {what}: leave out {', '.join(listed)}, which "
+        f"{'does' if len(wrong) == 1 else 'do'} not apply.{remedy}"
+    )
 
 
 def _check_format(path: str | os.PathLike[str], given: str, ending: str) -> None:
     """Raise if the name of a file contradicts the format that a user names."""
-    check_choice("format", given, tuple(FORMATS))
+    check_choice("format", given, tuple(FILE_FORMATS))
     if given == "tu":
         raise NotADirectoryError(
             f"{path} is a file, and the format tu is a folder with files such as "
             "MUTAG_A.txt; give the folder."
         )
-    is_binary = ending in (*BINARY_ENDINGS, *LIBSVM_ENDINGS)
-    allowed = [
-        name
-        for name, format in FORMATS.items()
-        if ending in format.endings
-        or ending in (format.by_name or ())
-        or (format.by_name is None and not is_binary)
-    ]
-    allowed = [name for name in allowed if name != "table" or ending in TABLE_ENDINGS]
+    allowed: tuple[str, ...] = TEXT_FORMATS
+    if ending in NUMPY_ENDINGS:
+        allowed = ("matrix", "condensed")
+    elif ending in FILE_FORMATS["table"]:
+        allowed = ("table", *TEXT_FORMATS) if ending in CSV_ENDINGS else ("table",)
     if given not in allowed:
         raise ValueError(
             f"The format of {path} must be {' or '.join(allowed)}, as its name ends "
@@ -568,14 +457,244 @@ def _check_format(path: str | os.PathLike[str], given: str, ending: str) -> None
         )
 
 
-TABLE_ENDINGS = FORMATS["table"].endings
+def open_table(
+    file: DataFile, options: ReadOptions, indices: Sequence[str] = ()
+) -> TableSource:
+    """Return a table; LIBSVM text has at least the features in ``indices``."""
+    if file.csv is not None:
+        return tables.open_csv(file.csv, options)
+    if file.ending == ".parquet":
+        return tables.open_parquet(file.path)
+    return tables.open_svmlight(file.path, indices or options.names)
 
 
-def locate(path: str | os.PathLike[str]) -> tuple[Path, str, bool]:
-    """Return the path of a file that exists, its ending, and whether .gz follows."""
-    place = check_file(path, "a file with data")
-    check_regular(path)
-    endings = [ending.lower() for ending in place.suffixes]
-    is_compressed = endings[-1:] == [".gz"]
-    ending = "".join(endings[-2:-1] if is_compressed else endings[-1:])
-    return place, ending, is_compressed
+def _read_numpy(file: DataFile, options: ReadOptions) -> Dataset:
+    """Return the matrix of an npz or npy file."""
+    path, target = file.path, options.target
+    label_file, needs_labels = options.label_file, options.labels is not False
+    if file.ending == ".npz":
+        K, name, y = matrices.read_npz(path, options)
+        title = target or LABELS_NAME
+    else:
+        if label_file is None:
+            label_file, target = target, None
+        if options.labels and label_file is None:
+            raise ValueError(
+                f"{path} holds no labels; name a file with one label for each row by "
+                "--target, or save both with numpy.savez(path, K=K, y=y)."
+            )
+        K, name, y, title = matrices.read_npy(path), "the array", None, str(label_file)
+    K, note = _check_numpy_matrix(f"{path}: {name}", K, options)
+    if label_file is not None and label_file.lower().endswith(".npy"):
+        y = matrices.read_npy(check_file(label_file, "a file of labels"))
+    elif label_file is not None:
+        y, title, labels_note = read_labels(
+            *(label_file, None, str(path), target),
+            n_samples=len(K),
+            required=needs_labels,
+        )
+        note = " ".join(filter(None, (note, labels_note)))
+    if y is not None:
+        y = y.reshape(-1) if 1 in y.shape[1:] else y
+        if y.shape != K.shape[:1]:
+            raise ValueError(
+                f"{path}: {len(K)} labels were expected, one for each row of the "
+                f"matrix, got an array of shape {y.shape} in {title!r}."
+            )
+        if needs_labels:
+            y = as_labels(y, range(1, len(K) + 1), f"{path}, {title!r}", unit="row")
+    record = TrainingRecord(source=str(path), target=None if y is None else title)
+    return Dataset(str(path), K=K, y=y, remark=note, record=record)
+
+
+def _check_numpy_matrix(
+    what: str, given: Array, options: ReadOptions
+) -> tuple[Array, str]:
+    """Return a matrix of the expected content, and a note about filled values."""
+    holds, square = options.holds, options.square
+    # A vector of distances is condensed; for similarities the format must be given.
+    is_given = options.format == "condensed"
+    is_implied = holds == "distances" and options.format is None
+    is_condensed = given.ndim == 1 and square and (is_given or is_implied)
+    if is_given and not is_condensed:
+        raise ValueError(
+            f"{what} must be a vector of the pairs of training samples, got an array "
+            f"of shape {given.shape}; leave out --format for a matrix, which new "
+            "samples need."
+        )
+    if is_condensed:
+        K = matrices.expand_condensed(given, what)
+        numbers = range(1, len(K) + 1)
+        K, notes = pairs.ScoreTable(what, numbers, numbers, options, True).complete(
+            K, K.T
+        )
+        return K, f"{what}: {'; '.join(notes)}." if notes else ""
+    if options.missing is not None or options.missing_self is not None:
+        raise ValueError(
+            f"{what} is a matrix, in which every pair must be known: leave out "
+            "--missing and --missing-self, which go with pairs and condensed vectors."
+        )
+    # Rows of files are counted from one.
+    K, _ = check_matrix(given, what, symmetric="any", square=square, first=1)
+    if options.symmetrize is not None and square:
+        K = symmetrize_matrix(K, options.symmetrize)
+    if holds == "distances":
+        K = check_distances(K, what, square=square, first=1)
+    elif square and holds is None:
+        check_similarities(K, what)
+    return K, ""
+
+
+def _read_text_scores(file: DataFile, options: ReadOptions) -> Dataset:
+    """Return a matrix of training samples from text, and labels by sample name."""
+    path, label_file, target = file.path, options.label_file, options.target
+    if label_file is None and (options.labels or target is not None):
+        got = "" if target is None else f", and --target {target!r} names none"
+        raise ValueError(
+            f"{path} holds no labels{got}; name a file with the name and the label of "
+            "each sample by --labels."
+        )
+    # For a file of labels, --header is about that file unless this one is a list.
+    is_list = file.format in LIST_FORMATS
+    header = options.header if label_file is None or is_list else None
+    names, K, note = pairs.read_scores(
+        path, file.format, options, header=header, lines=file.iterate_lines()
+    )
+    y = title = None
+    if label_file is not None:
+        y, title, labels_note = read_labels(
+            *(label_file, names, str(path), target),
+            n_samples=len(K),
+            header=None if is_list else options.header,
+        )
+        note = " ".join(filter(None, (note, labels_note)))
+    record = TrainingRecord(source=str(path), target=title)
+    if names is not None:
+        record = replace(
+            record,
+            format=file.format,
+            missing=options.missing,
+            missing_self=options.missing_self,
+            repeated=options.repeated,
+            symmetrize=options.symmetrize,
+        )
+    return Dataset(str(path), K=K, y=y, names=names, remark=note, record=record)
+
+
+def _adapt_options(
+    path: str | os.PathLike[str], options: ReadOptions, model: ModelInput
+) -> ReadOptions:
+    """Return options for new samples of a model, with those of its training file."""
+    training = model.training
+    endings = [ending.lower() for ending in Path(path).suffixes if ending != ".gz"]
+    ending, format = "".join(endings[-1:]), options.format
+    is_open = format is None and ending not in NUMPY_ENDINGS and not Path(path).is_dir()
+    options = replace(options, labels=False, square=False, label_file=None, target=None)
+    if model.kind == "rows":
+        is_table = is_open and ending in FILE_FORMATS["table"]
+        return replace(options, format="table") if is_table else options
+    if model.kind != "matrix":
+        if is_open and training.format == "ucr" and ending == ".csv":
+            format = "ucr"
+        return replace(options, format=format, kind=model.kind)
+    holds: MatrixContent | None = None if model.is_checked else "similarities"
+    options = replace(options, holds="distances" if model.is_distance else holds)
+    if model.names is None or ending in NUMPY_ENDINGS:
+        return options
+    if is_open and FORMAT_BY_ENDING.get(ending, "table") == "table":
+        format = training.format or "matrix"
+    given = options.missing
+    return replace(
+        options,
+        format=format,
+        missing=training.missing if given is None else given,
+        missing_self=training.missing_self,
+        repeated=training.repeated,
+        symmetrize=training.symmetrize,
+    )
+
+
+def _open_new(
+    file: DataFile, options: ReadOptions, model: ModelInput, in_blocks: bool
+) -> Dataset:
+    """Return new samples for a model."""
+    path, training = file.path, model.training
+    if model.kind == "matrix":
+        return _open_new_scores(file, options, model)
+    if model.kind != "rows":
+        return samples.read_new_samples(path, file.format, model, options.header)
+    if file.format != "table":
+        raise ValueError(
+            f"The model was trained on a table with {len(training.columns)} features, "
+            f"but {path} holds {SAMPLE_FORMATS.get(file.format, 'a matrix')}; give a "
+            "table."
+        )
+    is_numbered = all(name.isdigit() for name in training.columns)
+    source = open_table(file, options, training.columns if is_numbered else ())
+    return tables.read_new_table(source, training, in_blocks=in_blocks)
+
+
+def _open_new_scores(
+    file: DataFile, options: ReadOptions, model: ModelInput
+) -> Dataset:
+    """Return the scores of new samples with the training samples of a model."""
+    path, format, n_train, names = file.path, file.format, model.n_train, model.names
+    if format in SAMPLE_FORMATS:
+        raise ValueError(
+            f"The model was trained on a matrix, but {path} holds "
+            f"{SAMPLE_FORMATS[format]}; give their similarities with, or distances to, "
+            "the training samples."
+        )
+    needed = [int(place) + 1 for place in model.support]
+    if names is not None and not file.is_numpy and format != "table":
+        found, K, note = pairs.read_scores(
+            *(path, format, options),
+            header=options.header,
+            lines=file.iterate_lines(),
+            training=names,
+            needed=[names[place - 1] for place in needed],
+        )
+        return Dataset(str(path), K=K, names=found, remark=note)
+    if not file.is_numpy and format != "table":
+        raise ValueError(
+            f"The training samples of the model have no names to find in {path}; give "
+            f"npz, npy or csv with {n_train} columns, one for each in their order."
+        )
+    read = _read_numpy if file.is_numpy else _read_nameless
+    data = read(file, options)
+    shape, n_needed = np.asarray(data.K).shape, len(needed) or n_train
+    if shape[1] not in (n_train, n_needed):
+        listed = ", ".join(str(place) for place in needed[:10])
+        part = (
+            f", or {n_needed} columns, for the training samples that predictions need "
+            f"(counted from 1: {listed}{', ...' * (n_needed > 10)})"
+        ) * (n_needed < n_train)
+        raise ValueError(
+            f"{path} must have {n_train} columns, one for each training sample{part}, "
+            f"got shape {shape}."
+        )
+    if shape == (n_train, n_train):  # probably the training samples
+        diagonal = np.arange(n_train)
+        pairs.check_own_scores(
+            str(path), np.asarray(data.K), (diagonal, diagonal), options.holds
+        )
+    return data
+
+
+def _read_nameless(file: DataFile, options: ReadOptions) -> Dataset:
+    """Return a matrix of numbers with one row per new sample."""
+    path = file.path
+    try:
+        lines = file.iterate_lines()
+        values = matrices.read_text_matrix(path, options, False, lines).values
+    except ValueError as error:
+        raise ValueError(
+            f"The model was trained on a matrix of {options.holds or 'similarities'}, "
+            f"but {path} holds a table; give npz, npy or csv with a column for each "
+            f"training sample ({str(error).rstrip('.')})."
+        ) from None
+    rows, columns = range(1, len(values) + 1), range(-1, -values.shape[1] - 1, -1)
+    table = pairs.ScoreTable(str(path), rows, columns, options, False)
+    K, notes = table.complete(values, values)
+    note = f"{path}: {'; '.join(notes)}." if notes else ""
+    return Dataset(str(path), K=K, remark=note)

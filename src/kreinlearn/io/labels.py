@@ -4,23 +4,17 @@ import math
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
 from kreinlearn._memory import check_bytes
 from kreinlearn._typing import Array
-from kreinlearn.io.columns import (
-    MISSING_CELLS,
-    CellColumn,
-    find_column,
-    parse_number,
-)
-from kreinlearn.io.text import AUTO_DIALECT, Row, read_rows
+from kreinlearn.io.columns import CellColumn, find_column
+from kreinlearn.io.text import MISSING_CELLS, Row, parse_number, read_rows
 
 MAX_PLAIN_CLASSES = 20
 """Any column with at most this many different labels is accepted as classes."""
-LONG_LABEL = 1000
+LONG_LABEL_LETTERS = 1000
 """Characters of a label from which on the memory of all labels is checked."""
 PADDED_NUMBER = re.compile(r"[+-]?0\d")
 """Start of a number that is a name, such as 01 or 00123."""
@@ -58,16 +52,11 @@ def as_labels(
     return y
 
 
-def is_missing_label(y: Array) -> Array:
-    """Return where labels are missing: empty text, or NaN."""
-    return y == "" if y.dtype.kind == "U" else ~np.isfinite(y)
-
-
 def check_no_missing_label(
     y: Array, lines: Sequence[int], where: str, unit: str
 ) -> None:
-    """Raise if a label is missing."""
-    missing = is_missing_label(y)
+    """Raise if a label is missing: empty text, or NaN."""
+    missing = y == "" if y.dtype.kind == "U" else ~np.isfinite(y)
     if missing.any():
         line = lines[int(missing.argmax())]
         raise ValueError(
@@ -122,7 +111,7 @@ def to_text_labels(cells: CellColumn) -> Array:
     """Return labels as text, empty where they are missing."""
     words = [str(cell) for cell in cells]
     longest = max(map(len, words), default=0)
-    if longest > LONG_LABEL:  # each takes the memory of the longest
+    if longest > LONG_LABEL_LETTERS:  # each takes the memory of the longest
         check_bytes(
             4 * longest * len(words),
             f"{len(words):,} labels of up to {longest:,} letters need",
@@ -207,14 +196,6 @@ class LabelCounter:
         return to_labels(column) if is_numeric else to_text_labels(column)
 
 
-class FileLabels(NamedTuple):
-    """Labels from a file, the name of their column, and a note for the user."""
-
-    y: Array
-    title: str
-    note: str
-
-
 def read_labels(
     path: str | Path,
     names: Sequence[str] | None,
@@ -224,7 +205,7 @@ def read_labels(
     n_samples: int = 0,
     header: bool | None = None,
     required: bool = True,
-) -> FileLabels:
+) -> tuple[Array, str, str]:
     """Return the labels of samples from a file that lists them by name or position.
 
     Parameters
@@ -248,86 +229,75 @@ def read_labels(
 
     Returns
     -------
-    FileLabels
-        Labels in the order of the samples; ``title`` is the name of their column or,
-        without a header, of the file.
+    y : ndarray of shape (n_samples,)
+        Labels in the order of the samples.
+    title : str
+        Name of their column or, without a header, of the file.
+    note : str
+        Note for the user; may be empty.
     """
-    place = Path(path)
+    place, note = Path(path), ""
     if place.is_dir() or not place.exists():
         raise FileNotFoundError(
             f"There is no file {path}; --labels names a file with the name and the "
             "label of each sample."
         )
-    rows = list(read_rows(place, AUTO_DIALECT))
-    width = len(rows[0][1])
+    rows = list(read_rows(place))
+    first = rows[0][1]
     if names is None:
-        return _read_labels_by_position(
-            place, rows, source, target, n_samples, required
-        )
-    if width < 2 or (width > 2 and target is None):
-        advice = "name the column of the labels by --target"
-        if width < 2:
-            advice = "separate them by a comma or a tab"
-        raise ValueError(
-            f"{path} must have two columns, the name and the label of each sample, got "
-            f"{width}; {advice}."
-        )
-    column, has_header = _find_label_column(place, rows, set(names), target, header)
-    found = dict[str, tuple[int, str]]()
-    for line, row in rows[has_header:]:
-        before = found.setdefault(row[0], (line, row[column]))
-        if before[1] != row[column]:
+        has_header = len(rows) == n_samples + 1
+        if len(rows) != n_samples + has_header:
+            raise ValueError(
+                f"{path} must have {n_samples:,} lines, one label for each sample in "
+                f"{source}, got {len(rows):,}."
+            )
+        titles = first if has_header else [str(i + 1) for i in range(len(first))]
+        column = find_column(str(path), titles, target)
+        found = rows[has_header:]
+        if len(first) > 1:
+            note = (
+                f"{source} has no names: labels are taken from {path} in the order of "
+                "its lines."
+            )
+    else:
+        if len(first) < 2 or (len(first) > 2 and target is None):
+            advice = "name the column of the labels by --target"
+            if len(first) < 2:
+                advice = "separate them by a comma or a tab"
+            raise ValueError(
+                f"{path} must have two columns, the name and the label of each sample, "
+                f"got {len(first)}; {advice}."
+            )
+        column, has_header = _find_label_column(place, rows, set(names), target, header)
+        by_name = _index_labels(place, rows[has_header:], column)
+        without = [name for name in names if name not in by_name]
+        if without and (required or len(without) == len(names)):
+            raise ValueError(_describe_unlabeled(place, by_name, names, source))
+        extra = len(by_name) - (len(names) - len(without))
+        if extra:
+            note = f"{path}: labels without a sample in {source}: {extra:,}, not used."
+        nothing = (0, [""] * len(first))
+        found = [by_name.get(name, nothing) for name in names]
+    cells = [row[column] for _, row in found]
+    title = first[column] if has_header else str(path)
+    if not required:
+        return to_labels(cells), title, note
+    where, lines = f"{path}, column {column + 1}", [line for line, _ in found]
+    return as_labels(cells, lines, where), title, note
+
+
+def _index_labels(path: Path, rows: list[Row], column: int) -> dict[str, Row]:
+    """Return the row of each sample; raise if two rows have different labels."""
+    found = dict[str, Row]()
+    for line, row in rows:
+        before = found.setdefault(row[0], (line, row))
+        if before[1][column] != row[column]:
             raise ValueError(
                 f"{path}, line {line}: {row[0]!r} has the label {row[column]!r}, but "
-                f"{before[1]!r} in line {before[0]}; remove one of the lines, or use "
-                "--header if the first line holds titles."
+                f"{before[1][column]!r} in line {before[0]}; remove one of the lines, "
+                "or use --header if the first line holds titles."
             )
-    without = [name for name in names if name not in found]
-    if without and (required or len(without) == len(names)):
-        raise ValueError(_describe_unlabeled(place, found, names, without, source))
-    extra = len(found) - (len(names) - len(without))
-    note = ""
-    if extra:
-        note = f"{path}: labels without a sample in {source}: {extra:,}, not used."
-    cells = [found[name][1] if name in found else "" for name in names]
-    lines = [found[name][0] if name in found else 0 for name in names]
-    title = rows[0][1][column] if has_header else str(path)
-    if not required:
-        return FileLabels(to_labels(cells), title, note)
-    where = f"{path}, column {column + 1}"
-    return FileLabels(as_labels(cells, lines, where), title, note)
-
-
-def _read_labels_by_position(
-    path: Path,
-    rows: list[Row],
-    source: str,
-    target: str | None,
-    n_samples: int,
-    required: bool,
-) -> FileLabels:
-    """Return one label per line, for samples without names."""
-    has_header = len(rows) == n_samples + 1
-    if len(rows) != n_samples + has_header:
-        raise ValueError(
-            f"{path} must have {n_samples:,} lines, one label for each sample in "
-            f"{source}, got {len(rows):,}."
-        )
-    first = rows[0][1]
-    positions = [str(i + 1) for i in range(len(first))]
-    column = find_column(str(path), first if has_header else positions, target)
-    title = first[column] if has_header else str(path)
-    lines = [line for line, _ in rows[has_header:]]
-    cells = [row[column] for _, row in rows[has_header:]]
-    where = f"{path}, column {column + 1}"
-    y = as_labels(cells, lines, where) if required else to_labels(cells)
-    note = ""
-    if len(first) > 1:
-        note = (
-            f"{source} has no names: labels are taken from {path} in the order of its "
-            "lines."
-        )
-    return FileLabels(y, title, note)
+    return found
 
 
 def _find_label_column(
@@ -339,9 +309,7 @@ def _find_label_column(
 ) -> tuple[int, bool]:
     """Return the column of the labels, and whether the first line holds titles."""
     first = rows[0][1]
-    if header is None and first[0] in known:
-        header = False
-    if header is False:
+    if header is False or (header is None and first[0] in known):
         positions = [str(i + 1) for i in range(len(first))]
         return find_column(str(path), positions, target), False
     column = find_column(str(path), first, target)
@@ -351,13 +319,10 @@ def _find_label_column(
 
 
 def _describe_unlabeled(
-    path: Path,
-    found: dict[str, tuple[int, str]],
-    names: Sequence[str],
-    without: list[str],
-    source: str,
+    path: Path, found: dict[str, Row], names: Sequence[str], source: str
 ) -> str:
     """Return the message about samples without a label."""
+    without = [name for name in names if name not in found]
     by_case = {name.lower(): name for name in found}
     first = next((n for n in without if n.lower() in by_case), without[0])
     advice = f"add a line for each, or remove these samples from {source}"

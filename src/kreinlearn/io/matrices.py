@@ -5,11 +5,10 @@ Arrays of Python objects are rejected, since reading them could run code.
 
 import math
 import zipfile
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 
@@ -17,16 +16,17 @@ from kreinlearn._files import check_regular
 from kreinlearn._memory import check_fits
 from kreinlearn._typing import Array
 from kreinlearn._validation import DISTANCE_REMEDY
-from kreinlearn.io.columns import (
+from kreinlearn.io.columns import is_count, parse_numbers
+from kreinlearn.io.dataset import ReadOptions
+from kreinlearn.io.text import (
     COMMA_NUMBER,
     MISSING_CELLS,
-    is_count,
+    Row,
+    convert_errors,
     parse_number,
-    parse_numbers,
+    read_lines,
+    read_rows,
 )
-from kreinlearn.io.errors import convert_errors
-from kreinlearn.io.options import MatrixContent
-from kreinlearn.io.text import Dialect, Row, read_lines, read_rows
 
 ARRAY_NAMES = {"similarities": ("K", "S"), "distances": ("D",)}
 """Names of the matrix in an npz file."""
@@ -37,39 +37,22 @@ Shapes = dict[str, tuple[int, ...]]
 NUMPY_ERROR = "not NumPy's"
 MAX_HEADER_BYTES = 2**16
 """Bytes of the header of an array; 118 are usual."""
-MAX_CODE_POINT, SURROGATES = 0x10FFFF, (0xD800, 0xDFFF)
-"""Largest code point of Unicode, and the range that stands for no character."""
 PHYLIP_NAME_LENGTH = 10
 """Characters of a name in PHYLIP if names may hold spaces."""
 
 
-def read_npz(
-    path: Path,
-    target: str | None,
-    labels: bool,
-    holds: MatrixContent | None,
-    square: bool,
-    dims: int,
-) -> tuple[Array, str, Array | None]:
+def read_npz(path: Path, options: ReadOptions) -> tuple[Array, str, Array | None]:
     """Return the matrix of an npz file, its name, and the labels if there are any.
 
     Parameters
     ----------
     path : Path
         The file. Similarities are named K or S, distances D; or the matrix is the only
-        array of its dimension.
-    target : str or None
-        Name of the labels, "y" by default.
-    labels : bool
-        Whether labels are needed.
-    holds : {"similarities", "distances"} or None
-        Content of the matrix.
-    square : bool
-        Whether these are training samples.
-    dims : {1, 2}
-        Dimension of the matrix; 1 for a condensed vector.
+        array of its dimension: a vector for the format "condensed".
+    options : ReadOptions
+        ``target`` is the name of the labels, "y" by default.
     """
-    name, ending = target or LABELS_NAME, ".npy"
+    name, ending = options.target or LABELS_NAME, ".npy"
     with open(path, "rb") as file:
         with convert_errors(path, NUMPY_ERROR):
             archive = zipfile.ZipFile(file)
@@ -78,13 +61,15 @@ def read_npz(
             for each in members:  # one open at a time: there may be many
                 with archive.open(each) as stream:
                     shapes[each.removesuffix(ending)] = _read_array_header(stream)[0]
-        chosen = _choose_array(path, shapes, holds, square, name, dims)
+        chosen = _choose_array(path, shapes, options, name)
         with archive.open(chosen + ending) as stream:
             K = read_array(path, repr(chosen), stream)
+        if options.label_file is not None:
+            return K, repr(chosen), None
         if name in shapes:
             with archive.open(name + ending) as stream:
                 return K, repr(chosen), read_array(path, repr(name), stream)
-    if labels or target is not None:
+    if options.labels or options.target is not None:
         raise ValueError(
             f"{path} has no labels named {name!r}; it holds {_list_shapes(shapes)}. "
             "Name the array of labels by --target."
@@ -92,55 +77,38 @@ def read_npz(
     return K, repr(chosen), None
 
 
-def read_npy(
-    path: Path, target: str | None, labels: bool
-) -> tuple[Array, str, Array | None]:
-    """Return the array of an npy file, and the labels from the file ``target``."""
-    if labels and target is None:
-        raise ValueError(
-            f"{path} holds no labels; name a file with one label for each row by "
-            "--target, or save both with numpy.savez(path, K=K, y=y)."
-        )
-    with open(path, "rb") as stream:
-        K = read_array(path, "the array", stream)
-    return K, "the array", None if target is None else _read_label_file(Path(target))
-
-
-def _read_label_file(path: Path) -> Array:
-    """Return labels from a file of their own."""
-    if path.is_dir() or not path.exists():
-        raise FileNotFoundError(
-            f"The target of a matrix in npy is a file of labels, but there is no file "
-            f"{path}."
-        )
+def read_npy(path: Path) -> Array:
+    """Return the array of an npy file."""
     check_regular(path)
-    if path.suffix.lower() == ".npy":
-        with open(path, "rb") as stream:
-            return read_array(path, "the array", stream)
-    return np.array([line.strip() for line in read_lines(path) if line.strip()])
+    with open(path, "rb") as stream:
+        return read_array(path, "the array", stream)
 
 
 def _choose_array(
-    path: Path,
-    shapes: Shapes,
-    holds: MatrixContent | None,
-    square: bool,
-    labels: str,
-    dims: int,
+    path: Path, shapes: Shapes, options: ReadOptions, label_name: str
 ) -> str:
     """Return the name of the matrix among the arrays of a file."""
+    holds, dims = options.holds, 1 if options.format == "condensed" else 2
     names = ARRAY_NAMES[holds or "similarities"]
-    named = [name for name in names if name in shapes]
+    expected = [name for name in names if name in shapes]
     others = [name for both in ARRAY_NAMES.values() for name in both if name in shapes]
-    if not named and others and holds != "similarities":
-        raise ValueError(_describe_wrong_name(path, others[0], holds, square))
+    if not expected and others and holds != "similarities":
+        what, other, remedy = "similarities", "distances", "name the matrix 'K'"
+        if holds == "distances":
+            what, other, remedy = "distances", "similarities", "name the matrix 'D'"
+        remedy = f"; {remedy} if it holds {what}."
+        if holds is None and options.square:
+            remedy = f". {DISTANCE_REMEDY}"
+        raise ValueError(
+            f"{path}: {what} were expected, but {others[0]!r} names {other}{remedy}"
+        )
     # An array of one column holds labels.
     wide = [
         name
         for name, shape in shapes.items()
-        if len(shape) == dims and shape[-1] > 1 and name != labels
+        if len(shape) == dims and shape[-1] > 1 and name != label_name
     ]
-    chosen = named[:1] or wide
+    chosen = expected[:1] or wide
     if len(chosen) != 1:
         wanted, kind = " or ".join(map(repr, names)), ("vector", "matrix")[dims - 1]
         raise ValueError(
@@ -148,21 +116,6 @@ def _choose_array(
             f"{_list_shapes(shapes) or 'no arrays'}."
         )
     return chosen[0]
-
-
-def _describe_wrong_name(
-    path: Path, name: str, holds: MatrixContent | None, square: bool
-) -> str:
-    """Return the message about a matrix whose name contradicts its content."""
-    if holds == "distances":
-        return (
-            f"{path}: distances were expected, but {name!r} names similarities; name "
-            "the matrix 'D' if it holds distances."
-        )
-    start = f"{path}: similarities were expected, but {name!r} names distances"
-    if square:
-        return f"{start}. {DISTANCE_REMEDY}"
-    return f"{start}; name the matrix 'K' if it holds similarities."
 
 
 def _list_shapes(shapes: Shapes) -> str:
@@ -201,22 +154,10 @@ def read_array(path: Path, name: str, stream: IO[bytes]) -> Array:
     with convert_errors(path, NUMPY_ERROR):
         stream.seek(0)
         array: Array = np.lib.format.read_array(stream, allow_pickle=False)
-        if array.dtype.kind == "S":
-            return array.astype(str)
-        if array.dtype.kind == "U":
-            return _check_text(array.astype(array.dtype.newbyteorder("=")))
+        if array.dtype.kind in "SU":
+            array = array.astype(str)
+            "".join(array.reshape(-1).tolist()).encode()  # raises for no characters
         return array
-
-
-def _check_text(array: Array) -> Array:
-    """Return an array of text, or raise if it holds code points without a character."""
-    codes = np.ascontiguousarray(array).reshape(-1).view(np.uint32)
-    low, high = SURROGATES
-    wrong = (codes > MAX_CODE_POINT) | ((codes >= low) & (codes <= high))
-    if wrong.any():
-        code = int(codes[wrong.argmax()])
-        raise ValueError(f"its text holds 0x{code:x}, which is not a character")
-    return array
 
 
 def expand_condensed(vector: Array, what: str) -> Array:
@@ -236,27 +177,30 @@ def expand_condensed(vector: Array, what: str) -> Array:
     return K
 
 
-@dataclass(frozen=True)
-class TextMatrix:
+class TextMatrix(NamedTuple):
     """A matrix from a text file.
 
     Attributes
     ----------
-    path : str
-        The file.
     rows, columns : list of str or None
         Names, each once per side; None if the file holds numbers only.
     values : ndarray of shape (n_rows, n_columns)
         Finite numbers, and NaN where a value is missing.
     """
 
-    path: str
     rows: list[str] | None
     columns: list[str] | None
     values: Array
 
 
-def is_square(path: Path, dialect: Dialect, *, is_expected: bool = False) -> bool:
+def is_square(
+    path: Path,
+    options: ReadOptions,
+    lines: Iterable[str] | None = None,
+    *,
+    is_expected: bool = False,
+    is_whole: bool = True,
+) -> bool:
     """Return whether a csv holds a matrix: the same names on both sides.
 
     Names are text, and there are at least two; numbers as names need --format matrix.
@@ -266,34 +210,45 @@ def is_square(path: Path, dialect: Dialect, *, is_expected: bool = False) -> boo
     ----------
     path : Path
         The file.
-    dialect : Dialect
+    options : ReadOptions
         Separators.
+    lines : iterable of str, optional
+        Lines of the file, if it is open.
     is_expected : bool
         Whether half of the names, or as many rows as columns of numbers, suffice. The
         reader then raises a message about the names that differ.
+    is_whole : bool
+        Whether these are all lines. If not, names of columns may lack a row.
     """
     try:
-        _, first, has_corner, rows = _open_matrix(path, dialect)
+        _, first, has_corner, rows = _open_matrix(path, options, lines)
         names = set(first[has_corner:])
         is_numeric = [parse_number(name) is not None for name in names]
         if is_expected and has_corner and all(is_numeric):
             return sum(1 for _ in rows) + 1 == len(first) > 1
         if len(names) < 2 or (any(is_numeric) and not is_expected):
             return False
-        seen = set[str]()
+        seen, n_rows = set[str](), 0
         for _, row in rows:
+            n_rows += 1
             seen.add(row[0])
             if not is_expected and row[0] not in names:
                 return False
-        if is_expected:
-            return 2 * len(seen & names) >= max(2, len(seen))
-        return seen == names
+        if not is_expected:
+            return seen == names or not is_whole
+        has_no_row_names = has_corner and n_rows == len(first)
+        if has_no_row_names and parse_numbers(list(seen)) is not None:
+            return True
+        return 2 * len(seen & names) >= max(2, len(seen))
     except ValueError:  # the reader of tables raises a better message
         return False
 
 
 def read_text_matrix(
-    path: Path, dialect: Dialect, header: bool | None = None
+    path: Path,
+    options: ReadOptions,
+    header: bool | None = None,
+    lines: Iterable[str] | None = None,
 ) -> TextMatrix:
     """Return the matrix in a csv or tsv file.
 
@@ -301,18 +256,21 @@ def read_text_matrix(
     ----------
     path : Path
         Numbers only, one row per line; or the names of the columns in the first line,
-        after one cell that is ignored or missing, and names in the first column.
-    dialect : Dialect
+        after one cell that is ignored or missing, and names in the first column. If
+        rows have no names, they have those of the columns, or else positions from 1.
+    options : ReadOptions
         Separators.
     header : bool, optional
         Whether the first line holds names; by default unless all its cells are numbers.
+    lines : iterable of str, optional
+        Lines of the file, if it is open.
 
     Returns
     -------
     TextMatrix
         With NaN where a cell is empty or stands for a missing value.
     """
-    line, first, has_corner, rows = _open_matrix(path, dialect)
+    line, first, has_corner, rows = _open_matrix(path, options, lines)
     columns = first[has_corner:]
     if not columns:
         raise ValueError(
@@ -333,8 +291,9 @@ def read_text_matrix(
         _check_names(f"{path}, line {line}", columns)
     names, values = list[str](), list[Array]()
     for line, row in rows:
-        is_word = has_names and len(columns) == 2 and _is_word(row[1])
-        if is_word and parse_number(row[2]) is not None:
+        is_word = row[1] not in MISSING_CELLS and parse_number(row[1]) is None
+        is_triple = has_names and len(columns) == 2 and is_word
+        if is_triple and parse_number(row[2]) is not None:
             raise ValueError(
                 f"{path}, line {line}: a matrix with names was expected, got two words "
                 "and a number, as in a list of pairs; if it is one, use --format "
@@ -346,14 +305,16 @@ def read_text_matrix(
             check_fits(len(columns), len(columns), float, str(path))
     if not names:
         raise ValueError(f"{path} holds names of columns but no rows below them.")
+    K = np.array(values)
     if not has_names:
-        return TextMatrix(str(path), None, None, np.array(values))
+        return TextMatrix(None, None, K)
+    own = parse_numbers(names) if has_corner and first[0] else None
+    has_all = len(names) == len(first)
+    if own is not None and (has_all or (own != np.floor(own)).any()):
+        rows_found = first if has_all else [str(i + 1) for i in range(len(own))]
+        return TextMatrix(rows_found, first, np.column_stack([own, K]))
     _check_names(f"{path}, first column", names)
-    return TextMatrix(str(path), names, columns, np.array(values))
-
-
-def _is_word(cell: str) -> bool:
-    return cell not in MISSING_CELLS and parse_number(cell) is None
+    return TextMatrix(names, columns, K)
 
 
 def _are_counted(cells: Sequence[str]) -> bool:
@@ -365,10 +326,11 @@ def _are_counted(cells: Sequence[str]) -> bool:
 
 
 def _open_matrix(
-    path: Path, dialect: Dialect
+    path: Path, options: ReadOptions, lines: Iterable[str] | None
 ) -> tuple[int, list[str], bool, Iterator[Row]]:
     """Return the first line, its cells, whether one is a corner, and rows below."""
-    rows = read_rows(path, dialect, short_first=True)
+    separators = options.sep, options.decimal
+    rows = read_rows(path, *separators, short_first=True, lines=lines)
     line, first = next(rows)
     second = list(islice(rows, 1))
     has_corner = not any(len(row) > len(first) for _, row in second)
@@ -416,23 +378,6 @@ def _check_names(where: str, names: Sequence[str]) -> None:
         seen.add(name)
 
 
-@dataclass
-class _PhylipRow:
-    """The lines of a sample."""
-
-    line: int
-    text: str
-    more: list[str]
-
-    def split(self, is_strict: bool) -> tuple[str, list[str]]:
-        """Return name and cells; the name is a word, or the first ten characters."""
-        if is_strict:
-            name, rest = self.text[:PHYLIP_NAME_LENGTH], self.text[PHYLIP_NAME_LENGTH:]
-            return name.strip(), rest.split() + self.more
-        name, *cells = self.text.split()
-        return name, cells + self.more
-
-
 def read_phylip(path: Path) -> TextMatrix:
     """Return the matrix in a PHYLIP file.
 
@@ -450,25 +395,48 @@ def read_phylip(path: Path) -> TextMatrix:
     """
     n, rows = _read_phylip_rows(path)
     check_fits(n, n, float, str(path))
+    places = list(range(n))
+    # Lengths of the rows, and where they start: a matrix, and four triangles.
+    shapes = [([n] * n, [0] * n), (places, [0] * n), ([i + 1 for i in places], [0] * n)]
+    shapes += [([n - i - 1 for i in places], [i + 1 for i in places])]
+    shapes += [([n - i for i in places], places)]
     # A name is one word unless only names of ten characters, with spaces, fit.
     for is_strict in (False, True):
-        parts = [row.split(is_strict) for row in rows]
-        names = [name for name, _ in parts]
-        starts = _find_row_starts(n, [len(cells) for _, cells in parts])
-        if starts is None or len(set(names)) < n or "" in names:
-            continue
-        values = np.full((n, n), np.nan)
-        for i, ((_, cells), start) in enumerate(zip(parts, starts, strict=True)):
-            span = slice(start, start + len(cells))
-            where = f"{path}, line {rows[i].line}"
-            values[i, span] = parse_scores(cells, names[span], where)
-        return TextMatrix(str(path), names, list(names), values)
-    raise ValueError(_describe_phylip_error(path, rows, n))
+        parts = [_split_phylip(text, more, is_strict) for _, text, more in rows]
+        names, lengths = [part[0] for part in parts], [len(part[1]) for part in parts]
+        starts = next((start for size, start in shapes if size == lengths), None)
+        is_named = len(set(names)) == n and "" not in names
+        if starts is not None and is_named:
+            break
+    else:
+        raise ValueError(_describe_phylip_error(path, rows, n))
+    assert starts is not None
+    values = np.full((n, n), np.nan)
+    for i, ((_, cells), start) in enumerate(zip(parts, starts, strict=True)):
+        span = slice(start, start + len(cells))
+        where = f"{path}, line {rows[i][0]}"
+        values[i, span] = parse_scores(cells, names[span], where)
+    return TextMatrix(names, list(names), values)
 
 
-def _read_phylip_rows(path: Path) -> tuple[int, list[_PhylipRow]]:
+PhylipRow = tuple[int, str, list[str]]
+"""Line number, first line and cells of further lines of a sample."""
+
+
+def _split_phylip(
+    text: str, more: list[str], is_strict: bool = False
+) -> tuple[str, list[str]]:
+    """Return name and cells; the name is a word, or the first ten characters."""
+    if is_strict:
+        name, rest = text[:PHYLIP_NAME_LENGTH], text[PHYLIP_NAME_LENGTH:]
+        return name.strip(), rest.split() + more
+    name, *cells = text.split()
+    return name, cells + more
+
+
+def _read_phylip_rows(path: Path) -> tuple[int, list[PhylipRow]]:
     """Return the number of samples, and the lines of each."""
-    n, rows = 0, list[_PhylipRow]()
+    n, rows = 0, list[PhylipRow]()
     for line, text in enumerate(read_lines(path), 1):
         words = text.split()
         if not words:
@@ -482,9 +450,9 @@ def _read_phylip_rows(path: Path) -> tuple[int, list[_PhylipRow]]:
                 )
             n = int(words[0])
         elif text[0].isspace() and rows and parse_numbers(words) is not None:
-            rows[-1].more += words
+            rows[-1][2].extend(words)
         else:
-            rows.append(_PhylipRow(line, text.rstrip(), []))
+            rows.append((line, text.rstrip(), []))
     if len(rows) != n or n == 0:
         raise ValueError(
             f"{path}: {n or 'some'} samples were expected from its first line, got "
@@ -493,35 +461,24 @@ def _read_phylip_rows(path: Path) -> tuple[int, list[_PhylipRow]]:
     return n, rows
 
 
-def _find_row_starts(n: int, lengths: list[int]) -> list[int] | None:
-    """Return the first column of each row, or None if the lengths are inconsistent."""
-    places = list(range(n))
-    if lengths in ([n] * n, places, [i + 1 for i in places]):
-        return [0] * n
-    for diagonal in (0, 1):
-        if lengths == [n - 1 - i + diagonal for i in places]:
-            return [i + 1 - diagonal for i in places]
-    return None
-
-
-def _describe_phylip_error(path: Path, rows: list[_PhylipRow], n: int) -> str:
+def _describe_phylip_error(path: Path, rows: list[PhylipRow], n: int) -> str:
     """Return the message about rows of inconsistent lengths or equal names."""
-    parts = [row.split(False) for row in rows]
     seen = dict[str, int]()
-    begin = {n: [n] * n, 0: list(range(n)), 1: list(range(1, n + 1))}
-    expected = begin.get(len(parts[0][1]), [n] * n)
-    for (name, cells), row, length in zip(parts, rows, expected, strict=True):
+    first = len(_split_phylip(*rows[0][1:])[1])
+    for i, (line, text, more) in enumerate(rows):
+        name, cells = _split_phylip(text, more)
+        length = i + first if first in (0, 1) else n
         if len(cells) != length:
             return (
-                f"{path}, line {row.line}: {length} numbers were expected after the "
-                f"name {name!r}, as in a matrix or triangle of {n} samples, got "
+                f"{path}, line {line}: {length} numbers were expected after the name "
+                f"{name!r}, as in a matrix or triangle of {n} samples, got "
                 f"{len(cells)}; names with spaces must have {PHYLIP_NAME_LENGTH} "
                 "letters."
             )
         if name in seen:
             return (
-                f"{path}, line {row.line}: names must differ, got {name!r} in line "
+                f"{path}, line {line}: names must differ, got {name!r} in line "
                 f"{seen[name]} as well; rename one of them."
             )
-        seen[name] = row.line
+        seen[name] = line
     return f"{path} is not a matrix of PHYLIP; the rows have too few or many numbers."

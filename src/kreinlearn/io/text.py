@@ -1,63 +1,137 @@
-"""Text files: lines read with limits, cells of csv and tsv, and header lines."""
+"""Text files: errors that name them, lines read with limits, rows, header lines."""
 
 import csv
+import functools
 import gzip
 import io
+import os
 import re
 import warnings
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain, islice, pairwise
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, ParamSpec, TypeVar
+from weakref import finalize
 
 from kreinlearn._files import check_regular
 from kreinlearn._memory import available_bytes, check_bytes
-from kreinlearn.io.columns import COMMA_NUMBER, MISSING_CELLS, parse_number
 
+MISSING_CELLS = frozenset({"", "NA", "N/A", "nan", "NaN", "null", "None", "?"})
+"""Cells that stand for a missing value."""
+COMMA_NUMBER = re.compile(r"[+-]?\d+(\.\d{3})*,\d+([eE][+-]?\d+)?")
+"""A number with a decimal comma, or with a comma between thousands."""
+DECIMAL_COMMA = re.compile(r"[+-]?(\d+,\d*|,\d+)([eE][+-]?\d+)?")
+"""A number with a decimal comma, without separators of thousands."""
 CELL_BYTES = 70
 """Memory of a cell of text while a table is read: a short string and its pointer."""
 MAX_LINE_BYTES, LONG_LINE_BYTES = 2**27, 2**20
 """Bytes of a line: the limit, and the length from which on its cells are counted."""
 MEMORY_CHECK_BYTES, MIN_FREE_FRACTION = 2**22, 0.4
 """Bytes between two checks of the free memory, and the fraction that must remain."""
-BLOCK_BYTES = 2**18
-"""Bytes that are read at once, at least, if no lines are asked for."""
+READ_BYTES = 2**18
+"""Bytes that are read at once, at least."""
 MAX_HEADER_ROWS, MAX_HEADER_CELLS = 1000, 10**6
 """Rows and cells that are compared with a first line of words and numbers."""
-DECIMAL_COMMA = re.compile(r"[+-]?(\d+,\d*|,\d+)([eE][+-]?\d+)?")
-"""A number with a decimal comma, without separators of thousands."""
+ReaderParams = ParamSpec("ReaderParams")
+ReaderResult = TypeVar("ReaderResult")
 Row = tuple[int, list[str]]
 """The line in which a row begins, and its cells."""
 
 
-class Dialect(NamedTuple):
-    """Separators in a text file.
+@contextmanager
+def convert_errors(path: str | Path, kind: str) -> Iterator[None]:
+    """Convert any exception about a damaged file to a ValueError that names it.
 
-    Attributes
+    Parameters
     ----------
-    sep : str or None
-        The character between cells; None to detect it in the first line.
-    decimal : {".", ","}
-        The character before decimals.
+    path : path-like
+        The file.
+    kind : str
+        What it fails to be, as in "not a parquet table".
     """
+    try:
+        with warnings.catch_warnings():  # about array headers of Python 2
+            warnings.simplefilter("ignore", UserWarning)
+            yield
+    except MemoryError:
+        raise
+    except Exception as error:  # NumPy, zipfile and Arrow raise many types
+        lines = str(error).strip().splitlines() or [type(error).__name__]
+        reason = "".join(c if c.isprintable() else "?" for c in lines[0])
+        raise ValueError(
+            f"{path} is damaged or {kind}: {reason[:200].rstrip('.')}."
+        ) from None
 
-    sep: str | None = None
-    decimal: str = "."
 
-    def with_tabs(self, tabs: bool) -> "Dialect":
-        """Return a dialect with tabs between cells, unless another one is given."""
-        return self._replace(sep="\t") if tabs and self.sep is None else self
+def name_file(
+    reader: Callable[ReaderParams, ReaderResult],
+) -> Callable[ReaderParams, ReaderResult]:
+    """Decorate a reader: each MemoryError names the file, its first argument."""
+
+    @functools.wraps(reader)
+    def run(*args: ReaderParams.args, **options: ReaderParams.kwargs) -> ReaderResult:
+        try:
+            return reader(*args, **options)
+        except MemoryError as error:
+            path = args[0] if args else options.get("path", "The file")
+            if str(path) in str(error):
+                raise
+            reason = str(error) or "use fewer samples, or a machine with more of it"
+            raise MemoryError(
+                f"{path} is too large for the available memory: {reason.rstrip('.')}."
+            ) from None
+
+    return run
 
 
-AUTO_DIALECT = Dialect()
+def check_file(path: str | os.PathLike[str], expected: str) -> Path:
+    """Return the path of a file that exists, or raise.
+
+    Parameters
+    ----------
+    path : path-like
+        The file.
+    expected : str
+        What it should be, for the message about folders.
+    """
+    place = Path(path)
+    if place.is_dir():
+        raise IsADirectoryError(f"{path} is a folder; {expected} was expected.")
+    if not place.exists():
+        raise FileNotFoundError(f"There is no file {path}.")
+    return place
+
+
+def quote_names(names: Iterable[str], most: int = 5) -> str:
+    """Return the first names in quotes, and the number of others."""
+    quoted = [repr(name) for name in names]
+    more = f" and {len(quoted) - most} more" if len(quoted) > most else ""
+    return ", ".join(quoted[:most]) + more
+
+
+def parse_number(cell: str) -> float | None:
+    """Return the number in a cell, exactly, or None for text and missing values.
+
+    Examples
+    --------
+    >>> [parse_number(cell) for cell in ("1e-3", "red", "nan", "1_000")]
+    [0.001, None, None, None]
+    """
+    if cell in MISSING_CELLS or "_" in cell:
+        return None
+    try:
+        return float(cell)
+    except ValueError:
+        return None
 
 
 class GuardedFile:
     """A file, plain or gzipped, that raises before it takes all memory.
 
-    A small compressed file may expand a thousandfold, into a single line.
+    A small compressed file may expand a thousandfold, into a single line. Iteration
+    yields its lines as bytes.
 
     Parameters
     ----------
@@ -69,41 +143,47 @@ class GuardedFile:
         check_regular(path)
         self.path, self.lines, self._unchecked = path, 0, 0
         is_gzip = path.suffix.lower() == ".gz"
-        self.stream: gzip.GzipFile | io.BufferedReader
-        self.stream = gzip.open(path) if is_gzip else open(path, "rb")
+        self.stream: Any
+        self.stream = gzip.open(path) if is_gzip else open(path, "rb", READ_BYTES)
+        finalize(self, self.stream.close)  # also if a reader raises
         self.free = available_bytes()
-        most = MAX_LINE_BYTES
+        self.max_line = MAX_LINE_BYTES
         if self.free is not None:
-            most = min(most, max(LONG_LINE_BYTES, self.free // 8))
-        self.max_line = most
+            self.max_line = min(MAX_LINE_BYTES, max(LONG_LINE_BYTES, self.free // 8))
 
-    def __enter__(self) -> "GuardedFile":
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.stream.close()
-
-    def read_line(self) -> bytes:
-        """Return the next line, empty at the end of the file."""
-        with self._convert_errors():
-            raw = self.stream.readline(self.max_line + 1)
-        self.lines += bool(raw)
-        self._check(len(raw), raw)
-        return raw
+    def __iter__(self) -> Iterator[bytes]:
+        for block in iter(self.read_block, b""):
+            yield from io.BytesIO(block)
 
     def read_block(self) -> bytes:
         """Return some of the next lines, empty at the end of the file."""
-        with self._convert_errors():
-            raw = self.stream.read1(BLOCK_BYTES)
-            rest = b""
-            if raw and not raw.endswith(b"\n"):
+        try:
+            raw, rest = self.stream.read1(READ_BYTES), b""
+            is_cut = bool(raw) and not raw.endswith(b"\n")
+            if is_cut:
                 rest = self.stream.readline(self.max_line + 1)
-        self.lines += raw.count(b"\n") + bool(raw and not raw.endswith(b"\n"))
-        self._check(len(raw) + len(rest), rest)
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            what = f"damaged after line {self.lines}: it is cut off or not written by"
+            remedy = "; create or download it again"
+            if "Not a gzipped file" in str(error):
+                what, remedy = "not compressed by", ", though its name ends with .gz"
+            raise ValueError(f"{self.path} is {what} gzip{remedy}.") from None
+        self.lines += raw.count(b"\n") + is_cut
+        if rest:
+            self._check_line(raw[raw.rfind(b"\n") + 1 :] + rest)
+        self._unchecked += len(raw) + len(rest)
+        if self._unchecked >= MEMORY_CHECK_BYTES and self.free is not None:
+            self._unchecked, left = 0, available_bytes()
+            if left is not None and left < MIN_FREE_FRACTION * self.free:
+                raise MemoryError(
+                    f"{self.path} is too large: at line {self.lines:,} {left:,} bytes "
+                    f"are left of the {self.free:,} that were available; use fewer "
+                    "samples, or --landmarks, which reads tables in blocks."
+                )
         return raw + rest
 
-    def _check(self, size: int, line: bytes) -> None:
-        """Raise if the last line is too long, or little memory is left."""
+    def _check_line(self, line: bytes) -> None:
+        """Raise if a line is too long."""
         where = f"{self.path}, line {self.lines}"
         if len(line) > self.max_line:
             raise ValueError(
@@ -115,30 +195,6 @@ class GuardedFile:
             needed = 4 * len(line) + CELL_BYTES * cells
             what = f"{where} is too long: its {cells + 1:,} cells take"
             check_bytes(needed, what, "Use fewer features.", self.free)
-        self._unchecked += size
-        if self._unchecked >= MEMORY_CHECK_BYTES and self.free is not None:
-            self._unchecked, left = 0, available_bytes()
-            if left is not None and left < MIN_FREE_FRACTION * self.free:
-                raise MemoryError(
-                    f"{self.path} is too large: at line {self.lines:,} {left:,} bytes "
-                    f"are left of the {self.free:,} that were available; use fewer "
-                    "samples, or --landmarks, which reads tables in blocks."
-                )
-
-    @contextmanager
-    def _convert_errors(self) -> Iterator[None]:
-        try:
-            yield
-        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-            if "Not a gzipped file" in str(error):
-                raise ValueError(
-                    f"{self.path} is not compressed by gzip, though its name ends "
-                    "with .gz."
-                ) from None
-            raise ValueError(
-                f"{self.path} is damaged after line {self.lines}: it is cut off or not "
-                "written by gzip; create or download it again."
-            ) from None
 
 
 def read_lines(path: Path) -> Iterator[str]:
@@ -149,8 +205,7 @@ def read_lines(path: Path) -> Iterator[str]:
     path : Path
         The file, compressed if its name ends with .gz. A byte order mark is skipped.
     """
-    with GuardedFile(path) as file:
-        yield from decode_lines(path, iter(file.read_line, b""))
+    return decode_lines(path, GuardedFile(path))
 
 
 def decode_lines(path: Path, lines: Iterable[bytes]) -> Iterator[str]:
@@ -170,7 +225,8 @@ def decode_lines(path: Path, lines: Iterable[bytes]) -> Iterator[str]:
 
 def read_rows(
     path: Path,
-    dialect: Dialect,
+    sep: str | None = None,
+    decimal: str = ".",
     *,
     short_first: bool = False,
     prefer_tabs: bool = True,
@@ -182,14 +238,16 @@ def read_rows(
     ----------
     path : Path
         The file.
-    dialect : Dialect
-        Separators.
+    sep : str or None
+        The character between cells; None to detect it in the first line.
+    decimal : {".", ","}
+        The character before decimals.
     short_first : bool
         Whether the first row may have one cell less than the others, as R writes it.
     prefer_tabs : bool
         Whether a tab in the first line is the separator even next to commas.
     lines : iterable of str, optional
-        Lines of the file, if they have been read.
+        Lines of the file, if it is open.
 
     Yields
     ------
@@ -209,38 +267,36 @@ def read_rows(
         raise ValueError(
             f"{path} is empty; a table with one sample per line was expected."
         )
-    if prefer_tabs:
-        dialect = dialect.with_tabs("\t" in begin[-1])
-    sep = choose_separator(path, begin[-1], dialect.sep)
+    if sep is None and prefer_tabs and "\t" in begin[-1]:
+        sep = "\t"
+    sep = choose_separator(path, begin[-1], sep)
     reader = csv.reader(
         chain(begin, lines), delimiter=sep, skipinitialspace=sep != "\t", strict=True
     )
-    width, before, is_second = 0, 0, False
-    commas = 0
+    width = before = n_rows = commas = 0
     try:
         for raw in reader:
             line, before = before + 1, reader.line_num
             row = [cell.strip() for cell in raw]
             if row in ([], [""]):
                 continue
-            if is_second and short_first and len(row) == width + 1:
-                width += 1
-            is_second = width == 0
-            width = width or len(row)
+            n_rows += 1
+            if n_rows == 1 or (n_rows == 2 and short_first and len(row) == width + 1):
+                width = len(row)
             if len(row) != width:
                 raise ValueError(
                     f"{path}, line {line}: {width} cells were expected as in the first "
                     f"line, got {len(row)}; if cells are not separated by {sep!r}, "
                     "name their separator by --sep."
                 )
-            if dialect.decimal == ",":
+            if decimal == ",":
                 commas += _replace_decimal_commas(row, path, line)
             yield line, row
     except csv.Error as error:
         raise ValueError(f"{path}, line {before + 1}: {error}.") from None
-    if width == 0:
+    if n_rows == 0:
         raise ValueError(f"{path} holds no cell; a table was expected.")
-    if dialect.decimal == "," and not commas:
+    if decimal == "," and not commas:
         warnings.warn(
             f"{path} holds no number with a decimal comma: --decimal had no effect.",
             UserWarning,
@@ -306,40 +362,34 @@ def _replace_decimal_commas(row: list[str], path: Path, line: int) -> int:
     return count
 
 
-class NamedRows(NamedTuple):
-    """Names of columns, or positions from 1, and the rows below."""
-
-    names: list[str]
-    header: bool
-    first_line: int
-    rows: Iterator[Row]
-
-
 def read_named_rows(
     path: Path,
-    dialect: Dialect,
+    sep: str | None,
+    decimal: str,
     header: bool | None,
     lines: Iterable[str] | None = None,
-) -> NamedRows:
-    """Return the names of the columns, whether the file has them, and the samples.
+) -> tuple[list[str], bool, int, Iterator[Row]]:
+    """Return the names of the columns of a table, and its samples.
 
     Parameters
     ----------
-    path : Path
-        The file.
-    dialect : Dialect
-        Separators.
+    path, sep, decimal, lines
+        As in `read_rows`.
     header : bool or None
         Whether the first row holds names; None to decide by `is_header`.
-    lines : iterable of str, optional
-        As in `read_rows`.
 
     Returns
     -------
-    NamedRows
-        ``first_line`` is the line of the first sample, if no line in between is blank.
+    names : list of str
+        Names, or positions from 1.
+    header : bool
+        Whether they are names.
+    first_line : int
+        The line of the first sample, if no line in between is blank.
+    rows : iterator of (int, list of str)
+        The samples.
     """
-    rows = read_rows(path, dialect, prefer_tabs=False, lines=lines)
+    rows = read_rows(path, sep, decimal, prefer_tabs=False, lines=lines)
     line, first = top = next(rows)
     if header is None:
         below = list(islice(rows, count_header_rows(first)))
@@ -347,7 +397,7 @@ def read_named_rows(
         rows = chain(below, rows)
     if not header:
         names = [str(place) for place in range(1, len(first) + 1)]
-        return NamedRows(names, False, line, chain([top], rows))
+        return names, False, line, chain([top], rows)
     for place, name in enumerate(first, 1):
         if name in MISSING_CELLS:
             raise ValueError(
@@ -362,7 +412,7 @@ def read_named_rows(
             f"{path}: the names in the header must differ, got {twice!r} "
             f"{first.count(twice)} times."
         )
-    return NamedRows(first, True, line + 1, rows)
+    return first, True, line + 1, rows
 
 
 def is_header(path: Path, first: list[str], below: Iterable[list[str]]) -> bool:

@@ -13,7 +13,8 @@ import numpy as np
 from sklearn.utils.validation import column_or_1d
 
 from kreinlearn._typing import Array, SampleSet
-from kreinlearn.io.blocks import TableBlocks, is_table_on_disk, table_blocks
+from kreinlearn.io.dataset import Dataset
+from kreinlearn.io.formats import is_table_on_disk, table_blocks
 
 BlockReader = Callable[[], Iterable[Any]]
 """Each call returns a new iterator that starts at the first block."""
@@ -186,18 +187,18 @@ def open_blocks(X: Any, y: Any, weight: Any) -> tuple[BlockReader, int | None] |
             "makes it, or a list of chunks."
         )
     n_rows = getattr(X, "n_rows", None)
-    if isinstance(X, TableBlocks):
+    if isinstance(X, Dataset):
         return lambda: map(_check_numbers, X), n_rows
     return (X if callable(X) else lambda: iter(X)), n_rows
 
 
-def _check_numbers(block: tuple[Any, Array, Array | None]) -> Any:
+def _check_numbers(block: Dataset) -> tuple[Any, Any, Array | None]:
     """Return a block of a table; raise if it holds text or a missing cell."""
-    X = block[0]
+    X: Any = block.X
     words = [name for name in X.columns if X[name].dtype.kind not in "fiub"]
     missing = X.isna().to_numpy()
     if not words and not missing.any():
-        return block
+        return X, block.y, block.weights
     what, name = "holds text", words[0] if words else None
     if name is None:
         row, column = divmod(int(missing.argmax()), missing.shape[1])

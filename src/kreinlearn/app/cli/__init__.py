@@ -14,7 +14,7 @@ from importlib.metadata import version
 
 import click
 
-EPILOG = """\b
+HELP_EPILOG = """\b
 Examples:
   krein inspect FILE                    can the labels be predicted?
   krein fit FILE -o model.krein         train a model
@@ -22,16 +22,8 @@ Examples:
 
 krein COMMAND --help describes a command, with examples.
 """
-COMMANDS = (
-    "demo",
-    "inspect",
-    "fit",
-    "predict",
-    "compare",
-    "show",
-    "info",
-)
-"""Modules of this folder, each with a NAME_command, in the order of the help."""
+COMMAND_NAMES = ("demo", "inspect", "fit", "predict", "compare", "show", "info")
+"""Commands in the order of the help; each is a NAME_command in a module."""
 MOVED_COMMANDS = {
     "reproduce": "python -m reproduction",
     "data": "python -m reproduction data",
@@ -55,7 +47,7 @@ class _Commands(click.Group):
     """Commands, each imported when it is asked for."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(COMMANDS)
+        return list(COMMAND_NAMES)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name in MOVED_COMMANDS:
@@ -63,17 +55,18 @@ class _Commands(click.Group):
                 f"`krein {cmd_name}` is now `{MOVED_COMMANDS[cmd_name]}`, run from a "
                 "checkout of the source."
             )
-        if cmd_name not in COMMANDS:
+        if cmd_name not in COMMAND_NAMES:
             return None
-        module = import_module(f"kreinlearn.app.cli.{cmd_name}")
+        file = "info" if cmd_name == "show" else cmd_name
+        module = import_module(f"kreinlearn.app.cli.{file}")
         command: click.Command = getattr(module, f"{cmd_name}_command")
         return command
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        near = get_close_matches(args[0], COMMANDS, 1, 0.5) if args else []
-        if near and args[0] not in (*COMMANDS, *MOVED_COMMANDS):
+        near = get_close_matches(args[0], COMMAND_NAMES, 1, 0.5) if args else []
+        if near and args[0] not in (*COMMAND_NAMES, *MOVED_COMMANDS):
             raise click.UsageError(
                 f"No such command {args[0]!r}. Did you mean {near[0]!r}?"
             )
@@ -84,7 +77,7 @@ class _Commands(click.Group):
     cls=_Commands,
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"]},
-    epilog=EPILOG,
+    epilog=HELP_EPILOG,
 )
 @click.version_option(version("kreinlearn"), prog_name="krein")
 @click.pass_context

@@ -7,46 +7,33 @@ import textwrap
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
-from click.core import ParameterSource
+import numpy as np
 from rich.markup import escape
 
-from kreinlearn.app.cli import options, samples
-from kreinlearn.app.cli.helping import GroupedHelpCommand, examples
-from kreinlearn.app.cli.options import KernelParams
-from kreinlearn.app.cli.output import Facts, bold_if, setting_text, text_table
+from kreinlearn._typing import Array
+from kreinlearn.app.cli import data as samples
+from kreinlearn.app.cli import options
+from kreinlearn.app.cli.options import Facts, KernelParams
+from kreinlearn.io.dataset import Dataset, ReadOptions
 
-if TYPE_CHECKING:
-    from kreinlearn._typing import Array
-    from kreinlearn.io import Table
-    from kreinlearn.io.options import ReadOptions
-
-FOOTNOTE = (
+COMPARISON_FOOTNOTE = (
     "Means over held-out folds, the same for all methods; ± is the standard deviation\n"
     "over folds, not a standard error. Methods with equal predictions share a row.\n"
     "s: seconds per fit with its tuning."
 )
 
 
-EXAMPLES = examples(
+@options.command(
     "krein compare train.csv",
     'krein compare train.csv --kernels tl1 --methods "KreinCV,SVC clip,k-NN"',
     "krein compare visits.csv --group patient --folds 3 --out visits",
-)
-
-
-@click.command(
-    "compare",
-    cls=GroupedHelpCommand,
-    arguments={
-        "data": "Training samples: a file or folder, see above.",
-    },
-    epilog=EXAMPLES,
+    data="Training samples: a file or folder, see above.",
 )
 @click.argument("data", type=click.Path())
-@options.data_options()
+@options.read_options(*options.DATA_OPTIONS, options.GROUP_OPTION)
 @click.option(
     "--kernels",
     default="tl1,rbf",
@@ -54,7 +41,7 @@ EXAMPLES = examples(
     help="Kernels of a table, separated by commas; KreinCV chooses its own. Of series, "
     "sequences or graphs one, as in krein fit.",
 )
-@options.PARAM
+@options.PARAM_OPTION
 @click.option(
     "--methods",
     help="Names, separated by commas, or 'all'; by default all but the published "
@@ -62,11 +49,7 @@ EXAMPLES = examples(
     "probabilities, SVC clip + Platt and SVC flip + Platt.",
 )
 @click.option(
-    "--folds",
-    type=click.IntRange(2),
-    default=5,
-    show_default=True,
-    help="Outer folds.",
+    "--folds", type=click.IntRange(2), default=5, show_default=True, help="Outer folds."
 )
 @click.option(
     "--repeats",
@@ -80,11 +63,11 @@ EXAMPLES = examples(
     "--out", default="comparison", show_default=True, help="Folder to write to."
 )
 @click.option("--jobs", type=click.IntRange(1), help="Processes; one per processor.")
-@options.FORCE
-@options.AS_JSON
+@options.FORCE_OPTION
+@options.JSON_OPTION
 def compare_command(
     data: str,
-    reading: "ReadOptions",
+    reading: ReadOptions,
     form: str | None,
     kernels: str,
     params: KernelParams,
@@ -121,25 +104,32 @@ def compare_command(
     from kreinlearn.app.runs.progress import progress_bar
     from kreinlearn.pipelines import prepare
 
-    names = _split(kernels)
+    names = _split_names(kernels)
+    chosen = None if methods is None else _split_names(methods)
     table = samples.open_samples(data, reading, names[0] if names else None)
-    is_distance = reading.holds == "distances"
-    chosen = None if methods is None else _split(methods)
     n = len(table.y) if table.y is not None else 0
     request: Facts = {"methods": chosen, "folds": folds, "repeats": repeats}
-    with _option_names():
-        is_matrix = table.X is None
-        kernel = "precomputed" if is_matrix else names
+    measure = transformer = None
+    with _name_options():
+        kernel: str | list[str] = names if table.is_table else "precomputed"
         check_request(table.y, n, kernel=kernel, **request)
-        options.group_folds(table, folds, "--folds")
-        measure = None
+        samples.make_group_folds(table, folds, "--folds")
         if table.kind is not None:
+            given: Any
             given, kernel, measure = _compute_matrix(table, names, params, form)
         else:
-            options.check_form(form, is_distance)
-            _check_table_options(table, names, params)
-            given, kernel = table.samples, "distance" if is_distance else kernel
-        options.print_remark(table)
+            for each in names if table.is_table else [None]:
+                found_kernel, _ = samples.choose_kernel(table, each, {}, reading, form)
+            given = np.asarray(table.K) if table.X is None else table.X
+            kernel = names if table.is_table else str(found_kernel)
+            if params:
+                raise ValueError(
+                    "--param goes with kernels of series, sequences and graphs; krein "
+                    "compare sets the parameters of other kernels: leave it out."
+                )
+        if table.X is not None:
+            transformer = prepare(table.X, **steps)
+        options.print_note(table.remark)
         with progress_bar(sys.stderr, "compare") as progress:
             found = compare(
                 given,
@@ -148,7 +138,7 @@ def compare_command(
                 form=form,
                 check=reading.holds != "similarities",
                 name=Path(data).name,
-                transformer=None if is_matrix else prepare(table.X, **steps),
+                transformer=transformer,
                 **request,
                 seed=seed,
                 n_jobs=jobs,
@@ -158,18 +148,18 @@ def compare_command(
                 progress=progress,
                 measure=measure,
             )
-    found.results["command"] = options.whole_command()
+    found.results["command"] = options.repeat_command()
     found.save(Path(out, PAGE), overwrite=True)
     if as_json:
         click.echo(json.dumps(found.results))
         return
     _print_comparison(found.results)
-    click.echo(f"{FOOTNOTE}\n\n{textwrap.fill(found.verdict, 80)}")
+    click.echo(f"{COMPARISON_FOOTNOTE}\n\n{textwrap.fill(found.verdict, 80)}")
     click.echo(f"Page: {Path(out, PAGE)}")
 
 
 @contextmanager
-def _option_names() -> Iterator[None]:
+def _name_options() -> Iterator[None]:
     """Replace the names of Python arguments in messages by those of options."""
     try:
         yield
@@ -178,51 +168,30 @@ def _option_names() -> Iterator[None]:
         raise ValueError(message) from error
 
 
-def _check_table_options(
-    table: "Table", kernels: list[str], params: KernelParams
-) -> None:
-    """Raise if an option was given that goes with series, sequences and graphs."""
-    if table.X is None:
-        options.check_no_features(table.path, "a matrix")
-    else:
-        for kernel in kernels:
-            samples.check_rows(table, kernel)
-    if params:
-        raise ValueError(
-            "--param goes with kernels of series, sequences and graphs; krein compare "
-            "sets the parameters of other kernels: leave it out."
-        )
-
-
 def _compute_matrix(
-    table: "Table", kernels: list[str], params: KernelParams, form: str | None
-) -> tuple["Array", str, str]:
+    table: Dataset, kernels: list[str], params: KernelParams, form: str | None
+) -> tuple[Array, str, str]:
     """Return distances or similarities of samples, which of both, and their name."""
-    from kreinlearn.kernels import KERNELS
-
-    source = click.get_current_context().get_parameter_source("kernels")
-    if source is not ParameterSource.COMMANDLINE:
+    if not options.list_given(("kernels",)):
         kernels = []
     if len(kernels) > 1:
         raise ValueError(
             f"{table.path} holds {table.kind}, which are compared by one kernel at a "
             f"time, got {', '.join(kernels)}; name one of them by --kernels."
         )
-    named = kernels[0] if kernels else None
-    kernel, params = samples.kernel_for(table, named, params, form)
-    own = {k: v for k, v in params.items() if k != "form"}
-    if "width" in own:
+    given = kernels[0] if kernels else None
+    kernel, params = samples.choose_measure(table, given, params, form)
+    if "width" in params:
         raise ValueError(
             "krein compare takes the median distance for the width of a form: leave "
             "out --param width."
         )
-    measure = setting_text(kernel, own)
-    if KERNELS[kernel].is_distance:
-        return samples.distances(table, kernel, own), "distance", measure
-    return samples.similarities(table, kernel, own), "precomputed", measure
+    own = {k: v for k, v in params.items() if k != "form"}
+    matrix, content = samples.compute_matrix(table, kernel, own)
+    return matrix, content, options.format_setting(kernel, own)
 
 
-def _split(text: str) -> list[str]:
+def _split_names(text: str) -> list[str]:
     return [name.strip() for name in text.split(",") if name.strip()]
 
 
@@ -241,12 +210,12 @@ def _print_comparison(found: Facts) -> None:
     right = ["accuracy", "log-loss", "AUC", "s", *["converged"] * has_failed]
     kernels = {row["kernel"] for row in rows} - {None, "precomputed"}
     kernel = f"\nkernel: {kernels.pop()}" if len(kernels) == 1 else ""
-    table = text_table(["method"], right, escape(found["title"] + kernel))
+    table = options.make_table(["method"], right, escape(found["title"] + kernel))
     for row in rows:
         scores = []
         for name in best:
             text = "-" if row[name] is None else f"{row[name]:.3f}"
-            scores.append(bold_if(text == best[name], text))
+            scores.append(options.format_best(text == best[name], text))
         if row["accuracy_std"] is not None:
             scores[0] += f" ± {row['accuracy_std']:.3f}"
         seconds = "" if row["fit_seconds"] is None else f"{row['fit_seconds']:.2f}"

@@ -6,8 +6,14 @@ from pathlib import Path
 
 import click
 
-from kreinlearn.app.cli.options import AS_JSON, FORCE, whole_command
-from kreinlearn.app.cli.output import Facts, bold_if, text_table
+from kreinlearn.app.cli.options import (
+    FORCE_OPTION,
+    JSON_OPTION,
+    Facts,
+    format_best,
+    make_table,
+    repeat_command,
+)
 
 
 @click.command("demo", epilog="Example:  krein demo --out demo")
@@ -25,8 +31,8 @@ from kreinlearn.app.cli.output import Facts, bold_if, text_table
     metavar="DIR",
     help="Folder for report.html; it is created if necessary.",
 )
-@FORCE
-@AS_JSON
+@FORCE_OPTION
+@JSON_OPTION
 def demo_command(case: str, out: str, force: bool, as_json: bool) -> None:
     """Classify handwritten digits, given only distances between them, in seconds.
 
@@ -57,7 +63,7 @@ def demo_command(case: str, out: str, force: bool, as_json: bool) -> None:
                 click.echo(json.dumps(shown))
             text = f"{shown['method']}, accuracy {shown['accuracy']:.3f}"
             report(len(lines), len(chosen.methods), text, fraction)
-    compared = demo.summarize_demo(chosen, records) | {"command": whole_command()}
+    compared = demo.summarize_demo(chosen, records) | {"command": repeat_command()}
     first = chosen.make_sections(records)
     replace(page, comparison_page(compared, first).encode())
     if not as_json:
@@ -74,13 +80,13 @@ def _print_demo(
     console = Console(highlight=False)
     best = max(each["accuracy"] for each in lines)
     losses = [each["log_loss"] for each in lines if each["log_loss"] is not None]
-    table = text_table(["", "use of the matrix"], ["accuracy", "95%", "log-loss"])
+    table = make_table(["", "use of the matrix"], ["accuracy", "95%", "log-loss"])
     for each in lines:
         loss, ends = each["log_loss"], ""
         if each["accuracy_low"] is not None:
             ends = f"{each['accuracy_low']:.2f}-{each['accuracy_high']:.2f}"
-        text = "-" if loss is None else bold_if(loss == min(losses), f"{loss:.3f}")
-        accuracy = bold_if(each["accuracy"] == best, f"{each['accuracy']:.3f}")
+        text = "-" if loss is None else format_best(loss == min(losses), f"{loss:.3f}")
+        accuracy = format_best(each["accuracy"] == best, f"{each['accuracy']:.3f}")
         table.add_row(each["method"], does[each["method"]], accuracy, ends, text)
     first, *others = lead
     console.print(Text(first, style="bold"))

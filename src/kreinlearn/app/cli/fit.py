@@ -1,67 +1,56 @@
 """krein fit."""
 
 import json
+import math
 import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import date
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from kreinlearn.app.cli import options, report, samples
-from kreinlearn.app.cli.helping import GroupedHelpCommand, examples
-from kreinlearn.app.cli.landmarks import progress as landmark_progress
-from kreinlearn.app.cli.options import KernelParams
-from kreinlearn.app.cli.output import Facts, setting_text
+from kreinlearn._typing import Array
+from kreinlearn.app.cli import data as samples
+from kreinlearn.app.cli import options
+from kreinlearn.app.cli.options import Facts, KernelParams, print_note
+from kreinlearn.io.columns import find_leaking_columns
+from kreinlearn.io.dataset import Dataset, ReadOptions
+from kreinlearn.io.samples import describe_samples
+from kreinlearn.io.text import quote_names
 
 if TYPE_CHECKING:
     from sklearn.base import BaseEstimator
-    from sklearn.pipeline import Pipeline
-
-    from kreinlearn import (
-        KreinLogisticRegression,
-        KreinLogisticRegressionCV,
-        LandmarkLogisticRegression,
-    )
-    from kreinlearn._typing import Array
-    from kreinlearn.io import Table
-    from kreinlearn.io.blocks import TableBlocks
-    from kreinlearn.io.options import MatrixContent, ReadOptions
-    from kreinlearn.io.schema import TrainingRecord
-
-    Exact = KreinLogisticRegression | KreinLogisticRegressionCV
 
 CV_FOLDS, LANDMARK_FOLDS = 5, 3
 """Folds of the cross-validation by default; fewer on landmarks, for many rows."""
 LONG_TEXT_BYTES = 2**26
 """Size of a text above which a note precedes the first pass over it."""
+PROGRESS_FIELDS = ("norm", "lam", "score", "best", "done")
+"""Progress values of a setting, besides its kernel and parameters."""
+REGIMES_WORST_FIRST = ("nonconvex", "unknown", "unique")
+"""Values of ``regime_``."""
 
 
-EXAMPLES = examples(
+@options.command(
     "krein fit train.csv -o model.krein",
-    "krein fit patients.csv --target outcome --id patient --scale robust -o m.krein",
+    "krein fit visits.csv --target outcome --id visit --scale robust -o m.krein",
     "krein fit distances.csv --distance --labels labels.csv -o model.krein",
-)
-
-
-@click.command(
-    "fit",
-    cls=GroupedHelpCommand,
-    arguments={
-        "train": "Training samples: a file or folder, see above.",
-    },
-    epilog=EXAMPLES,
+    train="Training samples: a file or folder, see above.",
 )
 @click.argument("train", metavar="TRAIN")
-@click.option("-o", "--out", required=True, metavar="MODEL", help="File to write.")
-@options.data_options()
+@click.option(
+    "-o",
+    "--out",
+    metavar="MODEL",
+    help="File to write; by default beside TRAIN, with the ending .krein.",
+)
+@options.read_options(*options.DATA_OPTIONS, options.GROUP_OPTION)
 @options.KERNEL_OPTION
-@options.PARAM
+@options.PARAM_OPTION
 @click.option(
     "--cv",
     type=click.IntRange(2),
@@ -85,15 +74,15 @@ EXAMPLES = examples(
 @click.option(
     "--memory",
     metavar="SIZE",
-    help="Memory for similarities with the landmarks, such as 2GB; what is beyond is "
-    "computed anew when it is needed.",
+    help="Memory for similarities with the landmarks, such as 2GB; the rest is "
+    "computed again in each pass.",
 )
-@options.FORCE
-@options.AS_JSON
+@options.FORCE_OPTION
+@options.JSON_OPTION
 def fit_command(
     train: str,
-    out: str,
-    reading: "ReadOptions",
+    out: str | None,
+    reading: ReadOptions,
     form: str | None,
     kernel: str | None,
     params: KernelParams,
@@ -124,166 +113,180 @@ def fit_command(
     """  # noqa: D301 - click reads \b as a mark
     from kreinlearn import persistence
     from kreinlearn._files import check_free
-    from kreinlearn.io.blocks import TableBlocks
 
-    check_free(out, force)
-    _check_options(lam, cv, landmarks, memory)
-    options.check_groups(reading, lam)
+    place = Path(out or _name_model(train))
+    check_free(place, force)
+    _check_options(reading, lam, cv, landmarks, memory)
     # Folds of groups need all rows at once.
-    in_blocks = landmarks is not None and reading.roles.group is None
-    if in_blocks and _is_long_text(train):
-        click.echo(f"krein: looking through {train} for labels and text.", err=True)
+    in_blocks = landmarks is not None and reading.group is None
+    source = Path(train)
+    is_text = source.is_file() and source.suffix.lower() != ".parquet"
+    if in_blocks and is_text and source.stat().st_size > LONG_TEXT_BYTES:
+        print_note(f"looking through {train} for labels and text.")
     start = time.perf_counter()
-    table = samples.open_samples(train, reading, kernel, in_blocks=in_blocks)
-    chosen = _choose_kernel(table, kernel, params, reading.holds, form)
-    if isinstance(table, TableBlocks):
-        whole, found = _fit_blocks(table, *chosen)
-    else:
-        whole, found = _fit_table(table, *chosen)
-    record = _record_training(table, steps["impute"], reading)
-    record = replace(record, summary=dict(found), date=str(date.today()))
-    found |= {"seconds": time.perf_counter() - start, "model": str(out)}
-    persistence.save(whole, out, overwrite=force, notes=record.to_notes())
-    found["bytes"] = Path(out).stat().st_size
-    click.echo(json.dumps(found) if as_json else report.summary(found))
+    data = samples.open_samples(train, reading, kernel, in_blocks=in_blocks)
+    chosen = samples.choose_kernel(data, kernel, params, reading, form)
+    whole, found = _fit(data, *chosen, click.get_current_context().params)
+    record = replace(
+        data.record,
+        impute=steps["impute"] and data.is_table,
+        summary=dict(found),
+        date=str(date.today()),
+    )
+    found |= {"seconds": time.perf_counter() - start, "model": str(place)}
+    persistence.save(whole, place, overwrite=force, notes=record.to_notes())
+    found["bytes"] = place.stat().st_size
+    click.echo(json.dumps(found) if as_json else _summarize(found))
 
 
-def _is_long_text(path: str) -> bool:
-    """Return whether a file is a text that takes long to read."""
-    place = Path(path)
-    is_text = place.is_file() and place.suffix.lower() != ".parquet"
-    return is_text and place.stat().st_size > LONG_TEXT_BYTES
+def _name_model(train: str) -> Path:
+    """Return the file of the model beside the training file."""
+    place = Path(train)
+    stem = place.with_suffix("") if place.suffix.lower() == ".gz" else place
+    return stem.with_suffix(".krein")
 
 
 def _check_options(
-    lam: float | None, cv: int | None, landmarks: int | None, memory: str | None
+    reading: ReadOptions,
+    lam: float | None,
+    cv: int | None,
+    landmarks: int | None,
+    memory: str | None,
 ) -> None:
     """Raise if options contradict each other."""
     from kreinlearn._memory import parse_bytes
+    from kreinlearn._validation import check_positive
 
-    if lam is not None and cv is not None:
-        raise ValueError("--lam is tried alone, without folds: leave out --cv.")
+    if lam is not None:
+        check_positive("lam", lam)
+        if cv is not None:
+            raise ValueError("--lam is tried alone, without folds: leave out --cv.")
+        if reading.group is not None:
+            raise ValueError(
+                "--group keeps rows together in folds, and --lam goes without folds: "
+                f"to leave the column out, use --drop {reading.group}."
+            )
     if memory is not None:
         if landmarks is None:
             raise ValueError("--memory is for similarities with --landmarks; add them.")
         parse_bytes("--memory", memory)
 
 
-def _fit_blocks(
-    table: "TableBlocks", kernel: str | None, params: KernelParams
-) -> tuple["Pipeline", Facts]:
-    """Fit a model on landmarks to a table that is read in blocks."""
-    import numpy as np
-    from sklearn.pipeline import make_pipeline
-
-    from kreinlearn.app.runs.progress import share_teller
-    from kreinlearn.pipelines import prepare_blocks
-
-    given = click.get_current_context().params
-    if given["lam"] is None:
-        folds = given["cv"] or LANDMARK_FOLDS
-        _check_folds(table, table.classes, table.counts, folds)
-    steps = {name: given[name] for name in options.PREPARATION_OPTIONS}
-    start = time.monotonic()
-    with share_teller(sys.stderr) as show:
-
-        def watch(share: float) -> None:
-            show("scaling", share, (time.monotonic() - start) * (1 - share) / share)
-
-        with options.suggest_command():
-            blocks, transformer, drawn = prepare_blocks(table, watch, **steps)
-    model = _landmark_model(
-        kernel, params, given, lambda: np.asarray(transformer.transform(drawn))
-    )
-    with landmark_progress(model, table.n_rows):
-        model.fit(blocks)
-    counted = (table.classes, table.counts)
-    found = report.of_data(table.path, table.target, len(table.columns), *counted)
-    return make_pipeline(transformer, model), report.of_landmarks(found, model)
-
-
-def _fit_table(
-    table: "Table", kernel: str | None, params: KernelParams
+def _fit(
+    data: Dataset, kernel: str | None, params: KernelParams, given: Facts
 ) -> tuple["BaseEstimator", Facts]:
-    """Fit a model to what is in memory."""
+    """Fit a model to samples in memory, or on landmarks to a table on disk."""
     import numpy as np
     from sklearn.pipeline import make_pipeline
 
     from kreinlearn.pipelines import prepare
 
-    given, y = click.get_current_context().params, np.asarray(table.y)
-    counted = np.unique(y, return_counts=True)
+    classes, counts = data.count_labels()
     is_exact = given["landmarks"] is None
     folds = given["cv"] or (CV_FOLDS if is_exact else LANDMARK_FOLDS)
-    if given["lam"] is None:
-        _check_folds(table, *counted, folds)
-    splits = options.group_folds(table, folds, "--cv")
-    options.print_remark(table)
-    steps = {name: given[name] for name in ("scale", "impute", "one_hot")}
-    before = None
-    if table.X is not None:
-        with options.suggest_command():
-            before = prepare(table.X, **steps)
+    _check_folds(data, classes, counts, folds if given["lam"] is None else 1)
+    splits = samples.make_group_folds(data, folds, "--cv")
+    print_note(data.remark)
+    steps = {name: given[name] for name in options.PREPARATION_OPTIONS}
+    before = features = None
+    blocks: Any = None
+    with samples.suggest_command():
+        if data.blocks is not None:
+            blocks, before, drawn = _prepare_blocks(data, steps)
+            features = lambda: np.asarray(before.transform(drawn))  # noqa: E731
+        elif data.X is not None:
+            X = data.X
+            before = prepare(X, **steps)
+            features = lambda: before.fit_transform(X)  # noqa: E731
+            _note_leaks(data)
     if is_exact:
-        model = _model(kernel, params, given["lam"], given["norm"], folds)
-        watching = _search_progress(model)
+        model = _make_exact_model(kernel, params, given, folds)
+        progress = _show_search(model)
     else:
-        transform = None if before is None else partial(before.fit_transform, table.X)
-        model = _landmark_model(kernel, params, given, transform)
-        watching = landmark_progress(model, len(y))
+        model = _make_landmark_model(kernel, params, given, features)
+        progress = _show_landmarks(model, data.n_rows)
     if splits is not None:
         model.set_params(cv=splits)
     whole = model if before is None else make_pipeline(before, model)
-    with watching, samples.named(table):
-        whole.fit(table.named_samples, y)
+    with progress, samples.name_sequences(data):
+        if blocks is None:
+            whole.fit(data.samples, data.y)
+        else:
+            model.fit(blocks)
     if splits is not None:
-        model.set_params(cv=folds)  # rows are none of the model's
-    n_features = None if table.X is None else table.X.shape[1]
-    found = report.of_data(table.path, table.target, n_features, *counted)
-    if table.kind is not None:
-        from kreinlearn.io.samples import describe_samples
-
-        found["kind"], found["described"] = table.kind, describe_samples(table)
-    if is_exact:
-        return whole, report.of_exact(found, model, y)
-    return whole, report.of_landmarks(found, model)
-
-
-def _choose_kernel(
-    table: "Table | TableBlocks",
-    kernel: str | None,
-    params: KernelParams,
-    holds: "MatrixContent | None",
-    form: str | None,
-) -> tuple[str | None, KernelParams]:
-    """Return the kernel for the samples, None for the default ones of a table."""
-    from kreinlearn.io import Table
-
-    if isinstance(table, Table) and table.kind is not None:
-        return samples.kernel_for(table, kernel, params, form)
-    options.check_form(form, holds == "distances")
-    if params and not kernel:
-        raise ValueError("--param needs --kernel, whose parameter it is.")
-    if isinstance(table, Table) and table.K is not None:
-        what = "distances" if holds == "distances" else "a matrix"
-        options.check_no_features(table.path, what, ("kernel", "params"))
-        return options.matrix_kernel(holds, form)
-    samples.check_rows(table, kernel)
-    return kernel, params
+        model.set_params(cv=folds)  # the model does not store rows
+    found: Facts = {
+        "train": data.path,
+        "target": data.record.target,
+        "samples": data.n_rows,
+        "features": len(data.record.columns) if data.is_table else None,
+        "classes": classes.tolist(),
+        "counts": counts.tolist(),
+    }
+    if data.kind is not None:
+        found["kind"] = data.kind
+        found["described"] = describe_samples(data.kind, data.items or [])
+    describe = _describe_exact if is_exact else _describe_landmarks
+    return whole, found | describe(model, data)
 
 
-def _landmark_model(
+def _check_folds(data: Dataset, classes: Array, counts: Array, cv: int) -> None:
+    """Raise if samples are too few, or a class has none in some fold."""
+    if counts.sum() == 2:
+        raise ValueError(
+            f"{data.path} holds two samples, which are too few to learn from; give "
+            f"several of each class, {CV_FOLDS} at least."
+        )
+    least = int(counts.argmin())
+    if counts[least] < cv:
+        label, count = classes.tolist()[least], int(counts[least])
+        advice = f"use --cv {count}" if count > 1 else "remove it"
+        is_nameless = data.is_table and not data.record.header
+        if count == 1 and is_nameless and isinstance(label, str):
+            advice = "use --header if the first line holds names, remove the sample"
+        raise ValueError(
+            f"{data.path}: each of {cv} folds needs a sample of each class, but class "
+            f"{label!r} has {count} sample{'s' * (count > 1)}; {advice}, or go without "
+            "folds by --lam."
+        )
+
+
+def _note_leaks(data: Dataset) -> None:
+    """Print a note about columns that predict all labels alone."""
+    assert data.X is not None and data.y is not None
+    if leaks := find_leaking_columns(data.X, data.y):
+        print_note(
+            f"{data.path}: column{'s' * (len(leaks) > 1)} {quote_names(leaks)} alone "
+            "predicts every label; if it was made from the labels, or is known only "
+            f"after them, leave it out by --drop {leaks[0]}."
+        )
+
+
+def _prepare_blocks(data: Dataset, steps: Facts) -> tuple[Any, Any, Any]:
+    """Return prepared blocks of a table on disk, as `prepare_blocks`; show progress."""
+    from kreinlearn.app.runs.progress import report_fraction
+    from kreinlearn.pipelines import prepare_blocks
+
+    start = time.monotonic()
+    with report_fraction(sys.stderr) as show:
+
+        def watch(done: float) -> None:
+            show("scaling", done, (time.monotonic() - start) * (1 - done) / done)
+
+        return prepare_blocks(data, watch, **steps)
+
+
+def _make_landmark_model(
     kernel: str | None,
     params: KernelParams,
     given: Facts,
-    features: "Callable[[], Array] | None",
-) -> "LandmarkLogisticRegression":
+    features: Callable[[], Array] | None,
+) -> "BaseEstimator":
     """Return the estimator on landmarks for the options of the command.
 
     Features are computed only if parameters of the kernel are searched.
     """
     from kreinlearn import LandmarkLogisticRegression
-    from kreinlearn._validation import check_positive
     from kreinlearn.kernels import Similarities, resolve_kernel
 
     model = LandmarkLogisticRegression(
@@ -294,7 +297,6 @@ def _landmark_model(
         memory=given["memory"],
     )
     if given["lam"] is not None:
-        check_positive("lam", given["lam"])
         return model.set_params(lam=given["lam"])
     rows = None if features is None else Similarities(features())
     candidates = resolve_kernel(kernel or "tl1", params).candidates(rows)
@@ -303,54 +305,23 @@ def _landmark_model(
     return model.set_params(cv=given["cv"] or LANDMARK_FOLDS)
 
 
-def _model(
-    kernel: str | None,
-    params: KernelParams,
-    lam: float | None,
-    norm: str | None,
-    cv: int,
-) -> "Exact":
-    """Return the estimator that the options ask for."""
+def _make_exact_model(
+    kernel: str | None, params: KernelParams, given: Facts, cv: int
+) -> "BaseEstimator":
+    """Return the estimator for the options of the command."""
     from kreinlearn import KreinLogisticRegression, KreinLogisticRegressionCV
-    from kreinlearn._validation import check_positive
 
-    if lam is not None:
-        check_positive("lam", lam)
-        return KreinLogisticRegression(
-            kernel or "tl1", kernel_params=params or None, lam=lam, norm=norm or "krein"
-        )
-    model = KreinLogisticRegressionCV(cv=cv, kernel_params=params or None)
-    if kernel:
-        model.set_params(kernel=kernel)
-    if norm:
-        model.set_params(norms=(norm,))
-    return model
-
-
-def _check_folds(
-    table: "Table | TableBlocks", classes: "Array", counts: "Array", cv: int
-) -> None:
-    """Raise if a class is too small for a sample of it in each fold."""
-    least = int(counts.argmin())
-    if counts[least] < cv:
-        label, count = classes.tolist()[least], int(counts[least])
-        advice = f"use --cv {count}" if count > 1 else "remove it"
-        is_nameless = table.target_place is not None and not table.header
-        if count == 1 and is_nameless and isinstance(label, str):
-            advice = "use --header if the first line holds names, remove the sample"
-        raise ValueError(
-            f"{table.path}: each of {cv} folds needs a sample of each class, but class "
-            f"{label!r} has {count} sample{'s' * (count > 1)}; {advice}, or go without "
-            "folds by --lam."
-        )
-
-
-PROGRESS_FIELDS = ("norm", "lam", "score", "best", "done")
-"""Progress values of a setting, besides its kernel and parameters."""
+    norm, settings = given["norm"], Facts(kernel_params=params or None)
+    if given["lam"] is not None:
+        settings |= {"lam": given["lam"], "norm": norm or "krein"}
+        return KreinLogisticRegression(kernel or "tl1", **settings)
+    settings |= {"kernel": kernel} if kernel else {}
+    settings |= {"norms": (norm,)} if norm else {}
+    return KreinLogisticRegressionCV(cv=cv, **settings)
 
 
 @contextmanager
-def _search_progress(model: "Exact") -> Iterator[None]:
+def _show_search(model: "BaseEstimator") -> Iterator[None]:
     """Show how many settings of the kernel have been tried."""
     if not hasattr(model, "norms"):  # one setting, no search
         yield
@@ -358,15 +329,25 @@ def _search_progress(model: "Exact") -> Iterator[None]:
     from kreinlearn.app.runs.progress import counter
 
     seen: set[str] = set()
+
+    def count_settings() -> int:
+        """Return how many settings were not dropped early, with any norm."""
+        gone = [
+            options.format_setting(why["kernel"], why["params"])
+            for why in model.dropped_
+        ]
+        n_gone = sum(gone.count(name) == len(model.norms) for name in set(gone))
+        return len(model.kernel_settings_) - n_gone
+
     with counter(sys.stderr, "fit") as show:
 
         def watch(row: Facts) -> bool:
             params = {k: v for k, v in row.items() if k not in PROGRESS_FIELDS}
-            name = setting_text(params.pop("kernel"), params)
+            name = options.format_setting(params.pop("kernel"), params)
             if name not in seen:
                 seen.add(name)
                 text = f"{name}, best log-loss so far {-row['best']:.3f}"
-                show(len(seen), _n_left(model), text, row["done"])
+                show(len(seen), count_settings(), text, row["done"])
             return False
 
         model.verbose = watch
@@ -383,54 +364,194 @@ def _search_progress(model: "Exact") -> Iterator[None]:
     model.verbose = 0
 
 
-def _n_left(model: "KreinLogisticRegressionCV") -> int:
-    """Return how many settings were not dropped early, with any norm."""
-    gone = [setting_text(why["kernel"], why["params"]) for why in model.dropped_]
-    norms = len(model.norms)
-    return len(model.kernel_settings_) - sum(
-        gone.count(name) == norms for name in set(gone)
+@contextmanager
+def _show_landmarks(model: "BaseEstimator", n_rows: int) -> Iterator[None]:
+    """Print the memory of cached similarities, and show the progress of a fit."""
+    from kreinlearn.app.runs.progress import report_fraction
+
+    # Problems to solve: those of searches, and the chosen setting.
+    n_settings = len(model.kernel_grid or [{}])
+    searches = 0 if model.cv is None else n_settings + (n_settings > 1)
+    with report_fraction(sys.stderr) as show:
+        steps = SolveProgress(searches + 1, model.tol, show)
+
+        def watch(row: Facts) -> bool:
+            if "share kept" in row:
+                print_note(_describe_cache(row, n_rows))
+            else:
+                steps.update(row)
+            return False
+
+        model.verbose = watch
+        yield
+        show("fit", 1.0, 0.0)
+    model.verbose = 0
+
+
+class SolveProgress:
+    """Fraction of the work that is done, estimated from the residuals."""
+
+    def __init__(
+        self, n_solves: int, tol: float, show: Callable[[str, float, float], None]
+    ) -> None:
+        self.n_solves, self.tol, self.show = n_solves, tol, show
+        self.start, self.solved, self.fraction = time.monotonic(), 0, 0.0
+        self.last_step, self.worst = (-1, -1), tol
+
+    def update(self, row: Facts) -> None:
+        """Update the progress after a step."""
+        step = (row["stage"], row["iteration"])
+        if step < self.last_step:
+            self.solved, self.worst = self.solved + 1, self.tol
+        self.last_step, residual = step, max(row["residual"], self.tol)
+        self.worst, done = max(self.worst, residual), 0.0
+        if self.worst > self.tol:
+            done = math.log(self.worst / residual) / math.log(self.worst / self.tol)
+        fraction = (min(self.solved, self.n_solves - 1) + done) / self.n_solves
+        self.fraction = min(0.99, max(self.fraction, fraction))
+        if self.fraction > 0:
+            elapsed = time.monotonic() - self.start
+            self.show("fit", self.fraction, elapsed * (1 / self.fraction - 1))
+
+
+def _describe_cache(row: Facts, n_rows: int) -> str:
+    kept, size = row["share kept"], row["GiB in single"]
+    rest = "all of them are kept"
+    if kept < 1:
+        more = "the others are computed again in each pass (--memory)"
+        rest = f"{kept:.0%} of them are kept, {more}"
+    text = f"{size:.2g} GiB" if size >= 0.1 else f"{1024 * size:.2g} MiB"
+    return (
+        f"{n_rows:,} samples and {row['landmarks']:,} landmarks: similarities take "
+        f"{text} in single precision; {rest}."
     )
 
 
-def _record_training(
-    table: "Table | TableBlocks", impute: bool, reading: "ReadOptions"
-) -> "TrainingRecord":
-    """Return the facts about the training file that `krein predict` needs."""
-    from kreinlearn.io.blocks import TableBlocks
-    from kreinlearn.io.schema import TrainingRecord
-    from kreinlearn.pipelines import text_columns
+def _describe_exact(model: "BaseEstimator", data: Dataset) -> Facts:
+    """Return settings, solution and held-out scores of a model, as plain data."""
+    import numpy as np
 
-    record = TrainingRecord(source=table.path, target=table.target)
-    if isinstance(table, TableBlocks) or table.X is not None:
-        layout = table.layout
-        assert layout is not None
-        return replace(
-            record,
-            columns=list(layout.features),
-            header=table.header,
-            target_place=table.target_place,
-            text=table.text
-            if isinstance(table, TableBlocks)
-            else text_columns(table.X),
-            impute=impute,
-            apart=dict(layout.apart),
-            id=layout.id,
-            group=layout.group,
+    from kreinlearn.kernels.transforms import list_candidates
+
+    fitted = "_" if hasattr(model, "estimators_") else ""  # chosen, or given
+    names = ("kernel", "kernel_params", "norm", "lam")
+    found: Facts = {name: getattr(model, name + fitted) for name in names}
+    if found["kernel"] == "distance":
+        found["kernel_params"] = list_candidates(found["kernel_params"] or {}, [{}])[0]
+    given = found["kernel_params"] or {}
+    found["kernel_params"] = {k: v for k, v in given.items() if k != "check"}
+    found["lam"] = float(found["lam"])
+    models = getattr(model, "estimators_", [model])
+    unsolved = [each.status_ for each in models if each.status_ != "converged"]
+    regimes = {each.regime_ for each in models}
+    found |= {
+        "models": len(models),
+        "status": unsolved[0] if unsolved else "converged",
+        "residual": max(float(each.residual_) for each in models),
+        "regime": next(r for r in REGIMES_WORST_FIRST if r in regimes),
+    }
+    if fitted:
+        y = np.asarray(data.y)
+        seen = np.isfinite(model.held_out_proba_[:, 0])  # many samples: some of them
+        held, y = model.held_out_proba_[seen], y[seen]
+        true = held[np.arange(len(y)), np.searchsorted(model.classes_, y)]
+        true = np.maximum(true, np.finfo(float).tiny)  # which exp may have rounded to 0
+        guessed = model.classes_[held.argmax(axis=1)]
+        found |= {
+            "folds": model.cv,
+            "held_out": int(seen.sum()),
+            "dropped": len(model.dropped_),
+            "held_out_accuracy": float((guessed == y).mean()),
+            "held_out_log_loss": float(-np.log(true).mean()),
+        }
+    return found
+
+
+def _describe_landmarks(model: "BaseEstimator", data: Dataset) -> Facts:
+    """Return settings and solution of a model on landmarks, as plain data."""
+    params = model.kernel_params_
+    found = {
+        "kernel": model.kernel,
+        "kernel_params": {k: v for k, v in params.items() if k != "check"},
+        "norm": model.norm,
+        "lam": float(model.lam_),
+        "landmarks": len(model.landmarks_),
+        "status": model.status_,
+        "residual": float(model.residual_),
+        "passes": int(model.n_passes_),
+    }
+    if hasattr(model, "scores_"):
+        found["folds"] = int(model.scores_.shape[2])
+        chosen = model.scores_[model.lams_ == model.lam_].mean(axis=1)
+        found["held_out_log_loss"] = float(-chosen.max())
+    return found
+
+
+def _summarize(found: Facts) -> str:
+    """Return the findings for people."""
+    new = f"new {found.get('kind', 'rows')}"
+    if found["features"] is None and "kind" not in found:
+        is_distance = found["kernel"] == "distance"
+        new = f"{'distances to' if is_distance else 'similarities with'} these samples"
+    return "\n".join(
+        [
+            *list_model_lines(found),
+            f"Saved      {found['model']}, {found['bytes']:,} bytes, after "
+            f"{found['seconds']:.1f} s",
+            f"Next       krein predict {found['model']} NEW, with {new}",
+        ]
+    )
+
+
+def list_model_lines(found: Facts) -> list[str]:
+    """Return four lines about the data, the settings, their scores and the solution."""
+    held = "no cross-validation, since lam was given"
+    on_landmarks = "landmarks" in found
+    if "folds" in found:
+        accuracy = part = ""
+        if not on_landmarks:
+            some, n = found["held_out"], found["samples"]
+            part = f"{some:,} samples of " * (some < n)
+            accuracy = f"accuracy {found['held_out_accuracy']:.3f}, "
+        held = (
+            f"{accuracy}log-loss {found['held_out_log_loss']:.3f} in "
+            f"{found['folds']}-fold cross-validation on {part}this file\n"
+            "           (the settings were chosen on the same folds: expect a little "
+            "less on new samples)"
         )
-    pairs = reading.pairs
-    if table.kind is not None:
-        is_inside = pairs.labels is None
-        rule = reading.target if is_inside else None
-        return replace(
-            record, format=table.format, label_rule=rule, has_labels=is_inside
-        )
-    if table.names is None:
-        return record
-    return replace(
-        record,
-        format=table.format,
-        missing=pairs.missing,
-        missing_self=pairs.missing_self,
-        repeated=pairs.repeated,
-        symmetrize=reading.symmetrize,
+    solved = f"{found['status']}, residual {found['residual']:.1e}"
+    if on_landmarks:
+        more = f", {found['landmarks']:,} landmarks"
+        solved += f", in {found['passes']} passes over the samples"
+    else:
+        others = found["models"] - 1
+        more = f"; averaged with {others} more" * (others > 0)
+        is_unique = found["regime"] == "unique"
+        point = "the only" if is_unique else "a"
+        several = "" if is_unique else ", perhaps one of several"
+        solved += f": {point} stationary point{several}"
+    setting = options.format_setting(found["kernel"], found["kernel_params"])
+    return [
+        _format_data(found),
+        f"Chosen     {setting}, norm {found['norm']}, lam {found['lam']:.3g}{more}",
+        f"Held out   {held}",
+        f"Solved     {solved}",
+    ]
+
+
+def _format_data(found: Facts) -> str:
+    """Return the line about the data."""
+    many = zip(found["classes"], found["counts"], strict=True)
+    listed = ", ".join(f"{label} {count}" for label, count in many)
+    if len(found["classes"]) > 10:
+        listed = f"{min(found['counts'])} to {max(found['counts'])} samples each"
+    n_features = found["features"]
+    features = f"{n_features} features"
+    if n_features is None:
+        is_distance = found["kernel"] == "distance"
+        features = "distances" if is_distance else "a Gram matrix"
+        features = found.get("described", features)
+    return (
+        f"Data       {found['samples']} samples, {features}, "
+        f"{len(found['classes'])} classes in {found['target']!r}: {listed}"
     )

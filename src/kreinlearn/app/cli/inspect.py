@@ -4,55 +4,33 @@ import json
 import shlex
 import sys
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from kreinlearn.app.cli import options, samples
-from kreinlearn.app.cli.helping import GroupedHelpCommand, examples
-from kreinlearn.app.cli.options import KernelParams
-from kreinlearn.app.cli.output import Facts, setting_text, text_table
+from kreinlearn._typing import Array
+from kreinlearn.app.cli import data as samples
+from kreinlearn.app.cli import options
+from kreinlearn.app.cli.options import Facts, KernelParams
+from kreinlearn.io.dataset import Dataset, ReadOptions
 
-if TYPE_CHECKING:
-    from kreinlearn._typing import Array
-    from kreinlearn.io import Table
-    from kreinlearn.io.options import ReadOptions
-
-MATRIX_OPTIONS = ("distance", "form", "similarity", "symmetrize")
-READ_OPTIONS = (
-    "target",
-    "header",
-    "drop",
-    "id",
-    *MATRIX_OPTIONS,
-    *options.PAIR_OPTIONS,
-)
 LABELS_ADVICE = (
     "Labels come from a csv with a name and a label in each line: --labels FILE."
 )
-FIT_OPTIONS = (*READ_OPTIONS, *options.PREPARATION_OPTIONS, "kernel", "params")
-"""Options that `krein fit` takes too."""
+NOT_FOR_FIT = {"data", "permutations", "seed", "out", "force", "as_json"}
+"""Options that `krein fit` does not take."""
 
 
-EXAMPLES = examples(
+@options.command(
     "krein inspect train.csv -o page.html",
     "krein inspect distances.csv --distance --labels labels.csv",
     "krein inspect gram.npz --json",
-)
-
-
-@click.command(
-    "inspect",
-    cls=GroupedHelpCommand,
-    arguments={
-        "data": "Samples or a matrix: a file or folder, see above.",
-    },
-    epilog=EXAMPLES,
+    data="Samples or a matrix: a file or folder, see above.",
 )
 @click.argument("data", metavar="DATA-or-GRAM")
-@options.data_options(groups=False)
+@options.read_options(*options.DATA_OPTIONS)
 @options.KERNEL_OPTION
-@options.PARAM
+@options.PARAM_OPTION
 @click.option(
     "--permutations",
     type=click.IntRange(1),
@@ -62,11 +40,11 @@ EXAMPLES = examples(
 )
 @click.option("--seed", type=click.IntRange(0), default=0, help="Random seed.")
 @click.option("-o", "--out", metavar="PAGE", help="Write an HTML page as well.")
-@options.FORCE
-@options.AS_JSON
+@options.FORCE_OPTION
+@options.JSON_OPTION
 def inspect_command(
     data: str,
-    reading: "ReadOptions",
+    reading: ReadOptions,
     form: str | None,
     kernel: str | None,
     params: KernelParams,
@@ -94,36 +72,30 @@ def inspect_command(
     """  # noqa: D301 - click reads \b as a mark
     from kreinlearn import inspect_similarity
     from kreinlearn._files import check_free
+    from kreinlearn.app.inspection import verdict
     from kreinlearn.app.runs.progress import counter
     from kreinlearn.pipelines import prepare
 
     if out is not None:
         check_free(out, force)
     table = samples.open_samples(data, replace(reading, labels=None), kernel)
-    is_distance = reading.holds == "distances"
-    given = [data, *options.repeated_options(FIT_OPTIONS)]
-    y, about = table.y, Facts()
+    context = click.get_current_context()
+    fit_options = context.params.keys() - NOT_FOR_FIT
+    given = [data, *options.repeat_options(fit_options)]
+    y: Array | None = table.y
+    X: Any = table.K
+    name, params = samples.choose_kernel(table, kernel, params, reading, form)
+    about: Facts = {"kernel": name, "kernel_params": params}
     if table.kind is not None:
-        kernel, params = samples.kernel_for(table, kernel, params, form)
-        X, y, about = _compute_matrix(table, kernel, params, seed)
-    elif table.X is None:
-        options.check_form(form, is_distance)
-        what = "distances" if is_distance else "a matrix"
-        options.check_no_features(data, what, ("kernel", "params"))
-        X, about = (
-            table.samples,
-            Facts(check=reading.holds != "similarities", kernel="precomputed"),
-        )
-        if is_distance:
-            params = {} if form is None else {"form": form}
-            about = Facts(kernel="distance", kernel_params=params)
-        given = _add_symmetrize(given, X)
-    else:
-        options.check_form(form, is_distance)
-        samples.check_rows(table, kernel)
+        rows = verdict.sample_rows(y, len(table.items or []), verdict.MAX_SAMPLES, seed)
+        X, y, about = _compute_matrix(table, rows, str(name), params)
+    elif table.X is not None:
         X = prepare(table.X, **steps).fit_transform(table.X)
-        about = Facts(kernel=kernel, kernel_params=params)
-    options.print_remark(table)
+    else:
+        if name == "precomputed":
+            about = {"kernel": name, "check": params.get("check", True)}
+        given = _add_symmetrize(given, X)
+    options.print_note(table.remark)
     with counter(sys.stderr, "inspect") as report:
         found = inspect_similarity(
             X,
@@ -136,7 +108,7 @@ def inspect_command(
             **about,
         )
     results = found.results
-    results["command"] = options.whole_command()
+    results["command"] = options.repeat_command()
     if y is None and table.names is not None and table.kind is None:
         results["sentences"].insert(-1, LABELS_ADVICE)
     if out is not None:
@@ -147,7 +119,7 @@ def inspect_command(
         _print_inspection(results, out)
 
 
-def _fit_command(words: list[str], y: "Array | None") -> str:
+def _fit_command(words: list[str], y: Array | None) -> str:
     """Return a command that fits to such labels; empty if there is none."""
     import numpy as np
 
@@ -162,7 +134,7 @@ def _fit_command(words: list[str], y: "Array | None") -> str:
     return shlex.join(["krein", "fit", *words, *folds, "-o", "model.krein"])
 
 
-def _add_symmetrize(words: list[str], K: "Array") -> list[str]:
+def _add_symmetrize(words: list[str], K: Array) -> list[str]:
     """Return the options that a matrix that is not symmetric needs."""
     from kreinlearn._validation import SYMMETRY_TOL, check_matrix
 
@@ -172,23 +144,25 @@ def _add_symmetrize(words: list[str], K: "Array") -> list[str]:
 
 
 def _compute_matrix(
-    table: "Table", kernel: str, params: KernelParams, seed: int
-) -> tuple["Array", "Array | None", Facts]:
-    """Return distances or similarities of samples, their labels, and the kernel."""
-    from kreinlearn.app.inspection import verdict
-    from kreinlearn.kernels import KERNELS
-
-    n = len(table.items or [])
-    some = samples.some_of(
-        table, verdict.sample_rows(table.y, n, verdict.MAX_SAMPLES, seed)
+    table: Dataset, rows: Array, kernel: str, params: KernelParams
+) -> tuple[Array, Array | None, Facts]:
+    """Return the matrix of some samples, their labels, and the kernel."""
+    items, names = table.items or [], table.names
+    some = replace(
+        table,
+        items=[items[i] for i in rows],
+        names=None if names is None else [names[i] for i in rows],
+        y=None if table.y is None else table.y[rows],
     )
+    matrix, content = samples.compute_matrix(some, kernel, params)
     fixed = {k: v for k, v in params.items() if k in ("form", "width")}
     own = {k: v for k, v in params.items() if k not in fixed}
-    about = Facts(measure=(kernel, own), n_given=n, check=False, kernel="precomputed")
-    if not KERNELS[kernel].is_distance:
-        return samples.similarities(some, kernel, params), some.y, about
-    about |= {"kernel": "distance", "kernel_params": fixed}
-    return samples.distances(some, kernel, own), some.y, about
+    about = Facts(
+        measure=(kernel, own), n_given=len(items), check=False, kernel=content
+    )
+    if content == "distance":
+        about["kernel_params"] = fixed
+    return matrix, some.y, about
 
 
 def _print_inspection(found: Facts, page: str | None) -> None:
@@ -203,7 +177,7 @@ def _print_inspection(found: Facts, page: str | None) -> None:
     for sentence in found["sentences"][:n]:
         console.print(Text(sentence, style="bold"))
     if list_scores(found):
-        scores = text_table(["held out"], ["accuracy", "log-loss"])
+        scores = options.make_table(["held out"], ["accuracy", "log-loss"])
         for name, each in list_scores(found).items():
             loss = "-" if each["log_loss"] is None else f"{each['log_loss']:.3f}"
             scores.add_row(name, f"{each['accuracy']:.3f}", loss)
@@ -228,7 +202,7 @@ def _list_facts(found: Facts) -> list[tuple[str, str]]:
         count, first = len(found["classes"]), map(str, found["classes"][:8])
         labels = f"{count} classes: {', '.join(first)}{', ...' * (count > 8)}"
     return [
-        ("kernel", setting_text(found["kernel"], found["params"])),
+        ("kernel", options.format_setting(found["kernel"], found["params"])),
         ("samples", f"{found['n']}"),
         ("labels", labels),
         ("eigenvalues", f"{positive} positive, {negative} negative, {zero} zero"),

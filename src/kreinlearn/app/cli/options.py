@@ -1,28 +1,27 @@
-"""Options that several commands share."""
+"""Options that several commands share, their help, and tables of results."""
 
 import functools
-import os
 import shlex
-import sys
-from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import fields
 from difflib import get_close_matches
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
 
 from kreinlearn._validation import SYMMETRIZERS
-from kreinlearn.io.formats import FORMATS
+from kreinlearn.io.dataset import MatrixContent, ReadOptions
+from kreinlearn.io.formats import FILE_FORMATS
 from kreinlearn.kernels import KERNELS
 from kreinlearn.kernels.transforms import FORMS
 
 if TYPE_CHECKING:
-    from kreinlearn.io import Table
-    from kreinlearn.io.options import MatrixContent, ReadOptions
-    from kreinlearn.io.schema import TableSchema
-    from kreinlearn.search import Fold
+    from rich.table import Table
 
+Command = Callable[..., None]
+Facts = dict[str, Any]
+"""Results of a command, as JSON takes them."""
 KernelParams = dict[str, float | str | bool]
 FILE_SAMPLES = {
     "rows": "of a table",
@@ -34,25 +33,99 @@ FILE_SAMPLES = {
 KERNEL_ALIASES = {"gauss": "rbf", "gaussian": "rbf", "edit": "levenshtein"}
 """Other names of kernels, for suggestions."""
 SWITCH_VALUES = {"true": True, "false": False}
+SCALE_CHOICES = ("minmax", "standard", "robust", "none")
+SEPARATOR_NAMES = {"tab": "\t", "\\t": "\t", "space": " "}
+"""Names of separators that are hard to type."""
+PREPARATION_OPTIONS = ("scale", "impute", "one_hot")
+READ_FIELDS = {field.name for field in fields(ReadOptions)} - {"labels"}
+OPTION_GROUPS: dict[str, tuple[str, ...]] = {
+    "What the file holds": ("target", "labels", "header", "sep", "decimal", "format"),
+    "Columns of a table that are not features": ("drop", "id", "group"),
+    "How features are prepared": ("scale", "impute", "one_hot"),
+    "Matrices and pairs": (
+        "distance",
+        "form",
+        "similarity",
+        "symmetrize",
+        "missing",
+        "missing_self",
+        "repeated",
+    ),
+    "The similarity and the model": ("kernel", "params", "cv", "lam", "norm"),
+    "Many samples": ("landmarks", "memory"),
+    "The comparison": ("kernels", "methods", "folds", "repeats"),
+    "The tests": ("permutations",),
+}
+"""Headings of the help, and the parameters below them; all others come last."""
+ARGUMENTS_HEADING = "Arguments"
+LAST_HEADING = "Output and the rest"
 
 
-def kernels_between(samples: str) -> list[str]:
-    """Return the kernels between samples of a kind that are registered now."""
-    return [name for name, kernel in KERNELS.items() if kernel.samples == samples]
+class GroupedHelpCommand(click.Command):
+    """Command whose help describes its arguments and groups its options.
+
+    Parameters
+    ----------
+    *args, **attrs
+        As in ``click.Command``.
+    arguments : dict
+        Help of each argument, by name. Before version 8.5, click has no place for it.
+    """
+
+    def __init__(self, *args: Any, arguments: dict[str, str], **attrs: Any) -> None:
+        super().__init__(*args, **attrs)
+        self.arguments = arguments
+
+    def format_options(
+        self, ctx: click.Context, formatter: click.HelpFormatter
+    ) -> None:
+        """Write arguments and options, each below its heading."""
+        headings = {
+            name: head for head, names in OPTION_GROUPS.items() for name in names
+        }
+        found: dict[str, list[tuple[str, str]]] = {}
+        for parameter in self.get_params(ctx):
+            name = str(parameter.name)
+            if isinstance(parameter, click.Argument):
+                row = (parameter.make_metavar(ctx), self.arguments[name])
+                found.setdefault(ARGUMENTS_HEADING, []).append(row)
+                continue
+            record = parameter.get_help_record(ctx)
+            if record is not None:
+                found.setdefault(headings.get(name, LAST_HEADING), []).append(record)
+        for heading in (ARGUMENTS_HEADING, *OPTION_GROUPS, LAST_HEADING):
+            if heading in found:
+                with formatter.section(heading):
+                    formatter.write_dl(found[heading])
 
 
-def file_kernels() -> list[str]:
-    """Return the kernels between all samples that files hold."""
-    return [name for kind in FILE_SAMPLES for name in kernels_between(kind)]
+def examples(*commands: str) -> str:
+    """Return the end of a help: commands that can be pasted, one in a line."""
+    return "\n".join(["\b", "Examples:", *(f"  {command}" for command in commands)])
 
 
-def _registered(
+def command(*lines: str, **arguments: str) -> Any:
+    """Return a decorator that makes a command, with examples and help of arguments."""
+    name = lines[0].split()[1]
+    epilog = examples(*lines)
+    return click.command(
+        name, cls=GroupedHelpCommand, arguments=arguments, epilog=epilog
+    )
+
+
+def list_kernels(samples: str | None = None) -> list[str]:
+    """Return the kernels that are registered now, between samples of files."""
+    kinds = FILE_SAMPLES if samples is None else (samples,)
+    return [name for kind in kinds for name, k in KERNELS.items() if k.samples == kind]
+
+
+def _check_kernel(
     context: click.Context, option: click.Parameter, given: str | None
 ) -> str | None:
     """Return the name of a kernel, or raise: a choice made at the time of the call."""
     if given is None:
         return None
-    names = file_kernels()
+    names = list_kernels()
     try:
         return click.Choice(names).convert(given, option, context)
     except click.BadParameter as error:
@@ -64,43 +137,29 @@ def _registered(
         raise click.BadParameter(message, context, option) from None
 
 
-def _completed(
-    context: click.Context, option: click.Parameter, begun: str
-) -> list[str]:
-    return [name for name in file_kernels() if name.startswith(begun)]
-
-
 class _KernelOption(click.Option):
     """An option whose help names the kernels at the time of the call."""
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
-        listed = [
-            f"{what} {', '.join(kernels_between(k))}"
-            for k, what in FILE_SAMPLES.items()
-        ]
-        self.help = f"The kernel: {'; '.join(listed)}."
+        kernels = (f"{w} {', '.join(list_kernels(k))}" for k, w in FILE_SAMPLES.items())
+        self.help = f"The kernel: {'; '.join(kernels)}."
         return super().get_help_record(ctx)
 
 
-def _words() -> set[str]:
-    """Return the parameters that are no numbers, such as a matrix of substitutions."""
-    return {
+def _parse_params(
+    context: click.Context, option: click.Parameter, given: tuple[str, ...]
+) -> KernelParams:
+    """Return NAME=VALUE pairs as a dict; some values are words, such as a matrix."""
+    words = {
         name
-        for kind in FILE_SAMPLES
-        for kernel in kernels_between(kind)
+        for kernel in list_kernels()
         for name, usual in KERNELS[kernel].parameters.items()
         if isinstance(usual, str | bool)
     }
-
-
-def _parsed(
-    context: click.Context, option: click.Parameter, given: tuple[str, ...]
-) -> KernelParams:
-    """Return NAME=VALUE pairs as a dict."""
     params: KernelParams = {}
     for pair in given:
         name, _, value = pair.partition("=")
-        if name in _words():
+        if name in words:
             params[name] = SWITCH_VALUES.get(value.lower(), value)
             continue
         try:
@@ -112,17 +171,10 @@ def _parsed(
     return params
 
 
-SCALE_CHOICES = ("minmax", "standard", "robust", "none")
-SEPARATOR_NAMES = {"tab": "\t", "\\t": "\t", "space": " "}
-"""Names of separators that are hard to type."""
-PREPARATION_OPTIONS = ("scale", "impute", "one_hot")
-DIALECT_OPTIONS = ("sep", "decimal")
-
-
-def _separator(
+def _parse_separator(
     context: click.Context, option: click.Parameter, given: str | None
 ) -> str | None:
-    """Return what separates cells, or raise if nothing can."""
+    """Return the separator of cells, or raise if it cannot be one."""
     mark = SEPARATOR_NAMES.get(given, given) if given is not None else None
     if mark is not None and (len(mark) != 1 or mark.isalnum() or mark in "\"'.+-\r\n"):
         raise click.BadParameter(
@@ -132,45 +184,45 @@ def _separator(
     return mark
 
 
-HEADER = click.option(
+HEADER_OPTION = click.option(
     "--header/--no-header",
     default=None,
     help="Whether the first line holds names; by default it does if no cell of it is "
     "a number, or if some are, but its words are unlike those below.",
 )
-SEP = click.option(
+SEP_OPTION = click.option(
     "--sep",
     metavar="CHAR",
-    callback=_separator,
+    callback=_parse_separator,
     help="What separates the cells of a text: a character, 'tab' or 'space'; by "
     "default a comma, a semicolon or a tab, whichever the first line has.",
 )
-DECIMAL = click.option(
+DECIMAL_OPTION = click.option(
     "--decimal",
     type=click.Choice([".", ","]),
     default=".",
     show_default=True,
     help="What stands before decimals: a comma for numbers such as 5,8.",
 )
-DROP = click.option(
+DROP_OPTION = click.option(
     "--drop",
     multiple=True,
     metavar="COL",
     help="Leave out a column, by name or position; may be given several times.",
 )
-ID = click.option(
+ID_OPTION = click.option(
     "--id",
     "id",
     metavar="COL",
     help="Column of sample names: not a feature, but kept in predictions.",
 )
-GROUP = click.option(
+GROUP_OPTION = click.option(
     "--group",
     metavar="COL",
     help="Group column, such as a patient ID, for rows that belong together: "
     "groups are never split across folds. It is not a feature.",
 )
-_COLUMN_OPTIONS = (
+COLUMN_OPTIONS = (
     click.option(
         "--target",
         metavar="COL",
@@ -179,11 +231,11 @@ _COLUMN_OPTIONS = (
         "default; for npy a file; for FASTA what follows the name ('description', by "
         "default), its last bar ('bar'), or the number of a field of the header.",
     ),
-    HEADER,
-    DROP,
-    ID,
+    HEADER_OPTION,
+    DROP_OPTION,
+    ID_OPTION,
 )
-_FEATURE_OPTIONS = (
+FEATURE_OPTIONS = (
     click.option(
         "--scale",
         type=click.Choice(SCALE_CHOICES),
@@ -201,35 +253,35 @@ _FEATURE_OPTIONS = (
         "--one-hot", is_flag=True, help="Encode columns of text as zeros and ones."
     ),
 )
-
-
-AS_JSON = click.option(
+JSON_OPTION = click.option(
     "--json", "as_json", is_flag=True, help="Print JSON, one object per line."
 )
-FORCE = click.option("--force", is_flag=True, help="Replace files that exist.")
+FORCE_OPTION = click.option("--force", is_flag=True, help="Replace files that exist.")
 KERNEL_OPTION = click.option(
     "--kernel",
     cls=_KernelOption,
-    callback=_registered,
+    callback=_check_kernel,
     metavar="NAME",
-    shell_complete=_completed,
+    shell_complete=lambda context, option, begun: [
+        name for name in list_kernels() if name.startswith(begun)
+    ],
     help="",
 )
-PARAM = click.option(
+PARAM_OPTION = click.option(
     "--param",
     "params",
     multiple=True,
-    callback=_parsed,
+    callback=_parse_params,
     metavar="NAME=VALUE",
     help="Fix a parameter of the kernel; may be given several times.",
 )
-DISTANCE = click.option(
+DISTANCE_OPTION = click.option(
     "--distance",
     is_flag=True,
     help="The matrix holds distances; in npz it is named 'D' or is the only one.",
 )
-_MATRIX_OPTIONS = (
-    DISTANCE,
+MATRIX_OPTIONS = (
+    DISTANCE_OPTION,
     click.option(
         "--form",
         type=click.Choice(FORMS),
@@ -247,12 +299,10 @@ _MATRIX_OPTIONS = (
         help="What to make of the two directions of a matrix that is not symmetric.",
     ),
 )
-
-
 FORMAT_OPTION = click.option(
     "--format",
     "format",
-    type=click.Choice(list(FORMATS)),
+    type=click.Choice(list(FILE_FORMATS)),
     help="What the file holds, if its name does not determine it: 'pairs' are lines "
     "'a,b,score', 'blast' is outfmt 6, also of Foldseek, 'matrix' has names in the "
     "first line and the first column, 'ucr' has a label and a time series in each "
@@ -274,11 +324,11 @@ LABELS_OPTION = click.option(
 TARGET_OPTION = click.option(
     "--target", metavar="COL", help="Column of the labels in the file of --labels."
 )
-_PAIR_OPTIONS = (
+PAIR_OPTIONS = (
     FORMAT_OPTION,
     LABELS_OPTION,
-    SEP,
-    DECIMAL,
+    SEP_OPTION,
+    DECIMAL_OPTION,
     MISSING_OPTION,
     click.option(
         "--missing-self",
@@ -294,222 +344,115 @@ _PAIR_OPTIONS = (
         "best by default.",
     ),
 )
-PAIR_OPTIONS = (
-    "format",
-    "labels",
-    *DIALECT_OPTIONS,
-    "missing",
-    "missing_self",
-    "repeated",
-)
+DATA_OPTIONS = (*COLUMN_OPTIONS, *FEATURE_OPTIONS, *MATRIX_OPTIONS, *PAIR_OPTIONS)
+"""Options about training samples."""
 
 
-def data_options(
-    groups: bool = True,
-) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Return a decorator that adds the options about the data of a command.
+def read_options(*decorators: Callable[[Command], Command]) -> Any:
+    """Return a decorator that adds options, most of them about a file.
 
-    The command takes those of the file as one argument, ``reading``, and those of
-    features and of --form by their names.
+    The command takes those of the file as one argument, ``reading``, and others by
+    their names.
     """
 
-    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+    def decorate(command: Command) -> Command:
         @functools.wraps(command)
-        def read_options(
-            target: str | None,
-            header: bool | None,
-            drop: tuple[str, ...],
-            id: str | None,
-            distance: bool,
-            similarity: bool,
-            symmetrize: str | None,
-            format: str | None,
-            labels: str | None,
-            sep: str | None,
-            decimal: str,
-            missing: float | None,
-            missing_self: float | None,
-            repeated: str | None,
-            group: str | None = None,
-            **rest: object,
+        def run(
+            labels: str | None, distance: bool, similarity: bool = False, **rest: Any
         ) -> None:
-            from kreinlearn.io.columns import ColumnRoles
-            from kreinlearn.io.options import PairOptions, ReadOptions
-            from kreinlearn.io.text import Dialect
-
-            fills = missing, missing_self, repeated
-            pairs = PairOptions(format, *fills, labels, Dialect(sep, decimal))
+            if distance and similarity:
+                raise ValueError("Give --distance or --similarity, not both.")
+            given = {name: rest.pop(name) for name in READ_FIELDS & rest.keys()}
+            holds: MatrixContent | None = "similarities" if similarity else None
             reading = ReadOptions(
-                target,
-                header,
-                holds=choose_content(distance, similarity),
-                symmetrize=symmetrize,
-                pairs=pairs,
-                roles=ColumnRoles(drop, id, group),
+                holds="distances" if distance else holds, label_file=labels, **given
             )
             command(reading=reading, **rest)
 
-        groups_option = (GROUP,) if groups else ()
-        table = (*_COLUMN_OPTIONS, *groups_option, *_FEATURE_OPTIONS)
-        decorated: Callable[..., None] = read_options
-        for option in reversed((*table, *_MATRIX_OPTIONS, *_PAIR_OPTIONS)):
+        decorated: Command = run
+        for option in reversed(decorators):
             decorated = option(decorated)
         return decorated
 
     return decorate
 
 
-def print_remark(table: "Table | TableSchema") -> None:
-    """Print the note about filled or ignored values of a file."""
-    if table.remark:
-        click.echo(f"krein: {table.remark}", err=True)
-
-
-def choose_content(distance: bool, similarity: bool) -> "MatrixContent | None":
-    """Return the content of a matrix by the options, or raise if they contradict."""
-    if distance and similarity:
-        raise ValueError("Give --distance or --similarity, not both.")
-    if distance:
-        return "distances"
-    return "similarities" if similarity else None
-
-
-def check_form(form: str | None, distance: bool) -> None:
-    """Raise if a form was named for what is neither given nor computed distances."""
-    if form is not None and not distance:
-        raise ValueError(
-            "--form is a form of distances: it goes with --distance, or with a kernel "
-            "that gives distances, such as dtw."
-        )
-
-
-def matrix_kernel(
-    holds: "MatrixContent | None", form: str | None = None
-) -> tuple[str, KernelParams]:
-    """Return the kernel of a matrix that was read, and its parameters."""
-    if holds == "distances":
-        return "distance", {} if form is None else {"form": form}
-    return "precomputed", {"check": False} if holds == "similarities" else {}
-
-
-def repeated_options(names: Collection[str]) -> list[str]:
-    """Return those of the named options that were given, as words of a command."""
+def _iterate_given(names: Collection[str]) -> Iterator[tuple[click.Parameter, Any]]:
+    """Yield those of the named parameters that were typed, with their values."""
     context = click.get_current_context()
-    words: list[str] = []
-    for option in context.command.params:
-        name, value = str(option.name), context.params[str(option.name)]
+    for parameter in context.command.params:
+        name = str(parameter.name)
         source = context.get_parameter_source(name)
-        if name not in names or source is not ParameterSource.COMMANDLINE:
-            continue
+        if name in names and source is ParameterSource.COMMANDLINE:
+            yield parameter, context.params[name]
+
+
+def list_given(names: Collection[str]) -> list[str]:
+    """Return those of the named options that were given, without their values."""
+    return [option.opts[0] for option, _ in _iterate_given(names)]
+
+
+def repeat_options(names: Collection[str]) -> list[str]:
+    """Return those of the named options that were given, as words of a command."""
+    words: list[str] = []
+    for option, value in _iterate_given(names):
         if isinstance(value, bool):
             is_off = not value and option.secondary_opts
             words.append((option.secondary_opts if is_off else option.opts)[0])
             continue
-        each_given = [value]
-        if name == "params":
-            each_given = [f"{n}={v}" for n, v in value.items()]
-        elif isinstance(value, tuple):
-            each_given = list(value)
-        for each in each_given:
-            word = next(
-                (w for w, mark in SEPARATOR_NAMES.items() if mark == each), str(each)
-            )
-            words += [option.opts[0], word]
+        values = list(value) if isinstance(value, tuple) else [value]
+        if isinstance(value, dict):
+            values = [f"{n}={v}" for n, v in value.items()]
+        marks = {mark: word for word, mark in SEPARATOR_NAMES.items() if word != "\\t"}
+        for each in values:
+            words += [option.opts[0], marks.get(each, str(each))]
     return words
 
 
-def whole_command() -> str:
-    """Return the command as it was typed, but for --json: that makes no page."""
+def repeat_command() -> str:
+    """Return the command with all options but --json."""
     context = click.get_current_context()
+    params = context.command.params
     words = [
         str(context.params[str(each.name)])
-        for each in context.command.params
+        for each in params
         if isinstance(each, click.Argument)
     ]
-    options_given = {
-        str(each.name)
-        for each in context.command.params
-        if isinstance(each, click.Option) and each.name != "as_json"
-    }
-    given = repeated_options(options_given)
+    names = {str(each.name) for each in params if isinstance(each, click.Option)}
+    given = repeat_options(names - {"as_json"})
     return shlex.join([*context.command_path.split(), *words, *given])
 
 
-def cache_folder() -> str:
-    """Return the folder where measures are kept; "off" means nowhere."""
-    from kreinlearn._files import user_cache
-
-    return os.environ.get("KREINLEARN_CACHE") or str(user_cache() / "measures")
-
-
-@contextmanager
-def measuring() -> Iterator[None]:
-    """Show how far a measure between samples is, and keep it in the user's cache."""
-    from kreinlearn import kernels
-    from kreinlearn.app.runs.progress import share_teller
-
-    with share_teller(sys.stderr) as show:
-        with kernels.measuring(cache=cache_folder(), progress=show):
-            yield
+def print_note(note: str) -> None:
+    """Print a note to stderr, if there is one."""
+    if note:
+        click.echo(f"krein: {note}", err=True)
 
 
-def given_options(names: tuple[str, ...]) -> list[str]:
-    """Return those of the named options that were given, as they are typed."""
-    context = click.get_current_context()
-    return [
-        option.opts[0]
-        for option in context.command.params
-        if option.name in names
-        and context.get_parameter_source(option.name) is ParameterSource.COMMANDLINE
+def make_table(
+    left: Sequence[str], right: Sequence[str], title: str | None = None
+) -> "Table":
+    """Return a table without rows: columns of words, then columns of numbers."""
+    from rich.box import SIMPLE
+    from rich.table import Table
+
+    table = Table(title=title, box=SIMPLE, pad_edge=False, padding=(0, 1, 0, 0))
+    for name in left:
+        table.add_column(name, no_wrap=True)
+    for name in right:
+        table.add_column(name, justify="right", no_wrap=True)
+    return table
+
+
+def format_best(is_best: bool, text: str) -> str:
+    """Return a cell of a table, in bold if it is the best."""
+    return f"[bold]{text}[/bold]" if is_best else text
+
+
+def format_setting(kernel: str, params: Mapping[str, float | str]) -> str:
+    """Return a kernel and its parameters, as in "tl1 ratio=0.7"."""
+    listed = [
+        f"{name}={value}" if isinstance(value, str) else f"{name}={value:.4g}"
+        for name, value in params.items()
     ]
-
-
-def check_no_features(path: str, holds: str, names: tuple[str, ...] = ()) -> None:
-    """Raise if the command was given an option that only a table takes."""
-    given = given_options((*names, *PREPARATION_OPTIONS))
-    if given:
-        raise ValueError(
-            f"{path} holds {holds}; {', '.join(given)} "
-            f"{'goes' if len(given) == 1 else 'go'} with a table: leave "
-            f"{'it' if len(given) == 1 else 'them'} out."
-        )
-
-
-@contextmanager
-def suggest_command() -> Iterator[None]:
-    """Add the complete command to errors about several problems of a table."""
-    from kreinlearn.pipelines import PreparationError
-
-    try:
-        yield
-    except PreparationError as error:
-        start = str(error).rpartition(" Use --")[0]
-        if not start:
-            raise
-        words = error.options
-        if given_options(("id",)) and "--id" in words:
-            words = ["--drop" if word == "--id" else word for word in words]
-        command = f"{whole_command()} {shlex.join(words)}"
-        raise ValueError(f"{start} This command works: {command}") from None
-
-
-def check_groups(reading: "ReadOptions", lam: float | None) -> None:
-    """Raise if groups are named where there are no folds."""
-    if reading.roles.group is not None and lam is not None:
-        raise ValueError(
-            f"--group keeps rows together in folds, and --lam goes without folds: to "
-            f"leave the column out, use --drop {reading.roles.group}."
-        )
-
-
-def group_folds(table: "Table", count: int, option: str) -> "list[Fold] | None":
-    """Return folds that keep groups together; None if there are no groups."""
-    if table.groups is None or table.layout is None or table.y is None:
-        return None
-    from kreinlearn.app.methods.tuning import grouped_folds
-
-    try:
-        return grouped_folds(table.y, table.groups, count, seed=0)
-    except ValueError as error:
-        where = f"{table.path}, column {table.layout.group!r}"
-        raise ValueError(f"{where}: {str(error)[:-1]} ({option}).") from None
+    return " ".join([kernel, *listed])

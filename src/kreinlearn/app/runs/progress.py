@@ -147,7 +147,7 @@ def counter(stream: TextIO, label: str) -> Iterator[Callable[..., None]]:
 
 
 @contextmanager
-def share_teller(
+def report_fraction(
     stream: TextIO, patience: float = 3.0
 ) -> Iterator[Callable[[str, float, float], None]]:
     """Yield a function that reports the finished fraction of a computation.

@@ -1,0 +1,273 @@
+"""Samples of a command: opening them, their kernels and measures."""
+
+import os
+import re
+import shlex
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from kreinlearn._typing import Array
+from kreinlearn.app.cli.options import (
+    PREPARATION_OPTIONS,
+    KernelParams,
+    list_given,
+    list_kernels,
+    print_note,
+    repeat_command,
+)
+from kreinlearn.io.dataset import Dataset, ModelInput, ReadOptions, TrainingRecord
+from kreinlearn.io.formats import open_data
+from kreinlearn.io.samples import EXPECTED_INPUT, describe_content
+from kreinlearn.kernels import KERNELS, Similarities, resolve_kernel
+
+if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator
+
+    from kreinlearn.search import Fold
+
+DEFAULT_KERNELS = {
+    "series": "dtw",
+    "sequences": "smith_waterman",
+    "graphs": "weisfeiler_lehman_assignment",
+}
+"""The kernel of samples if none is named."""
+NUCLEOTIDE_LETTERS = frozenset("ACGTUN")
+"""Letters of DNA and RNA, all of which stand for amino acids or their kinds, too."""
+SEQUENCE_POSITION = re.compile(r"Sequence (\d+) of 'X' \(counted from 0\)")
+"""How kernels name a sequence that they cannot use."""
+
+
+def open_samples(
+    path: str, reading: ReadOptions, kernel: str | None = None, **how: Any
+) -> Dataset:
+    """Return the samples of a command; kernels of series open tsv as UCR lines.
+
+    Their measures show progress, and are kept in the user's cache.
+    """
+    click.get_current_context().with_resource(_show_measures())
+    kind = KERNELS[str(kernel)].samples if kernel in KERNELS else None
+    reading = replace(reading, kind="series" if kind == "series" else None)
+    return open_data(path, reading, **how)
+
+
+def find_cache_folder() -> str:
+    """Return the folder where measures are kept; "off" means nowhere."""
+    from kreinlearn._files import user_cache
+
+    return os.environ.get("KREINLEARN_CACHE") or str(user_cache() / "measures")
+
+
+@contextmanager
+def _show_measures() -> Iterator[None]:
+    """Show the progress of measures between samples, and keep them in the cache."""
+    from kreinlearn import kernels
+    from kreinlearn.app.runs.progress import report_fraction
+
+    with report_fraction(sys.stderr) as show:
+        with kernels.measuring(cache=find_cache_folder(), progress=show):
+            yield
+
+
+def choose_kernel(
+    data: Dataset,
+    kernel: str | None,
+    params: KernelParams,
+    reading: ReadOptions,
+    form: str | None,
+) -> tuple[str | None, KernelParams]:
+    """Return the kernel for the samples, None for the default ones of a table."""
+    if data.kind is not None:
+        return choose_measure(data, kernel, params, form)
+    is_distance = reading.holds == "distances"
+    if form is not None and not is_distance:
+        raise ValueError(
+            "--form is a form of distances: it goes with --distance, or with a kernel "
+            "that gives distances, such as dtw."
+        )
+    if data.K is not None:
+        what = "distances" if is_distance else "a matrix"
+        check_no_features(data.path, what, ("kernel", "params"))
+        if is_distance:
+            return "distance", {} if form is None else {"form": form}
+        return "precomputed", {"check": False} if reading.holds else {}
+    if params and not kernel:
+        raise ValueError("--param needs --kernel, whose parameter it is.")
+    check_rows(data, kernel)
+    return kernel, params
+
+
+def check_rows(data: Dataset, kernel: str | None) -> None:
+    """Raise if a kernel of other samples was named for a table."""
+    kind = KERNELS[str(kernel)].samples if kernel in KERNELS else "rows"
+    if kind in EXPECTED_INPUT:
+        remedy = f"give {EXPECTED_INPUT[kind]}"
+        if kind == "series":
+            remedy = "use --format ucr if each line is a label and a series"
+        raise ValueError(
+            f"{data.path} holds a table, and the kernel {kernel!r} compares {kind}; "
+            f"{remedy}."
+        )
+
+
+def check_no_features(path: str, holds: str, names: tuple[str, ...] = ()) -> None:
+    """Raise if the command was given an option that only a table takes."""
+    given = list_given((*names, *PREPARATION_OPTIONS))
+    if given:
+        raise ValueError(
+            f"{path} holds {holds}; {', '.join(given)} "
+            f"{'goes' if len(given) == 1 else 'go'} with a table: leave "
+            f"{'it' if len(given) == 1 else 'them'} out."
+        )
+
+
+def choose_measure(
+    data: Dataset,
+    kernel: str | None,
+    params: Mapping[str, float | str | bool],
+    form: str | None,
+) -> tuple[str, KernelParams]:
+    """Return the kernel of samples and its parameters, or raise if they do not fit."""
+    assert data.kind is not None
+    check_no_features(data.path, data.kind)
+    name = kernel or DEFAULT_KERNELS[data.kind]
+    record = KERNELS.get(name)
+    if record is None or record.samples != data.kind:
+        raise ValueError(
+            f"{data.path} holds {data.kind}, and the kernel must be one of "
+            f"{', '.join(list_kernels(data.kind))}, got {name!r}."
+        )
+    measure = record.measure
+    known = [*(measure.params if measure else record.parameters)]
+    known += ["width"] if record.is_distance else []
+    for each in params:
+        if each not in known:
+            listed = ", ".join(known) or "no parameters"
+            raise ValueError(f"Kernel {name!r} takes {listed}, got {each!r}.")
+    found = dict(params)
+    if form is not None:
+        if not record.is_distance:
+            raise ValueError(
+                f"--form is a form of distances, and the kernel {name!r} gives "
+                "similarities; leave it out."
+            )
+        found["form"] = form
+    is_choice = "matrix" in known and "matrix" not in found
+    if is_choice and all(map(NUCLEOTIDE_LETTERS.issuperset, data.items or [])):
+        print_note(
+            f"{data.path}: all letters are those of nucleotides, hence matrix=nuc44; "
+            "--param matrix=blosum62 takes them for amino acids."
+        )
+        found["matrix"] = "nuc44"
+    return name, found
+
+
+@contextmanager
+def name_sequences(data: Dataset) -> Iterator[None]:
+    """Replace the position of a sequence in messages by its file and name."""
+    try:
+        yield
+    except ValueError as error:
+        found = SEQUENCE_POSITION.match(str(error))
+        if found is None or data.names is None:
+            raise
+        name, rest = data.names[int(found[1])], str(error)[found.end() :]
+        raise ValueError(f"{data.path}: the sequence {name!r}{rest}") from None
+
+
+def compute_matrix(
+    data: Dataset, kernel: str, params: KernelParams
+) -> tuple[Array, str]:
+    """Return the matrix of a measure, and the kernel that takes it.
+
+    Distances are not transformed: the form and the width are left to that kernel.
+    """
+    check = KERNELS[kernel].check
+    values = Similarities(data.items if check is None else check(data.items))
+    with name_sequences(data):
+        if KERNELS[kernel].is_distance:
+            own = {k: v for k, v in params.items() if k not in ("form", "width")}
+            return values.compute_distances(resolve_kernel(kernel, own)), "distance"
+        return values.matrix(kernel, params), "precomputed"
+
+
+def describe_input(model: "BaseEstimator", record: TrainingRecord) -> ModelInput:
+    """Return the input that a fitted model takes."""
+    from sklearn.utils import get_tags
+
+    classes = model.classes_.tolist()
+    names = [str(name) for name in getattr(model, "feature_names_in_", ())]
+    params = getattr(model, "kernel_params", None) or {}
+    if get_tags(model).input_tags.pairwise:
+        return ModelInput(
+            record,
+            "matrix",
+            classes,
+            n_train=model.n_features_in_,
+            support=getattr(model, "support_", ()),
+            names=names or None,
+            is_distance=takes_distances(model),
+            is_checked=params.get("check", True),
+        )
+    inner = getattr(model, "best_estimator_", model)
+    inner = inner.steps[-1][1] if hasattr(inner, "steps") else inner
+    kernel = getattr(inner, "kernel", None)
+    kernel_record = KERNELS.get(kernel) if isinstance(kernel, str) else None
+    kind = kernel_record.samples if kernel_record else "rows"
+    if kind in EXPECTED_INPUT:
+        first = getattr(inner, "estimators_", [inner])[0]
+        kept = first.landmarks_ if hasattr(first, "landmarks_") else first.X_fit_
+        content = describe_content(kind, kept[0]) if len(kept) else None
+        return ModelInput(record, kind, classes, content)
+    record = replace(
+        record,
+        columns=names or [str(i + 1) for i in range(model.n_features_in_)],
+        header=bool(names) and record.header,
+        text_labels=model.classes_.dtype.kind in "UO",
+    )
+    return ModelInput(record, "rows", classes)
+
+
+def takes_distances(model: "BaseEstimator") -> bool:
+    """Return whether a model was trained on distances, also in a search or pipeline."""
+    from kreinlearn import DistanceSimilarity
+
+    inner = getattr(model, "best_estimator_", model)
+    first = inner.steps[0][1] if hasattr(inner, "steps") else inner
+    is_transform = isinstance(first, DistanceSimilarity)
+    return is_transform or getattr(first, "kernel", None) == "distance"
+
+
+@contextmanager
+def suggest_command() -> Iterator[None]:
+    """Add the complete command to errors about several problems of a table."""
+    from kreinlearn.pipelines import PreparationError
+
+    try:
+        yield
+    except PreparationError as error:
+        start = str(error).rpartition(" Use --")[0]
+        if not start:
+            raise
+        words = error.options
+        if list_given(("id",)) and "--id" in words:
+            words = ["--drop" if word == "--id" else word for word in words]
+        command = f"{repeat_command()} {shlex.join(words)}"
+        raise ValueError(f"{start} This command works: {command}") from None
+
+
+def make_group_folds(data: Dataset, count: int, option: str) -> "list[Fold] | None":
+    """Return folds that keep groups together; None if there are no groups."""
+    if data.groups is None or data.y is None:
+        return None
+    from kreinlearn.app.methods.tuning import grouped_folds
+
+    try:
+        return grouped_folds(data.y, data.groups, count, seed=0)
+    except ValueError as error:
+        where = f"{data.path}, column {data.record.group!r}"
+        raise ValueError(f"{where}: {str(error)[:-1]} ({option}).") from None
