@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from kreinlearn.app.report.tables import (
-    Note,
     PageTable,
     TableRow,
     format_number,
@@ -15,6 +14,7 @@ from kreinlearn.app.report.tables import (
 )
 from reproduction import published
 from reproduction.entries import (
+    Note,
     Spread,
     compute_full_mean,
     format_head,

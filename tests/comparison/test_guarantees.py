@@ -5,7 +5,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from kreinlearn.app.comparison import plan_comparison
 from kreinlearn.app.comparison import run as module
 from kreinlearn.app.methods import METHODS
 from kreinlearn.kernels import gram
@@ -17,13 +16,12 @@ INDEFINITE = "tl1 (ratio 0.7)"
 
 
 @pytest.fixture
-def sentences(rings, tmp_path, monkeypatch):
+def sentences(rings, monkeypatch):
     """Return what is said of assumptions after some methods on three folds."""
     monkeypatch.setattr(module, "run", inline)
 
     def said(methods, X=rings[0], **options):
-        planned = plan_comparison(X, rings[1], methods=methods, folds=3, **options)
-        found = run_comparison(planned, out=tmp_path, overwrite=True)
+        found = run_comparison(X, rings[1], methods=methods, folds=3, **options)
         return [each for each in found["sentences"] if ASSUMES in each]
 
     return said

@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 
 from kreinlearn.app.runs import progress as progress_module
-from kreinlearn.app.runs.progress import Progress
-from kreinlearn.app.runs.records import describe_environment, grid, make_record, to_json
+from kreinlearn.app.runs.progress import RunState
+from kreinlearn.app.runs.records import describe_environment, make_record, to_json
 from kreinlearn.app.runs.records import read_records as read
 from kreinlearn.app.runs.runner import run
+from reproduction.cells import grid
 from tests.runs import work
 from tests.stress.kills import descendants, outliving
 
@@ -107,6 +108,7 @@ SCRIPT = """
 import signal
 import sys
 from kreinlearn.app.runs.runner import run
+from reproduction.cells import grid
 from tests.runs import work
 # A job in the background may have inherited that interrupts are ignored.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -195,8 +197,8 @@ def test_progress_lines_in_a_pipe():
 
     stream = io.StringIO()
     with progress_module.progress_bar(stream, "toy") as watch:
-        watch(Progress(2, 4, "2 found, 2 to run"))
-        watch(Progress(3, 4, "m, fold 1, accuracy 0.750", 61.0))
+        watch(RunState(2, 4, "2 found, 2 to run"))
+        watch(RunState(3, 4, "m, fold 1, accuracy 0.750", 61.0))
     assert stream.getvalue().splitlines() == [
         "toy 2/4: 2 found, 2 to run",
         "toy 3/4: m, fold 1, accuracy 0.750; 1m01s left",
@@ -212,6 +214,6 @@ def test_progress_bar_on_a_terminal():
 
     stream = Terminal()
     with progress_module.progress_bar(stream, "toy") as watch:
-        watch(Progress(2, 4, "", 61.0))
+        watch(RunState(2, 4, "", 61.0))
     assert "2/4" in stream.getvalue()
     assert "1m01s left" in stream.getvalue()

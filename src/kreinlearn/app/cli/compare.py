@@ -117,7 +117,7 @@ def compare_command(
     """
     from kreinlearn import compare
     from kreinlearn.app.comparison.plan import check_request
-    from kreinlearn.app.comparison.run import PAGE
+    from kreinlearn.app.comparison.run import PAGE_NAME
     from kreinlearn.app.runs.progress import progress_bar
     from kreinlearn.pipelines import prepare
 
@@ -159,13 +159,13 @@ def compare_command(
                 measure=measure,
             )
     found.results["command"] = options.whole_command()
-    found.save(Path(out, PAGE), overwrite=True)
+    found.save(Path(out, PAGE_NAME), overwrite=True)
     if as_json:
         click.echo(json.dumps(found.results))
         return
     _print_comparison(found.results)
     click.echo(f"{FOOTNOTE}\n\n{textwrap.fill(found.verdict, 80)}")
-    click.echo(f"Page: {Path(out, PAGE)}")
+    click.echo(f"Page: {Path(out, PAGE_NAME)}")
 
 
 @contextmanager

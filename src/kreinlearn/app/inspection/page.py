@@ -6,8 +6,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kreinlearn.app.methods.records import KREIN_CV
-from kreinlearn.app.report import figures
-from kreinlearn.app.report.figures import COLUMN, Figure, shorten, spectrum_figure
+from kreinlearn.app.report.figures import (
+    COLUMN_INCHES,
+    Color,
+    Figure,
+    shorten,
+    spectrum_figure,
+)
 from kreinlearn.app.report.page import Section, html
 from kreinlearn.app.report.tables import (
     SCORE_NAMES,
@@ -155,8 +160,8 @@ def permutation_figure(value: Findings) -> Figure:
         low, high = min(*null, seen), max(*null, seen)
         pad = 0.05 * (high - low) or 0.05
         edges = np.linspace(low - pad, high + pad, 26).tolist()
-        axes.hist(null, bins=edges, color=figures.FAINT, edgecolor=figures.GREY, lw=0.5)
-        axes.axvline(seen, color=figures.ORANGE, lw=2, ls="--")
+        axes.hist(null, bins=edges, color=Color.FAINT, edgecolor=Color.GREY, lw=0.5)
+        axes.axvline(seen, color=Color.ORANGE, lw=2, ls="--")
         axes.set_ylim(top=1.22 * axes.get_ylim()[1])
         is_right = seen > (low + high) / 2
         axes.annotate(
@@ -187,6 +192,6 @@ def permutation_figure(value: Findings) -> Figure:
         f"random permutations; p = {p:.3g}.",
         f"Histogram of {len(null)} differences by chance, {least} to {most}; the "
         f"observed {observed} is reached by {beyond} of them, p = {p:.3g}.",
-        (draw, (COLUMN, 2.6)),
+        (draw, (COLUMN_INCHES, 2.6)),
         numbers=("Numbers of the histogram.", "quantity, value", rows),
     )

@@ -8,6 +8,7 @@ import re
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,25 +28,38 @@ if TYPE_CHECKING:
     from matplotlib.axis import Axis
     from matplotlib.figure import Figure as Canvas
 
-BLUE, ORANGE, GREEN, GREY = "#0072b2", "#d55e00", "#00805c", "#777777"
-"""After the palette of Okabe and Ito, which color-blind people can tell apart."""
-INK, PAPER, GRID, FAINT = "#222222", "#ffffff", "#e5e5e5", "#bbbbbb"
-DARK_COLORS = {
-    **{BLUE: "#5ab4ee", ORANGE: "#ff8f4a", GREEN: "#35c79b", GREY: "#9b9b9b"},
-    **{INK: "#e6e6e6", PAPER: "#16181b", GRID: "#34383d", FAINT: "#656a71"},
-    "#000000": "#e6e6e6",
-}
+
+class Color(StrEnum):
+    """Colors of figures, after the palette of Okabe and Ito for color-blind readers."""
+
+    BLUE = "#0072b2"
+    ORANGE = "#d55e00"
+    GREEN = "#00805c"
+    GREY = "#777777"
+    INK = "#222222"
+    PAPER = "#ffffff"
+    GRID = "#e5e5e5"
+    FAINT = "#bbbbbb"
+    BLACK = "#000000"
+
+
+_DARK = "#5ab4ee #ff8f4a #35c79b #9b9b9b #e6e6e6 #16181b #34383d #656a71 #e6e6e6"
+DARK_COLORS = dict(zip(Color, _DARK.split(), strict=True))
 """Each color on a dark page. Figures use no other colors."""
-CURVE_STYLES = ((BLUE, "o", "-"), (ORANGE, "s", "--"), (GREEN, "^", "-."))
+CURVE_STYLES = (
+    (Color.BLUE, "o", "-"),
+    (Color.ORANGE, "s", "--"),
+    (Color.GREEN, "^", "-."),
+)
 """Color, marker and line of the curves of a picture, which has three at most."""
-STYLE: Any = {
+FIGURE_STYLE: Any = {
     "font.size": 9,
     "font.family": "sans-serif",
     # Text is laid out with the first; browsers without it take the next, which is no
     # wider.
     "font.sans-serif": ["DejaVu Sans", "Verdana", "Arial"],
-    **dict.fromkeys(("text.color", "axes.labelcolor", "axes.edgecolor"), INK),
-    **dict.fromkeys(("xtick.color", "ytick.color"), INK),
+    **dict.fromkeys(("text.color", "axes.labelcolor", "axes.edgecolor"), Color.INK),
+    **dict.fromkeys(("xtick.color", "ytick.color"), Color.INK),
     **dict.fromkeys(("axes.spines.top", "axes.spines.right"), False),
     **dict.fromkeys(("axes.linewidth", "grid.linewidth", "hatch.linewidth"), 0.6),
     **dict.fromkeys(("xtick.major.width", "ytick.major.width"), 0.6),
@@ -53,15 +67,15 @@ STYLE: Any = {
     "axes.titlesize": 9,
     "axes.titleweight": "bold",
     "axes.titlelocation": "left",
-    "grid.color": GRID,
+    "grid.color": Color.GRID,
     "text.parse_math": False,  # a dollar sign in a name is not a formula
     "legend.frameon": False,
     "savefig.dpi": 160,
     "svg.hashsalt": "kreinlearn",
 }
-NARROW = 3.7
+PHONE_INCHES = 3.7
 """Width in inches on a phone of 360 pixels."""
-COLUMN = 5.2
+COLUMN_INCHES = 5.2
 """Width in inches of one of two columns of a page, from 1,000 pixels on."""
 PHONE_QUERY = "(max-width: 40rem)"
 DARK_QUERY = "(prefers-color-scheme: dark)"
@@ -185,8 +199,8 @@ def draw_pictures(figure: Figure) -> list[tuple[str, bytes]]:
     light = _compress(_draw(figure.wide, {"svg": "none"})["svg"])
     chosen = [(DARK_QUERY, _darken(light)), ("", light)]
     draw, (width, height) = figure.wide
-    if width > NARROW:
-        narrow = figure.narrow or (draw, (NARROW, height))
+    if width > PHONE_INCHES:
+        narrow = figure.narrow or (draw, (PHONE_INCHES, height))
         light = _compress(_draw(narrow, {"svg": "none"})["svg"])
         both = f"{PHONE_QUERY} and {DARK_QUERY}"
         chosen = [(both, _darken(light)), (PHONE_QUERY, light), *chosen]
@@ -199,7 +213,7 @@ def _draw(drawing: Drawing, kinds: dict[str, str]) -> dict[str, bytes]:
 
     draw, size = drawing
     found = {}
-    with matplotlib.rc_context(STYLE), warnings.catch_warnings():
+    with matplotlib.rc_context(FIGURE_STYLE), warnings.catch_warnings():
         # Browsers may have characters that our font lacks.
         warnings.filterwarnings("ignore", message="Glyph .* missing from")
         figure = Canvas(figsize=size, layout="constrained")
@@ -231,7 +245,7 @@ def _compress(svg: bytes) -> bytes:
 def _darken(svg: bytes) -> bytes:
     """Return the same drawing in the colors of a dark page."""
     # Text without a color is black in SVG.
-    text = svg.decode().replace("<svg ", f'<svg fill="{DARK_COLORS[INK]}" ', 1)
+    text = svg.decode().replace("<svg ", f'<svg fill="{DARK_COLORS[Color.INK]}" ', 1)
     for light, dark in DARK_COLORS.items():
         text = text.replace(f": {light}", f": {dark}")
     return text.encode()
@@ -252,7 +266,7 @@ def spectrum_figure(found: Findings, title: str) -> Figure | None:
         return None
     mu = np.asarray(found["eigenvalues"], dtype=float)
     p, q, z = found["signature"]
-    fraction = f"{100 * found['negative_share']:.2g}\u00a0%"
+    fraction = f"{100 * abs(found['negative_share']):.2g}%"
     counts = f"{p} positive, {q} negative" + (f", {z} zero" if z else "")
     part = f"the negative part is {fraction} of the sum of absolute values."
     # Of a large matrix, some eigenvalues are kept, evenly from both ends.
@@ -263,17 +277,17 @@ def spectrum_figure(found: Findings, title: str) -> Figure | None:
         axes = figure.add_subplot()
         kept = select_evenly(len(mu), MAX_BARS)
         place, shown = places[kept], mu[kept]
-        filled: Any = {"color": BLUE, "lw": 0}
-        hatched: Any = {"facecolor": "none", "edgecolor": ORANGE, "lw": 0.8}
+        filled: Any = {"color": Color.BLUE, "lw": 0}
+        hatched: Any = {"facecolor": "none", "edgecolor": Color.ORANGE, "lw": 0.8}
         hatched["hatch"] = "//////"
         for where, look in ((shown >= 0, filled), (shown < 0, hatched)):
             axes.fill_between(place, shown, where=where, step="mid", **look)
         if q:
             first = float(place[shown < 0].min()) - 0.5
-            axes.axvspan(first, places[-1] + 0.5, color=ORANGE, alpha=0.12, lw=0)
+            axes.axvspan(first, places[-1] + 0.5, color=Color.ORANGE, alpha=0.12, lw=0)
             text = f"negative, down\nto {format_signed(lowest, '.3g')}"
             axes.text(0.98, 0.96, text, ha="right", va="top", transform=axes.transAxes)
-        axes.axhline(0, color=INK, lw=0.8)
+        axes.axhline(0, color=Color.INK, lw=0.8)
         if (mu != 0).any():
             _scale_signed(axes, mu)
         axes.set(
@@ -284,7 +298,7 @@ def spectrum_figure(found: Findings, title: str) -> Figure | None:
         )
         axes.grid(axis="y")
 
-    rows: list[TableRow] = [
+    rows = [
         (int(place), format_number(value, ".6g"))
         for k, (place, value) in enumerate(zip(places, mu.tolist(), strict=True))
         if k < LISTED_EIGENVALUES or k >= len(mu) - LISTED_EIGENVALUES
@@ -298,7 +312,7 @@ def spectrum_figure(found: Findings, title: str) -> Figure | None:
         f"Eigenvalues in descending order on a symmetric log scale; {marked}",
         f"Eigenvalues from {found['mu_max']:.4g} down to {found['mu_min']:.4g}: "
         f"{counts}; {part}",
-        (draw, (COLUMN, 2.8)),
+        (draw, (COLUMN_INCHES, 2.8)),
         numbers=(listed, "place, eigenvalue", rows),
     )
 

@@ -12,8 +12,8 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Self
 
 from kreinlearn._files import check_free, replace
-from kreinlearn.app.report.figures import COLUMN, Figure, clean, draw_pictures
-from kreinlearn.app.report.tables import DASH, Entry, Note, PageTable, list_marks
+from kreinlearn.app.report.figures import COLUMN_INCHES, Figure, clean, draw_pictures
+from kreinlearn.app.report.tables import NO_VALUE, Entry, PageTable, list_marks
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -104,7 +104,7 @@ def html(
     sentences: Sequence[str] = (),
     remarks: Sequence[str] = (),
     facts: Mapping[str, str] | None = None,
-    notes: Sequence[Note] = (),
+    notes: Sequence[str] = (),
     command: str = "",
     versions: Mapping[str, str] | str = "",
 ) -> str:
@@ -122,8 +122,8 @@ def html(
         Further sentences, among the details.
     facts : mapping or None
         Terms and texts before the sections.
-    notes : sequence of Note
-        Numbered from 1; those without a row or column stand among the details.
+    notes : sequence of str
+        Notes that marks of tables refer to, numbered from 1.
     command : str
         Command that makes the page.
     versions : mapping or str
@@ -131,7 +131,7 @@ def html(
     """
     if not isinstance(versions, str):
         versions = ", ".join(f"{name} {text}" for name, text in versions.items())
-    return _template().render(
+    return _load_template().render(
         title=title,
         shown=[each for each in sections if each.parts and not each.is_detail],
         details=[each for each in sections if each.parts and each.is_detail],
@@ -139,14 +139,13 @@ def html(
         remarks=remarks,
         facts=facts,
         notes=notes,
-        general=[each.text for each in notes if not (each.row or each.column)],
         command=command,
         versions=versions,
     )
 
 
 @cache
-def _template() -> "Template":
+def _load_template() -> "Template":
     from jinja2 import Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup
 
@@ -166,7 +165,7 @@ def _template() -> "Template":
     environment.globals |= {
         "style": Markup(here.joinpath("page.css").read_text("utf-8")),
         "script": Markup(here.joinpath("page.js").read_text("utf-8")),
-        "column": COLUMN,
+        "column": COLUMN_INCHES,
         "is_wide": _is_wide,
         "column_classes": _column_classes,
         "marks_in": list_marks,
@@ -198,7 +197,7 @@ def _column_classes(table: PageTable) -> list[str]:
     """Return the class of each column: words to the left, numbers to the right."""
     kinds = [""] * len(table.columns)
     for place, entries in enumerate(zip(*table.rows, strict=True)):
-        if any(each.value is None and each.text != DASH for each in entries):
+        if any(each.value is None and each.text != NO_VALUE for each in entries):
             longest = max(len(each.text + each.detail) for each in entries)
             kinds[place] = "words long" if longest > LONG_TEXT else "words"
     return kinds
@@ -216,8 +215,7 @@ def _is_wide(table: PageTable) -> bool:
 def _sort_key(entry: Entry) -> str:
     """Return the sort key of an entry for the script; nothing for a dash."""
     if entry.value is None:
-        return "" if entry.text == DASH else entry.text
+        return "" if entry.text == NO_VALUE else entry.text
     # As JavaScript writes it.
-    return (
-        "" if math.isnan(entry.value) else str(entry.value).replace("inf", "Infinity")
-    )
+    text = str(entry.value).replace("inf", "Infinity")
+    return "" if math.isnan(entry.value) else text

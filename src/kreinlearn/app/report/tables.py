@@ -2,12 +2,11 @@
 
 import csv
 import io
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
-DASH = "–"
+NO_VALUE = "–"
 """Entry without a value."""
 SCORE_NAMES = {
     "accuracy": "accuracy",
@@ -19,25 +18,6 @@ SCORE_NAMES = {
 
 Findings = Mapping[str, Any]
 """Results of a command, as it prints them with ``--json``."""
-
-
-class Note(NamedTuple):
-    """A remark on published or reproduced numbers.
-
-    Attributes
-    ----------
-    tables : str
-        Names of the tables and figures, separated by spaces.
-    row, column : str
-        Names of the row and the column, or empty for all of them.
-    text : str
-        The remark.
-    """
-
-    tables: str
-    row: str
-    column: str
-    text: str
 
 
 @dataclass(frozen=True)
@@ -65,8 +45,8 @@ class Entry:
     marks: tuple[int, ...] = ()
 
 
-Content = Entry | Counter[str] | str | int | None
-"""Content of a table: also words, counts, statuses, or None for a dash."""
+Content = Entry | Mapping[str, int] | str | float | None
+"""Content of a table: also words, numbers, counts of statuses, or None for a dash."""
 TableRow = Sequence[Content]
 
 
@@ -117,14 +97,14 @@ def _to_entry(content: Content) -> Entry:
         return content
     if isinstance(content, str):
         return Entry(content)
-    if isinstance(content, Counter):
+    if isinstance(content, Mapping):
         return Entry(format_statuses(content))
-    return format_number(content, "d")
+    return format_number(content, ".3f" if isinstance(content, float) else "d")
 
 
 def format_number(value: float | None, form: str) -> Entry:
     """Return a number in a format; a dash for None."""
-    return Entry(DASH) if value is None else Entry(f"{value:{form}}", value)
+    return Entry(NO_VALUE) if value is None else Entry(f"{value:{form}}", value)
 
 
 def format_seconds(value: float | None) -> Entry:
@@ -175,21 +155,20 @@ def format_scores(
     return found
 
 
-def format_statuses(found: Counter[str]) -> str:
+def format_statuses(found: Mapping[str, int]) -> str:
     """Return statuses of fits as a sentence fragment.
 
     Examples
     --------
-    >>> from collections import Counter
     >>> from kreinlearn.app.report.tables import format_statuses
-    >>> format_statuses(Counter(diverged=15, max_iter=20))
+    >>> format_statuses({"diverged": 15, "max_iter": 20})
     'diverged in 15 of 35 fits, max_iter in 20'
-    >>> format_statuses(Counter(converged=35))
+    >>> format_statuses({"converged": 35})
     'all 35 fits converged'
     """
-    total = found.total()
-    if not total:
-        return DASH
+    total = sum(found.values())
+    if total <= 1:
+        return next(iter(found), NO_VALUE)
     others = sorted((word, n) for word, n in found.items() if word != "converged")
     if not others:
         return f"all {total} fits converged"

@@ -4,13 +4,14 @@ import time
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
+from statistics import fmean
 from typing import NamedTuple, TextIO
 
 MIN_FINISHED = 0.1
 """Fraction of the expected work below which no time left is estimated."""
 
 
-class Progress(NamedTuple):
+class RunState(NamedTuple):
     """State of a run.
 
     Attributes
@@ -29,7 +30,7 @@ class Progress(NamedTuple):
     left: float | None = None
 
 
-Watcher = Callable[[Progress], object]
+Watcher = Callable[[RunState], object]
 """Receives the state of a run after each step."""
 
 
@@ -72,20 +73,16 @@ class TimeLeft:
 
     def estimate(self) -> float | None:
         """Return the seconds left; None before a tenth of the work is finished."""
-        weight = sum(self.weight[kind] * len(own) for kind, own in self.seen.items())
-        pace = sum(map(sum, self.seen.values())) / weight if weight > 0 else None
-        expected = {kind: (pace or 0.0) * each for kind, each in self.weight.items()}
-        expected |= {kind: sum(own) / len(own) for kind, own in self.seen.items()}
-        left = sum(n * expected[kind] for kind, n in self.left.items())
         done = sum(map(sum, self.seen.values()))
-        if pace is None or done < MIN_FINISHED * (done + left):
+        weight = sum(self.weight[kind] * len(own) for kind, own in self.seen.items())
+        if weight <= 0:
             return None
-        return left / max(1, min(self.workers, self.n_left))
-
-    @property
-    def n_left(self) -> int:
-        """Number of unfinished steps."""
-        return self.left.total()
+        expected = {kind: done / weight * each for kind, each in self.weight.items()}
+        expected |= {kind: fmean(own) for kind, own in self.seen.items()}
+        left = sum(n * expected[kind] for kind, n in self.left.items())
+        if done < MIN_FINISHED * (done + left):
+            return None
+        return left / max(1, min(self.workers, self.left.total()))
 
 
 @contextmanager
@@ -118,7 +115,7 @@ def progress_bar(stream: TextIO, label: str = "") -> Iterator[Watcher]:
     with progress.Progress(*columns, console=console, transient=True) as bar:
         task = bar.add_task(label, total=None, left="")
 
-        def show(state: Progress) -> None:
+        def show(state: RunState) -> None:
             left = "" if state.left is None else f"{format_duration(state.left)} left"
             bar.update(task, completed=state.done, total=state.total, left=left)
 
@@ -139,9 +136,10 @@ def counter(stream: TextIO, label: str) -> Iterator[Callable[..., None]]:
             done: int, total: int, text: str, fraction: float | None = None
         ) -> None:
             fraction = fraction or done / total
-            left = TimeLeft([(True, fraction), (False, 1 - fraction)])
-            left.finish(True, time.monotonic() - start)
-            show(Progress(done, total, text, left.estimate()))
+            left = (time.monotonic() - start) * (1 / fraction - 1)
+            show(
+                RunState(done, total, text, left if fraction >= MIN_FINISHED else None)
+            )
 
         yield report
 
@@ -168,7 +166,7 @@ def share_teller(
             elif stream.isatty() and (bars or waited + left > patience):
                 if not bars:
                     bars["bar"] = stack.enter_context(progress_bar(stream, name))
-                bars["bar"](Progress(round(100 * fraction), 100, "", left))
+                bars["bar"](RunState(round(100 * fraction), 100, "", left))
             elif not stream.isatty() and waited > patience:
                 last[0] = time.monotonic()
                 text = f"{fraction:.0%} done, {format_duration(left)} left"
@@ -177,13 +175,13 @@ def share_teller(
         yield report
 
 
-def progress_line(state: Progress, label: str = "") -> str:
+def progress_line(state: RunState, label: str = "") -> str:
     """Return the state of a run as one line.
 
     Examples
     --------
-    >>> from kreinlearn.app.runs.progress import Progress, progress_line
-    >>> progress_line(Progress(3, 9, "KreinCV, fold 3", 65.0), "compare")
+    >>> from kreinlearn.app.runs.progress import RunState, progress_line
+    >>> progress_line(RunState(3, 9, "KreinCV, fold 3", 65.0), "compare")
     'compare 3/9: KreinCV, fold 3; 1m05s left'
     """
     head = f"{label} {state.done}/{state.total}: {state.text}".strip()

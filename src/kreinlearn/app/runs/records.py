@@ -6,37 +6,27 @@ import math
 import os
 import platform
 import subprocess
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
-from importlib.metadata import PackageNotFoundError, version
-from itertools import product
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Self
 
-from kreinlearn._files import check_regular, replace
+from kreinlearn._files import check_regular
 
 SIGNIFICANT_DIGITS = 6
 """Significant digits of a stored number."""
 GIT_SECONDS = 10.0
 """Time limit of the call of git."""
-FAILED = frozenset({"error", "timeout"})
+FAILED_STATUSES = frozenset({"error", "timeout"})
 """Statuses of records without scores."""
 
 Value = str | int | float | bool
 """Value of a setting: JSON must return it unchanged."""
 Record = dict[str, Any]
-"""Result of a cell; its keys are `FIELDS`."""
-
-FIELDS = (
-    "key exp data method run set seed half status error acc bacc ll auc truth "
-    "proba score fit_s pred_s gram_s n_iter chosen grid cv cv_n curve n m tau sig "
-    "mu neg mu_bound split tried indefinite mu_ratio shape pixels hits curves steps "
-    "ver git"
-).split()
-"""Keys of a record, in the order in which they are written; absent where they do not
-apply.
+"""Result of a cell, by field; fields that do not apply are absent.
 
 key : the cell as one string; unique in a file
 exp : experiment
@@ -148,53 +138,6 @@ class Cell:
         """Return the value of a setting."""
         return dict(self.settings).get(name, default)
 
-    def as_dict(self) -> Record:
-        """Return the first fields of the record."""
-        names = {"exp": self.experiment, "data": self.dataset, "method": self.method}
-        settings = {"set": dict(self.settings)} if self.settings else {}
-        return {**names, "run": self.run, **settings}
-
-    @classmethod
-    def from_dict(cls, fields: Record) -> "Cell":
-        """Return the cell of a record."""
-        names = fields["exp"], fields["data"], fields["method"]
-        return cls(*names, int(fields["run"]), tuple(fields.get("set", {}).items()))
-
-
-def grid(
-    experiment: str,
-    datasets: Iterable[str],
-    methods: Iterable[str],
-    runs: int,
-    **settings: Sequence[Value],
-) -> list[Cell]:
-    """Return every combination of data set, method, run and settings.
-
-    Parameters
-    ----------
-    experiment : str
-        Name of the experiment.
-    datasets, methods : iterable of str
-        Names.
-    runs : int
-        Number of repetitions.
-    **settings : sequence of values
-        Values of each setting.
-
-    Examples
-    --------
-    >>> from kreinlearn.app.runs.records import grid
-    >>> len(grid("fig2", ["monks1", "guide1-t"], ["CCICP-GD"], 10, eps=[0.1, 1.0]))
-    40
-    """
-    combinations = list(product(*settings.values()))
-    return [
-        Cell(experiment, data, method, run, tuple(zip(settings, values, strict=True)))
-        for data, run, method, values in product(
-            datasets, range(runs), methods, combinations
-        )
-    ]
-
 
 def to_json(value: Any) -> Any:
     """Convert numbers, strings, lists and mappings of them for JSON.
@@ -213,61 +156,67 @@ def to_json(value: Any) -> Any:
     return value
 
 
-def make_record(cell: Cell, outcome: Record, **environment: Any) -> Record:
-    """Return the record of a cell, its keys in the order of `FIELDS`.
-
-    Parameters
-    ----------
-    cell : Cell
-        The cell.
-    outcome : mapping
-        Its result, with "status" at least.
-    **environment : object
-        Versions and revision.
-    """
-    identity = {"key": cell.key, "seed": cell.seed, "half": cell.half_seed}
-    fields = {**cell.as_dict(), **identity, **to_json(outcome), **environment}
-    unknown = set(fields) - set(FIELDS)
-    if unknown:
-        raise ValueError(f"A record has no field {min(unknown)!r}; see FIELDS.")
-    return {name: fields[name] for name in FIELDS if fields.get(name) is not None}
+def make_record(cell: Cell, outcome: Record, **environment: object) -> Record:
+    """Return the record of a cell, from its outcome and versions of libraries."""
+    fields = {
+        "key": cell.key,
+        "exp": cell.experiment,
+        "data": cell.dataset,
+        "method": cell.method,
+        "run": cell.run,
+        "set": dict(cell.settings) or None,
+        "seed": cell.seed,
+        "half": cell.half_seed,
+        **to_json(outcome),
+        **environment,
+    }
+    return {name: value for name, value in fields.items() if value is not None}
 
 
 @cache
 def describe_environment() -> Record:
     """Return versions and, in a checkout, the revision: fields of a record."""
+    names = ("numpy", "scipy", "scikit-learn", "kreinlearn")
     versions = {"python": platform.python_version()}
-    for name in ("numpy", "scipy", "scikit-learn", "kreinlearn"):
-        try:
-            versions[name] = version(name)
-        except PackageNotFoundError:
-            versions[name] = "unknown"
+    versions |= {name: version(name) for name in names}
     root, revision = Path(__file__).parents[4], ""
     if (root / ".git").exists():
-        call = ["git", "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"]
-        how: Any = {"cwd": root, "stderr": subprocess.DEVNULL, "text": True}
         with suppress(OSError, subprocess.SubprocessError):
-            revision = subprocess.check_output(call, timeout=GIT_SECONDS, **how).strip()
+            revision = subprocess.check_output(
+                [
+                    "git",
+                    "describe",
+                    "--always",
+                    "--dirty",
+                    "--abbrev=12",
+                    "--exclude=*",
+                ],
+                cwd=root,
+                stderr=subprocess.DEVNULL,
+                text=True,
+                timeout=GIT_SECONDS,
+            ).strip()
     return {"ver": versions, "git": revision or None}
 
 
 def _parse(text: bytes, where: str) -> tuple[list[Record], int]:
     """Return the records of complete lines, and the length of these lines."""
-    length = text.rfind(b"\n") + 1
     found: list[Record] = []
-    for number, line in enumerate(text[:length].split(b"\n")[:-1], start=1):
+    lines, length = text.splitlines(keepends=True), 0
+    for number, line in enumerate(lines, start=1):
         try:
             record = json.loads(line)
-            if not isinstance(record, dict) or not isinstance(record["key"], str):
-                raise ValueError
-        except (ValueError, KeyError, RecursionError):
-            if text[:length].count(b"\n") == number:  # torn in the middle of a block
-                return found, length - len(line) - 1
+            is_record = line.endswith(b"\n") and isinstance(record["key"], str)
+        except (ValueError, KeyError, TypeError, RecursionError):
+            is_record = False
+        if is_record:
+            found.append(record)
+            length += len(line)
+        elif number < len(lines):  # the last line may be torn
             raise ValueError(
                 f"Line {number} of {where} is not a record of an experiment: "
-                f"{line[:60]!r}. Remove the line, or the file."
-            ) from None
-        found.append(record)
+                f"{line[:60].rstrip()!r}. Remove the line, or the file."
+            )
     return found, length
 
 
@@ -283,15 +232,8 @@ def read_records(path: str | os.PathLike[str]) -> list[Record]:
     return _parse(path.read_bytes(), str(path))[0]
 
 
-def drop_records(path: str | os.PathLike[str], keys: Iterable[str]) -> None:
-    """Remove records from a file, so that their cells are run again."""
-    dropped = set(keys)
-    if dropped:
-        kept = [each for each in read_records(path) if each["key"] not in dropped]
-        replace(path, b"".join(map(_encode, kept)))
-
-
-def _encode(record: Record) -> bytes:
+def encode_record(record: Record) -> bytes:
+    """Return a record as a line of a file."""
     text = json.dumps(record, ensure_ascii=False, separators=(",", ":"))
     return text.encode() + b"\n"
 
@@ -324,7 +266,7 @@ class Store:
         # Unbuffered: a line is one write, which an interrupt cannot tear.
         self._file = open(self.path, "a+b", buffering=0)
         try:
-            _lock(self._file.fileno(), self.path)
+            _lock_file(self._file.fileno(), self.path)
             self._file.seek(0)
             found, length = _parse(self._file.read(), str(self.path))
             self._file.truncate(length)
@@ -337,7 +279,7 @@ class Store:
         """Write a record, whose key must be new, and wait until it is on disk."""
         if record["key"] in self.keys:
             raise ValueError(f"{self.path} already has a record {record['key']!r}.")
-        line = _encode(record)
+        line = encode_record(record)
         end = self._file.seek(0, os.SEEK_END)
         try:
             while line:  # a disk that is nearly full takes a part, without an error
@@ -353,18 +295,14 @@ class Store:
             ) from None
         self.keys.add(record["key"])
 
-    def close(self) -> None:
-        """Close the file."""
-        self._file.close()
-
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *error: object) -> None:
-        self.close()
+        self._file.close()
 
 
-def _lock(descriptor: int, path: Path) -> None:
+def _lock_file(descriptor: int, path: Path) -> None:
     """Raise if another process writes the file; the lock ends with the process."""
     try:
         import fcntl

@@ -3,7 +3,7 @@
 Executors of the standard library and of joblib cannot stop a single task that hangs
 without breaking the whole pool. pebble can, but its workers share one pipe: a worker
 that dies between two tasks breaks the pool, and busy workers outlive a killed parent.
-Here each worker has its own pipe.
+Here a thread serves each worker through a pipe of its own.
 """
 
 import ctypes
@@ -13,15 +13,17 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable
-from contextlib import suppress
-from dataclasses import dataclass
+from collections.abc import Callable, Generator, Iterable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing, suppress
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
+from queue import SimpleQueue
 
+import joblib
 from threadpoolctl import threadpool_limits
 
-from kreinlearn.app.runs.progress import Progress, TimeLeft, Watcher
+from kreinlearn.app.runs.progress import RunState, TimeLeft, Watcher
 from kreinlearn.app.runs.records import (
     Cell,
     Record,
@@ -34,7 +36,7 @@ CELL_SECONDS = 1800.0
 """Time limit of one cell."""
 START_SECONDS = 300.0
 """Time limit for the start of a worker."""
-MAX_WAIT_SECONDS = 3600.0
+MAX_WAIT_SECONDS = 1e6
 """Longest wait for a message: the operating system takes no infinite one."""
 THREAD_VARIABLES = (
     "OMP_NUM_THREADS",
@@ -47,7 +49,7 @@ THREAD_VARIABLES = (
 """Variables that libraries read when they are loaded."""
 PR_SET_PDEATHSIG = 1
 """Option of ``prctl``: the signal that a process gets when its parent ends."""
-READY = "ready"
+READY_MESSAGE = "ready"
 """First message of a worker, after its imports."""
 
 Work = Callable[[Cell], Record]
@@ -100,33 +102,29 @@ def run(
     If the process is killed, the file holds all finished records, and the same call
     resumes. A KeyboardInterrupt stops the workers and is raised again.
     """
-    jobs, describe = jobs or count_processors(), describe or _describe
+    jobs, describe = jobs or joblib.cpu_count(), describe or _describe_cell
     wanted = list({cell.key: cell for cell in cells}.values())
     with Store(path) as store:
         todo = [cell for cell in wanted if cell.key not in store.keys]
         n_found, n_workers = len(wanted) - len(todo), min(jobs, len(todo))
-        todo.sort(key=cost)  # taken from the end; stable, so that runs agree
+        todo.sort(key=cost)  # run from the end; stable, so that runs agree
         longest = {_kind(cell): cell.key for cell in todo}
         todo.sort(key=lambda cell: longest[_kind(cell)] == cell.key)
         left = TimeLeft(((_kind(cell), cost(cell)) for cell in todo), n_workers)
         if progress is not None:
             found = f"{n_found} found, {len(todo)} to run"
-            progress(Progress(n_found, len(wanted), found))
-        pool = WorkerPool(work, n_workers, limit, 1 if jobs > 1 else None)
-        done = n_found
-        try:
-            while todo or pool.is_busy:
-                for cell, outcome, seconds in pool.collect(todo):
-                    record = make_record(cell, outcome, **describe_environment())
-                    store.append(record)
-                    done += 1
-                    left.finish(_kind(cell), seconds)
-                    if progress is not None:
-                        text = f"{describe(cell)}, {_describe_result(record)}"
-                        progress(Progress(done, len(wanted), text, left.estimate()))
-        finally:
-            pool.stop()
-    return done - n_found
+            progress(RunState(n_found, len(wanted), found))
+        threads = 1 if jobs > 1 else None
+        workers = [Worker(work, limit, threads) for _ in range(n_workers)]
+        with closing(_run_in_workers(todo[::-1], workers)) as finished:
+            for done, (cell, outcome, seconds) in enumerate(finished, n_found + 1):
+                record = make_record(cell, outcome, **describe_environment())
+                store.append(record)
+                left.finish(_kind(cell), seconds)
+                if progress is not None:
+                    text = f"{describe(cell)}, {_describe_result(record)}"
+                    progress(RunState(done, len(wanted), text, left.estimate()))
+    return len(todo)
 
 
 def _kind(cell: Cell) -> tuple[str, str, str]:
@@ -134,7 +132,7 @@ def _kind(cell: Cell) -> tuple[str, str, str]:
     return cell.dataset, cell.method, str(cell.setting("kernel"))
 
 
-def _describe(cell: Cell) -> str:
+def _describe_cell(cell: Cell) -> str:
     settings = [f"{name} {value}" for name, value in cell.settings]
     return ", ".join([cell.dataset, cell.method, *settings, f"run {cell.run + 1}"])
 
@@ -145,128 +143,105 @@ def _describe_result(record: Record) -> str:
     return scored if is_plain else " ".join([record["status"], scored]).rstrip()
 
 
-def count_processors() -> int:
-    """Return the number of processors that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+def _run_in_workers(
+    cells: Sequence[Cell], workers: Sequence["Worker"]
+) -> Generator[tuple[Cell, Record, float]]:
+    """Yield each cell with its outcome and its seconds, as soon as it is finished."""
+    idle: SimpleQueue[Worker] = SimpleQueue()
+    finished: SimpleQueue[Future[tuple[Cell, Record, float]]] = SimpleQueue()
+
+    def run_next(cell: Cell) -> tuple[Cell, Record, float]:
+        worker = idle.get()
+        try:
+            return cell, *worker.run(cell)
+        finally:
+            idle.put(worker)
+
+    for worker in workers:
+        idle.put(worker)
+    with ThreadPoolExecutor(max(1, len(workers))) as pool:
+        try:
+            for cell in cells:
+                pool.submit(run_next, cell).add_done_callback(finished.put)
+            for _ in cells:
+                yield finished.get().result()
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+            for worker in workers:
+                worker.stop()
 
 
-@dataclass
 class Worker:
-    """A process and the cell that it runs."""
-
-    process: SpawnProcess
-    connection: Connection
-    deadline: float
-    cell: Cell | None = None
-    started: float = 0.0
-    is_ready: bool = False
-
-    def stop(self) -> None:
-        """Kill the process."""
-        self.process.kill()
-        self.process.join()
-        self.connection.close()
-
-
-class WorkerPool:
-    """Workers that share a list of cells.
+    """A process that runs one cell at a time; started when needed, and after failures.
 
     Parameters
     ----------
     work : callable
         Returns the outcome of a cell.
-    size : int
-        Number of workers.
     limit : float
         Time limit of one cell in seconds.
     threads : int or None
-        Threads of numerical libraries in each worker; None for their own default.
+        Threads of numerical libraries in the process; None for their own default.
     """
 
-    def __init__(
-        self, work: Work, size: int, limit: float, threads: int | None
-    ) -> None:
+    def __init__(self, work: Work, limit: float, threads: int | None) -> None:
         self.work, self.limit, self.threads = work, limit, threads
-        self.workers = [self._start() for _ in range(size)]
+        self.process: SpawnProcess | None = None
+        self.is_stopped = False
 
-    def _start(self) -> Worker:
+    def run(self, cell: Cell) -> tuple[Record, float]:
+        """Return the outcome of a cell and its seconds; an error if the worker dies."""
+        process = self.process or self._start()
+        start = time.monotonic()
+        try:
+            self.connection.send(cell)
+            if self.connection.poll(min(self.limit, MAX_WAIT_SECONDS)):
+                return self.connection.recv(), time.monotonic() - start
+            error = f"stopped after the limit of {self.limit:g} seconds"
+            outcome = {"status": "timeout", "error": error}
+        except (EOFError, OSError):
+            process.join()
+            ended = f"the worker process ended with code {process.exitcode}"
+            outcome = {
+                "status": "error",
+                "error": f"{ended}, perhaps for lack of memory",
+            }
+        self._kill()
+        return outcome, time.monotonic() - start
+
+    def _start(self) -> SpawnProcess:
         # A fresh process: forked ones inherit thread pools that no longer work.
         context = multiprocessing.get_context("spawn")
-        ours, theirs = context.Pipe()
+        self.connection, theirs = context.Pipe()
         given = (theirs, self.work, self.threads)
         process = context.Process(target=serve, args=given, daemon=True)
         process.start()
         theirs.close()
-        return Worker(process, ours, time.monotonic() + START_SECONDS)
-
-    @property
-    def is_busy(self) -> bool:
-        """Whether a cell is being run."""
-        return any(worker.cell is not None for worker in self.workers)
-
-    def collect(self, todo: list[Cell]) -> list[tuple[Cell, Record, float]]:
-        """Hand out cells from the end of a list, wait, and return finished ones.
-
-        Returns
-        -------
-        list of (Cell, dict, float)
-            The cell, its outcome and its seconds.
-        """
-        for worker in self.workers:
-            if worker.is_ready and worker.cell is None and todo:
-                worker.cell, worker.started = todo.pop(), time.monotonic()
-                worker.deadline = worker.started + self.limit
-                worker.connection.send(worker.cell)
-        active = [w for w in self.workers if w.cell is not None or not w.is_ready]
-        seconds = min(worker.deadline for worker in active) - time.monotonic()
-        seconds = min(max(0.0, seconds), MAX_WAIT_SECONDS)
-        answered = wait([worker.connection for worker in active], seconds)
-        finished = []
-        for worker in active:
-            cell, outcome = worker.cell, None
-            if worker.connection in answered:
-                outcome = self._receive(worker)
-            elif time.monotonic() >= worker.deadline:
-                if cell is None:
-                    raise RuntimeError("A worker process did not start in time.")
-                error = f"stopped after the limit of {self.limit:g} seconds"
-                outcome = {"status": "timeout", "error": error}
-                self._replace(worker)
-            if cell is not None and outcome is not None:
-                finished.append((cell, outcome, time.monotonic() - worker.started))
-        return finished
-
-    def _receive(self, worker: Worker) -> Record | None:
-        """Return the outcome that a worker sends; an error if it has died."""
+        self.process = process
+        if self.is_stopped:
+            self._kill()
         try:
-            message = worker.connection.recv()
+            if not self.connection.poll(START_SECONDS):
+                raise RuntimeError("A worker process did not start in time.")
+            self.connection.recv()
         except (EOFError, OSError):
-            worker.process.join()
-            ended = f"worker process ended with code {worker.process.exitcode}"
-            if worker.cell is None:
-                raise RuntimeError(
-                    f"A {ended} before it could start; see its message above."
-                ) from None
-            self._replace(worker)
-            error = f"the {ended}, perhaps for lack of memory"
-            return {"status": "error", "error": error}
-        worker.deadline = float("inf")
-        if message == READY:
-            worker.is_ready = True
-            return None
-        worker.cell = None
-        return dict(message)
+            process.join()
+            raise RuntimeError(
+                f"A worker process ended with code {process.exitcode} before it could "
+                "start; see its message above."
+            ) from None
+        return process
 
-    def _replace(self, worker: Worker) -> None:
-        worker.stop()
-        self.workers[self.workers.index(worker)] = self._start()
+    def _kill(self) -> None:
+        if self.process is not None:
+            self.process.kill()
+            self.process.join()
+            self.process = None
 
     def stop(self) -> None:
-        """Kill all workers."""
-        for worker in self.workers:
-            worker.stop()
+        """End the process for good."""
+        self.is_stopped = True
+        self._kill()
 
 
 def serve(connection: Connection, work: Work, threads: int | None) -> None:
@@ -278,7 +253,7 @@ def serve(connection: Connection, work: Work, threads: int | None) -> None:
     if threads is not None:  # for libraries that are loaded later
         os.environ.update(dict.fromkeys(THREAD_VARIABLES, str(threads)))
     with threadpool_limits(threads):  # for those that are loaded
-        connection.send(READY)
+        connection.send(READY_MESSAGE)
         while True:
             try:
                 cell = connection.recv()
