@@ -18,7 +18,7 @@ from kreinlearn.app.methods.records import (
     get_status,
 )
 from kreinlearn.app.methods.tuning import (
-    DIVERGED,
+    DIVERGED_STATUSES,
     Choice,
     call_timed,
     evaluate,
@@ -259,7 +259,7 @@ def _fit(
         model = method.build(method.per_sample(value, len(y)), seed)
         _, seconds = call_timed(model.fit, K, y)
         fits.append((value, model, seconds))
-        if get_status(model) not in DIVERGED:
+        if get_status(model) not in DIVERGED_STATUSES:
             return fits[-1]
     return fits[0]
 

@@ -1,6 +1,5 @@
 import csv
 import json
-from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -23,7 +22,7 @@ from kreinlearn.app.comparison.summary import (
     rows_as_csv,
     summarize,
 )
-from kreinlearn.app.methods.records import METHODS, Method
+from kreinlearn.app.methods.records import METHOD_RECORDS, Method
 from kreinlearn.app.methods.tuning import inner_folds
 from kreinlearn.app.runs.records import Cell, Store, make_record
 from kreinlearn.app.runs.records import read_records as read
@@ -150,7 +149,7 @@ def test_no_method_depends_on_the_unit_of_a_matrix(rings, method):
 def test_numbers_are_those_of_scikit_learn(rings, here, monkeypatch):
     X, y = rings
     by_hand = Method("by hand", lambda value, seed: SVC(kernel="precomputed"))
-    monkeypatch.setitem(METHODS, "by hand", by_hand)
+    monkeypatch.setitem(METHOD_RECORDS, "by hand", by_hand)
     how = {"methods": ["by hand"], "folds": 4}
     [row] = run_comparison(X, y, kernel=["linear"], **how)["rows"]
     K = gram(X, kernel="linear")
@@ -196,7 +195,7 @@ def test_a_method_added_as_one_record_is_compared(
         "C",
         "multinomial",
     )
-    monkeypatch.setitem(METHODS, rows.name, rows)
+    monkeypatch.setitem(METHOD_RECORDS, rows.name, rows)
     assert rows.name in {cell.method for cell in plan_comparison(X, y).cells}
     np.savetxt(tmp_path / "data.csv", np.column_stack([X, y]), "%.6g", ",")
     call = ["compare", f"{tmp_path}/data.csv", "--methods", "SVC raw,rows as features"]
@@ -210,12 +209,6 @@ def test_a_method_added_as_one_record_is_compared(
         "SVC raw",
         rows.name,
     ]
-    two = replace(rows, name="two only", binary_only=True)
-    monkeypatch.setitem(METHODS, two.name, two)
-    three = np.arange(len(y)) % 3
-    assert two.name not in {cell.method for cell in plan_comparison(X, three).cells}
-    with pytest.raises(ValueError, match="'two only' is for two classes, got 3"):
-        plan_comparison(X, three, methods=[two.name])
 
 
 def test_all_methods_see_the_same_folds(rings, tmp_path, here):
@@ -350,7 +343,7 @@ def test_three_classes_and_what_the_dict_holds(tmp_path, here, rng):
 def test_a_method_with_its_own_kernels_runs_once(rings, here, monkeypatch):
     X, y = rings
     own = Method("own", lambda value, seed: SVC(kernel="rbf"), input="rows")
-    monkeypatch.setitem(METHODS, own.name, own)
+    monkeypatch.setitem(METHOD_RECORDS, own.name, own)
     some = {"kernel": ["tl1", "rbf"], "methods": ["own", "SVC raw"], "folds": 2}
     found = run_comparison(X, y, **some)
     kernels = [(row["method"], row["kernel"]) for row in found["rows"]]
@@ -371,10 +364,10 @@ def test_an_asymmetric_matrix_is_named(rings):
     planned = plan_comparison(gram(X), y, kernel="precomputed")
     assert planned.job.notes == ()
     names = {cell.method for cell in planned.cells}
-    usual = {name for name in METHODS if not METHODS[name].on_request}
+    usual = {name for name in METHOD_RECORDS if not METHOD_RECORDS[name].on_request}
     asked = {"CCCP-GD", "CCICP-GD", "CCICP-SGD"}
     asked |= {"SVC clip + Platt", "SVC flip + Platt"}
-    assert usual == set(METHODS) - asked
+    assert usual == set(METHOD_RECORDS) - asked
     assert names == usual - {"logistic regression", "SVC RBF"}
     assert {cell.method for cell in plan_comparison(X, y).cells} == usual
 
@@ -420,7 +413,7 @@ def test_costs_are_known_before(rings, monkeypatch):
     )
     smaller = plan_comparison(X, y, methods=["Krein norm"], n_jobs=2)
     # a share that all sizes have, and one that grows with the cube of the rows
-    cells = len(smaller.cells) * METHODS["Krein norm"].weight / 2
+    cells = len(smaller.cells) * METHOD_RECORDS["Krein norm"].weight / 2
     floor = module.OVERHEAD_FRACTION * cells
     assert larger.seconds - floor == pytest.approx(8 * (smaller.seconds - floor))
     monkeypatch.setattr("kreinlearn._memory.available_bytes", lambda: 10_000)

@@ -132,7 +132,7 @@ def test_held_out_predictions_are_those_of_the_estimators(rng, monkeypatch):
     monkeypatch.setattr(evidence, "UNITS", (1.0,))
     K, y = halves(40, rng)
     folds = [(np.arange(20, 40), np.arange(20)), (np.arange(20), np.arange(20, 40))]
-    found = evidence.predict_treatments(K, y, folds)
+    found = evidence.predict_treatments(K, y, folds, lambda: None)
     lam = np.abs(np.linalg.eigvalsh(K)).mean() / 40
     train, held = folds[0]
     clip = SpectrumRepair("clip")

@@ -17,7 +17,7 @@ from scipy.ndimage import distance_transform_edt
 from scipy.spatial.distance import cdist
 
 from kreinlearn._typing import Array
-from kreinlearn.app.comparison.plan import PRECOMPUTED, Job, repeat_folds
+from kreinlearn.app.comparison.plan import GRAM_KERNEL, Job, repeat_folds
 from kreinlearn.app.comparison.run import score_fold
 from kreinlearn.app.comparison.summary import (
     Summary,
@@ -25,7 +25,7 @@ from kreinlearn.app.comparison.summary import (
     summarize,
     summarize_scores,
 )
-from kreinlearn.app.methods.records import KREIN_CV, METHODS
+from kreinlearn.app.methods.records import KREIN_CV, METHOD_RECORDS
 from kreinlearn.app.methods.tuning import fit_method
 from kreinlearn.app.report.figures import COLUMN_INCHES, PHONE_INCHES, Drawing, Figure
 from kreinlearn.app.report.page import Section
@@ -78,19 +78,19 @@ def make_job(case: str) -> Job:
 def run_methods(case: str) -> Iterator[tuple[list[Record], float]]:
     """Yield the records of each method on all folds, and the finished fraction."""
     job, methods = make_job(case), DEMO_CASES[case]["methods"]
-    total, done = sum(METHODS[method].weight for method in methods), 0.0
+    total, done = sum(METHOD_RECORDS[method].weight for method in methods), 0.0
     for method in methods:
         records = []
         for place in job.splits:
             cell = _make_cell(job, method, *place)
             outcome = score_fold(job, cell)
             records.append(make_record(cell, outcome, **describe_environment()))
-        done += METHODS[method].weight
+        done += METHOD_RECORDS[method].weight
         yield records, done / total
 
 
 def _make_cell(job: Job, method: str, run: int, fold: int) -> Cell:
-    settings = (("kernel", PRECOMPUTED), ("fold", fold))
+    settings = (("kernel", GRAM_KERNEL), ("fold", fold))
     return Cell("demo", job.name, method, run, settings)
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kreinlearn.app.comparison.plan import PRECOMPUTED
+from kreinlearn.app.comparison.plan import GRAM_KERNEL
 from kreinlearn.app.comparison.summary import rank_rows
 from kreinlearn.app.report.figures import (
     COLUMN_INCHES,
@@ -102,7 +102,7 @@ def comparison_page(found: Findings, first: Sequence[Section] = ()) -> str:
             confusion_figure(select("confusion"), classes),
         ],
         "The similarities": [
-            spectrum_figure(about, "The matrix" if name == PRECOMPUTED else str(name))
+            spectrum_figure(about, "The matrix" if name == GRAM_KERNEL else str(name))
             for name, about in data["kernels"].items()
         ],
         "Curves": [roc_figure(select("roc"), rows, len(classes) > 2)],

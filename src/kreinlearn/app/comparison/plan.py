@@ -24,14 +24,14 @@ from kreinlearn._validation import (
     check_matrix,
     check_similarities,
 )
-from kreinlearn.app.methods.records import KREIN_CV, METHODS, UNCHECKED
+from kreinlearn.app.methods.records import KREIN_CV, METHOD_RECORDS, UNCHECKED_PARAMS
 from kreinlearn.app.methods.tuning import count_groups, grouped_folds
 from kreinlearn.app.runs.records import Cell
 from kreinlearn.kernels import KERNELS, gram
 from kreinlearn.kernels.transforms import FORMS, fit_transform
 from kreinlearn.search import Fold
 
-PRECOMPUTED = "precomputed"
+GRAM_KERNEL = "precomputed"
 """Kernel of data that are a matrix of similarities."""
 OWN_KERNELS = "own"
 """Kernel, in a cell, of a method that chooses its kernels itself."""
@@ -85,7 +85,7 @@ class Job:
     classes: tuple[str | int | float, ...]
     splits: Mapping[Place, Fold]
     kind: DataKind = "rows"
-    kernels: tuple[str, ...] = (PRECOMPUTED,)
+    kernels: tuple[str, ...] = (GRAM_KERNEL,)
     transformer: TransformerMixin | None = None
     form: str | None = None
     groups: Array | None = None
@@ -95,7 +95,7 @@ class Job:
     def search_params(self) -> dict[str, Any]:
         """Parameters of the default search, as `krein fit` would set them."""
         if self.kind == "gram":
-            return {"kernel": PRECOMPUTED, "kernel_params": UNCHECKED}
+            return {"kernel": GRAM_KERNEL, "kernel_params": UNCHECKED_PARAMS}
         if self.kind == "distances":
             params = None if self.form is None else {"form": self.form}
             return {"kernel": "distance", "kernel_params": params}
@@ -140,14 +140,18 @@ class Job:
         return [
             Cell("compare", dataset, method, run, (("kernel", kernel), ("fold", fold)))
             for run, fold in self.splits
-            for method in check_methods(methods, self.kind, len(self.classes))
-            for kernel in by_input[METHODS[method].input]
+            for method in check_methods(methods, self.kind)
+            for kernel in by_input[METHOD_RECORDS[method].input]
         ]
 
     def weigh_cell(self, cell: Cell) -> float:
         """Return the rough seconds of a cell with 1000 training rows."""
         is_search = cell.method == KREIN_CV
-        return SEARCH_WEIGHTS[self.kind] if is_search else METHODS[cell.method].weight
+        return (
+            SEARCH_WEIGHTS[self.kind]
+            if is_search
+            else METHOD_RECORDS[cell.method].weight
+        )
 
     def _hash(self, seed: int) -> str:
         """Return a hash of the data and of all settings that the results depend on."""
@@ -175,7 +179,7 @@ def find_kind(kernel: str | Sequence[str]) -> DataKind:
     """Return the kind of data that an argument ``kernel`` is for."""
     if kernel == "distance":
         return "distances"
-    return "gram" if kernel == PRECOMPUTED else "rows"
+    return "gram" if kernel == GRAM_KERNEL else "rows"
 
 
 def repeat_folds(
@@ -249,28 +253,26 @@ def check_request(
             f"{folds} folds need {least} of each class; use fewer folds, or leave it "
             "out."
         )
-    check_methods(methods, find_kind(kernel), len(classes))
+    check_methods(methods, find_kind(kernel))
     return classes, index
 
 
-def check_methods(
-    names: Sequence[str] | None, kind: DataKind, n_classes: int
-) -> tuple[str, ...]:
+def check_methods(names: Sequence[str] | None, kind: DataKind) -> tuple[str, ...]:
     """Return the methods to run, by default all that are not run on request only."""
-    excluded = {}
-    for name, method in METHODS.items():
-        if kind != "rows" and method.input == "rows":
-            excluded[name] = "needs a table of features, got a matrix; leave it out"
-        elif method.binary_only and n_classes > 2:
-            excluded[name] = f"is for two classes, got {n_classes}"
-    known = [name for name in METHODS if name not in excluded]
+    is_table = kind == "rows"
+    known = [
+        name
+        for name in METHOD_RECORDS
+        if is_table or METHOD_RECORDS[name].input != "rows"
+    ]
     if names is None:
-        names = [name for name in known if not METHODS[name].on_request]
+        names = [name for name in known if not METHOD_RECORDS[name].on_request]
     elif list(names) == [ALL_METHODS]:
         names = known
-    for name in names:
-        if name in excluded:
-            raise ValueError(f"{name!r} {excluded[name]}.")
+    for name in {*names} & {*METHOD_RECORDS} - {*known}:
+        raise ValueError(
+            f"{name!r} needs a table of features, got a matrix; leave it out."
+        )
     return _check_names("methods", names, known)
 
 
@@ -303,7 +305,7 @@ def check_data(
             "largest |K|): all methods use (K + K') / 2."
         )
         notes = (note,) if asymmetry > NEGLIGIBLE_ASYMMETRY else ()
-        return K, (measure or PRECOMPUTED,), notes
+        return K, (measure or GRAM_KERNEL,), notes
     known = [name for name, each in KERNELS.items() if each.samples == "rows"]
     given = [kernel] if isinstance(kernel, str) else kernel
     names = _check_names("kernels", given, known)

@@ -14,8 +14,8 @@ from scipy.stats import t as student
 from sklearn.metrics import roc_curve
 
 from kreinlearn._typing import Array
-from kreinlearn.app.comparison.plan import OWN_KERNELS, PRECOMPUTED, Job, Place
-from kreinlearn.app.methods.records import KREIN_CV, METHODS
+from kreinlearn.app.comparison.plan import GRAM_KERNEL, OWN_KERNELS, Job, Place
+from kreinlearn.app.methods.records import KREIN_CV, METHOD_RECORDS
 from kreinlearn.app.report.figures import select_evenly
 from kreinlearn.app.report.tables import Findings, csv_text
 from kreinlearn.app.runs.records import (
@@ -462,13 +462,13 @@ def _state_findings(found: Summary) -> list[str]:
     for kernel, about in found["data"]["kernels"].items():
         sentences += [
             f"{row['method']} assumes a positive semidefinite matrix; "
-            f"{'the matrix' if kernel == PRECOMPUTED else kernel} is indefinite, "
+            f"{'the matrix' if kernel == GRAM_KERNEL else kernel} is indefinite, "
             "so its result has no guarantee."
             for row in found["rows"]
             if about["signature"][1]
             and row["accuracy"] is not None
             and row["kernel"] == kernel
-            and METHODS[row["method"]].definite_only
+            and METHOD_RECORDS[row["method"]].definite_only
         ]
     lost = ", ".join(row["label"] for row in found["rows"] if row["failed"])
     if lost:

@@ -12,7 +12,7 @@ class.
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Literal, Protocol, Self
+from typing import Any, Literal, Self, TypeAlias
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
@@ -55,20 +55,14 @@ CALIBRATION_FOLDS = 5
 """Folds whose out-of-fold scores fit the probabilities of a calibrated SVM."""
 LBFGS_STEPS = 1000
 """Most steps of scikit-learn's logistic regression."""
-UNCHECKED = {"check": False}
+UNCHECKED_PARAMS = {"check": False}
 """Kernel parameters of a matrix of similarities that was checked before."""
+GIVEN_GRAM: Any = {"kernel": "precomputed", "kernel_params": UNCHECKED_PARAMS}
+"""Arguments of our estimators for such a matrix."""
 
 
-class Classifier(Protocol):
-    """An estimator; its scores are optional."""
-
-    def fit(self, X: Array, y: Array) -> Self:
-        """Learn from samples, or from a Gram matrix."""
-
-    def predict(self, X: Array) -> Array:
-        """Return labels."""
-
-
+Classifier: TypeAlias = Any
+"""An estimator of scikit-learn, which has no types; its scores are optional."""
 Build = Callable[[float, int], Classifier]
 """From a value of the hyper-parameter and a seed to an unfitted estimator."""
 Values = Sequence[float]
@@ -109,8 +103,6 @@ class Method:
         `krein fit` takes them, with the kernel as keyword arguments of ``search``.
     is_control : bool
         Whether it is a simple baseline, without a model of the similarity.
-    binary_only : bool
-        Whether it is for two classes only.
     definite_only : bool
         Whether its theory needs a positive semidefinite matrix.
     summed : bool
@@ -133,7 +125,6 @@ class Method:
     search_path: Path | None = None
     input: Literal["gram", "rows", "data"] = "gram"
     is_control: bool = False
-    binary_only: bool = False
     definite_only: bool = False
     summed: bool = False
     on_request: bool = False
@@ -202,20 +193,18 @@ def krein_regression(
     out_of_sample : {"exact", "none"}
         Whether new samples are repaired as well.
     """
-    how: Any = {"mode": repair, "out_of_sample": out_of_sample, "check": False}
+    transformer = SpectrumRepair(repair or "clip", out_of_sample, check=False)
 
     def build(value: float, seed: int) -> Classifier:
-        model = KreinLogisticRegression(
-            "precomputed", kernel_params=UNCHECKED, lam=value, norm=norm
-        )
-        return model if repair is None else make_pipeline(SpectrumRepair(**how), model)
+        model = KreinLogisticRegression(**GIVEN_GRAM, lam=value, norm=norm)
+        return model if repair is None else make_pipeline(clone(transformer), model)
 
     def solve(
         is_search: bool, K: Array, y: Array, K_new: Array, values: Values, seed: int
     ) -> Scores:
         if repair is not None:
-            transformer = SpectrumRepair(**how)
-            K, K_new = transformer.fit_transform(K), transformer.transform(K_new)
+            fitted = clone(transformer)
+            K, K_new = fitted.fit_transform(K), fitted.transform(K_new)
         n, lams = len(y), np.asarray(values, dtype=float)
         matrix, back = make_dual_matrix(norm, Dense(K), np.ones(n), formed=True)
         classes = np.unique(y)
@@ -237,8 +226,8 @@ def krein_regression(
         return [(scores[:, j], str(result.status[j])) for j in range(len(lams))]
 
     def search(values: Values, folds: Sequence[Fold]) -> Classifier:
-        given: dict[str, Any] = {"kernel": "precomputed", "kernel_params": UNCHECKED}
-        return KreinLogisticRegressionCV(lams=values, norms=(norm,), cv=folds, **given)
+        model = KreinLogisticRegressionCV(**GIVEN_GRAM, norms=(norm,))
+        return model.set_params(lams=values, cv=folds)
 
     return Method(
         name,
@@ -260,13 +249,8 @@ def published(name: str, solver: CCCP, *, summed: bool = False) -> Method:
     """
 
     def build(value: float, seed: int) -> Classifier:
-        return KreinLogisticRegression(
-            "precomputed",
-            kernel_params=UNCHECKED,
-            lam=value,
-            solver=solver,
-            random_state=seed,
-        )
+        model = KreinLogisticRegression(**GIVEN_GRAM, lam=value, solver=solver)
+        return model.set_params(random_state=seed)
 
     def path(K: Array, y: Array, K_new: Array, values: Values, seed: int) -> Scores:
         n, labels = len(y), np.unique(y)
@@ -292,8 +276,8 @@ def published(name: str, solver: CCCP, *, summed: bool = False) -> Method:
             for j in range(len(values))
         ]
 
-    how: Any = {"summed": summed, "on_request": True, "weight": 4.0}
-    return Method(name, build, "lam", "ovr", path, **how)
+    method = Method(name, build, "lam", "ovr", path, summed=summed)
+    return replace(method, on_request=True, weight=4.0)
 
 
 def support_vector_machine(
@@ -314,25 +298,24 @@ def support_vector_machine(
     def build(value: float, seed: int) -> Classifier:
         last = model(C=value, kernel="precomputed", **settings)
         if hasattr(last, "kernel_params"):
-            last.set_params(kernel_params=UNCHECKED)
+            last.set_params(kernel_params=UNCHECKED_PARAMS)
         if repair is None:
             return last
         return make_pipeline(SpectrumRepair(mode=repair, check=False), last)
 
     def build_calibrated(value: float, seed: int) -> Classifier:
         folds = StratifiedKFold(CALIBRATION_FOLDS, shuffle=True, random_state=seed)
-        machine: Any = build(value, seed)
-        found: Classifier = CalibratedClassifierCV(machine, cv=folds, ensemble=False)
-        return found
+        machine = build(value, seed)
+        return CalibratedClassifierCV(machine, cv=folds, ensemble=False)
 
     def path(K: Array, y: Array, K_new: Array, values: Values, seed: int) -> Scores:
         fits = _fit_each(build, K, y, K_new, values, seed)
         return [(get_scores(m, rows), get_status(m)) for m, rows in fits]
 
-    how: Any = {"path": path, "weight": weight}
-    if is_calibrated:
-        how |= {"build": build_calibrated, "is_calibrated": True, "on_request": True}
-    return Method(name, parameter="C", **({"build": build} | how))
+    method = Method(name, build, "C", path=path, weight=weight)
+    if not is_calibrated:
+        return method
+    return replace(method, build=build_calibrated, is_calibrated=True, on_request=True)
 
 
 class SimilarityNeighbors(ClassifierMixin, BaseEstimator):
@@ -397,15 +380,13 @@ def feature_baseline(
     def search(values: Values, folds: Sequence[Fold]) -> Classifier:
         scoring = "accuracy" if link is None else "neg_log_loss"
         tried = {"C": list(values), **grid}
-        found: Classifier = GridSearchCV(model, tried, cv=folds, scoring=scoring)
-        return found
+        return GridSearchCV(model, tried, cv=folds, scoring=scoring)
 
     def build(value: float, seed: int) -> Classifier:
-        built: Classifier = clone(model).set_params(C=value)
-        return built
+        return clone(model).set_params(C=value)
 
-    how: Any = {"input": "rows", "is_control": True, "weight": weight}
-    return Method(name, build, "C", link, search=search, **how)
+    method = Method(name, build, "C", link, search=search, input="rows")
+    return replace(method, is_control=True, weight=weight)
 
 
 def _fit_each(
@@ -424,7 +405,7 @@ def _fit_each(
         yield last.fit(K, y), K_new
 
 
-def get_scores(model: Any, X: Array) -> Array:
+def get_scores(model: Classifier, X: Array) -> Array:
     """Return the decision function as an array of shape (k, c)."""
     return np.asarray(model.decision_function(X)).reshape(len(X), -1)
 
@@ -434,7 +415,7 @@ def worst_status(statuses: Iterable[str]) -> str:
     return max(statuses, key=[str(status) for status in Status].index)
 
 
-def get_status(model: Any) -> str:
+def get_status(model: Classifier) -> str:
     """Return the status of a fit, the worst of all parts of a model."""
     last = _last_step(model)
     if hasattr(last, "estimators_"):
@@ -447,20 +428,20 @@ def get_status(model: Any) -> str:
     return "max_iter" if getattr(last, "fit_status_", is_cut) else "converged"
 
 
-def get_iterations(model: Any) -> int | None:
+def get_iterations(model: Classifier) -> int | None:
     """Return the number of iterations of a fit, if it is known."""
     count = getattr(_last_step(model), "n_iter_", None)
     return None if count is None else int(np.max(count))
 
 
-def _last_step(model: Any) -> Any:
+def _last_step(model: Classifier) -> Classifier:
     best = getattr(model, "best_estimator_", model)
     return best[-1] if isinstance(best, Pipeline) else best
 
 
 KREIN_CV = "KreinCV"
 """Name of `KreinLogisticRegressionCV` with its default search, as in `krein fit`."""
-METHODS: dict[str, Method] = {
+METHOD_RECORDS: dict[str, Method] = {
     each.name: each
     for each in (
         Method(

@@ -8,7 +8,7 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ParamSpec, TypeVar
+from typing import ParamSpec, TypeVar
 
 import numpy as np
 from sklearn.calibration import CalibratedClassifierCV
@@ -16,7 +16,14 @@ from sklearn.metrics import balanced_accuracy_score, log_loss
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
 from kreinlearn._typing import Array
-from kreinlearn.app.methods.records import METHODS, Method, get_scores, get_status
+from kreinlearn.app.methods.records import (
+    METHOD_RECORDS,
+    Classifier,
+    Method,
+    get_scores,
+    get_status,
+)
+from kreinlearn.app.runs.records import Record
 from kreinlearn.losses import find_link, log_probabilities
 from kreinlearn.operators import limit_blas_threads
 from kreinlearn.search import Fold
@@ -24,15 +31,15 @@ from kreinlearn.search import Fold
 INNER_FOLDS = 5
 MAX_FOLD_DRAWS = 20
 """Draws of grouped folds, at most, until each has all classes."""
-DIVERGED = ("diverged", "nonfinite")
+DIVERGED_STATUSES = ("diverged", "nonfinite")
 """Statuses of fits that count as wrong everywhere, since their result is arbitrary."""
 MAX_LOG_LOSS = -float(np.log(np.finfo(float).eps))
 """Log-loss of a diverged fit: the most that scikit-learn's can be."""
 TIE_DIGITS = 9
 """Scores that agree to so many decimals are equal."""
 
-P = ParamSpec("P")
-T = TypeVar("T")
+CallParams = ParamSpec("CallParams")
+CallResult = TypeVar("CallResult")
 
 
 def count_groups(y: Array, groups: Array) -> dict[str | int | float, int]:
@@ -244,8 +251,10 @@ def tune(
 
     def score_fold(scores: Array, truth: Array, status: str) -> float:
         if link is None:
-            return float((decide(scores) == truth).mean()) * (status not in DIVERGED)
-        if status in DIVERGED:
+            is_second = scores[:, 0] > 0
+            guess = is_second if scores.shape[1] == 1 else scores.argmax(axis=1)
+            return float((guess == truth).mean()) * (status not in DIVERGED_STATUSES)
+        if status in DIVERGED_STATUSES:
             return -MAX_LOG_LOSS
         proba = np.exp(log_probabilities(scores, link))
         return -float(log_loss(truth, proba, labels=np.arange(proba.shape[1])))
@@ -267,22 +276,15 @@ def tune(
     return Choice(ranking, means, ended, len(y), tuple(values))
 
 
-def decide(scores: Array) -> Array:
-    """Return the predicted class, by position, of each row of scores (k, c)."""
-    if scores.shape[1] == 1:
-        return np.asarray(scores[:, 0] > 0, dtype=int)
-    return np.asarray(scores.argmax(axis=1))
-
-
 @dataclass(frozen=True)
 class Fitted:
     """A method that was tuned and fitted; ``choice`` is None if it tuned itself."""
 
     method: Method
-    model: Any
+    model: Classifier
     choice: Choice | None
 
-    def fields(self) -> dict[str, Any]:
+    def fields(self) -> Record:
         """Return the status, the chosen parameters, and the statuses of the search."""
         if self.choice is not None:
             return {
@@ -308,14 +310,14 @@ def fit_method(
     fold_seed: int,
     seed: int,
     groups: Array | None = None,
-    kernel: Mapping[str, Any] | None = None,
+    kernel: Mapping[str, object] | None = None,
 ) -> Fitted:
     """Tune a method on training rows and fit it to them, without warnings.
 
     Parameters
     ----------
     name : str
-        One of `METHODS`.
+        One of `METHOD_RECORDS`.
     X : ndarray of shape (n, m), or (n, n)
         Training samples, or their Gram matrix, as the method takes them.
     y : ndarray of shape (n,)
@@ -327,7 +329,7 @@ def fit_method(
     kernel : mapping, optional
         Parameters ``kernel`` and ``kernel_params`` of a method with input "data".
     """
-    method, folds = METHODS[name], inner_folds(y, fold_seed, groups=groups)
+    method, folds = METHOD_RECORDS[name], inner_folds(y, fold_seed, groups=groups)
     values, seed, choice = method.values(len(y)), seed % 2**32, None
     with (
         warnings.catch_warnings(),
@@ -348,15 +350,19 @@ def fit_method(
 
 
 def call_timed(
-    function: Callable[P, T], *args: P.args, **kwargs: P.kwargs
-) -> tuple[T, float]:
+    function: Callable[CallParams, CallResult],
+    *args: CallParams.args,
+    **kwargs: CallParams.kwargs,
+) -> tuple[CallResult, float]:
     """Return the result of a call, and its seconds."""
     start = time.perf_counter()
     result = function(*args, **kwargs)
     return result, time.perf_counter() - start
 
 
-def evaluate(model: Any, X: Array, y: Array, *, max_loss: float = np.inf) -> dict:
+def evaluate(
+    model: Classifier, X: Array, y: Array, *, max_loss: float = np.inf
+) -> Record:
     """Score a fitted model on new samples.
 
     Parameters
@@ -381,8 +387,14 @@ def evaluate(model: Any, X: Array, y: Array, *, max_loss: float = np.inf) -> dic
         "pred_s": pred_s,
         "truth": y,
     }
-    if hasattr(model, "predict_log_proba") or is_calibrated(model):
-        logs = _log_probabilities(model, X)
+    is_calibrated = isinstance(model, CalibratedClassifierCV)
+    if hasattr(model, "predict_log_proba") or is_calibrated:
+        with np.errstate(divide="ignore"):
+            logs = (
+                np.log(model.predict_proba(X))
+                if is_calibrated
+                else model.predict_log_proba(X)
+            )
         own = logs[np.arange(len(y)), np.searchsorted(model.classes_, y)]
         fields["ll"] = float(-np.maximum(own, -max_loss).mean())
         proba = np.exp(logs)
@@ -391,15 +403,3 @@ def evaluate(model: Any, X: Array, y: Array, *, max_loss: float = np.inf) -> dic
         scores = get_scores(model, X)
         fields["score"] = scores[:, 0] if scores.shape[1] == 1 else scores
     return fields
-
-
-def is_calibrated(model: Any) -> bool:
-    """Return whether a model has probabilities of a calibration."""
-    return isinstance(model, CalibratedClassifierCV)
-
-
-def _log_probabilities(model: Any, X: Array) -> Array:
-    if not is_calibrated(model):
-        return np.asarray(model.predict_log_proba(X))
-    with np.errstate(divide="ignore"):
-        return np.log(model.predict_proba(X))

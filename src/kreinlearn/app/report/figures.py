@@ -43,8 +43,8 @@ class Color(StrEnum):
     BLACK = "#000000"
 
 
-_DARK = "#5ab4ee #ff8f4a #35c79b #9b9b9b #e6e6e6 #16181b #34383d #656a71 #e6e6e6"
-DARK_COLORS = dict(zip(Color, _DARK.split(), strict=True))
+_DARK_VALUES = "#5ab4ee #ff8f4a #35c79b #9b9b9b #e6e6e6 #16181b #34383d #656a71 #e6e6e6"
+DARK_COLORS = dict(zip(Color, _DARK_VALUES.split(), strict=True))
 """Each color on a dark page. Figures use no other colors."""
 CURVE_STYLES = (
     (Color.BLUE, "o", "-"),
