@@ -9,7 +9,7 @@ from sklearn.multiclass import OneVsRestClassifier
 
 from kreinlearn._typing import Array
 from kreinlearn.app.methods.records import (
-    METHOD_RECORDS,
+    ALL_METHODS,
     Method,
     Path,
     Scores,
@@ -115,14 +115,14 @@ ON_TL1 = {
     **{name: procedure(name, solver) for name, solver in PROCEDURES.items()},
     "Flip exact": _repair("flip", "exact"),
     "Clip exact": _repair("clip", "exact"),
-    **{name: METHOD_RECORDS[name] for name in ("TDCASVM", "KSVM", "SVC raw")},
+    **{name: ALL_METHODS[name] for name in ("TDCASVM", "KSVM", "SVC raw")},
     # Names of stored records.
-    "IKLR krein": replace(METHOD_RECORDS["Krein norm"], name="IKLR krein"),
-    "IKLR hilbert": replace(METHOD_RECORDS["Hilbert norm"], name="IKLR hilbert"),
+    "IKLR krein": replace(ALL_METHODS["Krein norm"], name="IKLR krein"),
+    "IKLR hilbert": replace(ALL_METHODS["Hilbert norm"], name="IKLR hilbert"),
 }
 KLR, SVM = (
     replace(krein_regression("KLR"), definite_only=True),
-    METHOD_RECORDS["SVC raw"],
+    ALL_METHODS["SVC raw"],
 )
 """Both on a positive definite matrix, as their theory needs it."""
 

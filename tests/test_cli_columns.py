@@ -477,18 +477,18 @@ def test_refusals_come_before_computation(capsys, here, monkeypatch):
 
 
 def test_compare_leaves_out_what_takes_longest_unless_asked():
-    from kreinlearn.app.methods.records import METHOD_RECORDS
+    from kreinlearn.app.methods.records import ALL_METHODS
     from tests.comparison.test_compare import plan_comparison
 
     table = patients(99)
     X, y = table[FEATURES].to_numpy(), table["kind"].to_numpy()
-    asked = {name for name, method in METHOD_RECORDS.items() if method.on_request}
+    asked = {name for name, method in ALL_METHODS.items() if method.on_request}
     assert {"CCCP-GD", "CCICP-GD", "CCICP-SGD"} < asked
     usual = plan_comparison(X, y, n_jobs=2)
-    assert {cell.method for cell in usual.cells} == set(METHOD_RECORDS) - asked
+    assert {cell.method for cell in usual.cells} == set(ALL_METHODS) - asked
     assert 10 < usual.seconds < 120
     every = plan_comparison(X, y, methods=["all"])
-    assert {cell.method for cell in every.cells} == set(METHOD_RECORDS)
+    assert {cell.method for cell in every.cells} == set(ALL_METHODS)
 
 
 def test_scales_are_those_of_pipelines():

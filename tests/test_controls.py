@@ -10,7 +10,7 @@ from sklearn.preprocessing import minmax_scale
 from sklearn.svm import SVC
 
 from kreinlearn.app.methods.records import (
-    METHOD_RECORDS,
+    ALL_METHODS,
     NEIGHBOR_COUNTS,
     RBF_GAMMAS,
     SVM_COSTS,
@@ -114,7 +114,7 @@ def test_features_are_searched_on_the_same_folds(flowers, name, oracle, grid, sc
     search.fit(X, y)
     assert fitted.fields() == {"status": "converged", "chosen": search.best_params_}
     np.testing.assert_array_equal(fitted.model.predict(X), search.predict(X))
-    assert ("ll" in evaluate(fitted.model, X, y)) == METHOD_RECORDS[name].has_proba
+    assert ("ll" in evaluate(fitted.model, X, y)) == ALL_METHODS[name].has_proba
 
 
 def test_a_logistic_regression_that_was_cut_short_says_so(flowers):
@@ -129,7 +129,7 @@ def test_a_logistic_regression_that_was_cut_short_says_so(flowers):
 def test_which_are_controls():
     assert {
         each.name: (each.input == "rows")
-        for each in METHOD_RECORDS.values()
+        for each in ALL_METHODS.values()
         if each.is_control
     } == {
         "k-NN": False,

@@ -17,8 +17,8 @@ from kreinlearn import (
 )
 from kreinlearn.app.methods import tuning
 from kreinlearn.app.methods.records import (
+    ALL_METHODS,
     LAM_UNITS,
-    METHOD_RECORDS,
     SVM_COSTS,
     Method,
     get_iterations,
@@ -39,10 +39,10 @@ from kreinlearn.solvers import PUBLISHED
 from reproduction.methods import one_vs_rest
 from tests.conftest import gram_of_signature
 
-MATRIX = [name for name, each in METHOD_RECORDS.items() if each.input == "gram"]
+MATRIX = [name for name, each in ALL_METHODS.items() if each.input == "gram"]
 PATHS = [
     name
-    for name, each in METHOD_RECORDS.items()
+    for name, each in ALL_METHODS.items()
     if each.path is not None and not each.is_calibrated
 ]
 
@@ -79,12 +79,12 @@ def test_every_method_learns_two_and_three_classes(name, n_classes, flowers):
     has_proba = hasattr(model, "predict_proba")
     is_margin = "SVC" in name or "SVM" in name or name == "k-NN"
     assert has_proba != (is_margin and "Platt" not in name)
-    assert has_proba == METHOD_RECORDS[name].has_proba
+    assert has_proba == ALL_METHODS[name].has_proba
     if has_proba:
         proba = model.predict_proba(K_some)
         assert proba.shape == (len(y_some), n_classes)
         np.testing.assert_allclose(proba.sum(axis=1), 1)
-    if METHOD_RECORDS[name].is_calibrated:
+    if ALL_METHODS[name].is_calibrated:
         return
     scores = np.asarray(model.decision_function(K_some))
     assert scores.shape == ((len(y_some),) + (n_classes,) * (n_classes > 2))
@@ -170,7 +170,7 @@ def test_a_method_is_added_as_one_record(monkeypatch, flowers):
         "C",
         "multinomial",
     )
-    monkeypatch.setitem(METHOD_RECORDS, method.name, method)
+    monkeypatch.setitem(ALL_METHODS, method.name, method)
     fitted = fit_method(method.name, K, y, fold_seed=0, seed=0)
     folds, values = inner_folds(y, 0), method.values(len(y))
     choice = tune(method, [K], y, folds, values, seed=0)
@@ -189,7 +189,7 @@ def test_a_method_is_added_as_one_record(monkeypatch, flowers):
 @pytest.mark.parametrize("name", [name for name in PATHS if "SGD" not in name])
 @pytest.mark.filterwarnings("ignore::kreinlearn.exceptions.ConvergenceWarning")
 def test_path_and_estimators_end_at_the_same_solution(task, name):
-    method, values = METHOD_RECORDS[name], [0.01, 0.1, 1.0]
+    method, values = ALL_METHODS[name], [0.01, 0.1, 1.0]
     K, y, K_new = task
     fits = method.path(K, y, K_new, values, 0)
     for value, (scores, status) in zip(values, fits, strict=True):
@@ -203,10 +203,10 @@ def test_path_and_estimators_end_at_the_same_solution(task, name):
 @pytest.mark.parametrize(
     "method",
     [
-        METHOD_RECORDS["Krein norm"],
-        METHOD_RECORDS["clip + KLR"],
-        *(one_vs_rest(METHOD_RECORDS[name]) for name in ("Krein norm", "flip + KLR")),
-        one_vs_rest(METHOD_RECORDS["SVC raw"]),
+        ALL_METHODS["Krein norm"],
+        ALL_METHODS["clip + KLR"],
+        *(one_vs_rest(ALL_METHODS[name]) for name in ("Krein norm", "flip + KLR")),
+        one_vs_rest(ALL_METHODS["SVC raw"]),
     ],
     ids=lambda method: method.name,
 )
@@ -224,7 +224,7 @@ def test_path_and_estimators_agree_on_three_classes(flowers, method):
 
 
 def test_stochastic_paths_repeat_with_their_seed_and_do_not_depend_on_the_grid(task):
-    method, values = METHOD_RECORDS["CCICP-SGD"], [0.01, 0.1, 1.0]
+    method, values = ALL_METHODS["CCICP-SGD"], [0.01, 0.1, 1.0]
     first = method.path(*task, values, 3)
     again = method.path(*task, values[1:], 3)
     other = method.path(*task, values, 4)
@@ -233,7 +233,7 @@ def test_stochastic_paths_repeat_with_their_seed_and_do_not_depend_on_the_grid(t
 
 
 def test_a_search_solves_the_same_problems_more_loosely(task):
-    method = METHOD_RECORDS["Krein norm"]
+    method = ALL_METHODS["Krein norm"]
     one = method.path(*task, [1.0, 0.1, 0.01], 0)
     two = method.search_path(*task, [1.0, 0.1, 0.01], 0)
     for (scores, _), (others, _) in zip(one, two, strict=True):
@@ -299,7 +299,7 @@ def test_folds_that_miss_a_class():
     K = np.maximum(1 - np.abs(X[:, None] - X), 0)
     folds = [(np.arange(3 * k), np.arange(3 * k, 3 * k + 3)) for k in (1, 2, 3, 4)]
     folds.append((np.arange(3, 15), np.arange(3)))
-    method = METHOD_RECORDS["Krein norm"]
+    method = ALL_METHODS["Krein norm"]
     scores, statuses = held_out_scores(method, K, y, folds, [0.1, 1.0], 0)
     assert [len(each) for each in statuses] == [2, 2, 2, 2, 0]
     assert (scores[:, :3] == -np.inf).all() and np.isfinite(scores[:, 3:]).all()
@@ -314,7 +314,7 @@ def test_folds_that_miss_a_class():
 
 def test_cross_validation_of_several_matrices(flowers):
     K, y = flowers
-    method, folds = METHOD_RECORDS["Krein norm"], inner_folds(y, 0)
+    method, folds = ALL_METHODS["Krein norm"], inner_folds(y, 0)
     values = [0.001, 0.01, 0.1]
     choice = tune(method, [K, np.eye(50)], y, folds, values, seed=0, score="accuracy")
     assert choice.setting == 0
@@ -331,9 +331,9 @@ def test_the_worst_ending_counts(flowers):
 
 def test_status_and_iterations_of_pipelines_and_of_scikit_learn(task):
     K, y, _ = task
-    pipeline = METHOD_RECORDS["clip + KLR"].build(0.1, 0).fit(K, y)
+    pipeline = ALL_METHODS["clip + KLR"].build(0.1, 0).fit(K, y)
     assert get_status(pipeline) == "converged"
     assert get_iterations(pipeline) == pipeline[-1].n_iter_
-    svc = METHOD_RECORDS["SVC raw"].build(1.0, 0).fit(K, y)
+    svc = ALL_METHODS["SVC raw"].build(1.0, 0).fit(K, y)
     assert get_status(svc) == "converged"
     assert get_iterations(svc) > 0

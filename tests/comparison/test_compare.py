@@ -22,7 +22,7 @@ from kreinlearn.app.comparison.summary import (
     rows_as_csv,
     summarize,
 )
-from kreinlearn.app.methods.records import METHOD_RECORDS, Method
+from kreinlearn.app.methods.records import ALL_METHODS, Method
 from kreinlearn.app.methods.tuning import inner_folds
 from kreinlearn.app.runs.records import Cell, Store, make_record
 from kreinlearn.app.runs.records import read_records as read
@@ -149,7 +149,7 @@ def test_no_method_depends_on_the_unit_of_a_matrix(rings, method):
 def test_numbers_are_those_of_scikit_learn(rings, here, monkeypatch):
     X, y = rings
     by_hand = Method("by hand", lambda value, seed: SVC(kernel="precomputed"))
-    monkeypatch.setitem(METHOD_RECORDS, "by hand", by_hand)
+    monkeypatch.setitem(ALL_METHODS, "by hand", by_hand)
     how = {"methods": ["by hand"], "folds": 4}
     [row] = run_comparison(X, y, kernel=["linear"], **how)["rows"]
     K = gram(X, kernel="linear")
@@ -195,7 +195,7 @@ def test_a_method_added_as_one_record_is_compared(
         "C",
         "multinomial",
     )
-    monkeypatch.setitem(METHOD_RECORDS, rows.name, rows)
+    monkeypatch.setitem(ALL_METHODS, rows.name, rows)
     assert rows.name in {cell.method for cell in plan_comparison(X, y).cells}
     np.savetxt(tmp_path / "data.csv", np.column_stack([X, y]), "%.6g", ",")
     call = ["compare", f"{tmp_path}/data.csv", "--methods", "SVC raw,rows as features"]
@@ -343,7 +343,7 @@ def test_three_classes_and_what_the_dict_holds(tmp_path, here, rng):
 def test_a_method_with_its_own_kernels_runs_once(rings, here, monkeypatch):
     X, y = rings
     own = Method("own", lambda value, seed: SVC(kernel="rbf"), input="rows")
-    monkeypatch.setitem(METHOD_RECORDS, own.name, own)
+    monkeypatch.setitem(ALL_METHODS, own.name, own)
     some = {"kernel": ["tl1", "rbf"], "methods": ["own", "SVC raw"], "folds": 2}
     found = run_comparison(X, y, **some)
     kernels = [(row["method"], row["kernel"]) for row in found["rows"]]
@@ -364,10 +364,10 @@ def test_an_asymmetric_matrix_is_named(rings):
     planned = plan_comparison(gram(X), y, kernel="precomputed")
     assert planned.job.notes == ()
     names = {cell.method for cell in planned.cells}
-    usual = {name for name in METHOD_RECORDS if not METHOD_RECORDS[name].on_request}
+    usual = {name for name in ALL_METHODS if not ALL_METHODS[name].on_request}
     asked = {"CCCP-GD", "CCICP-GD", "CCICP-SGD"}
     asked |= {"SVC clip + Platt", "SVC flip + Platt"}
-    assert usual == set(METHOD_RECORDS) - asked
+    assert usual == set(ALL_METHODS) - asked
     assert names == usual - {"logistic regression", "SVC RBF"}
     assert {cell.method for cell in plan_comparison(X, y).cells} == usual
 
@@ -413,7 +413,7 @@ def test_costs_are_known_before(rings, monkeypatch):
     )
     smaller = plan_comparison(X, y, methods=["Krein norm"], n_jobs=2)
     # a share that all sizes have, and one that grows with the cube of the rows
-    cells = len(smaller.cells) * METHOD_RECORDS["Krein norm"].weight / 2
+    cells = len(smaller.cells) * ALL_METHODS["Krein norm"].weight / 2
     floor = module.OVERHEAD_FRACTION * cells
     assert larger.seconds - floor == pytest.approx(8 * (smaller.seconds - floor))
     monkeypatch.setattr("kreinlearn._memory.available_bytes", lambda: 10_000)

@@ -25,7 +25,7 @@ from kreinlearn.app.comparison.summary import (
     summarize,
     summarize_scores,
 )
-from kreinlearn.app.methods.records import KREIN_CV, METHOD_RECORDS
+from kreinlearn.app.methods.records import ALL_METHODS, KREIN_CV
 from kreinlearn.app.methods.tuning import fit_method
 from kreinlearn.app.report.figures import COLUMN_INCHES, PHONE_INCHES, Drawing, Figure
 from kreinlearn.app.report.page import Section
@@ -78,14 +78,14 @@ def make_job(case: str) -> Job:
 def run_methods(case: str) -> Iterator[tuple[list[Record], float]]:
     """Yield the records of each method on all folds, and the finished fraction."""
     job, methods = make_job(case), DEMO_CASES[case]["methods"]
-    total, done = sum(METHOD_RECORDS[method].weight for method in methods), 0.0
+    total, done = sum(ALL_METHODS[method].weight for method in methods), 0.0
     for method in methods:
         records = []
         for place in job.splits:
             cell = _make_cell(job, method, *place)
             outcome = score_fold(job, cell)
             records.append(make_record(cell, outcome, **describe_environment()))
-        done += METHOD_RECORDS[method].weight
+        done += ALL_METHODS[method].weight
         yield records, done / total
 
 

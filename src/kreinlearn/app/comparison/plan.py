@@ -24,7 +24,7 @@ from kreinlearn._validation import (
     check_matrix,
     check_similarities,
 )
-from kreinlearn.app.methods.records import KREIN_CV, METHOD_RECORDS, UNCHECKED_PARAMS
+from kreinlearn.app.methods.records import ALL_METHODS, KREIN_CV, UNCHECKED_PARAMS
 from kreinlearn.app.methods.tuning import count_groups, grouped_folds
 from kreinlearn.app.runs.records import Cell
 from kreinlearn.kernels import KERNELS, gram
@@ -39,7 +39,7 @@ NEGLIGIBLE_ASYMMETRY = 1e-10
 """Asymmetry relative to the largest entry below which no note is made."""
 SEARCH_WEIGHTS = {"rows": 16.0, "distances": 8.0, "gram": 1.0}
 """Weights of the default search by kind of data, see `Method`."""
-ALL_METHODS = "all"
+ALL_KEYWORD = "all"
 """Stands for the names of all methods that apply."""
 
 DataKind = Literal["rows", "gram", "distances"]
@@ -141,16 +141,14 @@ class Job:
             Cell("compare", dataset, method, run, (("kernel", kernel), ("fold", fold)))
             for run, fold in self.splits
             for method in check_methods(methods, self.kind)
-            for kernel in by_input[METHOD_RECORDS[method].input]
+            for kernel in by_input[ALL_METHODS[method].input]
         ]
 
     def weigh_cell(self, cell: Cell) -> float:
         """Return the rough seconds of a cell with 1000 training rows."""
         is_search = cell.method == KREIN_CV
         return (
-            SEARCH_WEIGHTS[self.kind]
-            if is_search
-            else METHOD_RECORDS[cell.method].weight
+            SEARCH_WEIGHTS[self.kind] if is_search else ALL_METHODS[cell.method].weight
         )
 
     def _hash(self, seed: int) -> str:
@@ -261,15 +259,13 @@ def check_methods(names: Sequence[str] | None, kind: DataKind) -> tuple[str, ...
     """Return the methods to run, by default all that are not run on request only."""
     is_table = kind == "rows"
     known = [
-        name
-        for name in METHOD_RECORDS
-        if is_table or METHOD_RECORDS[name].input != "rows"
+        name for name in ALL_METHODS if is_table or ALL_METHODS[name].input != "rows"
     ]
     if names is None:
-        names = [name for name in known if not METHOD_RECORDS[name].on_request]
-    elif list(names) == [ALL_METHODS]:
+        names = [name for name in known if not ALL_METHODS[name].on_request]
+    elif list(names) == [ALL_KEYWORD]:
         names = known
-    for name in {*names} & {*METHOD_RECORDS} - {*known}:
+    for name in {*names} & {*ALL_METHODS} - {*known}:
         raise ValueError(
             f"{name!r} needs a table of features, got a matrix; leave it out."
         )

@@ -36,7 +36,7 @@ from kreinlearn.app.comparison.summary import (
     rows_as_csv,
     summarize,
 )
-from kreinlearn.app.methods.records import KREIN_CV, METHOD_RECORDS
+from kreinlearn.app.methods.records import ALL_METHODS, KREIN_CV
 from kreinlearn.app.methods.tuning import MAX_LOG_LOSS, call_timed, evaluate, fit_method
 from kreinlearn.app.report.page import Result
 from kreinlearn.app.runs.progress import Watcher, format_duration
@@ -299,7 +299,7 @@ def score_fold(job: Job, cell: Cell) -> Record:
     """
     place = cell.run, int(cell.setting("fold"))
     train, test = job.splits[place]
-    if METHOD_RECORDS[cell.method].input == "gram":
+    if ALL_METHODS[cell.method].input == "gram":
         K, K_test = job.split_similarities(place, str(cell.setting("kernel")))
         unit = compute_unit(K)
         X_train, X_test = K / unit, K_test / unit
@@ -380,7 +380,7 @@ def _describe_procedure(job: Job, cells: Sequence[Cell], n_runs: int) -> list[st
 
 
 def _describe_baselines(names: Collection[str]) -> list[str]:
-    found = [m for m in METHOD_RECORDS.values() if m.name in names and m.is_control]
+    found = [m for m in ALL_METHODS.values() if m.name in names and m.is_control]
     neighbors = [each.name for each in found if each.input == "gram"]
     blind = [each.name for each in found if each.input == "rows"]
     parts = [f"{name} only uses the nearest rows by a similarity" for name in neighbors]

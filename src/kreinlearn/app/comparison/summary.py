@@ -15,7 +15,7 @@ from sklearn.metrics import roc_curve
 
 from kreinlearn._typing import Array
 from kreinlearn.app.comparison.plan import GRAM_KERNEL, OWN_KERNELS, Job, Place
-from kreinlearn.app.methods.records import KREIN_CV, METHOD_RECORDS
+from kreinlearn.app.methods.records import ALL_METHODS, KREIN_CV
 from kreinlearn.app.report.figures import select_evenly
 from kreinlearn.app.report.tables import Findings, csv_text
 from kreinlearn.app.runs.records import (
@@ -468,7 +468,7 @@ def _state_findings(found: Summary) -> list[str]:
             if about["signature"][1]
             and row["accuracy"] is not None
             and row["kernel"] == kernel
-            and METHOD_RECORDS[row["method"]].definite_only
+            and ALL_METHODS[row["method"]].definite_only
         ]
     lost = ", ".join(row["label"] for row in found["rows"] if row["failed"])
     if lost:

@@ -30,8 +30,8 @@ from scipy.special import expit
 
 from kreinlearn._typing import Array
 from kreinlearn.app.methods.records import (
+    ALL_METHODS,
     KREIN_CV,
-    METHOD_RECORDS,
     Method,
     Scores,
     Values,
@@ -63,7 +63,7 @@ def _score_negative_part(
 
 
 def _search_path(name: str) -> Method:
-    return replace(METHOD_RECORDS[name], path=METHOD_RECORDS[name].search_path)
+    return replace(ALL_METHODS[name], path=ALL_METHODS[name].search_path)
 
 
 TREATMENT_METHODS: dict[str, Method] = {
@@ -71,7 +71,7 @@ TREATMENT_METHODS: dict[str, Method] = {
     "clip": _search_path("clip + KLR"),
     "flip": _search_path("flip + KLR"),
     "negative part alone": replace(
-        METHOD_RECORDS["Krein norm"], path=_score_negative_part
+        ALL_METHODS["Krein norm"], path=_score_negative_part
     ),
 }
 """Matrices to learn from, in the order of the tables."""

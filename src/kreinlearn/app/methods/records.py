@@ -441,7 +441,7 @@ def _last_step(model: Classifier) -> Classifier:
 
 KREIN_CV = "KreinCV"
 """Name of `KreinLogisticRegressionCV` with its default search, as in `krein fit`."""
-METHOD_RECORDS: dict[str, Method] = {
+ALL_METHODS: dict[str, Method] = {
     each.name: each
     for each in (
         Method(

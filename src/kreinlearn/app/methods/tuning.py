@@ -17,7 +17,7 @@ from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
 from kreinlearn._typing import Array
 from kreinlearn.app.methods.records import (
-    METHOD_RECORDS,
+    ALL_METHODS,
     Classifier,
     Method,
     get_scores,
@@ -317,7 +317,7 @@ def fit_method(
     Parameters
     ----------
     name : str
-        One of `METHOD_RECORDS`.
+        One of `ALL_METHODS`.
     X : ndarray of shape (n, m), or (n, n)
         Training samples, or their Gram matrix, as the method takes them.
     y : ndarray of shape (n,)
@@ -329,7 +329,7 @@ def fit_method(
     kernel : mapping, optional
         Parameters ``kernel`` and ``kernel_params`` of a method with input "data".
     """
-    method, folds = METHOD_RECORDS[name], inner_folds(y, fold_seed, groups=groups)
+    method, folds = ALL_METHODS[name], inner_folds(y, fold_seed, groups=groups)
     values, seed, choice = method.values(len(y)), seed % 2**32, None
     with (
         warnings.catch_warnings(),
