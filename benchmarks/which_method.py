@@ -30,8 +30,7 @@ from sklearn.model_selection import StratifiedKFold
 
 from kreinlearn import KreinLogisticRegression
 from kreinlearn._typing import Array
-from kreinlearn.app.runs import Cell, progress_bar, read_records, run
-from kreinlearn.app.runs.records import FAILED_STATUSES
+from kreinlearn.app.runs import FAILED_STATUSES, Cell, progress_bar, read_records, run
 from kreinlearn.spectrum import describe
 from reproduction.cells import drop_records, grid
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from itertools import product
 
 from kreinlearn._files import replace
-from kreinlearn.app.runs.records import Cell, Value, encode_record, read_records
+from kreinlearn.app.runs import Cell, Value, encode_record, read_records
 
 __all__ = ["drop_records", "grid"]
 

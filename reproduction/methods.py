@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.multiclass import OneVsRestClassifier
 
 from kreinlearn._typing import Array
-from kreinlearn.app.methods.records import (
+from kreinlearn.app.methods import (
     ALL_METHODS,
     Method,
     Path,

@@ -15,7 +15,7 @@ from kreinlearn.app.report.tables import (
     csv_text,
     make_table,
 )
-from kreinlearn.app.runs.records import FAILED_STATUSES, Record, read_records
+from kreinlearn.app.runs import FAILED_STATUSES, Record, read_records
 from reproduction.entries import Note
 from reproduction.figures import make_figures
 from reproduction.markdown import format_table

@@ -11,20 +11,18 @@ import numpy as np
 from sklearn.model_selection import StratifiedKFold
 
 from kreinlearn._typing import Array
-from kreinlearn.app.methods.records import (
-    Classifier,
-    Method,
-    get_iterations,
-    get_status,
-)
-from kreinlearn.app.methods.tuning import (
+from kreinlearn.app.methods import (
     DIVERGED_STATUSES,
     Choice,
+    Classifier,
+    Method,
     call_timed,
     evaluate,
+    get_iterations,
+    get_status,
     tune,
 )
-from kreinlearn.app.runs.records import Cell, Record
+from kreinlearn.app.runs import Cell, Record
 from kreinlearn.estimators import KreinLogisticRegression, KreinLogisticRegressionCV
 from kreinlearn.kernels import gram
 from kreinlearn.search import UNITS, Fold

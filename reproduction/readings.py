@@ -11,8 +11,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from kreinlearn.app.methods.records import Method
-from kreinlearn.app.runs.records import Cell, Record
+from kreinlearn.app.methods import Method
+from kreinlearn.app.runs import Cell, Record
 from kreinlearn.kernels import gram
 from kreinlearn.operators import Dense
 from kreinlearn.problem import KreinRisk

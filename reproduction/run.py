@@ -7,9 +7,15 @@ from functools import partial
 from pathlib import Path
 
 from kreinlearn._validation import check_choice, check_count
-from kreinlearn.app.runs.progress import Watcher
-from kreinlearn.app.runs.records import FAILED_STATUSES, Cell, Record, read_records
-from kreinlearn.app.runs.runner import CELL_SECONDS, run
+from kreinlearn.app.runs import (
+    CELL_SECONDS,
+    FAILED_STATUSES,
+    Cell,
+    Record,
+    Watcher,
+    read_records,
+    run,
+)
 from kreinlearn.exceptions import ConvergenceWarning, IndefiniteKernelWarning
 from reproduction import faces, metrics, protocol, readings
 from reproduction.catalog import EXPERIMENTS
@@ -54,7 +60,7 @@ def run_experiment(
     retry : bool
         Whether to run cells again whose status is error or timeout.
     progress : callable, optional
-        Called after each cell; see `kreinlearn.app.runs.progress.progress_bar`.
+        Called after each cell; see `kreinlearn.app.runs.progress_bar`.
 
     Returns
     -------

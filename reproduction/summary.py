@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from kreinlearn.app.runs.records import FAILED_STATUSES, Record
+from kreinlearn.app.runs import FAILED_STATUSES, Record
 from reproduction import published
 from reproduction.entries import Spread
 

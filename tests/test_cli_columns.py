@@ -259,7 +259,7 @@ def test_rows_that_are_alike_within_groups_do_not_flatter(capsys, here):
 
 
 def test_folds_of_groups_against_scikit_learn():
-    from kreinlearn.app.methods.tuning import grouped_folds
+    from kreinlearn.app.methods import grouped_folds
 
     table = patients()
     y, groups = table["kind"].to_numpy(), table["patient"].to_numpy()
@@ -477,7 +477,7 @@ def test_refusals_come_before_computation(capsys, here, monkeypatch):
 
 
 def test_compare_leaves_out_what_takes_longest_unless_asked():
-    from kreinlearn.app.methods.records import ALL_METHODS
+    from kreinlearn.app.methods import ALL_METHODS
     from tests.comparison.test_compare import plan_comparison
 
     table = patients(99)

@@ -7,7 +7,7 @@ import pytest
 from sklearn.datasets import load_iris
 
 from kreinlearn.app.comparison import run as module
-from kreinlearn.app.runs.progress import RunState
+from kreinlearn.app.runs import RunState
 from kreinlearn.kernels import gram
 from tests.comparison.test_compare import inline
 from tests.test_cli import run
@@ -117,7 +117,7 @@ def test_progress_goes_to_stderr(capsys, flowers, monkeypatch):
 
 
 def test_help_names_every_method(capsys):
-    from kreinlearn.app.methods.records import ALL_METHODS
+    from kreinlearn.app.methods import ALL_METHODS
 
     code, out, _ = run(capsys, "compare", "--help")
     text = "".join(out.split())

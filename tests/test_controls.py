@@ -9,15 +9,17 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import minmax_scale
 from sklearn.svm import SVC
 
-from kreinlearn.app.methods.records import (
+from kreinlearn.app.methods import (
     ALL_METHODS,
     NEIGHBOR_COUNTS,
     RBF_GAMMAS,
     SVM_COSTS,
     SimilarityNeighbors,
+    evaluate,
+    fit_method,
     get_status,
+    inner_folds,
 )
-from kreinlearn.app.methods.tuning import evaluate, fit_method, inner_folds
 from kreinlearn.kernels import gram
 from tests.conftest import gram_of_signature
 

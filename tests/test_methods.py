@@ -15,24 +15,22 @@ from kreinlearn import (
     KreinLogisticRegressionCV,
     SpectrumRepair,
 )
-from kreinlearn.app.methods import tuning
-from kreinlearn.app.methods.records import (
+from kreinlearn.app.methods import (
     ALL_METHODS,
     LAM_UNITS,
+    MAX_LOG_LOSS,
     SVM_COSTS,
     Method,
-    get_iterations,
-    get_status,
-    published,
-    worst_status,
-)
-from kreinlearn.app.methods.tuning import (
-    MAX_LOG_LOSS,
     evaluate,
     fit_method,
+    get_iterations,
+    get_status,
     held_out_scores,
     inner_folds,
+    published,
     tune,
+    tuning,
+    worst_status,
 )
 from kreinlearn.kernels import gram
 from kreinlearn.solvers import PUBLISHED

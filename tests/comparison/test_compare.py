@@ -22,11 +22,9 @@ from kreinlearn.app.comparison.summary import (
     rows_as_csv,
     summarize,
 )
-from kreinlearn.app.methods.records import ALL_METHODS, Method
-from kreinlearn.app.methods.tuning import inner_folds
-from kreinlearn.app.runs.records import Cell, Store, make_record
-from kreinlearn.app.runs.records import read_records as read
-from kreinlearn.app.runs.runner import run_cell
+from kreinlearn.app.methods import ALL_METHODS, Method, inner_folds
+from kreinlearn.app.runs import Cell, Store, make_record, run_cell
+from kreinlearn.app.runs import read_records as read
 from kreinlearn.kernels import gram
 
 FEW = ("Krein norm", "SVC clip")

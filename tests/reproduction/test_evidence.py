@@ -5,7 +5,7 @@ from math import log2, sqrt
 import numpy as np
 import pytest
 
-from kreinlearn.app.runs.records import Cell, make_record, read_records
+from kreinlearn.app.runs import Cell, make_record, read_records
 from reproduction import published
 from reproduction.evidence import (
     Evidence,

@@ -2,7 +2,7 @@ from collections import Counter
 
 import pytest
 
-from kreinlearn.app.runs.records import read_records as read
+from kreinlearn.app.runs import read_records as read
 from reproduction import run as module
 from reproduction.catalog import EXPERIMENTS
 from reproduction.published import INITS, TABLE3_DATA
@@ -126,7 +126,7 @@ def test_random_matrices_need_no_data(tmp_path, monkeypatch):
 
 
 def test_retry_runs_failures_again(tmp_path, monkeypatch):
-    from kreinlearn.app.runs.records import Store, make_record
+    from kreinlearn.app.runs import Store, make_record
 
     cells = EXPERIMENTS["fig3"].cells(1)
     path = tmp_path / "fig3.jsonl"

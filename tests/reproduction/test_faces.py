@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from kreinlearn import KreinLogisticRegressionCV
-from kreinlearn.app.runs.records import Cell, make_record
+from kreinlearn.app.runs import Cell, make_record
 from kreinlearn.features import RegionCovariance
 from kreinlearn.kernels import Similarities, spd_distances
 from reproduction import faces

@@ -4,7 +4,7 @@ from xml.etree import ElementTree
 import pytest
 
 from kreinlearn.app.report.figures import NARROW, draw_files
-from kreinlearn.app.runs.records import read_records as read
+from kreinlearn.app.runs import read_records as read
 from reproduction.evidence import gather_evidence
 from reproduction.figures import COMPARED_READINGS, make_figures
 from reproduction.summary import summarize_records

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from kreinlearn.app.runs.records import Cell, make_record
+from kreinlearn.app.runs import Cell, make_record
 from reproduction.metrics import SEARCHED_METRICS, SIZES, random_stack, search
 from reproduction.published import TABLE1
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import make_blobs
 
-from kreinlearn.app.methods.records import get_status, published
+from kreinlearn.app.methods import get_status, published
 from kreinlearn.kernels import gram
 from kreinlearn.solvers import AS_PRINTED, PUBLISHED
 from reproduction.methods import (

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 from kreinlearn import KreinLogisticRegression
-from kreinlearn.app.methods.records import Method
-from kreinlearn.app.methods.tuning import Choice, tune
-from kreinlearn.app.runs.records import Cell, make_record
+from kreinlearn.app.methods import Choice, Method, tune
+from kreinlearn.app.runs import Cell, make_record
 from kreinlearn.kernels import gram
 from reproduction import protocol, splits
 from reproduction.catalog import EXPERIMENTS

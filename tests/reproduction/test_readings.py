@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from kreinlearn import KreinLogisticRegression
-from kreinlearn.app.runs.records import Cell, make_record
+from kreinlearn.app.runs import Cell, make_record
 from kreinlearn.kernels import gram
 from kreinlearn.solvers import AS_PRINTED, PUBLISHED, SGD, GradientDescent
 from kreinlearn.solvers.cccp import MAX_INNER_STEPS

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from sklearn.utils import Bunch
 
-from kreinlearn.app.runs.records import Cell
+from kreinlearn.app.runs import Cell
 from reproduction import splits as module
 from reproduction.data import load
 from reproduction.splits import halves, parts_of, scale, spectrum_fields, table

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from kreinlearn.app.report.tables import Entry, csv_text, format_statuses, make_table
-from kreinlearn.app.runs.records import read_records as read
+from kreinlearn.app.runs import read_records as read
 from reproduction import published
 from reproduction.entries import Spread, find_marks
 from reproduction.markdown import format_table

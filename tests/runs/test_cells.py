@@ -3,7 +3,7 @@ import sys
 
 import pytest
 
-from kreinlearn.app.runs.records import Cell, derive_seed
+from kreinlearn.app.runs import Cell, derive_seed
 from reproduction.cells import grid
 
 CELL = Cell("fig2", "monks1", "CCICP-GD", 3, (("eps", 0.1), ("init", "zeros")))
@@ -19,7 +19,7 @@ def test_key_is_readable_and_tells_cells_apart():
 @pytest.mark.parametrize("hash_seed", ["0", "1"])
 def test_seeds_are_the_same_in_every_process(hash_seed):
     code = (
-        "from kreinlearn.app.runs.records import Cell;"
+        "from kreinlearn.app.runs import Cell;"
         f"cell = {CELL!r}; print(cell.seed, cell.half_seed)"
     )
     answer = subprocess.run(

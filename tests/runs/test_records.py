@@ -4,7 +4,7 @@ import os
 import numpy as np
 import pytest
 
-from kreinlearn.app.runs.records import (
+from kreinlearn.app.runs import (
     Cell,
     Store,
     make_record,

@@ -8,11 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from kreinlearn.app.runs import progress as progress_module
-from kreinlearn.app.runs.progress import RunState
-from kreinlearn.app.runs.records import describe_environment, make_record, to_json
-from kreinlearn.app.runs.records import read_records as read
-from kreinlearn.app.runs.runner import run
+from kreinlearn.app import runs as progress_module
+from kreinlearn.app.runs import (
+    RunState,
+    describe_environment,
+    make_record,
+    run,
+    to_json,
+)
+from kreinlearn.app.runs import read_records as read
 from reproduction.cells import grid
 from tests.runs import work
 from tests.stress.kills import descendants, outliving
@@ -107,7 +111,7 @@ def test_workers_keep_to_one_thread(tmp_path):
 SCRIPT = """
 import signal
 import sys
-from kreinlearn.app.runs.runner import run
+from kreinlearn.app.runs import run
 from reproduction.cells import grid
 from tests.runs import work
 # A job in the background may have inherited that interrupts are ignored.

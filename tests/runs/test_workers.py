@@ -5,8 +5,8 @@ import signal
 
 import pytest
 
-from kreinlearn.app.runs import runner as workers
-from kreinlearn.app.runs.runner import THREAD_VARIABLES, Worker, serve
+from kreinlearn.app import runs as workers
+from kreinlearn.app.runs import THREAD_VARIABLES, Worker, serve
 from tests.runs import work
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from kreinlearn import io as files
 from kreinlearn import load
-from kreinlearn.app.runs.records import Store, read_records
+from kreinlearn.app.runs import Store, read_records
 from kreinlearn.io.blocks import table_blocks
 from kreinlearn.io.schema import TrainingRecord, read_like
 from kreinlearn.kernels._cache import MeasureCache

@@ -118,7 +118,7 @@ def compare_command(
     from kreinlearn import compare
     from kreinlearn.app.comparison.plan import check_request
     from kreinlearn.app.comparison.run import PAGE_NAME
-    from kreinlearn.app.runs.progress import progress_bar
+    from kreinlearn.app.runs import progress_bar
     from kreinlearn.pipelines import prepare
 
     names = _split(kernels)

@@ -36,7 +36,7 @@ def demo_command(case: str, out: str, force: bool, as_json: bool) -> None:
     from kreinlearn._files import check_free, replace
     from kreinlearn.app.comparison import demo
     from kreinlearn.app.comparison.page import comparison_page
-    from kreinlearn.app.runs.progress import counter
+    from kreinlearn.app.runs import counter
 
     folder = Path(out)
     page = folder / "report.html"

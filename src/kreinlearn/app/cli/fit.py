@@ -176,7 +176,7 @@ def _fit_blocks(
     import numpy as np
     from sklearn.pipeline import make_pipeline
 
-    from kreinlearn.app.runs.progress import share_teller
+    from kreinlearn.app.runs import share_teller
     from kreinlearn.pipelines import prepare_blocks
 
     given = click.get_current_context().params
@@ -355,7 +355,7 @@ def _search_progress(model: "Exact") -> Iterator[None]:
     if not hasattr(model, "norms"):  # one setting, no search
         yield
         return
-    from kreinlearn.app.runs.progress import counter
+    from kreinlearn.app.runs import counter
 
     seen: set[str] = set()
     with counter(sys.stderr, "fit") as show:

@@ -94,7 +94,7 @@ def inspect_command(
     """  # noqa: D301 - click reads \b as a mark
     from kreinlearn import inspect_similarity
     from kreinlearn._files import check_free
-    from kreinlearn.app.runs.progress import counter
+    from kreinlearn.app.runs import counter
     from kreinlearn.pipelines import prepare
 
     if out is not None:

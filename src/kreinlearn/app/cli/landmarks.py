@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 @contextmanager
 def progress(model: "LandmarkLogisticRegression", n_rows: int) -> Iterator[None]:
     """Print the memory of cached similarities, and show the progress of a fit."""
-    from kreinlearn.app.runs.progress import share_teller
+    from kreinlearn.app.runs import share_teller
 
     with share_teller(sys.stderr) as show:
         steps = _Steps(_n_solves(model), model.tol, show)

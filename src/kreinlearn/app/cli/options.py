@@ -446,7 +446,7 @@ def cache_folder() -> str:
 def measuring() -> Iterator[None]:
     """Show how far a measure between samples is, and keep it in the user's cache."""
     from kreinlearn import kernels
-    from kreinlearn.app.runs.progress import share_teller
+    from kreinlearn.app.runs import share_teller
 
     with share_teller(sys.stderr) as show:
         with kernels.measuring(cache=cache_folder(), progress=show):
@@ -506,7 +506,7 @@ def group_folds(table: "Table", count: int, option: str) -> "list[Fold] | None":
     """Return folds that keep groups together; None if there are no groups."""
     if table.groups is None or table.layout is None or table.y is None:
         return None
-    from kreinlearn.app.methods.tuning import grouped_folds
+    from kreinlearn.app.methods import grouped_folds
 
     try:
         return grouped_folds(table.y, table.groups, count, seed=0)

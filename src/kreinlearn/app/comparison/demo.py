@@ -25,12 +25,11 @@ from kreinlearn.app.comparison.summary import (
     summarize,
     summarize_scores,
 )
-from kreinlearn.app.methods.records import ALL_METHODS, KREIN_CV
-from kreinlearn.app.methods.tuning import fit_method
+from kreinlearn.app.methods import ALL_METHODS, KREIN_CV, fit_method
 from kreinlearn.app.report.figures import COLUMN_INCHES, PHONE_INCHES, Drawing, Figure
 from kreinlearn.app.report.page import Section
 from kreinlearn.app.report.tables import TableRow
-from kreinlearn.app.runs.records import (
+from kreinlearn.app.runs import (
     Cell,
     Record,
     describe_environment,

@@ -24,9 +24,14 @@ from kreinlearn._validation import (
     check_matrix,
     check_similarities,
 )
-from kreinlearn.app.methods.records import ALL_METHODS, KREIN_CV, UNCHECKED_PARAMS
-from kreinlearn.app.methods.tuning import count_groups, grouped_folds
-from kreinlearn.app.runs.records import Cell
+from kreinlearn.app.methods import (
+    ALL_METHODS,
+    KREIN_CV,
+    UNCHECKED_PARAMS,
+    count_groups,
+    grouped_folds,
+)
+from kreinlearn.app.runs import Cell
 from kreinlearn.kernels import KERNELS, gram
 from kreinlearn.kernels.transforms import FORMS, fit_transform
 from kreinlearn.search import Fold
@@ -173,7 +178,7 @@ class Job:
         return digest.hexdigest()[:12]
 
 
-def find_kind(kernel: str | Sequence[str]) -> DataKind:
+def find_data_kind(kernel: str | Sequence[str]) -> DataKind:
     """Return the kind of data that an argument ``kernel`` is for."""
     if kernel == "distance":
         return "distances"
@@ -251,7 +256,7 @@ def check_request(
             f"{folds} folds need {least} of each class; use fewer folds, or leave it "
             "out."
         )
-    check_methods(methods, find_kind(kernel))
+    check_methods(methods, find_data_kind(kernel))
     return classes, index
 
 
@@ -287,7 +292,7 @@ def check_data(
     transformer: TransformerMixin | None,
 ) -> tuple[Any, tuple[str, ...], tuple[str, ...]]:
     """Return the data, the names of kernels, and notes; see `kreinlearn.compare`."""
-    kind = find_kind(kernel)
+    kind = find_data_kind(kernel)
     if kind == "distances":
         check_choice("form", form or FORMS[0], FORMS)
         name = f"{form or FORMS[0]} of {measure or 'distances'}"

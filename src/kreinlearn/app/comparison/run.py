@@ -26,7 +26,7 @@ from kreinlearn.app.comparison.plan import (
     Job,
     check_data,
     check_request,
-    find_kind,
+    find_data_kind,
     repeat_folds,
 )
 from kreinlearn.app.comparison.summary import (
@@ -36,12 +36,24 @@ from kreinlearn.app.comparison.summary import (
     rows_as_csv,
     summarize,
 )
-from kreinlearn.app.methods.records import ALL_METHODS, KREIN_CV
-from kreinlearn.app.methods.tuning import MAX_LOG_LOSS, call_timed, evaluate, fit_method
+from kreinlearn.app.methods import (
+    ALL_METHODS,
+    KREIN_CV,
+    MAX_LOG_LOSS,
+    call_timed,
+    evaluate,
+    fit_method,
+)
 from kreinlearn.app.report.page import Result
-from kreinlearn.app.runs.progress import Watcher, format_duration
-from kreinlearn.app.runs.records import Cell, Record, read_records
-from kreinlearn.app.runs.runner import CELL_SECONDS, run
+from kreinlearn.app.runs import (
+    CELL_SECONDS,
+    Cell,
+    Record,
+    Watcher,
+    format_duration,
+    read_records,
+    run,
+)
 from kreinlearn.operators import Dense
 from kreinlearn.spectrum.norms import compute_scale
 
@@ -192,7 +204,7 @@ def compare(
         index,
         tuple(classes.tolist()),
         splits,
-        find_kind(kernel),
+        find_data_kind(kernel),
         kernels,
         transformer,
         form,

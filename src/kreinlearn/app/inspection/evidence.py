@@ -29,14 +29,16 @@ import numpy as np
 from scipy.special import expit
 
 from kreinlearn._typing import Array
-from kreinlearn.app.methods.records import (
+from kreinlearn.app.methods import (
     ALL_METHODS,
     KREIN_CV,
+    MAX_LOG_LOSS,
     Method,
     Scores,
     Values,
+    fit_method,
+    held_out_scores,
 )
-from kreinlearn.app.methods.tuning import MAX_LOG_LOSS, fit_method, held_out_scores
 from kreinlearn.losses import find_link, log_probabilities
 from kreinlearn.operators import limit_blas_threads
 from kreinlearn.search import UNITS, Fold

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kreinlearn.app.methods.records import KREIN_CV
+from kreinlearn.app.methods import KREIN_CV
 from kreinlearn.app.report.figures import (
     COLUMN_INCHES,
     Color,

@@ -27,10 +27,9 @@ from kreinlearn.app.inspection.evidence import (
     predict_treatments,
 )
 from kreinlearn.app.inspection.page import inspection_page, list_scores
-from kreinlearn.app.methods.records import UNCHECKED_PARAMS
-from kreinlearn.app.methods.tuning import inner_folds
+from kreinlearn.app.methods import UNCHECKED_PARAMS, inner_folds
 from kreinlearn.app.report.page import Result
-from kreinlearn.app.runs.records import Record, describe_environment
+from kreinlearn.app.runs import Record, describe_environment
 from kreinlearn.kernels import KERNELS, gram
 from kreinlearn.kernels.transforms import fit_transform, list_candidates
 from kreinlearn.losses import loss_for
