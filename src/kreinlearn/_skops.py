@@ -22,12 +22,8 @@ SKOPS_PROTOCOL = 2
 PRIVATE_PARTS = frozenset({"tests", "externals", "setup", "conftest", "experimental"})
 """Parts of scikit-learn without estimators for users."""
 SLICE_PARTS = ("start", "stop", "step")
-CONTAINER_NODES = {
-    "DictNode": dict,
-    "ListNode": list,
-    "TupleNode": tuple,
-    "SetNode": set,
-}
+CONTAINER_TYPES = (dict, list, tuple, set)
+CONTAINER_NODES = {f"{t.__name__.capitalize()}Node": t for t in CONTAINER_TYPES}
 """Containers by kind of node; subclasses are left to skops."""
 PLAIN_TYPES = {t.__name__: t for t in (int, float, str, bool, list, set, tuple)}
 """Types of the standard library that a file may name."""
@@ -46,11 +42,7 @@ SchemaNode = dict[str, Any]
 
 
 class UntrustedTypes(ValueError):
-    """A file holds types that are not trusted; `names` are their full names."""
-
-    def __init__(self, names: Sequence[str]) -> None:
-        super().__init__(", ".join(names))
-        self.names = list(names)
+    """A file holds types that are not trusted; the argument lists their names."""
 
 
 def dump(model: Any, file: BinaryIO, compression: int) -> None:
@@ -106,8 +98,7 @@ def load(file: BinaryIO, trusted: Sequence[str]) -> Any:
     try:
         return skops.io.load(file, trusted=list(trusted))
     except UntrustedTypesFoundException:
-        pass
-    raise UntrustedTypes(find_untrusted_types(file, trusted))
+        raise UntrustedTypes(find_untrusted_types(file, trusted)) from None
 
 
 def find_untrusted_types(file: BinaryIO, trusted: Sequence[str]) -> list[str]:
@@ -206,11 +197,9 @@ class _Reader:
         found = self._import_trusted(node, or_estimator=True)
         instance = found.__new__(found)
         state = self.build(node["content"]) if "content" in node else None
-        if state is None:
-            return instance
-        if hasattr(instance, "__setstate__"):
+        if state is not None and hasattr(instance, "__setstate__"):
             instance.__setstate__(state)
-        else:
+        elif state is not None:
             instance.__dict__.update(state)
         return instance
 

@@ -40,22 +40,6 @@ STAMPED_PACKAGES = ("kreinlearn", "scikit-learn", "numpy", "skops")
 """Packages whose versions are written."""
 DIGEST_CHUNK = 2**20
 """Bytes of a member that are read at once for its digest."""
-TRUSTED_SPLITTERS = (
-    "GroupKFold",
-    "GroupShuffleSplit",
-    "KFold",
-    "LeaveOneGroupOut",
-    "LeaveOneOut",
-    "PredefinedSplit",
-    "RepeatedKFold",
-    "RepeatedStratifiedKFold",
-    "ShuffleSplit",
-    "StratifiedGroupKFold",
-    "StratifiedKFold",
-    "StratifiedShuffleSplit",
-    "TimeSeriesSplit",
-)
-"""Splitters of ``sklearn.model_selection``, which hold settings only."""
 TRUSTED_SETTINGS = (
     "numpy.dtype",
     "sklearn.compose._column_transformer._RemainderColsList",  # before 1.8
@@ -203,7 +187,6 @@ def load_stamped(
     """Return the model in a file and its stamp; the file is opened once."""
     if isinstance(trusted, str):
         raise TypeError(f"'trusted' must be a list of names, got {trusted!r}.")
-    allowed = list(trusted)
     with _open_model(path) as file:
         found = _read_stamp(path, file)
         _check_digest(path, file, found)
@@ -214,7 +197,7 @@ def load_stamped(
                 "save the model again.",
                 stacklevel=3,
             )
-        return _read_model(path, file, allowed), found
+        return _read_model(path, file, trusted), found
 
 
 def stamp(path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -254,12 +237,10 @@ def _read_stamp(path: str | os.PathLike[str], file: BinaryIO) -> dict[str, Any]:
             found = json.loads(members.read(STAMP_MEMBER))
             needed = sum(member.file_size for member in members.infolist())
         number = found["format"]
-        complete = type(number) is int and isinstance(found["notes"], dict)
-        if number == FORMAT_VERSION:
-            complete = complete and isinstance(found.get("digest"), str)
-        if not complete or not all(
-            isinstance(found[name], str) for name in STAMPED_PACKAGES
-        ):
+        texts = [found[name] for name in STAMPED_PACKAGES]
+        texts += [found.get("digest")] if number == FORMAT_VERSION else []
+        is_complete = type(number) is int and isinstance(found["notes"], dict)
+        if not is_complete or not all(isinstance(each, str) for each in texts):
             raise ValueError("its stamp is incomplete")
         if number < 1:
             raise ValueError(f"there is no format {number}")
@@ -324,25 +305,22 @@ def _read_back(model: Any, path: os.PathLike[str], content: io.BytesIO) -> None:
 
 
 def _read_model(
-    path: str | os.PathLike[str], file: BinaryIO, trusted: list[str]
+    path: str | os.PathLike[str], file: BinaryIO, trusted: Iterable[str]
 ) -> Any:
     """Return the model, or raise before an object of an untrusted type is created."""
-    trusted = [*list_trusted(), *trusted]
     try:
         with warnings.catch_warnings():  # load has warned, once
             warnings.simplefilter("ignore", InconsistentVersionWarning)
-            model = _skops.load(file, trusted)
+            model = _skops.load(file, [*list_trusted(), *trusted])
         if not hasattr(type(model), "fit"):
             raise ValueError(f"it holds a {type(model).__name__}, not an estimator")
         return model
     except _skops.UntrustedTypes as error:
-        unknown = error.names
+        unknown = error.args[0]
     except Exception as error:
-        missing = isinstance(getattr(error, "obj", None), ModuleType)
-        if missing or isinstance(error, ImportError):
-            what = "needs what cannot be imported here"
-        else:
-            what = "is damaged"
+        is_missing = isinstance(getattr(error, "obj", None), ModuleType)
+        is_missing |= isinstance(error, ImportError)
+        what = "needs what cannot be imported here" if is_missing else "is damaged"
         raise ValueError(f"{path} {what} ({_first_line(error)}).") from None
     more = f" and {len(unknown) - 3} more" if len(unknown) > 3 else ""
     raise ValueError(
@@ -392,9 +370,8 @@ def _check_importable(value: Any) -> None:
             f"The record of kernel {value.name!r} is not saved with a model: fit it "
             f"with kernel={value.name!r}, the name, which means the same."
         )
-    named = (
-        value if inspect.isroutine(value) or isinstance(value, type) else type(value)
-    )
+    is_named = inspect.isroutine(value) or isinstance(value, type)
+    named = value if is_named else type(value)
     module, name = getattr(named, "__module__", None), named.__name__
     if module is None or inspect.ismethod(named):  # ufuncs have no module
         return
@@ -420,11 +397,11 @@ def list_trusted() -> list[str]:
     ours = [getattr(estimators, name) for name in estimators.__all__]
     ours += [solvers.CCCP, solvers.DualNewton, solvers.GradientDescent, solvers.SGD]
     ours += [RegionCovariance, *(kernel.function for kernel in KERNELS.values())]
-    ours += [getattr(sklearn.model_selection, name) for name in TRUSTED_SPLITTERS]
-    # Functions of two arrays of numbers, for scorers.
-    ours += [
-        getattr(sklearn.metrics, name)
-        for name in sklearn.metrics.__all__
-        if name.endswith(("_score", "_loss"))
-    ]
+    # Splitters hold settings only; scores are functions of two arrays of numbers.
+    named = [(sklearn.model_selection, ("Fold", "Out", "Split"))]
+    named.append((sklearn.metrics, ("_score", "_loss")))
+    for module, ends in named:
+        ours += [
+            getattr(module, name) for name in module.__all__ if name.endswith(ends)
+        ]
     return [*TRUSTED_SETTINGS, *(f"{each.__module__}.{each.__name__}" for each in ours)]
