@@ -398,10 +398,7 @@ def list_trusted() -> list[str]:
     ours += [solvers.CCCP, solvers.DualNewton, solvers.GradientDescent, solvers.SGD]
     ours += [RegionCovariance, *(kernel.function for kernel in KERNELS.values())]
     # Splitters hold settings only; scores are functions of two arrays of numbers.
-    named = [(sklearn.model_selection, ("Fold", "Out", "Split"))]
-    named.append((sklearn.metrics, ("_score", "_loss")))
-    for module, ends in named:
-        ours += [
-            getattr(module, name) for name in module.__all__ if name.endswith(ends)
-        ]
+    ends = ("Fold", "Out", "Split", "_score", "_loss")
+    for module in (sklearn.model_selection, sklearn.metrics):
+        ours += [getattr(module, x) for x in module.__all__ if x.endswith(ends)]
     return [*TRUSTED_SETTINGS, *(f"{each.__module__}.{each.__name__}" for each in ours)]
