@@ -18,7 +18,6 @@ from kreinlearn.app.comparison.page import comparison_page
 from kreinlearn.app.comparison.plan import Job, repeat_folds
 from kreinlearn.app.comparison.run import compute_unit, score_fold
 from kreinlearn.app.comparison.summary import (
-    compute_reliability,
     rows_as_csv,
     summarize,
 )
@@ -85,17 +84,6 @@ def picky(X):
     if len(X) > 30 and not (np.asarray(X) == 1).any():
         raise ValueError("where is the one?")
     return X
-
-
-@pytest.mark.slow
-def test_a_process_changes_nothing(rings, tmp_path, monkeypatch):
-    X, y = rings
-    one = {"kernel": ["tl1"], "methods": ["SVC clip"], "folds": 2}
-    there = run_comparison(X, y, **one, n_jobs=1)
-    monkeypatch.setattr(module, "run", inline)
-    here = run_comparison(X, y, **one)
-    assert [row["failed"] for row in there["rows"]] == [0]
-    assert without_seconds(there) == without_seconds(here)
 
 
 @pytest.mark.slow
@@ -207,20 +195,6 @@ def test_a_method_added_as_one_record_is_compared(
         "SVC raw",
         rows.name,
     ]
-
-
-def test_all_methods_see_the_same_folds(rings, tmp_path, here):
-    X, y = rings
-    run_comparison(X, y, **FEW_OPTIONS, repeats=2, out=tmp_path)
-    splits = repeat_folds(y, 3, 2, 0)
-    truths = {}
-    for record in read(tmp_path / "compare.jsonl"):
-        place = record["run"], record["set"]["fold"]
-        truths.setdefault(place, []).append((record["truth"], record["half"]))
-    assert sorted(truths) == sorted(splits) and len(truths) == 6
-    assert all(one == other for one, other in truths.values())
-    held_out = np.concatenate([test for _, test in splits.values()])
-    np.testing.assert_array_equal(np.sort(held_out), np.repeat(np.arange(60), 2))
 
 
 def test_held_out_rows_have_no_say(rings):
@@ -465,27 +439,6 @@ def test_the_page_explains_baselines(rings, tmp_path, here):
     assert "logistic regression and SVC RBF use the features" in everyone
     assert "SVC RBF uses the features" in said(["SVC RBF"])
     assert "Baselines" not in said(["SVC raw"], kernel=["tl1"])
-
-
-def test_folds_of_more_repetitions_begin_alike():
-    y = np.arange(40) % 2
-    few, many = repeat_folds(y, 4, 1, 7), repeat_folds(y, 4, 3, 7)
-    for place, (_, test) in few.items():
-        np.testing.assert_array_equal(test, many[place][1])
-    assert len(many) == 12
-
-
-def test_reliability_counts_the_ends():
-    found = compute_reliability(
-        np.array([0.0, 1.0, 1.0]), np.array([False, True, False])
-    )
-    assert found["count"].tolist() == [1, 2] and found["observed"].tolist() == [0, 0.5]
-
-
-def test_the_seed_of_a_cell_depends_on_the_data_alone(rings):
-    X, y = rings
-    one, two = plan_comparison(X, y, name="a.csv"), plan_comparison(X, y, name="b.csv")
-    assert one.cells == two.cells and isinstance(one.cells[0], Cell)
 
 
 def test_a_full_temporary_folder_is_one_sentence(rings, monkeypatch):

@@ -28,12 +28,6 @@ def test_gaps_and_radii_are_distances_of_points_in_three_dimensions():
     assert distances.max() < 100 * 3**0.5  # in the box
 
 
-def test_every_sample_is_judged_once():
-    held = [test for _, test in demo.make_job("balls").splits.values()]
-    assert len(held) == demo.N_FOLDS
-    np.testing.assert_array_equal(np.sort(np.concatenate(held)), np.arange(200))
-
-
 def row(method, right, *, gap=(-0.1, 0.1), low=None, loss=0.4, loss_gap=(-1, 1)):
     """Return a method that classifies so many of 200 cells correctly."""
     ends = dict(zip(("low", "high"), gap, strict=True))
@@ -135,11 +129,6 @@ def test_digits_are_compared_by_the_modified_hausdorff_distance():
     np.testing.assert_allclose(D, naive, atol=1e-12)
     np.testing.assert_array_equal(demo.make_job("digits").X[:30, :30], D)
     assert (D[:, None] > D[:, :, None] + D[None] + 1e-9).any()  # not a metric
-
-
-def test_every_digit_is_scored_once():
-    held = [test for _, test in demo.make_job("digits").splits.values()]
-    assert sorted(np.concatenate(held).tolist()) == list(range(400))
 
 
 def digit_row(method, errors, left, loss, *, is_clear):

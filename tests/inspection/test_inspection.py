@@ -13,7 +13,6 @@ from kreinlearn import (
     inspect_similarity,
 )
 from kreinlearn.app.inspection import evidence, verdict
-from kreinlearn.app.inspection.verdict import sample_rows
 from kreinlearn.app.methods import tuning
 from kreinlearn.datasets import make_gram
 from kreinlearn.kernels import gram
@@ -100,15 +99,6 @@ def test_a_negative_part_that_is_too_small_to_matter(rng):
     assert "no difference that matters" in found["sentences"][1]
 
 
-def test_three_classes(rng, monkeypatch):
-    monkeypatch.setattr(evidence, "UNITS", FEW_LAMS)
-    K, y = halves(45, rng, 3)
-    y = np.array(["low", "middle", "high"])[y]
-    found = inspect_matrix(K, y, permutations=100)
-    assert found["classes"] == ["high", "low", "middle"]
-    assert found["recommendation"] == "keep"
-
-
 @pytest.mark.slow
 def test_noise_is_rarely_called_information(monkeypatch):
     """At a level of 5 %, at most 2 of 20 problems without information say keep."""
@@ -144,14 +134,6 @@ def test_held_out_predictions_are_those_of_the_estimators(rng, monkeypatch):
     model.fit(K[np.ix_(train, train)], y[train])
     expected = model.predict_log_proba(K[np.ix_(held, train)])
     np.testing.assert_allclose(found["flip"].logs[held], expected, atol=1e-3)
-
-
-def test_exchanges_have_the_moments_of_random_signs(rng):
-    first, second = rng.standard_normal(20), rng.standard_normal(20)
-    null = evidence.exchange_differences(first, second, 20_000, seed=1)
-    spread = np.sqrt(((first - second) ** 2).sum()) / 20
-    assert abs(null.mean()) < 4 * spread / np.sqrt(20_000)
-    assert null.std() == pytest.approx(spread, rel=0.03)
 
 
 def test_labels_are_exchanged_as_far_as_the_model_leaves_them_open(rng):
@@ -264,14 +246,6 @@ def test_large_matrices_are_sample_rows(rng, monkeypatch):
     assert "These are 50 of 80 samples, drawn at random." in found["sentences"]
     assert any("of 40 samples drawn from them" in said for said in found["sentences"])
     assert seen == [(done, 10) for done in range(1, 11)]
-
-
-def test_a_sample_keeps_the_classes():
-    y = np.repeat([0, 1, 2], [70, 20, 10])
-    rows = sample_rows(y, 100, 50)
-    assert len(np.unique(rows)) == 50
-    assert np.bincount(y[rows]).tolist() == [35, 10, 5]
-    assert len(np.unique(sample_rows(None, 100, 50))) == 50
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,6 @@ import pandas as pd
 import pytest
 
 from kreinlearn import LandmarkLogisticRegression
-from kreinlearn.io import table_blocks
 from kreinlearn.landmarks.sources import BlockSource
 from kreinlearn.pipelines import fit_from
 
@@ -62,10 +61,6 @@ def test_chunks_are_the_rows(expected, memory, chunk_size):
     assert found.n_features_in_ == 4
 
 
-def test_a_function_begins_anew(expected):
-    assert_same(model().fit(lambda: iter(parts(33))), expected)
-
-
 def test_parquet_folders_files_and_datasets(expected, tmp_path):
     path = parquet(tmp_path / "rows")
     dataset = pytest.importorskip("pyarrow.dataset", reason="needs pyarrow")
@@ -90,13 +85,6 @@ def test_weights(tmp_path):
     table().assign(w=weights).to_csv(tmp_path / "t.csv", index=False)
     found = model().fit(tmp_path / "t.csv", "kind", "w")
     assert_same(found, expected)
-
-
-def test_some_columns_of_a_table(tmp_path):
-    table().to_csv(tmp_path / "t.csv", index=False)
-    some = table_blocks(tmp_path / "t.csv", "kind", columns=["b", "a"])
-    expected = model().fit(table()[["b", "a"]], made()[1])
-    assert_same(model().fit(some), expected)
 
 
 def test_a_search_over_blocks(tmp_path):
@@ -137,12 +125,6 @@ def test_a_class_of_the_last_chunk_is_found():
     assert found.predict(X).dtype.kind == "U"
 
 
-def test_more_landmarks_than_rows_are_all_rows():
-    with pytest.warns(UserWarning, match="all of them are landmarks"):
-        found = LandmarkLogisticRegression(n_landmarks=900).fit(parts())
-    assert len(found.landmarks_) == N
-
-
 def test_only_a_chunk_is_checked_at_a_time():
     sizes = []
 
@@ -158,12 +140,6 @@ def test_only_a_chunk_is_checked_at_a_time():
         np.testing.assert_array_equal(one.X, two.X)
         np.testing.assert_array_equal(one.y, two.y)
     assert sum(sizes) == N + N - 3 * 90  # blocks before the ninth chunk are skipped
-
-
-def test_what_is_kept_is_said_before():
-    rows = []
-    model(verbose=rows.append).fit(parts())
-    assert rows[0]["landmarks"] == 30 and "GiB granted" in rows[0]
 
 
 def bad(change):

@@ -36,19 +36,3 @@ def test_seed_is_pinned():
     # Stored results depend on these: a change makes them impossible to continue.
     assert derive_seed("half", "monks1", 0) == 1729717323
     assert Cell("table3", "heart", "KreinCV", 0).seed == 201955272
-
-
-def test_all_methods_see_the_same_half_and_runs_see_others():
-    cells = grid("table3", ["heart"], ["Flip", "Clip", "KreinCV"], 4)
-    seeds = {run: {c.half_seed for c in cells if c.run == run} for run in range(4)}
-    assert all(len(each) == 1 for each in seeds.values())
-    assert len(set.union(*seeds.values())) == 4
-    assert len({cell.seed for cell in cells}) == len(cells)
-    other = Cell("table4", "heart", "x", 2)
-    assert other.half_seed in seeds[2]
-
-
-def test_setting_half_fixes_the_half_but_not_the_seed():
-    a, b = grid("table6", ["monks1"], ["CCICP-SGD"], 2, half=[0])
-    assert a.half_seed == b.half_seed == Cell("x", "monks1", "y", 0).half_seed
-    assert a.seed != b.seed

@@ -25,23 +25,6 @@ def test_numbers_are_rounded_and_plain():
     assert json.dumps(to_json({"n": np.bool_(True)})) == '{"n": true}'
 
 
-def test_record_is_complete_ordered_and_compact():
-    made = record(3, acc=0.5, ll=None)
-    assert "ll" not in made and made["key"] == "toy/a/m/3"
-    assert made["seed"] == Cell("toy", "a", "m", 3).seed
-
-
-def test_what_is_written_is_read_records(tmp_path):
-    path = tmp_path / "deep" / "toy.jsonl"
-    records = [record(run, acc=run / 7) for run in range(5)]
-    with Store(path) as store:
-        for each in records:
-            store.append(each)
-            assert read_records(path)[-1] == each  # at once, not at the end
-    assert read_records(path) == records
-    assert read_records(tmp_path / "nothing.jsonl") == []
-
-
 def test_no_record_twice(tmp_path):
     path = tmp_path / "toy.jsonl"
     with Store(path) as store:

@@ -11,7 +11,6 @@ import pytest
 from kreinlearn.app import runs as progress_module
 from kreinlearn.app.runs import (
     RunState,
-    describe_environment,
     make_record,
     run,
     to_json,
@@ -182,18 +181,6 @@ def test_workers_end_with_a_killed_parent(tmp_path, name):
         process.kill()
         process.wait(timeout=60)
         assert outliving(workers, 60) == []
-
-
-def test_surroundings_never_fail(monkeypatch):
-    def missing(*args, **kwargs):
-        raise FileNotFoundError("git")
-
-    monkeypatch.setattr(subprocess, "run", missing)
-    describe_environment.cache_clear()
-    try:
-        assert describe_environment()["git"] is None
-    finally:
-        describe_environment.cache_clear()
 
 
 def test_progress_lines_in_a_pipe():
