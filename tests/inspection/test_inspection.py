@@ -13,7 +13,7 @@ from kreinlearn import (
     inspect_similarity,
 )
 from kreinlearn.app.inspection import evidence, verdict
-from kreinlearn.app.methods import tuning
+from kreinlearn.app.methods import inner_folds
 from kreinlearn.datasets import make_gram
 from kreinlearn.kernels import gram
 from kreinlearn.spectrum import decompose
@@ -276,9 +276,9 @@ def test_the_model_is_that_of_a_search_on_distances(rng):
     model = inspect_similarity(D, y).results["model"]
     index = np.unique(y, return_inverse=True)[1]
     hits = []
-    for train, held in tuning.inner_folds(index, 0, least=2):
+    for train, held in inner_folds(index, 0, least=2):
         search = KreinLogisticRegressionCV(
-            kernel="distance", cv=tuning.inner_folds(index[train], 0)
+            kernel="distance", cv=inner_folds(index[train], 0)
         ).fit(D[np.ix_(train, train)], y[train])
         hits.append(search.predict(D[np.ix_(held, train)]) == y[held])
     assert model["accuracy"] == np.concatenate(hits).mean()

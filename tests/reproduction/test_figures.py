@@ -3,7 +3,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from kreinlearn.app.report.figures import NARROW, draw_files
+from kreinlearn.app.report.figures import PHONE_INCHES, draw_files
 from kreinlearn.app.runs import read_records as read
 from reproduction.evidence import gather_evidence
 from reproduction.figures import COMPARED_READINGS, make_figures
@@ -33,7 +33,7 @@ def test_figures_are_drawn(stored, name, expected):
         assert figure.caption.endswith(".")
         assert figure.alt.endswith(".")
         assert re.search(r"\d", figure.alt)
-        assert figure.narrow[1][0] == NARROW
+        assert figure.narrow[1][0] == PHONE_INCHES
 
 
 def test_agreement_is_that_of_the_letter_and_of_the_chosen_reading(stored):

@@ -43,6 +43,8 @@ from kreinlearn.solvers import CCCP, PUBLISHED, DualNewton, Status
 from kreinlearn.spectrum import split
 from kreinlearn.spectrum.norms import make_dual_matrix
 
+__all__ = ["ALL_METHODS", "Method", "fit_method", "held_out_scores", "tune"]
+
 LAM_UNITS = (100.0, 10.0, 1.0, 0.1, 1e-2, 1e-3, 1e-4, 1e-5)
 """Values of n lam that comparisons try, in units of the matrix."""
 SVM_COSTS = (0.01, 0.1, 1.0, 10.0, 100.0, 1000.0)

@@ -43,6 +43,8 @@ from threadpoolctl import threadpool_limits
 
 from kreinlearn._files import check_regular
 
+__all__ = ["Cell", "RunState", "progress_bar", "read_records", "run"]
+
 SIGNIFICANT_DIGITS = 6
 """Significant digits of a stored number."""
 GIT_SECONDS = 10.0

@@ -277,7 +277,7 @@ def difference_figure(rows: LabeledRows, measure: str) -> Figure | None:
             points.append((gap["mean"], ends, color, fill, 5.5))
         _draw_diamonds(axes, gaps, points)
         label = f"difference in {name} from {best}"
-        axes.set_xlabel(textwrap.fill(shorten(label, 90), 46))
+        axes.set_xlabel(textwrap.fill(shorten(label, 90), 38))
 
     body = []
     for label, gap in gaps.items():
@@ -460,7 +460,8 @@ def reliability_figure(curves: LabeledRows, classes: Sequence[str]) -> Figure | 
     drawn = {}
     for label in list(curves)[:MAX_CURVES]:
         columns = {name: np.asarray(own) for name, own in curves[label].items()}
-        kept = columns["count"] >= min(MIN_BIN_SAMPLES, columns["count"].max())
+        kept = columns["count"] >= MIN_BIN_SAMPLES
+        kept |= not kept.any()
         drawn[label] = {name: own[kept] for name, own in columns.items()}
 
     def draw(figure: "Canvas") -> None:
