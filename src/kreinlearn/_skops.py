@@ -12,7 +12,7 @@ import json
 from collections.abc import Callable, Sequence
 from functools import cache
 from importlib import import_module
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypeAlias
 from zipfile import ZipFile
 
 import numpy as np
@@ -37,6 +37,7 @@ RENAMED_MODULES = {
 }
 """Present names of modules that older files name."""
 
+BuiltObject: TypeAlias = Any
 SchemaNode = dict[str, Any]
 """An entry of the schema: kind, type and content."""
 
@@ -45,7 +46,7 @@ class UntrustedTypes(ValueError):
     """A file holds types that are not trusted; the argument lists their names."""
 
 
-def dump(model: Any, file: BinaryIO, compression: int) -> None:
+def dump(model: BuiltObject, file: BinaryIO, compression: int) -> None:
     """Write a model to an open file.
 
     Parameters
@@ -62,7 +63,7 @@ def dump(model: Any, file: BinaryIO, compression: int) -> None:
     skops.io.dump(model, file, compression=compression)
 
 
-def load(file: BinaryIO, trusted: Sequence[str]) -> Any:
+def load(file: BinaryIO, trusted: Sequence[str]) -> BuiltObject:
     """Return the model in an open file.
 
     Parameters
@@ -151,8 +152,8 @@ class _Reader:
     def __init__(self, archive: ZipFile, trusted: Sequence[str]) -> None:
         self.archive = archive
         self.trusted = frozenset(trusted)
-        self.built: dict[int | None, Any] = {}
-        self.kinds: dict[str, Callable[[SchemaNode], Any]] = {
+        self.built: dict[int | None, BuiltObject] = {}
+        self.kinds: dict[str, Callable[[SchemaNode], BuiltObject]] = {
             "JsonNode": lambda node: json.loads(node["content"]),
             "SliceNode": lambda node: slice(*map(node["content"].get, SLICE_PARTS)),
             "DTypeNode": lambda node: self.build(node["content"]).dtype,
@@ -163,14 +164,14 @@ class _Reader:
             **dict.fromkeys(CONTAINER_NODES, self._build_container),
         }
 
-    def build(self, node: SchemaNode) -> Any:
+    def build(self, node: SchemaNode) -> BuiltObject:
         """Return the object of a node; nodes of one id are one object."""
         key = node.get("__id__")
         if key is None or key not in self.built:
             self.built[key] = self.kinds[node["__loader__"]](node)
         return self.built[key]
 
-    def _build_container(self, node: SchemaNode) -> Any:
+    def _build_container(self, node: SchemaNode) -> BuiltObject:
         kind, content = CONTAINER_NODES[node["__loader__"]], node["content"]
         if (node["__module__"], node["__class__"]) != ("builtins", kind.__name__):
             raise TypeError(node["__class__"])
@@ -180,7 +181,7 @@ class _Reader:
         pairs = zip(types, content.items(), strict=True)
         return {convert(key): self.build(value) for convert, (key, value) in pairs}
 
-    def _build_array(self, node: SchemaNode) -> Any:
+    def _build_array(self, node: SchemaNode) -> BuiltObject:
         if node["type"] != "numpy":  # an array of objects
             shape = self.build(node["shape"])
             if node["__class__"] != "ndarray" or len(shape) != 1:
@@ -193,7 +194,7 @@ class _Reader:
         is_array = (node["__module__"], node["__class__"]) == ("numpy", "ndarray")
         return array if is_array else self._find_type(node)(array)
 
-    def _build_object(self, node: SchemaNode) -> Any:
+    def _build_object(self, node: SchemaNode) -> BuiltObject:
         found = self._import_trusted(node, or_estimator=True)
         instance = found.__new__(found)
         state = self.build(node["content"]) if "content" in node else None
@@ -203,7 +204,7 @@ class _Reader:
             instance.__dict__.update(state)
         return instance
 
-    def _find_type(self, node: SchemaNode) -> Any:
+    def _find_type(self, node: SchemaNode) -> BuiltObject:
         module, name = node["__module__"], node["__class__"]
         if module == "builtins" and name in PLAIN_TYPES:
             return PLAIN_TYPES[name]
@@ -212,7 +213,9 @@ class _Reader:
             return found
         return self._import_trusted(node)
 
-    def _import_trusted(self, node: SchemaNode, or_estimator: bool = False) -> Any:
+    def _import_trusted(
+        self, node: SchemaNode, or_estimator: bool = False
+    ) -> BuiltObject:
         module, name = node["__module__"], node["__class__"]
         is_trusted = f"{module}.{name}" in self.trusted
         if not is_trusted and not (or_estimator and is_public_estimator(module, name)):

@@ -18,7 +18,7 @@ from functools import partial
 from importlib.metadata import version
 from numbers import Real
 from types import ModuleType
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypeAlias
 from zipfile import ZIP_DEFLATED, ZipFile
 
 import sklearn
@@ -31,6 +31,11 @@ from kreinlearn._memory import check_bytes
 
 __all__ = ["load", "save", "stamp"]
 
+Model: TypeAlias = Any
+"""An estimator, a pipeline or a search; scikit-learn has no types."""
+PathName: TypeAlias = str | os.PathLike[str]
+Stamp: TypeAlias = dict[str, Any]
+"""Format, versions by name of the package, notes and digest."""
 FORMAT_VERSION = 2
 """Raised by one if older versions could not read new files, or would skip a check that
 they need; files of format 1 have no digest."""
@@ -54,11 +59,11 @@ TRUSTED_SETTINGS = (
 
 
 def save(
-    model: Any,
-    path: str | os.PathLike[str],
+    model: Model,
+    path: PathName,
     *,
     overwrite: bool = False,
-    notes: Mapping[str, Any] | None = None,
+    notes: Mapping[str, object] | None = None,
 ) -> None:
     """Write a fitted model to a file.
 
@@ -136,7 +141,7 @@ def save(
         )
 
 
-def load(path: str | os.PathLike[str], *, trusted: Iterable[str] = ()) -> Any:
+def load(path: PathName, *, trusted: Iterable[str] = ()) -> Model:
     """Read a model from a file; nothing in the file is run.
 
     Parameters
@@ -181,9 +186,7 @@ def load(path: str | os.PathLike[str], *, trusted: Iterable[str] = ()) -> Any:
     return load_stamped(path, trusted)[0]
 
 
-def load_stamped(
-    path: str | os.PathLike[str], trusted: Iterable[str] = ()
-) -> tuple[Any, dict[str, Any]]:
+def load_stamped(path: PathName, trusted: Iterable[str] = ()) -> tuple[Model, Stamp]:
     """Return the model in a file and its stamp; the file is opened once."""
     if isinstance(trusted, str):
         raise TypeError(f"'trusted' must be a list of names, got {trusted!r}.")
@@ -200,7 +203,7 @@ def load_stamped(
         return _read_model(path, file, trusted), found
 
 
-def stamp(path: str | os.PathLike[str]) -> dict[str, Any]:
+def stamp(path: PathName) -> Stamp:
     """Return the stamp of a file, without loading the model.
 
     Parameters
@@ -218,7 +221,7 @@ def stamp(path: str | os.PathLike[str]) -> dict[str, Any]:
         return _read_stamp(path, file)
 
 
-def _open_model(path: str | os.PathLike[str]) -> BinaryIO:
+def _open_model(path: PathName) -> BinaryIO:
     """Return the open file, or raise."""
     try:
         return open(path, "rb")
@@ -230,7 +233,7 @@ def _open_model(path: str | os.PathLike[str]) -> BinaryIO:
         raise type(error)(f"{path} could not be read: {error.strerror}.") from None
 
 
-def _read_stamp(path: str | os.PathLike[str], file: BinaryIO) -> dict[str, Any]:
+def _read_stamp(path: PathName, file: BinaryIO) -> Stamp:
     """Return the stamp of a file that this version can read, or raise."""
     try:
         with ZipFile(file) as members:
@@ -258,7 +261,7 @@ def _read_stamp(path: str | os.PathLike[str], file: BinaryIO) -> dict[str, Any]:
     return dict(found)
 
 
-def compute_digest(members: ZipFile, stamped: Mapping[str, Any]) -> str:
+def compute_digest(members: ZipFile, stamped: Mapping[str, object]) -> str:
     """Return the digest of a stamp and of all other members of an archive."""
     entries = {name: stamped[name] for name in stamped if name != "digest"}
     digest = hashlib.sha256(json.dumps(entries, sort_keys=True).encode())
@@ -272,9 +275,7 @@ def compute_digest(members: ZipFile, stamped: Mapping[str, Any]) -> str:
     return f"sha256:{digest.hexdigest()}"
 
 
-def _check_digest(
-    path: str | os.PathLike[str], file: BinaryIO, found: Mapping[str, Any]
-) -> None:
+def _check_digest(path: PathName, file: BinaryIO, found: Mapping[str, object]) -> None:
     """Raise unless the content of the file matches its digest, if it has one."""
     if "digest" not in found:  # format 1
         return
@@ -290,7 +291,7 @@ def _check_digest(
         )
 
 
-def _read_back(model: Any, path: os.PathLike[str], content: io.BytesIO) -> None:
+def _read_back(model: Model, path: os.PathLike[str], content: io.BytesIO) -> None:
     """Raise unless a file with this content would be loaded again."""
     try:
         _check_digest(path, content, _read_stamp(path, content))
@@ -304,9 +305,7 @@ def _read_back(model: Any, path: os.PathLike[str], content: io.BytesIO) -> None:
         ) from error
 
 
-def _read_model(
-    path: str | os.PathLike[str], file: BinaryIO, trusted: Iterable[str]
-) -> Any:
+def _read_model(path: PathName, file: BinaryIO, trusted: Iterable[str]) -> Model:
     """Return the model, or raise before an object of an untrusted type is created."""
     try:
         with warnings.catch_warnings():  # load has warned, once
@@ -336,11 +335,11 @@ def _first_line(error: BaseException) -> str:
     return lines[0].rstrip(".")
 
 
-def _list_parameters(value: Any) -> Iterator[Any]:
+def _list_parameters(value: object) -> Iterator[object]:
     """Yield every parameter of a model, nested ones too."""
     yield value
     if isinstance(value, Mapping):
-        inside: Iterable[Any] = value.values()
+        inside: Iterable[object] = value.values()
         for key in value:
             # JSON has string keys only, and bool("False") is True.
             if isinstance(key, bool) or not isinstance(key, str | Real):
@@ -361,7 +360,7 @@ def _list_parameters(value: Any) -> Iterator[Any]:
         yield from _list_parameters(each)
 
 
-def _check_importable(value: Any) -> None:
+def _check_importable(value: Model) -> None:
     """Raise unless the function, or the type of the object, can be imported."""
     from kreinlearn.kernels import Kernel
 

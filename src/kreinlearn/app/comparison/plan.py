@@ -274,10 +274,10 @@ def check_methods(names: Sequence[str] | None, kind: DataKind) -> tuple[str, ...
         raise ValueError(
             f"{name!r} needs a table of features, got a matrix; leave it out."
         )
-    return _check_names("methods", names, known)
+    return _check_listed("methods", names, known)
 
 
-def _check_names(what: str, names: Sequence[str], known: list[str]) -> tuple[str, ...]:
+def _check_listed(what: str, names: Sequence[str], known: list[str]) -> tuple[str, ...]:
     if not names:
         raise ValueError(f"{what!r} must hold at least one name, got none.")
     return tuple(dict.fromkeys(check_choice(what, name, known) for name in names))
@@ -309,7 +309,7 @@ def check_data(
         return K, (measure or GRAM_KERNEL,), notes
     known = [name for name, each in KERNELS.items() if each.samples == "rows"]
     given = [kernel] if isinstance(kernel, str) else kernel
-    names = _check_names("kernels", given, known)
+    names = _check_listed("kernels", given, known)
     X = X if hasattr(X, "iloc") else np.asarray(X)
     if len(np.shape(X)) != 2:
         raise ValueError(
