@@ -9,7 +9,7 @@ import numpy as np
 
 from kreinlearn.app.comparison import demo
 from kreinlearn.app.comparison.summary import compute_review
-from kreinlearn.app.report.figures import (
+from kreinlearn.app.report import (
     DARK_QUERY,
     PHONE_QUERY,
     Color,

@@ -4,7 +4,7 @@ import statistics
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from kreinlearn.app.report.tables import NO_VALUE, Entry, format_signed
+from kreinlearn.app.report import NO_VALUE, Entry, format_signed
 
 
 class Note(NamedTuple):

@@ -8,7 +8,7 @@ from math import log2, sqrt
 
 import numpy as np
 
-from kreinlearn.app.report.tables import (
+from kreinlearn.app.report import (
     NO_VALUE,
     Entry,
     PageTable,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kreinlearn._typing import Array
-from kreinlearn.app.report.figures import (
+from kreinlearn.app.report import (
     PHONE_INCHES,
     Color,
     Drawing,

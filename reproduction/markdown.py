@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from kreinlearn.app.report.tables import Entry, PageTable, list_marks
+from kreinlearn.app.report import Entry, PageTable, list_marks
 from reproduction.entries import Note
 
 

@@ -8,11 +8,13 @@ from typing import NamedTuple
 
 from kreinlearn._files import replace
 from kreinlearn._validation import check_choice
-from kreinlearn.app.report.figures import Figure, draw_files
-from kreinlearn.app.report.page import Section, html
-from kreinlearn.app.report.tables import (
+from kreinlearn.app.report import (
+    Figure,
     PageTable,
+    Section,
     csv_text,
+    draw_files,
+    html,
     make_table,
 )
 from kreinlearn.app.runs import FAILED_STATUSES, Record, read_records

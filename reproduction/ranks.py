@@ -10,8 +10,16 @@ import numpy as np
 from scipy.stats import friedmanchisquare, rankdata, studentized_range
 
 from kreinlearn._typing import Array
-from kreinlearn.app.report.figures import PHONE_INCHES, Color, Drawing, Figure, shorten
-from kreinlearn.app.report.tables import NO_VALUE, TableRow, format_number
+from kreinlearn.app.report import (
+    NO_VALUE,
+    PHONE_INCHES,
+    Color,
+    Drawing,
+    Figure,
+    TableRow,
+    format_number,
+    shorten,
+)
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas

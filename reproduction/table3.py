@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from kreinlearn.app.report.tables import (
+from kreinlearn.app.report import (
     PageTable,
     TableRow,
     format_number,

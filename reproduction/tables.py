@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import product
 
-from kreinlearn.app.report.tables import (
+from kreinlearn.app.report import (
     NO_VALUE,
     Entry,
     PageTable,

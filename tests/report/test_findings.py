@@ -10,7 +10,7 @@ import pytest
 
 from kreinlearn.app.comparison.page import comparison_page, difference_figure
 from kreinlearn.app.inspection.page import inspection_page
-from kreinlearn.app.report.figures import (
+from kreinlearn.app.report import (
     DARK_COLORS,
     FIGURE_STYLE,
     spectrum_figure,

@@ -2,7 +2,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from kreinlearn.app.report.page import html
+from kreinlearn.app.report import html
 from kreinlearn.app.runs import Cell, Store, make_record
 from reproduction.page import write
 from reproduction.tables import LAYOUTS

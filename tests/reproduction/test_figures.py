@@ -3,7 +3,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from kreinlearn.app.report.figures import PHONE_INCHES, draw_files
+from kreinlearn.app.report import PHONE_INCHES, draw_files
 from kreinlearn.app.runs import read_records as read
 from reproduction.evidence import gather_evidence
 from reproduction.figures import COMPARED_READINGS, make_figures

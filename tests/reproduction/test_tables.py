@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kreinlearn.app.report.tables import Entry, csv_text, format_statuses
+from kreinlearn.app.report import Entry, csv_text, format_statuses
 from kreinlearn.app.runs import read_records as read
 from reproduction import published
 from reproduction.entries import Spread

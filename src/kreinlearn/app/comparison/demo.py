@@ -26,9 +26,14 @@ from kreinlearn.app.comparison.summary import (
     summarize_scores,
 )
 from kreinlearn.app.methods import ALL_METHODS, KREIN_CV, fit_method
-from kreinlearn.app.report.figures import COLUMN_INCHES, PHONE_INCHES, Drawing, Figure
-from kreinlearn.app.report.page import Section
-from kreinlearn.app.report.tables import TableRow
+from kreinlearn.app.report import (
+    COLUMN_INCHES,
+    PHONE_INCHES,
+    Drawing,
+    Figure,
+    Section,
+    TableRow,
+)
 from kreinlearn.app.runs import (
     Cell,
     Record,

@@ -9,29 +9,28 @@ import numpy as np
 
 from kreinlearn.app.comparison.plan import GRAM_KERNEL
 from kreinlearn.app.comparison.summary import rank_rows
-from kreinlearn.app.report.figures import (
+from kreinlearn.app.report import (
     COLUMN_INCHES,
     CURVE_STYLES,
-    Color,
-    Drawing,
-    Figure,
-    label_rows,
-    shorten,
-    spectrum_figure,
-)
-from kreinlearn.app.report.page import Section, html
-from kreinlearn.app.report.tables import (
     NO_VALUE,
     SCORE_NAMES,
+    Color,
+    Drawing,
     Entry,
+    Figure,
     Findings,
     PageTable,
+    Section,
     TableRow,
     format_scores,
     format_seconds,
     format_signed,
     format_statuses,
+    html,
+    label_rows,
     make_table,
+    shorten,
+    spectrum_figure,
 )
 
 if TYPE_CHECKING:

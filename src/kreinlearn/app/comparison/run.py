@@ -44,7 +44,7 @@ from kreinlearn.app.methods import (
     evaluate,
     fit_method,
 )
-from kreinlearn.app.report.page import Result
+from kreinlearn.app.report import Result
 from kreinlearn.app.runs import (
     CELL_SECONDS,
     Cell,

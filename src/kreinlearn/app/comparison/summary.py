@@ -16,8 +16,7 @@ from sklearn.metrics import roc_curve
 from kreinlearn._typing import Array
 from kreinlearn.app.comparison.plan import GRAM_KERNEL, OWN_KERNELS, Job, Place
 from kreinlearn.app.methods import ALL_METHODS, KREIN_CV
-from kreinlearn.app.report.figures import select_evenly
-from kreinlearn.app.report.tables import Findings, csv_text
+from kreinlearn.app.report import Findings, csv_text, select_evenly
 from kreinlearn.app.runs import (
     FAILED_STATUSES,
     Record,

@@ -6,24 +6,23 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kreinlearn.app.methods import KREIN_CV
-from kreinlearn.app.report.figures import (
+from kreinlearn.app.report import (
     COLUMN_INCHES,
-    Color,
-    Figure,
-    shorten,
-    spectrum_figure,
-)
-from kreinlearn.app.report.page import Section, html
-from kreinlearn.app.report.tables import (
     SCORE_NAMES,
+    Color,
     Entry,
+    Figure,
     Findings,
     PageTable,
+    Section,
     TableRow,
     format_number,
     format_scores,
     format_signed,
+    html,
     make_table,
+    shorten,
+    spectrum_figure,
 )
 
 if TYPE_CHECKING:
