@@ -290,11 +290,9 @@ def published(name: str, solver: CCCP, *, summed: bool = False) -> Method:
 def support_vector_machine(
     name: str,
     model: type,
-    repair: str | None = None,
-    *,
     weight: float,
+    repair: str | None = None,
     is_calibrated: bool = False,
-    **settings: int,
 ) -> Method:
     """Return a support vector machine, on K or on a repaired K.
 
@@ -303,8 +301,10 @@ def support_vector_machine(
     """
 
     def build(value: float, seed: int) -> Classifier:
-        last = model(C=value, kernel="precomputed", **settings)
-        if hasattr(last, "kernel_params"):
+        last = model(C=value, kernel="precomputed")
+        if model is not DCASVC:
+            last.set_params(max_iter=SMO_STEPS)
+        if model is not SVC:
             last.set_params(kernel_params=UNCHECKED_PARAMS)
         if repair is None:
             return last
@@ -448,68 +448,46 @@ def _last_step(model: Classifier) -> Classifier:
 
 KREIN_CV = "KreinCV"
 """Name of `KreinLogisticRegressionCV` with its default search, as in `krein fit`."""
-ALL_METHODS: dict[str, Method] = {
-    each.name: each
-    for each in (
-        Method(
-            KREIN_CV,
-            lambda value, seed: KreinLogisticRegressionCV(),
-            link="multinomial",
-            search=lambda values, folds, **kernel: KreinLogisticRegressionCV(
-                cv=folds, **kernel
-            ),
-            input="data",
-            weight=16,
+
+
+def _list_methods() -> Iterator[Method]:
+    """Yield the records of all methods, in the order of tables."""
+    yield Method(
+        KREIN_CV,
+        lambda value, seed: KreinLogisticRegressionCV(),
+        link="multinomial",
+        search=lambda values, folds, **given: KreinLogisticRegressionCV(
+            cv=folds, **given
         ),
-        krein_regression("Krein norm", "krein", weight=0.5),
-        krein_regression("Hilbert norm", "hilbert", weight=0.9),
-        krein_regression("Euclidean norm", "euclidean", weight=0.9),
-        krein_regression("clip + KLR", repair="clip"),
-        krein_regression("flip + KLR", repair="flip"),
-        # The extension of a shift to new rows would spoil them.
-        krein_regression("shift + KLR", repair="shift", out_of_sample="none"),
-        krein_regression("square + KLR", repair="square"),
-        replace(
-            support_vector_machine("SVC raw", SVC, weight=1.3, max_iter=SMO_STEPS),
-            definite_only=True,
-        ),
-        support_vector_machine("SVC clip", SVC, "clip", weight=3, max_iter=SMO_STEPS),
-        support_vector_machine("SVC flip", SVC, "flip", weight=3, max_iter=SMO_STEPS),
-        *(
-            support_vector_machine(
-                f"SVC {repair} + Platt",
-                SVC,
-                repair,
-                weight=4,
-                is_calibrated=True,
-                max_iter=SMO_STEPS,
-            )
-            for repair in ("clip", "flip")
-        ),
-        support_vector_machine("KSVM", KreinSVC, weight=3, max_iter=SMO_STEPS),
-        support_vector_machine("TDCASVM", DCASVC, weight=4),
-        Method(
-            "k-NN",
-            lambda value, seed: SimilarityNeighbors(int(value)),
-            "n_neighbors",
-            is_control=True,
-            weight=0.3,
-        ),
-        feature_baseline(
-            "logistic regression",
-            LogisticRegression(max_iter=LBFGS_STEPS),
-            "multinomial",
-            weight=0.3,
-        ),
-        feature_baseline(
-            "SVC RBF", SVC(max_iter=SMO_STEPS), weight=4, gamma=RBF_GAMMAS
-        ),
-        *(
-            published(name, PUBLISHED[name.lower()])
-            for name in ("CCCP-GD", "CCICP-GD", "CCICP-SGD")
-        ),
+        input="data",
+        weight=16,
     )
-}
+    yield krein_regression("Krein norm", "krein", weight=0.5)
+    yield krein_regression("Hilbert norm", "hilbert", weight=0.9)
+    yield krein_regression("Euclidean norm", "euclidean", weight=0.9)
+    yield krein_regression("clip + KLR", repair="clip")
+    yield krein_regression("flip + KLR", repair="flip")
+    # The extension of a shift to new rows would spoil them.
+    yield krein_regression("shift + KLR", repair="shift", out_of_sample="none")
+    yield krein_regression("square + KLR", repair="square")
+    yield replace(support_vector_machine("SVC raw", SVC, 1.3), definite_only=True)
+    for repair in ("clip", "flip"):
+        yield support_vector_machine(f"SVC {repair}", SVC, 3, repair)
+    for repair in ("clip", "flip"):
+        name = f"SVC {repair} + Platt"
+        yield support_vector_machine(name, SVC, 4, repair, is_calibrated=True)
+    yield support_vector_machine("KSVM", KreinSVC, 3)
+    yield support_vector_machine("TDCASVM", DCASVC, 4)
+    neighbors = Method("k-NN", lambda k, _: SimilarityNeighbors(int(k)), "n_neighbors")
+    yield replace(neighbors, is_control=True, weight=0.3)
+    linear, gaussian = LogisticRegression(max_iter=LBFGS_STEPS), SVC(max_iter=SMO_STEPS)
+    yield feature_baseline("logistic regression", linear, "multinomial", weight=0.3)
+    yield feature_baseline("SVC RBF", gaussian, weight=4, gamma=RBF_GAMMAS)
+    for name in ("CCCP-GD", "CCICP-GD", "CCICP-SGD"):
+        yield published(name, PUBLISHED[name.lower()])
+
+
+ALL_METHODS = {method.name: method for method in _list_methods()}
 """Every method by its name in tables; to add a method, add a record."""
 
 
