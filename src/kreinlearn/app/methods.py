@@ -770,8 +770,8 @@ def fit_method(
     X: Array,
     y: Array,
     *,
-    fold_seed: int,
-    seed: int,
+    fold_seed: int = 0,
+    seed: int = 0,
     groups: Array | None = None,
     kernel: Mapping[str, object] | None = None,
 ) -> Fitted:
@@ -850,19 +850,16 @@ def evaluate(
         "pred_s": pred_s,
         "truth": y,
     }
-    is_calibrated = isinstance(model, CalibratedClassifierCV)
-    if hasattr(model, "predict_log_proba") or is_calibrated:
+    logs = None
+    if isinstance(model, CalibratedClassifierCV):
         with np.errstate(divide="ignore"):
-            logs = (
-                np.log(model.predict_proba(X))
-                if is_calibrated
-                else model.predict_log_proba(X)
-            )
-        own = logs[np.arange(len(y)), np.searchsorted(model.classes_, y)]
-        fields["ll"] = float(-np.maximum(own, -max_loss).mean())
-        proba = np.exp(logs)
-        fields["proba"] = proba[:, 1] if proba.shape[1] == 2 else proba
-    else:
+            logs = np.log(model.predict_proba(X))
+    elif hasattr(model, "predict_log_proba"):
+        logs = model.predict_log_proba(X)
+    if logs is None:
         scores = get_scores(model, X)
-        fields["score"] = scores[:, 0] if scores.shape[1] == 1 else scores
-    return fields
+        return fields | {"score": scores[:, 0] if scores.shape[1] == 1 else scores}
+    own = logs[np.arange(len(y)), np.searchsorted(model.classes_, y)]
+    fields["ll"] = float(-np.maximum(own, -max_loss).mean())
+    proba = np.exp(logs)
+    return fields | {"proba": proba[:, 1] if proba.shape[1] == 2 else proba}

@@ -349,13 +349,9 @@ def _make_contribution_figure(job: Job, row: int) -> Figure:
     _, y = load_digit_images()
     place = next(each for each, (_, test) in job.splits.items() if row in test)
     train, cell = job.splits[place][0], _make_cell(job, KREIN_CV, *place)
+    X, fold_seed, how = job.X[np.ix_(train, train)], cell.half_seed, job.search_params
     fitted = fit_method(
-        KREIN_CV,
-        job.X[np.ix_(train, train)],
-        job.y[train],
-        fold_seed=cell.half_seed,
-        seed=cell.seed,
-        kernel=job.search_params,
+        KREIN_CV, X, job.y[train], fold_seed=fold_seed, seed=cell.seed, kernel=how
     )
     sample = job.X[[row]][:, train]
     predicted = fitted.model.predict(sample)[0]

@@ -93,9 +93,8 @@ class Comparison(Result):
         rows = rank_rows(self.results)
         index = [", ".join([row["label"], *row["also"]]) for row in rows]
         scores = [{name: row[name] for name in TABLE_COLUMNS} for row in rows]
-        return DataFrame(scores, index=index, columns=TABLE_COLUMNS).rename_axis(
-            "method"
-        )
+        table = DataFrame(scores, index=index, columns=TABLE_COLUMNS)
+        return table.rename_axis("method")
 
     def _make_page(self) -> str:
         return comparison_page(self.results)
@@ -198,18 +197,9 @@ def compare(
         "Use fewer samples or fewer jobs.",
     )
     X, kernels, notes = check_data(D, kernel, form, measure, check, transformer)
+    labels, kind = tuple(classes.tolist()), find_data_kind(kernel)
     job = Job(
-        name,
-        X,
-        index,
-        tuple(classes.tolist()),
-        splits,
-        find_data_kind(kernel),
-        kernels,
-        transformer,
-        form,
-        groups,
-        notes,
+        name, X, index, labels, splits, kind, kernels, transformer, form, groups, notes
     )
     cells = job.list_cells(methods, seed)
     growth = OVERHEAD_FRACTION + (n_train / 1000) ** 3  # weights are for 1000 rows
@@ -355,10 +345,9 @@ def _compute_auc(truth: Array, given: Array) -> float:
 
     The mean of scikit-learn needs probabilities, which some methods do not have.
     """
-    if given.ndim == 1:
-        return float(roc_auc_score(truth, given))
-    each = [roc_auc_score(truth == k, given[:, k]) for k in range(given.shape[1])]
-    return float(np.mean(each))
+    if given.ndim > 1:
+        truth = truth[:, None] == np.arange(given.shape[1])
+    return float(roc_auc_score(truth, given))
 
 
 def _describe_procedure(job: Job, cells: Sequence[Cell], n_runs: int) -> list[str]:

@@ -21,11 +21,11 @@ References
    Royal Statistical Society B 82 (2020).
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
+from numpy.random import Generator
 from scipy.special import expit
 
 from kreinlearn._typing import Array
@@ -39,6 +39,7 @@ from kreinlearn.app.methods import (
     fit_method,
     held_out_scores,
 )
+from kreinlearn.app.runs import Record
 from kreinlearn.losses import find_link, log_probabilities
 from kreinlearn.operators import limit_blas_threads
 from kreinlearn.search import UNITS, Fold
@@ -51,6 +52,8 @@ EXCHANGE_SWEEPS = 50
 PERMUTATION_BATCH = 200
 """Permutations that are scored at once."""
 UNREPAIRED_NAME = "unrepaired"
+Advance = Callable[[], object]
+"""Called after each fold."""
 
 
 def _score_negative_part(
@@ -107,11 +110,7 @@ class HeldOut:
 
 
 def predict_model(
-    X: Array,
-    index: Array,
-    folds: Sequence[Fold],
-    kernel: Mapping[str, Any],
-    advance: Callable[[], object],
+    X: Array, index: Array, folds: Sequence[Fold], kernel: Record, advance: Advance
 ) -> HeldOut:
     """Return out-of-fold predictions of the model that `krein fit` builds.
 
@@ -128,21 +127,15 @@ def predict_model(
     is_matrix = kernel.get("kernel") in ("distance", "precomputed")
     for train, held in folds:
         columns = train if is_matrix else np.arange(X.shape[1])
-        fitted = fit_method(
-            KREIN_CV,
-            X[np.ix_(train, columns)],
-            index[train],
-            fold_seed=0,
-            seed=0,
-            kernel=kernel,
-        )
+        rows = X[np.ix_(train, columns)]
+        fitted = fit_method(KREIN_CV, rows, index[train], kernel=kernel)
         logs[held] = fitted.model.predict_log_proba(X[np.ix_(held, columns)])
         advance()
     return HeldOut(index, logs)
 
 
 def predict_treatments(
-    K: Array, index: Array, folds: Sequence[Fold], advance: Callable[[], object]
+    K: Array, index: Array, folds: Sequence[Fold], advance: Advance
 ) -> dict[str, HeldOut]:
     """Return out-of-fold predictions from a matrix and from its repairs.
 
@@ -277,11 +270,7 @@ def permute_conditionally(
 
 
 def permute_labels(
-    index: Array,
-    logs: Array,
-    folds: Sequence[Fold],
-    count: int,
-    rng: np.random.Generator,
+    index: Array, logs: Array, folds: Sequence[Fold], count: int, rng: Generator
 ) -> Array:
     """Return ``count`` permutations of labels within folds, with the odds of ``logs``.
 
