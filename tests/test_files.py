@@ -40,16 +40,6 @@ def test_a_link_stays_a_link(tmp_path):
     assert (tmp_path / "target").read_text() == "new"
 
 
-@pytest.mark.parametrize(("umask", "mode"), [(0o022, 0o644), (0o077, 0o600)])
-def test_permissions_follow_the_umask(tmp_path, umask, mode):
-    before = os.umask(umask)
-    try:
-        replace(tmp_path / "file", b"")
-    finally:
-        os.umask(before)
-    assert stat.S_IMODE(os.stat(tmp_path / "file").st_mode) == mode
-
-
 def test_permissions_of_a_replaced_file_are_kept(tmp_path):
     (tmp_path / "file").touch()
     os.chmod(tmp_path / "file", 0o640)

@@ -18,45 +18,6 @@ TABLE = DOCS / "results" / "in-the-field.csv"
 # -- samples and rivals ----------------------------------------------------------------
 
 
-def domain_of(script, **settings):
-    rng = np.random.default_rng(0)
-    y = np.arange(60) % 2
-    X = [rng.standard_normal(12) + 3 * label * np.hanning(12) for label in y]
-    X = np.array(X)[:, None]
-    return script("domains").Domain("series", X, y, "dtw", **settings)
-
-
-def test_a_fold_is_measured_without_test_rows(script):
-    from kreinlearn.kernels import dtw
-
-    data = domain_of(script)
-    train, test = np.arange(0, 40), np.arange(40, 60)
-    fold = data.fold(train, test)
-    D = dtw(data.samples)
-    np.testing.assert_allclose(fold.D_train, D[:40, :40])
-    np.testing.assert_allclose(fold.D_test, D[40:, :40])
-    median = np.median(D[:40, :40][np.triu_indices(40, 1)])
-    np.testing.assert_allclose(fold.K_test, np.exp(-D[40:, :40] / median))
-
-
-@pytest.mark.parametrize(
-    ("name", "library"),
-    [
-        ("1-NN, aeon", "aeon"),
-        ("1-NN, tslearn", "tslearn"),
-        ("MiniRocket", "aeon"),
-        ("GAK SVC", "tslearn"),
-    ],
-)
-@pytest.mark.filterwarnings("ignore")
-def test_other_libraries_learn(script, name, library):
-    pytest.importorskip(library, reason=f"{library} is not installed")
-    data = domain_of(script)
-    learn = script("rivals").rivals_of(data)[name]
-    learned = learn(data, np.arange(0, 40), np.arange(40, 60))
-    assert np.mean(learned.labels == data.y[40:]) > 0.8
-
-
 # -- rows and the page -----------------------------------------------------------------
 
 

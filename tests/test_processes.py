@@ -9,9 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from joblib import Parallel, delayed, parallel_config
 from sklearn.base import clone
-from sklearn.model_selection import GridSearchCV
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from kreinlearn import (
@@ -163,35 +161,6 @@ def test_a_process_forked_while_others_work_does_not_hang(alone, many_threads):
 
 def answer(connection, name):
     connection.send((fitted_bits(name), threads._n_busy))
-
-
-@pytest.mark.slow
-def test_processes_of_joblib_fit_the_same(alone):
-    names = [*MODELS] * 2
-    bits = Parallel(n_jobs=2)(delayed(fitted_bits)(name) for name in names)
-    assert bits == [alone[name] for name in names]
-
-
-def searched_bits(n_jobs, backend="loky"):
-    grid = GridSearchCV(
-        KreinLogisticRegression(kernel="tl1"),
-        {"lam": [1.0, 0.01], "norm": ["krein", "hilbert"]},
-        cv=3,
-        scoring="neg_log_loss",
-        n_jobs=n_jobs,
-    )
-    X, y = rings(90)
-    with parallel_config(backend):
-        grid.fit(X, y)
-    scores = [grid.cv_results_[f"split{i}_test_score"].tobytes() for i in range(3)]
-    return scores, grid.best_params_, grid.decision_function(X).tobytes()
-
-
-@pytest.mark.parametrize(
-    "backend", ["threading", pytest.param("loky", marks=pytest.mark.slow)]
-)
-def test_a_search_finds_the_same_with_two_jobs(backend, many_threads):
-    assert searched_bits(2, backend) == searched_bits(1)
 
 
 def test_a_search_of_our_own_finds_the_same_with_two_jobs(many_threads):

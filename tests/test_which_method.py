@@ -35,35 +35,6 @@ def home(tmp_path, monkeypatch, rng):
 # -- cases -----------------------------------------------------------------------------
 
 
-def test_a_matrix_is_computed_once_and_missing_ones_have_a_word(script, home, capsys):
-    cases, cache = script("cases"), home / "cache"
-    first = cases.matrix("cat-cortex", cache)
-    (home / "sim" / "cat-cortex.npz").unlink()
-    again = cases.matrix("cat-cortex", cache)
-    assert again.is_distance and again.source == "distances as published"
-    assert np.array_equal(first.values, again.values) and set(again.y) == {1, 2}
-    assert cases.matrix("protein", cache) is None
-    said = capsys.readouterr().err
-    assert "protein is left out" in said and "has sim/protein.npz" in said
-    assert [path.name for path in cache.iterdir()] == ["cat-cortex.npz"]
-
-
-def test_similarities_do_not_look_at_test_rows(script, rng):
-    cases = script("cases")
-    D = np.abs(rng.standard_normal((9, 9)))
-    D = D + D.T
-    train, test = np.arange(6), np.arange(6, 9)
-    y = np.arange(9) % 2
-    fold = cases.fold_of(cases.Matrix(D, True, y, ""), "exp", train, test)
-    far = D.copy()
-    far[6:], far[:, 6:] = 7 * D[6:], 7 * D[:, 6:]
-    other = cases.fold_of(cases.Matrix(far, True, y, ""), "exp", train, test)
-    assert np.array_equal(fold.K_train, other.K_train)
-    np.testing.assert_allclose(other.K_test, fold.K_test**7)
-    negative = cases.fold_of(cases.Matrix(D, True, y, ""), "-d", train, test)
-    assert np.array_equal(negative.K_test, -D[6:, :6])
-
-
 # -- methods ---------------------------------------------------------------------------
 
 

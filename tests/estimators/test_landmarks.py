@@ -8,7 +8,6 @@ from sklearn.model_selection import KFold, ShuffleSplit
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-import kreinlearn
 from kreinlearn import KreinLogisticRegression, LandmarkLogisticRegression
 from kreinlearn.exceptions import ConvergenceWarning
 from kreinlearn.kernels import dtw, gram
@@ -293,20 +292,6 @@ SAMPLES = {
 }
 
 
-@pytest.mark.parametrize("landmarks", ["uniform", "leverage"])
-def test_sequences_are_samples(landmarks, tmp_path):
-    X, y = SAMPLES["smith_waterman"]
-    model = LandmarkLogisticRegression(
-        "smith_waterman", n_landmarks=6, landmarks=landmarks, lam=1e-2
-    ).fit(X, y)
-    assert model.score(X, y) == 1.0
-    assert len(model.landmarks_) == 6
-    kreinlearn.save(model, tmp_path / "model.krein")
-    same = kreinlearn.load(tmp_path / "model.krein")
-    found, expected = same.decision_function(X), model.decision_function(X)
-    np.testing.assert_array_equal(found, expected)
-
-
 @pytest.mark.slow
 def test_covariance_matrices_are_samples():
     rng = np.random.default_rng(0)
@@ -348,15 +333,6 @@ def test_no_convergence_is_said(squares):
     with pytest.warns(ConvergenceWarning, match=r"status 'max_iter' after 1 steps"):
         model = LandmarkLogisticRegression(n_landmarks=10, max_iter=1).fit(*squares)
     assert not model.converged_
-
-
-def test_a_search_without_convergence_is_said(squares):
-    model = LandmarkLogisticRegression(n_landmarks=20, lams=[1e-2, 1e-9], cv=2)
-    model.set_params(max_iter=1)
-    with pytest.warns(ConvergenceWarning) as said:
-        model.fit(*squares)
-    found = [str(each.message) for each in said]
-    assert any("of the 4 fits of the search ended before" in text for text in found)
 
 
 @pytest.mark.parametrize(

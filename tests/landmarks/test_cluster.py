@@ -141,20 +141,6 @@ def common_letters(words, others):
     return np.array([[len(set(a) & set(b)) for b in others] for a in words], float)
 
 
-@pytest.mark.slow
-def test_samples_that_are_no_rows(client):
-    rng = np.random.default_rng(0)
-    words = ["".join(rng.choice(list("abcdefgh"), 5)) for _ in range(80)]
-    y = np.array(["a" in word for word in words])
-    parts = [dask.delayed(words[i : i + 30]) for i in (0, 30, 60)]
-    labels = [dask.delayed(y[i : i + 30]) for i in (0, 30, 60)]
-    given = {"kernel": common_letters, "n_landmarks": 10}
-    found, expected = model_of(**given).fit(parts, labels), model_of(**given)
-    assert_same(found, expected.fit(words, y))
-    lazy = found.predict_proba(parts).compute()
-    np.testing.assert_allclose(lazy, expected.predict_proba(words), rtol=1e-6)
-
-
 @pytest.mark.parametrize("labels", [["a", "b"], ["a", "b", "c"]])
 def test_predictions_are_lazy(data, labels):
     X, y, _ = data

@@ -171,21 +171,6 @@ def test_engines_give_the_sums_of_all_rows(data, rng, multinomial, chunk_size, m
     assert (n_cached == 0) == (memory == 0 or chunk_size == 90 > memory / 56)
 
 
-@pytest.mark.parametrize("multinomial", [False, True])
-def test_products_may_be_in_single_precision(data, rng, multinomial):
-    X, y, w = data
-    context, point = make_context(X, multinomial), make_point(rng, multinomial)
-    engine = local_engine(MemorySource(X, y, w, 13), 10**6, np.float32, n_threads=2)
-    engine.summarize(PLAN)
-    engine.prepare(context)
-    expected, found = engine.sums(point), engine.sums(point, precision="single")
-    assert found.gradient.dtype == found.value.dtype == np.float64
-    scale = np.abs(expected.gradient).max()
-    gap = np.abs(found.gradient - expected.gradient).max() / scale
-    assert 1e-10 < gap < 1e-6
-    np.testing.assert_allclose(found.value, expected.value, rtol=1e-6)
-
-
 @pytest.mark.parametrize("chunk_size", [1, 13, 90])
 def test_the_first_pass_does_not_depend_on_chunks(data, chunk_size):
     X, y, w = data

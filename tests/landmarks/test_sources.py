@@ -96,15 +96,6 @@ def test_a_search_over_blocks(tmp_path):
     assert found.lam_ == expected.lam_
 
 
-def test_given_landmarks():
-    X, y = made()
-    expected = model(landmarks=X[:20]).fit(X, y)
-    found = model(landmarks=X[:20]).fit(parts())
-    np.testing.assert_allclose(found.coef_, expected.coef_, rtol=1e-6, atol=1e-8)
-    with pytest.raises(ValueError, match="3 features"):
-        model(landmarks=X[:20, :3]).fit(parts())
-
-
 def test_series_in_chunks():
     rng = np.random.default_rng(0)
     series = [rng.normal(size=rng.integers(8, 12)).cumsum() for _ in range(60)]
@@ -115,14 +106,6 @@ def test_series_in_chunks():
     blocks = [(series[:25], y[:25]), (series[25:], y[25:])]
     found = LandmarkLogisticRegression(**params).fit(blocks)
     np.testing.assert_allclose(found.coef_, expected.coef_, rtol=1e-6, atol=1e-8)
-
-
-def test_a_class_of_the_last_chunk_is_found():
-    X, y = made()
-    blocks = [*parts(), (X[:5], np.array(["an unusually long name"] * 5))]
-    found = model().fit(blocks)
-    assert found.classes_.tolist() == ["an unusually long name", "no", "yes"]
-    assert found.predict(X).dtype.kind == "U"
 
 
 def test_only_a_chunk_is_checked_at_a_time():

@@ -141,14 +141,6 @@ def test_nothing_of_a_user_becomes_markup():
     inspection_page(lone).encode()
 
 
-def test_dollars_are_no_formulas(one):
-    found = copy.deepcopy(one)
-    for each in found["rows"]:
-        if each["method"] == "neighbors":  # the best
-            each["method"] = each["label"] = "$x^2$ and _y"
-    assert any("$x^2$ and _y: AUC" in each for each in drawings(comparison_page(found)))
-
-
 def test_rows_with_the_same_predictions_are_said_once(one):
     found = copy.deepcopy(one)
     first = found["rows"][0]
@@ -247,11 +239,3 @@ def test_negative_bars_are_seen_beside_large_ones():
     height = [axes.transData.transform((0, y))[1] for y in (5000, 0, -1.0, -0.2)]
     assert (height[1] - height[2]) > 0.2 * (height[0] - height[1])
     assert (height[1] - height[3]) > 0.05 * (height[0] - height[1])
-
-
-def test_a_treatment_that_changes_nothing_is_said_once():
-    found = made.inspection()
-    found["value"]["scores"]["flip"] = dict(found["value"]["scores"]["unrepaired"])
-    text = inspection_page(found)
-    assert ">unrepaired, flip<" in text and ">flip<" not in text
-    assert ">unrepaired<" in made.inspection_text()

@@ -94,15 +94,6 @@ def test_page_parses_and_needs_no_network(written):
     assert 'name="viewport"' in text
 
 
-def test_a_page_has_the_whole_command_and_no_revision(stored, tmp_path):
-    typed = "python -m reproduction table7 --runs 3 --out here"
-    files = write("table7", stored("table7"), tmp_path, typed)
-    text = files[0].read_text(encoding="utf-8")
-    assert f"<code>{typed}</code>" in text
-    assert "abc123" not in text and "evision" not in text
-    assert "abc123" in (tmp_path / "table7.md").read_text(encoding="utf-8")
-
-
 def test_failures_are_shown_and_escaped(tmp_path):
     path = tmp_path / "table3.jsonl"
     with Store(path) as store:

@@ -43,40 +43,6 @@ def near(column, *gaps):
     return {name: published.TABLE3[name][column].mean + gap for name, gap in pairs}
 
 
-def test_misses_are_those_of_the_worst_start():
-    # Printed are 0.694, 0.697 and 0.694 of 432 rows.
-    theirs = np.array([299.808, 301.104, 299.808])
-    hits = np.full((3, 7), 216.0)
-    hits[:, 2] = [300, 303, 298]
-    hits[:, 4] = [299, 301, 310]
-    found = evidence(hits=hits)
-    expected = np.abs(hits - theirs[:, None]).max(axis=0)
-    assert found.misses() == pytest.approx(list(expected))
-    assert found.misses()[2] == pytest.approx(303 - 301.104)
-    assert found.misses()[4] == pytest.approx(310 - 299.808)
-    assert found.misses()[0] == pytest.approx(301.104 - 216)
-    assert found.best_lam == 2
-    other = evidence(STOCHASTIC, hits=hits)
-    assert other.misses()[2] == pytest.approx(300 - 0.662 * 432)
-    assert evidence().misses() == []
-
-
-@pytest.mark.parametrize(
-    ("curves", "failed"),
-    [
-        (([9.0, 4, 3, 2], [9.0, 4, 2, 2]), 0),
-        (([9.0, 4, 2, 2], [9.0, 4, 3, 2]), 1),  # the other way round
-        (([9.0, 4, 3, 2], [9.0, 4, 3, 2]), 1),  # at the same time
-        (([9.0, 4, 5, 2], [9.0, 4, 2, 2]), 1),  # CCCP-GD rises
-        (([9.0, 4, 3, 2], [9.0, 1, 2, 2]), 1),  # CCICP-GD rises
-        (([9.0, 1, 2, 2], [9.0, 4, 5, 2]), 3),
-    ],
-)
-def test_statements_about_figure_3(curves, failed):
-    found = evidence(hits=np.full((3, 7), 300.0), curves=curves)
-    assert found.distances()[-1] == failed
-
-
 def factor(number):
     """Return steps whose ratio is off that of the printed seconds by a factor."""
     theirs = 714.72 / 1.4146

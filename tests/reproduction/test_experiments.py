@@ -3,49 +3,9 @@ import pytest
 from kreinlearn.app.runs import read_records as read
 from reproduction import run as module
 from reproduction.catalog import EXPERIMENTS
-from reproduction.published import TABLE3_DATA
-from reproduction.readings import READINGS
 from reproduction.run import run_experiment
 
 pytestmark = pytest.mark.slow
-
-
-def test_sizes_of_the_grids():
-    sizes = {name: len(each.cells()) for name, each in EXPERIMENTS.items()}
-    assert sizes["table1"] == 4 * 4 * 10
-    assert sizes["table2"] == 20 * 10
-    assert sizes["table3"] == 16 * 10 * 17
-    assert sizes["table4"] == (10 + 10 + 3 + 3) * 7
-    assert sizes["table5"] == 15 * 10
-    assert sizes["fig1"] == 1
-    # Three starts of gradient descent involve no chance.
-    assert sizes["table6"] == 2 * (2 * (3 + 10) + 2 * 4 * 10)
-    assert sizes["table7"] == (10 + 10 + 3 + 3) * 4
-    assert sizes["fig2"] == (10 + 3) * 2 * 7
-    assert sizes["fig3"] == 2 * 6
-    assert sizes["readings"] == 30 * (13 * 5 + 1 + 2)
-    keys = [cell.key for each in EXPERIMENTS.values() for cell in each.cells(2)]
-    assert len(set(keys)) == len(keys)
-
-
-def test_readings_are_three_kinds_of_cells():
-    def kinds(*given):
-        cells = EXPERIMENTS["readings"].cells(*given)
-        assert {cell.method for cell in cells} == set(READINGS)
-        return {(c.dataset, c.run, *c.settings) for c in cells}
-
-    starts = ("monks1", 0, ("evidence", "starts"), ("half", "fixed"))
-    guide, madelon = (
-        (name, 0, ("evidence", "steps"), ("half", "fixed"))
-        for name in ("guide1-t", "madelon")
-    )
-    small = set(TABLE3_DATA) - {"parkinsons", "diabetic", "splice"}
-    halves = {(name, run) for name in small for run in range(2)}
-    assert kinds(2) == {*halves, starts, guide, madelon}
-    assert kinds(None, "monks1") == {*(("monks1", run) for run in range(5)), starts}
-    assert kinds(2, "madelon") == {madelon}
-    with pytest.raises(ValueError, match="'dataset' must be one of .* got 'splice'"):
-        EXPERIMENTS["readings"].cells(2, "splice")
 
 
 def test_without_data_one_sentence_before_any_cell(tmp_path):

@@ -81,15 +81,6 @@ def unpacked(record):
     return np.frombuffer(raw, np.uint8).reshape(record["shape"])
 
 
-def test_examples_of_digits():
-    record = evaluate(Cell("fig1", "digits", "examples"))
-    X, y = images("digits")
-    pixels = unpacked(record)
-    assert pixels.shape == (10, 8, 8, 8)
-    first = X[np.flatnonzero(y == 3)[0]]
-    np.testing.assert_array_equal(pixels[3, 0], np.round(255 * first))
-
-
 def test_real_faces(data_home):
     if not faces.faces_path(data_home).is_file():
         pytest.skip("needs yaleb.npz in the data folder")

@@ -5,8 +5,7 @@ import pytest
 
 from kreinlearn.app.report import PHONE_INCHES, draw_files
 from kreinlearn.app.runs import read_records as read
-from reproduction.evidence import gather_evidence
-from reproduction.figures import COMPARED_READINGS, make_figures
+from reproduction.figures import make_figures
 from reproduction.summary import summarize_records
 
 pytestmark = pytest.mark.slow
@@ -34,17 +33,3 @@ def test_figures_are_drawn(stored, name, expected):
         assert figure.alt.endswith(".")
         assert re.search(r"\d", figure.alt)
         assert figure.narrow[1][0] == PHONE_INCHES
-
-
-def test_agreement_is_that_of_the_letter_and_of_the_chosen_reading(stored):
-    summaries = summarize_records(read(stored("readings")))
-    figure = make_figures("readings", summaries)["agreement"]
-    found = {each.name: each for each in gather_evidence(summaries)}
-    for kind, letter, reading in COMPARED_READINGS:
-        said = (
-            f"{kind}: root mean square difference {found[letter].distance:.3f} as "
-            f"printed and {found[reading].distance:.3f} as read"
-        )
-        assert said in figure.alt
-    fewer = [each for each in summaries if each.method != COMPARED_READINGS[1][2]]
-    assert make_figures("readings", fewer) == {}

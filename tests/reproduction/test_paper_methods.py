@@ -3,13 +3,12 @@
 import numpy as np
 import pytest
 
-from kreinlearn.app.methods import get_status, published
+from kreinlearn.app.methods import get_status
 from kreinlearn.kernels import gram
 from kreinlearn.solvers import AS_PRINTED, PUBLISHED
 from reproduction.methods import (
     ON_TL1,
     PROCEDURES,
-    with_settings,
 )
 
 pytestmark = pytest.mark.slow
@@ -51,30 +50,3 @@ def test_a_procedure_as_read_and_as_printed(name):
     # lam is that of the loss which is descended.
     assert ON_TL1[name].summed == ("SGD" not in name)
     assert not ON_TL1[f"{name} as printed"].summed
-
-
-@pytest.mark.parametrize("solver", ["ccicp-gd", "ccicp-gd-as-printed"])
-def test_summed_and_mean_values_of_lam_give_the_same_path(task, solver):
-    K, y, K_new = task
-    summed = published("sum", PUBLISHED[solver], summed=True)
-    mean = published("mean", PUBLISHED[solver], summed=False)
-    values = [0.01, 1.0, 10.0]
-    ours = [value / len(y) for value in values]
-    first, same = summed.path(K, y, K_new, values, 0), mean.path(K, y, K_new, ours, 0)
-    other = mean.path(K, y, K_new, values, 0)
-    for (scores, status), (expected, said) in zip(first, same, strict=True):
-        np.testing.assert_array_equal(scores, expected)
-        assert status == said
-    assert not np.array_equal(first[1][0], other[1][0])
-
-
-def test_settings_replace_those_of_the_procedure():
-    method = ON_TL1["CCICP-GD"]
-    other = with_settings(method, eps=0.5, init="ones")
-    solver = other.build(0.1, 0).solver
-    assert (solver.eps, solver.init) == (0.5, "ones")
-    assert method.build(0.1, 0).solver.eps == 1.0
-    assert (other.name, other.summed) == ("CCICP-GD", True)
-    letter = with_settings(ON_TL1["CCICP-GD as printed"], eps=0.5)
-    assert (letter.build(0.1, 0).solver.loss_scale, letter.summed) == ("mean", False)
-    assert with_settings(ON_TL1["KSVM"]) is ON_TL1["KSVM"]

@@ -4,14 +4,12 @@ import numpy as np
 import pytest
 
 from kreinlearn import KreinLogisticRegression
-from kreinlearn.app.methods import Choice, Method, tune
+from kreinlearn.app.methods import Choice, Method
 from kreinlearn.app.runs import Cell, make_record
 from kreinlearn.kernels import gram
 from reproduction import protocol, splits
-from reproduction.catalog import EXPERIMENTS
-from reproduction.methods import ON_TABLES, ON_TL1
+from reproduction.methods import ON_TABLES
 from reproduction.protocol import (
-    folds,
     statistics,
 )
 from reproduction.run import evaluate
@@ -111,26 +109,6 @@ def test_lam_that_diverges_on_all_rows_gives_way_to_the_next_best():
     assert fitted(rows=2, method=summed) == 1.0
 
 
-def test_figure3_shares_lam_and_the_unit_of_the_objective(fake_table, monkeypatch):
-    fitted, original = set(), protocol.get_status
-
-    def spy(model):
-        fitted.add(model.lam)
-        return original(model)
-
-    monkeypatch.setattr(protocol, "get_status", spy)
-    monkeypatch.setattr(splits, "PREDEFINED", ())
-    cells = EXPERIMENTS["fig3"].cells(1)
-    own = [evaluate(cell) for cell in cells if cell.dataset == "monks1"]
-    assert (len(cells), len(own)) == (12, 6)
-    lams = {(each["chosen"]["lam"], each["chosen"]["lam_of_mean"]) for each in own}
-    ((lam, lam_of_mean),) = lams
-    assert lam_of_mean == pytest.approx(lam / 30)
-    # Whichever loss a procedure has, its model is the same, and so is its start.
-    assert fitted == {lam_of_mean}
-    assert [each["curve"][0] for each in own] == pytest.approx([np.log(2)] * 6)
-
-
 def test_statistics_scale_over_all_rows_and_use_the_printed_m(rng):
     X = rng.uniform(size=(40, 22)) * 9
     cell = Cell("table2", "parkinsons", "TL1", 0)
@@ -140,13 +118,3 @@ def test_statistics_scale_over_all_rows_and_use_the_printed_m(rng):
     rows = half_rows(40, cell.half_seed)[0]
     values = np.linalg.eigvalsh(tl1_naive(scaled[rows], scaled[rows], 0.7 * 23))
     assert outcome["mu"] == pytest.approx([values[0], values[-1]])
-
-
-def test_a_fold_without_one_class_is_no_error():
-    y = np.array([1] + [-1] * 14)  # one row of a class: training folds miss it once
-    X = np.linspace(0, 1, 15)
-    K = np.maximum(1 - np.abs(X[:, None] - X), 0)
-    method = ON_TL1["IKLR krein"]
-    choice = tune(method, [K], y, folds(y, 0), [0.1, 1.0], seed=0, score="accuracy")
-    assert sum(choice.statuses.values()) == 4 * 2
-    assert 0.9 <= choice.scores.max() <= 1

@@ -15,23 +15,6 @@ def test_spot_checks():
     assert published.TABLE7["madelon"]["CCICP-SGD-I"] == ((0.550, 0.065), 2.543, 0.0025)
 
 
-def test_table7_repeats_table4_but_for_one_number():
-    for name in published.TABLE4_DATA:
-        four, seven = (
-            published.TABLE4[name]["CCICP-SGD"],
-            published.TABLE7[name]["CCICP-SGD"],
-        )
-        assert (four == seven) == (name != "EEG")
-    assert (
-        "0.730 in Table 4"
-        in NOTES[
-            [(n.tables, n.row, n.column) for n in NOTES].index(
-                ("table7", "EEG", "CCICP-SGD")
-            )
-        ].text
-    )
-
-
 def test_notes_point_at_something():
     names = {f"table{number}" for number in range(1, 8)} | {"fig1", "fig2", "fig3"}
     names.add("readings")

@@ -8,12 +8,9 @@ import pytest
 from kreinlearn import KreinLogisticRegression
 from kreinlearn.app.runs import Cell, make_record
 from kreinlearn.kernels import gram
-from kreinlearn.solvers import SGD, GradientDescent
-from kreinlearn.solvers.cccp import MAX_INNER_STEPS
 from reproduction import readings, splits
 from reproduction.methods import GRID, TL1
 from reproduction.published import INITS
-from reproduction.readings import READINGS, Reading
 from reproduction.run import evaluate
 
 pytestmark = pytest.mark.slow
@@ -23,30 +20,6 @@ N = 30
 LETTERS = {"GD": "GD: step, mean, mean", "SGD": "SGD: step, mean, mean"}
 CHOSEN = {"GD": "GD: outer, sum, mean, 100", "SGD": "SGD: outer, mean, mean, 100"}
 KINDS = ("GD", "SGD")
-
-
-def test_a_name_says_what_is_read():
-    assert Reading(False, "outer", "sum", "mean", 100).name == CHOSEN["GD"]
-    assert Reading(True, "outer", "mean", "mean", 100).name == CHOSEN["SGD"]
-    assert Reading(False, "step", "mean", "mean", MAX_INNER_STEPS).name == LETTERS["GD"]
-    assert Reading(True, "increase", "mean", "sum", 7).name == (
-        "SGD: increase, mean, sum, 7"
-    )
-
-
-@pytest.mark.parametrize("name", READINGS)
-def test_a_reading_is_a_procedure_with_these_settings(name):
-    reading, solver = READINGS[name], READINGS[name].solver()
-    kind = SGD if reading.stochastic else GradientDescent
-    assert solver.inner == kind(shrink=reading.shrink)
-    assert (solver.loss_scale, solver.stop_on) == (reading.loss, reading.stop)
-    assert solver.max_inner == reading.cap
-    assert solver.eps == (1e-4 if reading.stochastic else 1.0)
-    assert reading.solver(0.5) == replace(solver, eps=0.5)
-    method = reading.method()
-    assert (method.name, method.parameter) == (name, "lam")
-    assert method.summed == (reading.loss == "sum")
-    assert method.build(0.1, 0).solver == solver
 
 
 @pytest.fixture

@@ -31,18 +31,6 @@ def test_samples_of_a_cell_are_random_halves(monkeypatch, rng):
     assert same(first, halves(*samples, runs[0].half_seed))
 
 
-def test_predefined_samples_are_scaled_by_those_for_training(monkeypatch):
-    stored = {
-        "train": Bunch(data=np.array([[2.0, 0], [4, 1]]), target=np.array([1, -1])),
-        "test": Bunch(data=np.array([[3.0, 2]]), target=np.array([-1])),
-    }
-    monkeypatch.setattr(module, "load", lambda name, home, part: stored[part])
-    parts = parts_of(Cell("table6", "monks1", "CCICP-GD", 4, FIXED))
-    assert parts.X_train.tolist() == [[0, 0], [1, 1]]
-    assert parts.X_test.tolist() == [[0.5, 2]]
-    assert (parts.y_train.tolist(), parts.y_test.tolist()) == ([1, -1], [-1])
-
-
 def test_breast_cancer_without_identifier_and_gaps(monkeypatch):
     X = np.arange(30.0).reshape(3, 10)
     X[1, 6] = 0

@@ -68,32 +68,6 @@ def test_table3_numbers_by_hand(stored):
     assert marked == [best]
 
 
-def test_table2_table6_and_figures(stored):
-    records, (table,) = tables_of(stored, "table2")
-    assert len(table.rows) == 20
-    high = np.mean([r["mu"][1] for r in records if r["data"] == "heart"])
-    row = next(row for row in table.rows if row[0].text == "heart")
-    assert row[7].value == pytest.approx(high)
-    assert row[8].value == pytest.approx(100 * (high / 695.16 - 1))
-    _, (table,) = tables_of(stored, "table6")
-    assert [len(table.rows), len(table.columns)] == [4, 9]
-    assert table.rows[1][1].detail.startswith("0.697, ")
-    assert table.columns[5].text == "CCICP-GD as printed, monks1"
-    assert [entry.detail for entry in table.rows[1][5:]] == [""] * 4
-    _, (table,) = tables_of(stored, "fig2")
-    assert len(table.rows) == 2 * 2 * 7
-    for first, place in (
-        (0, ["guide1-t", "CCICP-GD"]),
-        (7, ["guide1-t", "CCICP-GD as printed"]),
-        (14, ["monks1", "CCICP-GD"]),
-    ):
-        rows = table.rows[first : first + 7]
-        assert all([entry.text for entry in row[:2]] == place for row in rows)
-        assert [row[2].value for row in rows] == list(published.FIG2_EPS)
-    _, (table,) = tables_of(stored, "fig3", 1)
-    assert len(table.rows) == 12
-
-
 @pytest.mark.parametrize("name", LAYOUTS)
 def test_csv_survives_a_round_trip(stored, name):
     summaries = summarize_records(read(stored(name, 3)))

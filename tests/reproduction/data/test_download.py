@@ -3,7 +3,6 @@
 import bz2
 import dataclasses
 import errno
-import gzip
 import io
 import os
 import threading
@@ -178,20 +177,6 @@ def test_transfer_breaks_off(server, tiny, tmp_path):
     failure(OSError, server, tiny, tmp_path, "broke off before its end")
 
 
-def test_archive_is_damaged(published, tiny, tmp_path):
-    _, content, _ = published.files["/" + tiny.archive]
-    with zipfile.ZipFile(io.BytesIO(content)) as archive:
-        member = archive.getinfo("Some Folder/train.data")
-    # The local header of a member is 30 bytes and its name; the data follow.
-    middle = (
-        member.header_offset + 30 + len(member.filename) + member.compress_size // 2
-    )
-    damaged = bytearray(content)
-    damaged[middle] ^= 255
-    publish(published, tiny.archive, bytes(damaged))
-    failure(ValueError, published, tiny, tmp_path, "cannot be unpacked")
-
-
 def test_archive_without_the_file(server, tiny, tmp_path):
     publish(server, tiny.archive, pack({"other.data": "1 2 3"}))
     failure(ValueError, server, tiny, tmp_path, "cannot be unpacked")
@@ -256,16 +241,6 @@ def test_disk_full(target, published, tiny, tmp_path, monkeypatch):
         said = failure(OSError, published, tiny, tmp_path, "No space left on device")
     assert "free some space" in said
     assert str(tmp_path) in said
-
-
-def test_interrupt_leaves_nothing(published, tiny, tmp_path, monkeypatch):
-    def interrupt(*_, **__):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(gzip, "compress", interrupt)
-    with pytest.raises(KeyboardInterrupt):
-        fetch("tiny", tmp_path / "new", base_url=published.url, registry={"tiny": tiny})
-    assert os.listdir(tmp_path) == []
 
 
 @pytest.mark.parametrize(

@@ -146,7 +146,10 @@ def _make_score_table(rows: LabeledRows) -> PageTable:
     for label, (accuracy, *others) in format_scores(rows, measures).items():
         row = rows[label]
         also = f"and {', '.join(row['also'])}" if row["also"] else ""
-        fits = Entry(format_statuses(row["statuses"]), detail=row["error"] or "")
+        ended = row["statuses"]
+        is_single = sum(ended.values()) == 1
+        status = next(iter(ended)) if is_single else format_statuses(ended)
+        fits = Entry(status, detail=row["error"] or "")
         body.append(
             (
                 Entry(label, detail=also),

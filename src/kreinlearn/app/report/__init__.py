@@ -194,8 +194,8 @@ def format_statuses(found: Mapping[str, int]) -> str:
     'all 35 fits converged'
     """
     total = sum(found.values())
-    if total <= 1:
-        return next(iter(found), NO_VALUE)
+    if not total:
+        return NO_VALUE
     others = sorted((word, n) for word, n in found.items() if word != "converged")
     if not others:
         return f"all {total} fits converged"
