@@ -292,6 +292,20 @@ SAMPLES = {
 }
 
 
+@pytest.mark.parametrize("landmarks", ["uniform", "leverage"])
+def test_sequences_are_samples(landmarks, tmp_path):
+    X, y = SAMPLES["smith_waterman"]
+    model = LandmarkLogisticRegression(
+        "smith_waterman", n_landmarks=6, landmarks=landmarks, lam=1e-2
+    ).fit(X, y)
+    assert model.score(X, y) == 1.0
+    assert len(model.landmarks_) == 6
+    kreinlearn.save(model, tmp_path / "model.krein")
+    same = kreinlearn.load(tmp_path / "model.krein")
+    found, expected = same.decision_function(X), model.decision_function(X)
+    np.testing.assert_array_equal(found, expected)
+
+
 @pytest.mark.slow
 def test_covariance_matrices_are_samples():
     rng = np.random.default_rng(0)
