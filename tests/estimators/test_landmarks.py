@@ -8,6 +8,7 @@ from sklearn.model_selection import KFold, ShuffleSplit
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+import kreinlearn
 from kreinlearn import KreinLogisticRegression, LandmarkLogisticRegression
 from kreinlearn.exceptions import ConvergenceWarning
 from kreinlearn.kernels import dtw, gram
