@@ -8,6 +8,7 @@ import threading
 import time
 from concurrent.futures import CancelledError
 from contextlib import contextmanager
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -225,12 +226,10 @@ def test_what_workers_may_keep():
     assert executor.cache_bytes(limit) == executor.cache_bytes(0) == GiB // 2
     executor.memory = 100 * GiB
     assert executor.cache_bytes(limit) == 2 * GiB
-    engines._check_partitions(GiB, [0, limit])
-    with pytest.raises(MemoryError, match=r"A partition of X takes .*use smaller part"):
-        engines._check_partitions(2 * GiB, [limit, 0])
-    engines._check_landmarks(10_000, [0, limit])
-    with pytest.raises(MemoryError, match=r"work with 20000 landmarks.*larger workers"):
-        engines._check_landmarks(20_000, [limit, 0])
+    check = partial(engines._check_worker, purpose="to do this", advice="less of it")
+    check([0, limit], 3 * GiB)
+    with pytest.raises(MemoryError, match=r"bytes to do this, .*; use less of it\."):
+        check([limit, 0], 6 * GiB)
 
 
 def test_bad_collections_are_one_sentence(client, data):

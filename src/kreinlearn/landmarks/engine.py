@@ -472,7 +472,9 @@ class DaskExecutor:
     def prepare(self, context: PassContext, dtype: np.dtype, n_rows: int) -> Future:
         """Clear the cache; return a future of the context."""
         M, limits = len(context.columns), self._limits()
-        _check_landmarks(M, limits)
+        needed = 8 * M * (2 * SUBSAMPLE_ROWS + WORKER_MATRICES * M)
+        advice = "fewer landmarks, or larger workers"
+        _check_worker(limits, needed, f"to work with {M} landmarks", advice)
         self.budget = sum(self.cache_bytes(limit) for limit in limits)
         self.cached_fraction = min(1.0, self.budget / (n_rows * M * dtype.itemsize))
         self.dtype, self._cached = dtype, list[Future]()
@@ -566,7 +568,8 @@ class DaskExecutor:
         self._parts, self._n_rows, n_bytes = map(list, zip(*found, strict=True))
         self._starts = [int(i) for i in np.cumsum([0, *self._n_rows])[:-1]]
         limits = self._limits()
-        _check_partitions(max(n_bytes), limits)
+        needed, what = PARTITION_COPIES * max(n_bytes), "to validate a partition of X"
+        _check_worker(limits, needed, what, "smaller partitions")
         if sum(n_bytes) <= ROWS_FRACTION * sum(map(_data_bytes, limits)):
             self._parts = self.client.compute(self._parts)
 
@@ -672,26 +675,13 @@ def _is_alive(client: Future) -> bool:
     return True
 
 
-def _check_partitions(largest: int, limits: list[int]) -> None:
-    """Raise if a partition does not fit in the memory of a worker."""
+def _check_worker(limits: list[int], needed: int, purpose: str, advice: str) -> None:
+    """Raise if the smallest worker lacks memory; a limit of 0 is none."""
     least = min((limit for limit in limits if limit), default=0)
-    if least and PARTITION_COPIES * largest > _data_bytes(least):
-        raise MemoryError(
-            f"A partition of X takes {largest:,} bytes, and a worker needs "
-            f"{PARTITION_COPIES} times that besides {PROCESS_BYTES:,} bytes of its "
-            f"own, but has {least:,} bytes; use smaller partitions."
-        )
-
-
-def _check_landmarks(M: int, limits: list[int]) -> None:
-    """Raise if second derivatives do not fit in the memory of a worker."""
-    least = min((limit for limit in limits if limit), default=0)
-    needed = 8 * M * (2 * SUBSAMPLE_ROWS + WORKER_MATRICES * M)
     if least and needed > _data_bytes(least):
         raise MemoryError(
-            f"A worker needs {needed:,} bytes to work with {M} landmarks, besides "
-            f"{PROCESS_BYTES:,} bytes of its own, but has {least:,} bytes; use fewer "
-            "landmarks, or larger workers."
+            f"A worker needs {needed:,} bytes {purpose}, besides {PROCESS_BYTES:,} "
+            f"bytes of its own, but has {least:,} bytes; use {advice}."
         )
 
 

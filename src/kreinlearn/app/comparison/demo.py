@@ -21,6 +21,7 @@ from kreinlearn.app.comparison.plan import GRAM_KERNEL, Job, repeat_folds
 from kreinlearn.app.comparison.run import score_fold
 from kreinlearn.app.comparison.summary import (
     Summary,
+    is_clear,
     read_predictions,
     summarize,
     summarize_scores,
@@ -205,7 +206,7 @@ def _state_digits(rows: Mapping[str, Record], spectrum: str) -> list[str]:
     machines = [row for name, row in rows.items() if name.startswith("SVC")]
     rival = rows["clip + KLR"]
     behind = _find_behind(rows[KREIN_CV], rival)
-    is_gain = all(_is_clear(row, "log_loss") for row in machines)
+    is_gain = all(is_clear(row, "log_loss") for row in machines)
     gain = ", so the gain over the SVMs comes from the logistic model"
     return [
         f"{KREIN_CV} classifies {n - wrong[KREIN_CV]} of {n} handwritten digits "
@@ -216,7 +217,7 @@ def _state_digits(rows: Mapping[str, Record], spectrum: str) -> list[str]:
         f"{KREIN_CV} has a log-loss of {rows[KREIN_CV]['log_loss']:.3f}, and "
         f"{rival['method']}, logistic regression without the negative part, has "
         f"{rival['log_loss']:.3f}; {_state_margin(behind, 'log_loss')}"
-        f"{gain * (is_gain and not _is_clear(behind, 'log_loss'))}.",
+        f"{gain * (is_gain and not is_clear(behind, 'log_loss'))}.",
         spectrum,
     ]
 
@@ -289,14 +290,8 @@ def _find_behind(ours: Record, rival: Record) -> Record:
 
 
 def _state_margin(behind: Record, measure: str, whose: str = "") -> str:
-    place = "beyond" if _is_clear(behind, measure) else "within"
+    place = "beyond" if is_clear(behind, measure) else "within"
     return f"the difference {whose}is {place} the margin of error"
-
-
-def _is_clear(behind: Record, measure: str) -> bool:
-    """Return whether the interval of a difference from the best excludes zero."""
-    gap = behind["behind"][measure]
-    return gap["low"] is not None and not gap["low"] <= 0 <= gap["high"]
 
 
 def _count_right(row: Record) -> int:

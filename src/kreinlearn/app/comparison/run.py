@@ -44,7 +44,7 @@ from kreinlearn.app.methods import (
     evaluate,
     fit_method,
 )
-from kreinlearn.app.report import Result
+from kreinlearn.app.report import PageResult
 from kreinlearn.app.runs import (
     CELL_SECONDS,
     Cell,
@@ -77,7 +77,7 @@ TABLE_COLUMNS = (
 logger = logging.getLogger("kreinlearn")
 
 
-class Comparison(Result):
+class Comparison(PageResult):
     """Result of `kreinlearn.compare`."""
 
     @property

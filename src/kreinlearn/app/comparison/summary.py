@@ -485,19 +485,20 @@ def _state_best(ranked: Sequence[Record]) -> str:
     text = f"{MODEL_OF_FIT if is_ours else best['label']} has the highest accuracy"
     text += f", {best['accuracy']:.3f}"
     if own is not None:
-        clear = _is_clearly_worse(own)
+        clear = is_clear(own, "accuracy")
         gap = "clearly less" if clear else "a difference within the margin of error"
         return f"{text}; {MODEL_OF_FIT} has {own['accuracy']:.3f}, {gap}."
-    worse = sum(map(_is_clearly_worse, others))
+    worse = sum(is_clear(row, "accuracy") for row in others)
     if not others:
         return f"{text}."
     many = f"{worse} of the {len(others)} other rows {'is' if worse == 1 else 'are'}"
     return f"{text}; {many if worse else 'no other row is'} clearly less accurate."
 
 
-def _is_clearly_worse(row: Record) -> bool:
-    gap = row["behind"]["accuracy"]
-    return bool(gap) and gap["high"] is not None and gap["high"] < 0
+def is_clear(row: Record, measure: str) -> bool:
+    """Return whether the interval of a difference from the best excludes zero."""
+    gap = row["behind"][measure]
+    return bool(gap and gap["low"] is not None) and not gap["low"] <= 0 <= gap["high"]
 
 
 def rows_as_csv(found: Summary) -> str:

@@ -28,7 +28,7 @@ from kreinlearn.app.inspection.evidence import (
 )
 from kreinlearn.app.inspection.page import inspection_page, list_scores
 from kreinlearn.app.methods import UNCHECKED_PARAMS, inner_folds
-from kreinlearn.app.report import Result
+from kreinlearn.app.report import PageResult
 from kreinlearn.app.runs import Record, describe_environment
 from kreinlearn.kernels import KERNELS, gram
 from kreinlearn.kernels.transforms import fit_transform, list_candidates
@@ -77,7 +77,7 @@ MATRIX_SENTENCES = {
 """Sentences about matrices without a negative part."""
 
 
-class Inspection(Result):
+class Inspection(PageResult):
     """Result of `kreinlearn.inspect_similarity`."""
 
     @property

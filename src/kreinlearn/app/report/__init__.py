@@ -530,7 +530,7 @@ COLUMN_LETTERS = 66
 
 
 @dataclass(frozen=True)
-class Result:
+class PageResult:
     """Results with a verdict, a table and a page; notebooks show the first two.
 
     Attributes
