@@ -23,7 +23,7 @@ from sklearn.preprocessing import minmax_scale
 from sklearn.svm import SVC
 
 from kreinlearn import DistanceSimilarity, KreinLogisticRegressionCV, SpectrumRepair
-from kreinlearn.app.comparison.demo import make_digits_job
+from kreinlearn.app.comparison.demo import make_job
 from kreinlearn.estimators.logistic_cv import find_threshold
 
 sys.path.append(str(Path(__file__).parents[1]))  # the package reproduction
@@ -36,7 +36,7 @@ COLUMNS = "data n_train method coverage splits observed error size".split()
 
 def load_cases():
     """Return distances, labels and the number of training samples by name."""
-    job = make_digits_job()
+    job = make_job("digits")
     cases = {"digits, Hausdorff": (job.X, job.y, 100)}
     tables = {
         "wine, Canberra": (load_wine, "canberra", 89),

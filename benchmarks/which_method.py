@@ -39,9 +39,9 @@ from sklearn.model_selection import StratifiedKFold
 
 from kreinlearn import KreinLogisticRegression
 from kreinlearn._typing import Array
-from kreinlearn.app.runs import Cell, grid, progress_bar, read_records, run
-from kreinlearn.app.runs.records import FAILED, drop_records
+from kreinlearn.app.runs import FAILED_STATUSES, Cell, progress_bar, read_records, run
 from kreinlearn.spectrum import describe
+from reproduction.cells import drop_records, grid
 
 OUTER = 5
 QUICK = "cat-cortex:exp"
@@ -109,13 +109,15 @@ def measured(cases, methods, repeats, path, options) -> list[dict[str, Any]]:
 def collected(cells, path, work, jobs, title) -> list[dict[str, Any]]:
     """Run what has no record yet, and return the records of what was asked for."""
     asked = {cell.key for cell in cells}
-    failed = [each["key"] for each in read_records(path) if each["status"] in FAILED]
+    failed = [
+        each["key"] for each in read_records(path) if each["status"] in FAILED_STATUSES
+    ]
     drop_records(path, asked.intersection(failed))
     with progress_bar(sys.stderr, title) as progress:
         run(cells, path, work, jobs=jobs, progress=progress)
     records = [each for each in read_records(path) if each["key"] in asked]
     for each in records:
-        if each["status"] in FAILED:
+        if each["status"] in FAILED_STATUSES:
             say(f"{each['key']}: {each['error']}")
     revisions = {each.get("git") for each in records}
     if len(revisions) > 1:

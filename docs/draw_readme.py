@@ -9,21 +9,19 @@ import numpy as np
 
 from kreinlearn.app.comparison import demo
 from kreinlearn.app.comparison.summary import compute_review
-from kreinlearn.app.report.figures import (
-    BLUE,
+from kreinlearn.app.report import (
     DARK_QUERY,
-    GREEN,
-    ORANGE,
     PHONE_QUERY,
+    Color,
     Figure,
     draw_pictures,
 )
 
 HERE = Path(__file__).parent
 SHOWN = {
-    "KreinCV": ("KreinCV", BLUE, "-"),
-    "clip + KLR": ("clip + logistic regression", GREEN, "-."),
-    "SVC clip + Platt": ("clip + SVC, calibrated", ORANGE, "--"),
+    "KreinCV": ("KreinCV", Color.BLUE, "-"),
+    "clip + KLR": ("clip + logistic regression", Color.GREEN, "-."),
+    "SVC clip + Platt": ("clip + SVC, calibrated", Color.ORANGE, "--"),
 }
 """Methods, and their names and looks in the picture."""
 N_IMAGES = 6
@@ -38,10 +36,9 @@ FILES = {
 
 def collect_results():
     """Return doubtful images with their titles, and the review curves."""
-    case = demo.CASES["digits"]
-    records = [record for found, _ in demo.run_methods(case) for record in found]
+    records = [record for found, _ in demo.run_methods("digits") for record in found]
     own = [record for record in records if record["method"] == "KreinCV"]
-    tests = [test for _, test in case.make_job().splits.values()]
+    tests = [test for _, test in demo.make_job("digits").splits.values()]
     rows, proba = np.concatenate(tests), np.vstack([each["proba"] for each in own])
     images, _ = demo.load_digit_images()
     shown = []

@@ -309,7 +309,7 @@ def _run_again(
     key: str, cells: list[dict[str, Any]], drawn: set[str]
 ) -> list[dict[str, Any]]:
     """Return the records of an experiment with some cells run again."""
-    from kreinlearn.app.runs.runner import run
+    from kreinlearn.app.runs import run
     from reproduction.catalog import EXPERIMENTS
     from reproduction.run import cost, evaluate
 

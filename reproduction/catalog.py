@@ -5,8 +5,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from kreinlearn._validation import check_choice
-from kreinlearn.app.runs.records import Cell, Value, grid
+from kreinlearn.app.runs import Cell, Value
 from reproduction import faces, metrics, published, readings, splits
+from reproduction.cells import grid
 from reproduction.protocol import STATISTICS
 
 

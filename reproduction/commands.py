@@ -78,7 +78,7 @@ def make_experiment_command(name: str) -> click.Command:
         retry: bool,
         as_json: bool,
     ) -> None:
-        from kreinlearn.app.runs.progress import progress_bar
+        from kreinlearn.app.runs import progress_bar
         from reproduction.page import write
         from reproduction.run import announce_runs, run_experiment
 

@@ -4,7 +4,26 @@ import statistics
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from kreinlearn.app.report.tables import DASH, Entry, Note, format_signed
+from kreinlearn.app.report import NO_VALUE, Entry, format_signed
+
+
+class Note(NamedTuple):
+    """A remark on published or reproduced numbers.
+
+    Attributes
+    ----------
+    tables : str
+        Names of the tables and figures, separated by spaces.
+    row, column : str
+        Names of the row and the column, or empty for all of them.
+    text : str
+        The remark.
+    """
+
+    tables: str
+    row: str
+    column: str
+    text: str
 
 
 class Spread(NamedTuple):
@@ -24,12 +43,13 @@ def format_spread(
 
     Examples
     --------
-    >>> from reproduction.entries import Spread, format_spread
-    >>> format_spread(Spread(0.7931, 0.021)).text, format_spread(Spread(0.5)).text
-    ('0.793 ± 0.021', '0.500')
+        >>> from reproduction.entries import Note
+    from reproduction.entries import Spread, format_spread
+        >>> format_spread(Spread(0.7931, 0.021)).text, format_spread(Spread(0.5)).text
+        ('0.793 ± 0.021', '0.500')
     """
     if found is None:
-        return Entry(DASH, None, detail, is_best, marks)
+        return Entry(NO_VALUE, None, detail, is_best, marks)
     text = f"{found.mean:.3f}"
     if found.std is not None:
         text += f" ± {found.std:.3f}"
@@ -39,7 +59,7 @@ def format_spread(
 def format_difference(ours: Spread | None, published: Spread | None) -> Entry:
     """Return our mean minus the published one, or a dash if one is missing."""
     if ours is None or published is None:
-        return Entry(DASH)
+        return Entry(NO_VALUE)
     gain = ours.mean - published.mean
     return Entry(format_signed(gain), gain)
 

@@ -8,16 +8,16 @@ from math import log2, sqrt
 
 import numpy as np
 
-from kreinlearn.app.report.tables import (
-    DASH,
+from kreinlearn.app.report import (
+    NO_VALUE,
     Entry,
-    Note,
     PageTable,
     TableRow,
     format_number,
     make_table,
 )
 from reproduction import published
+from reproduction.entries import Note
 from reproduction.methods import GRID
 from reproduction.summary import Summary
 
@@ -310,7 +310,7 @@ def _mean(values: Iterable[float]) -> float | None:
 
 def _format_starts(each: Evidence) -> tuple[Entry, Entry]:
     if not each.starts:
-        return Entry(DASH), Entry(DASH)
+        return Entry(NO_VALUE), Entry(NO_VALUE)
     hits = [each.starts[start][each.best_lam] for start in FIXED_STARTS]
     text = ", ".join(f"{x:.0f}" for x in hits)
     lam = format_number(GRID[each.best_lam], "g")
@@ -320,7 +320,7 @@ def _format_starts(each: Evidence) -> tuple[Entry, Entry]:
 def _ratios(each: Evidence) -> list[Entry]:
     ratios = each.ratios()
     return [
-        format_number(ratios[name][0], ".3g") if name in ratios else Entry(DASH)
+        format_number(ratios[name][0], ".3g") if name in ratios else Entry(NO_VALUE)
         for name in STEP_DATA
     ]
 
@@ -328,7 +328,7 @@ def _ratios(each: Evidence) -> list[Entry]:
 def _format_curves(each: Evidence) -> tuple[Entry, Entry]:
     pair = each.pair_of_curves()
     if pair is None:
-        return Entry(DASH), Entry(DASH)
+        return Entry(NO_VALUE), Entry(NO_VALUE)
     exact, inexact = pair
     falling = "yes" if is_monotone(exact) and is_monotone(inexact) else "no"
     settled = [find_settling_iteration(curve) for curve in (inexact, exact)]

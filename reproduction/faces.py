@@ -14,7 +14,7 @@ import numpy as np
 from sklearn.datasets import load_digits
 
 from kreinlearn._typing import Array
-from kreinlearn.app.runs.records import Cell, Record
+from kreinlearn.app.runs import Cell, Record
 from kreinlearn.estimators import KreinLogisticRegressionCV
 from kreinlearn.features import RegionCovariance
 from kreinlearn.kernels import spd_distances, spd_widths

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kreinlearn._typing import Array
-from kreinlearn.app.report import figures
-from kreinlearn.app.report.figures import (
-    NARROW,
+from kreinlearn.app.report import (
+    PHONE_INCHES,
+    Color,
     Drawing,
     Figure,
     label_powers_of_ten,
@@ -33,12 +33,12 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
 
 DATA_LOOKS = dict(
-    zip(published.FIG2_DATA, ((figures.ORANGE, "o"), (figures.BLUE, "s")), strict=True)
+    zip(published.FIG2_DATA, ((Color.ORANGE, "o"), (Color.BLUE, "s")), strict=True)
 )
 METHOD_LOOKS = {
-    "CCCP-GD": (figures.ORANGE, "s"),
-    "CCICP-GD": (figures.BLUE, "o"),
-    "CCICP-SGD": (figures.GREEN, "^"),
+    "CCCP-GD": (Color.ORANGE, "s"),
+    "CCICP-GD": (Color.BLUE, "o"),
+    "CCICP-SGD": (Color.GREEN, "^"),
 }
 """Color and marker."""
 WIDE_RANGE = 100.0
@@ -117,14 +117,14 @@ def _draw_accuracy_dots(
         grid = figure.subplots(*shape, sharex=True, sharey=True, squeeze=False)
         for axes in grid.flat[len(methods) :]:
             axes.set_visible(False)
-        hollow = {"mfc": figures.PAPER, "mec": figures.ORANGE, "ms": 5}
-        filled = {"color": figures.BLUE, "ms": 4.5}
+        hollow = {"mfc": Color.PAPER, "mec": Color.ORANGE, "ms": 5}
+        filled = {"color": Color.BLUE, "ms": 4.5}
         for axes, method in zip(grid.flat, methods, strict=False):
             cells = [(name, method) for name in datasets]
             pairs = [[own.get(cell) for cell in cells] for own in (theirs, ours)]
             left, right = np.array(pairs, dtype=float)  # None becomes NaN
             places = np.arange(len(datasets))
-            axes.hlines(places, left, right, color=figures.FAINT, lw=1.2)
+            axes.hlines(places, left, right, color=Color.FAINT, lw=1.2)
             axes.plot(left, places, "o", label="published", **hollow)
             axes.plot(right, places, "o", label="ours", **filled)
             axes.set_title(method)
@@ -135,7 +135,7 @@ def _draw_accuracy_dots(
         _draw_legend(figure, grid[0, 0])
         figure.supxlabel("accuracy on the test half", size=9)
 
-    width = NARROW if is_narrow else 2.0 * n_columns + 1.2
+    width = PHONE_INCHES if is_narrow else 2.0 * n_columns + 1.2
     return draw, (width, n_rows * (0.5 + 0.19 * len(datasets)) + 0.6)
 
 
@@ -150,7 +150,7 @@ def _make_face_figures(summaries: Sequence[Summary]) -> dict[str, Figure]:
                 f"{name}: one row per subject.",
                 f"{rows} rows of {columns} gray images; each row is one subject.",
                 _draw_example_images(each, 6.0),
-                _draw_example_images(each, NARROW),
+                _draw_example_images(each, PHONE_INCHES),
             )
     return found
 
@@ -212,7 +212,7 @@ def _draw_eps_curves(summaries: Sequence[Summary], is_narrow: bool = False) -> D
     def draw(figure: "Canvas") -> None:
         panels = figure.subplots(*((2, 1) if is_narrow else (1, 2)))
         for name in list_names(summaries, "data", published.FIG2_DATA):
-            color, marker = DATA_LOOKS.get(name, (figures.GREEN, "^"))
+            color, marker = DATA_LOOKS.get(name, (Color.GREEN, "^"))
             own = [each for each in summaries if each.data == name and each.records]
             own.sort(key=lambda each: each.settings["eps"])
             x = [each.settings["eps"] for each in own]
@@ -239,7 +239,7 @@ def _draw_eps_curves(summaries: Sequence[Summary], is_narrow: bool = False) -> D
             axes.grid()
         _draw_legend(figure, panels[0])
 
-    return draw, ((NARROW, 5.0) if is_narrow else (7.5, 3.0))
+    return draw, ((PHONE_INCHES, 5.0) if is_narrow else (7.5, 3.0))
 
 
 def _make_objective_figures(summaries: Sequence[Summary]) -> dict[str, Figure]:
@@ -290,7 +290,7 @@ def _draw_objective_curves(
                 own, (), published.FIG3_METHODS + published.FIG3_OURS
             ):
                 short = each.method.removesuffix(LETTER_SUFFIX)
-                color, marker = METHOD_LOOKS.get(short, (figures.GREY, "."))
+                color, marker = METHOD_LOOKS.get(short, (Color.GREY, "."))
                 look = {"color": color, "marker": marker, "ms": 3.5, "lw": 1.4}
                 curves.append(np.array(each.records[0]["curve"][1:], dtype=float))
                 iterations = np.arange(1, len(curves[-1]) + 1)
@@ -302,7 +302,7 @@ def _draw_objective_curves(
         panels[0].set_ylabel("objective F")
         _draw_legend(figure, panels[0])
 
-    size = (NARROW, 0.4 + 2.5 * n_panels) if is_narrow else (3.75 * n_panels, 3.0)
+    size = (PHONE_INCHES, 0.4 + 2.5 * n_panels) if is_narrow else (3.75 * n_panels, 3.0)
     return draw, size
 
 
@@ -343,10 +343,10 @@ def _draw_agreement(
     def draw(figure: "Canvas") -> None:
         shape = (2, 1) if is_narrow else (1, 2)
         panels = figure.subplots(*shape, sharex=True, sharey=True)
-        hollow = {"marker": "o", "ls": "", "mfc": figures.PAPER, "mec": figures.ORANGE}
-        filled = {"marker": "o", "ls": "", "color": figures.BLUE}
+        hollow = {"marker": "o", "ls": "", "mfc": Color.PAPER, "mec": Color.ORANGE}
+        filled = {"marker": "o", "ls": "", "color": Color.BLUE}
         for axes, (kind, own) in zip(panels, pairs.items(), strict=True):
-            axes.plot([0.4, 1.0], [0.4, 1.0], color=figures.FAINT, lw=1.2)
+            axes.plot([0.4, 1.0], [0.4, 1.0], color=Color.FAINT, lw=1.2)
             for each, label, look in zip(
                 own, ("as printed", "as read"), (hollow, filled), strict=True
             ):
@@ -360,7 +360,7 @@ def _draw_agreement(
         panels[0].set_ylabel("ours")
         _draw_legend(figure, panels[0])
 
-    return draw, ((NARROW, 6.4) if is_narrow else (7.0, 3.7))
+    return draw, ((PHONE_INCHES, 6.4) if is_narrow else (7.0, 3.7))
 
 
 def _draw_legend(figure: "Canvas", axes: "Axes") -> None:

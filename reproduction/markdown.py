@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 
-from kreinlearn.app.report.tables import Entry, Note, PageTable, list_marks
+from kreinlearn.app.report import Entry, PageTable, list_marks
+from reproduction.entries import Note
 
 
 def format_table(table: PageTable, notes: Sequence[Note] = ()) -> str:

@@ -8,8 +8,8 @@ import numpy as np
 from sklearn.multiclass import OneVsRestClassifier
 
 from kreinlearn._typing import Array
-from kreinlearn.app.methods.records import (
-    METHODS,
+from kreinlearn.app.methods import (
+    ALL_METHODS,
     Method,
     Path,
     Scores,
@@ -72,7 +72,6 @@ def one_vs_rest(method: Method) -> Method:
         build=lambda value, seed: OneVsRestClassifier(method.build(value, seed)),
         path=method.path if method.link == "ovr" else _each_class(method.compute_path),
         link=method.link and "ovr",
-        binary_only=False,
     )
 
 
@@ -116,12 +115,15 @@ ON_TL1 = {
     **{name: procedure(name, solver) for name, solver in PROCEDURES.items()},
     "Flip exact": _repair("flip", "exact"),
     "Clip exact": _repair("clip", "exact"),
-    **{name: METHODS[name] for name in ("TDCASVM", "KSVM", "SVC raw")},
+    **{name: ALL_METHODS[name] for name in ("TDCASVM", "KSVM", "SVC raw")},
     # Names of stored records.
-    "IKLR krein": replace(METHODS["Krein norm"], name="IKLR krein"),
-    "IKLR hilbert": replace(METHODS["Hilbert norm"], name="IKLR hilbert"),
+    "IKLR krein": replace(ALL_METHODS["Krein norm"], name="IKLR krein"),
+    "IKLR hilbert": replace(ALL_METHODS["Hilbert norm"], name="IKLR hilbert"),
 }
-KLR, SVM = replace(krein_regression("KLR"), definite_only=True), METHODS["SVC raw"]
+KLR, SVM = (
+    replace(krein_regression("KLR"), definite_only=True),
+    ALL_METHODS["SVC raw"],
+)
 """Both on a positive definite matrix, as their theory needs it."""
 
 ON_TABLES: dict[str, tuple[Method, KernelSettings]] = {

@@ -7,7 +7,7 @@ among n of them, mu its eigenvalues.
 import numpy as np
 
 from kreinlearn._typing import Array
-from kreinlearn.app.runs.records import Cell, Record
+from kreinlearn.app.runs import Cell, Record
 from kreinlearn.kernels import spd_distances
 
 SEARCHED_METRICS = {

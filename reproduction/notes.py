@@ -3,7 +3,7 @@
 The notes themselves are data: ``notes.toml`` in this folder.
 """
 
-from kreinlearn.app.report.tables import Note
+from reproduction.entries import Note
 from reproduction.published import read_data
 
 NOTES = tuple(

@@ -8,15 +8,17 @@ from typing import NamedTuple
 
 from kreinlearn._files import replace
 from kreinlearn._validation import check_choice
-from kreinlearn.app.report.figures import Figure, draw_files
-from kreinlearn.app.report.page import Section, html
-from kreinlearn.app.report.tables import (
-    Note,
+from kreinlearn.app.report import (
+    Figure,
     PageTable,
+    Section,
     csv_text,
+    draw_files,
+    html,
     make_table,
 )
-from kreinlearn.app.runs.records import FAILED, Record, read_records
+from kreinlearn.app.runs import FAILED_STATUSES, Record, read_records
+from reproduction.entries import Note
 from reproduction.figures import make_figures
 from reproduction.markdown import format_table
 from reproduction.notes import find_notes
@@ -117,7 +119,8 @@ class _Shown(NamedTuple):
             [drawn, *sections] if self.name.startswith("fig") else [*sections, drawn],
             sentences=self.verdict,
             facts=facts,
-            notes=self.notes,
+            remarks=[each.text for each in self.notes if not (each.row or each.column)],
+            notes=[each.text for each in self.notes],
             command=self.command,
             versions=self.facts["versions"],
         )
@@ -193,7 +196,7 @@ def _about_runs(records: Sequence[Record]) -> dict[str, str]:
     """Return facts about the runs: counts, failures, versions, revisions."""
     runs = {record["run"] for record in records}
     facts = {"Cells": str(len(records)), "runs": str(len(runs))}
-    failed = sum(record["status"] in FAILED for record in records)
+    failed = sum(record["status"] in FAILED_STATUSES for record in records)
     if failed:
         facts["failed"] = str(failed)
     versions = {
@@ -212,7 +215,7 @@ def _failures(records: Sequence[Record]) -> list[PageTable]:
     rows = [
         (each["key"], each["status"], each.get("error", ""))
         for each in records
-        if each["status"] in FAILED
+        if each["status"] in FAILED_STATUSES
     ]
     caption = "Cells without scores; the tables above leave them out."
     heads = "cell, status, reason"

@@ -11,20 +11,18 @@ import numpy as np
 from sklearn.model_selection import StratifiedKFold
 
 from kreinlearn._typing import Array
-from kreinlearn.app.methods.records import (
+from kreinlearn.app.methods import (
+    DIVERGED_STATUSES,
+    Choice,
     Classifier,
     Method,
-    get_iterations,
-    get_status,
-)
-from kreinlearn.app.methods.tuning import (
-    DIVERGED,
-    Choice,
     call_timed,
     evaluate,
+    get_iterations,
+    get_status,
     tune,
 )
-from kreinlearn.app.runs.records import Cell, Record
+from kreinlearn.app.runs import Cell, Record
 from kreinlearn.estimators import KreinLogisticRegression, KreinLogisticRegressionCV
 from kreinlearn.kernels import gram
 from kreinlearn.search import UNITS, Fold
@@ -259,7 +257,7 @@ def _fit(
         model = method.build(method.per_sample(value, len(y)), seed)
         _, seconds = call_timed(model.fit, K, y)
         fits.append((value, model, seconds))
-        if get_status(model) not in DIVERGED:
+        if get_status(model) not in DIVERGED_STATUSES:
             return fits[-1]
     return fits[0]
 

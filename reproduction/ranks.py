@@ -10,9 +10,16 @@ import numpy as np
 from scipy.stats import friedmanchisquare, rankdata, studentized_range
 
 from kreinlearn._typing import Array
-from kreinlearn.app.report import figures
-from kreinlearn.app.report.figures import NARROW, Drawing, Figure, shorten
-from kreinlearn.app.report.tables import DASH, TableRow, format_number
+from kreinlearn.app.report import (
+    NO_VALUE,
+    PHONE_INCHES,
+    Color,
+    Drawing,
+    Figure,
+    TableRow,
+    format_number,
+    shorten,
+)
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
@@ -172,7 +179,7 @@ def make_ranking_figure(
             for group, (first, last) in enumerate(ranking.cliques, start=1)
             if first <= place <= last
         ]
-        rows.append((name, format_number(rank, ".2f"), ", ".join(own) or DASH))
+        rows.append((name, format_number(rank, ".2f"), ", ".join(own) or NO_VALUE))
     listed = (
         "1 is best. Methods in the same group do not differ (Nemenyi's test at 5 %). "
         f"Friedman's test: p = {ranking.pvalue:.2g}."
@@ -206,13 +213,13 @@ def _diagram(ranking: Ranking) -> Drawing:
         margin = (0.25 + 0.018 * letters) * (high - low)
         axes.set_xlim(low - margin, high + margin)
         axes.set_ylim(-depth, 0.75)
-        axes.plot([low, high], [0, 0], color=figures.INK, lw=0.8)
+        axes.plot([low, high], [0, 0], color=Color.INK, lw=0.8)
         for tick in range(low, high + 1, _tick_step(high)):
-            axes.plot([tick, tick], [0, 0.07], color=figures.INK, lw=0.8)
+            axes.plot([tick, tick], [0, 0.07], color=Color.INK, lw=0.8)
             axes.text(tick, 0.11, str(tick), ha="center", va="bottom", size=9)
         end = low + ranking.distance
         axes.plot(
-            [low, end], [0.5, 0.5], color=figures.ORANGE, lw=2, solid_capstyle="butt"
+            [low, end], [0.5, 0.5], color=Color.ORANGE, lw=2, solid_capstyle="butt"
         )
         text = f"critical difference {ranking.distance:.2f}"
         axes.text(low, 0.55, text, ha="left", va="bottom", size=9)
@@ -220,7 +227,7 @@ def _diagram(ranking: Ranking) -> Drawing:
         for bar, (first, last) in enumerate(ranking.cliques):
             y = -(first_bar + bar_step * bar)
             ends = [ranking.ranks[first] - 0.06, ranking.ranks[last] + 0.06]
-            axes.plot(ends, [y, y], color=figures.BLUE, lw=3, solid_capstyle="round")
+            axes.plot(ends, [y, y], color=Color.BLUE, lw=3, solid_capstyle="round")
         rank_readings = zip(ranking.methods, ranking.ranks, strict=True)
         for place, (name, rank) in enumerate(rank_readings):
             is_left = place < half
@@ -228,8 +235,8 @@ def _diagram(ranking: Ranking) -> Drawing:
             y = -(first_label + label_step * row)
             x, sign = (low, -1) if is_left else (high, 1)
             end = x + sign * beyond
-            axes.plot([rank, rank, end], [0, y, y], color=figures.GREY, lw=0.6)
-            axes.plot([rank], [0], "o", color=figures.INK, ms=3)
+            axes.plot([rank, rank, end], [0, y, y], color=Color.GREY, lw=0.6)
+            axes.plot([rank], [0], "o", color=Color.INK, ms=3)
             words = (shorten(name, NAME_LENGTH), f"{rank:.2f}")
             label = "  ".join(words[::-sign])
             side = "right" if is_left else "left"
@@ -249,15 +256,15 @@ def _rank_list(ranking: Ranking) -> Drawing:
 
     def draw(figure: "Canvas") -> None:
         axes = figure.add_subplot()
-        axes.plot(ranking.ranks, range(k), "o", color=figures.INK, ms=5)
+        axes.plot(ranking.ranks, range(k), "o", color=Color.INK, ms=5)
         for y, rank in enumerate(ranking.ranks):
-            axes.plot([1, rank], [y, y], color=figures.GREY, lw=0.8, zorder=1)
+            axes.plot([1, rank], [y, y], color=Color.GREY, lw=0.8, zorder=1)
             axes.text(rank, y - 0.18, f"{rank:.2f}", ha="center", va="bottom")
         for bar, (first, last) in enumerate(ranking.cliques):
             x = k + 0.5 + 0.045 * k * bar
-            axes.plot([x, x], [first - 0.15, last + 0.15], color=figures.BLUE, lw=3)
+            axes.plot([x, x], [first - 0.15, last + 0.15], color=Color.BLUE, lw=3)
         low = k - 0.25
-        axes.plot([1, 1 + ranking.distance], [low, low], color=figures.ORANGE, lw=2)
+        axes.plot([1, 1 + ranking.distance], [low, low], color=Color.ORANGE, lw=2)
         text = f"critical difference {ranking.distance:.2f}"
         axes.text(1, low + 0.12, text, ha="left", va="top")
         axes.set_ylim(k + 0.35, -0.75)
@@ -268,4 +275,4 @@ def _rank_list(ranking: Ranking) -> Drawing:
         axes.set_xlabel("mean rank; 1 is best")
         axes.grid(axis="x")
 
-    return draw, (NARROW, 0.9 + 0.32 * k)
+    return draw, (PHONE_INCHES, 0.9 + 0.32 * k)

@@ -11,8 +11,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from kreinlearn.app.methods.records import Method
-from kreinlearn.app.runs.records import Cell, Record, grid
+from kreinlearn.app.methods import Method
+from kreinlearn.app.runs import Cell, Record
 from kreinlearn.kernels import gram
 from kreinlearn.operators import Dense
 from kreinlearn.problem import KreinRisk
@@ -20,6 +20,7 @@ from kreinlearn.solvers import CCCP, SGD, GradientDescent, Result
 from kreinlearn.solvers.cccp import MAX_INNER_STEPS
 from kreinlearn.spectrum import Split, split
 from reproduction import splits
+from reproduction.cells import grid
 from reproduction.evidence import EXACT, INEXACT, STEP_DATA
 from reproduction.methods import GRID, TL1, procedure
 from reproduction.protocol import learn

@@ -7,12 +7,19 @@ from functools import partial
 from pathlib import Path
 
 from kreinlearn._validation import check_choice, check_count
-from kreinlearn.app.runs.progress import Watcher
-from kreinlearn.app.runs.records import FAILED, Cell, Record, drop_records, read_records
-from kreinlearn.app.runs.runner import CELL_SECONDS, run
+from kreinlearn.app.runs import (
+    CELL_SECONDS,
+    FAILED_STATUSES,
+    Cell,
+    Record,
+    Watcher,
+    read_records,
+    run,
+)
 from kreinlearn.exceptions import ConvergenceWarning, IndefiniteKernelWarning
 from reproduction import faces, metrics, protocol, readings
 from reproduction.catalog import EXPERIMENTS
+from reproduction.cells import drop_records
 from reproduction.data import available, info
 from reproduction.data.local import FETCH_COMMAND, folder
 from reproduction.splits import stored_name
@@ -53,7 +60,7 @@ def run_experiment(
     retry : bool
         Whether to run cells again whose status is error or timeout.
     progress : callable, optional
-        Called after each cell; see `kreinlearn.app.runs.progress.progress_bar`.
+        Called after each cell; see `kreinlearn.app.runs.progress_bar`.
 
     Returns
     -------
@@ -72,7 +79,9 @@ def run_experiment(
     path = Path(out) / f"{name}.jsonl"
     found = read_records(path)
     if retry:
-        drop_records(path, [each["key"] for each in found if each["status"] in FAILED])
+        drop_records(
+            path, [each["key"] for each in found if each["status"] in FAILED_STATUSES]
+        )
         found = read_records(path)
     done = {record["key"] for record in found}
     home = None if data_home is None else os.fspath(data_home)

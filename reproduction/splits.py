@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from kreinlearn._typing import Array
-from kreinlearn.app.runs.records import Cell, Record
+from kreinlearn.app.runs import Cell, Record
 from kreinlearn.operators import Dense
 from kreinlearn.spectrum import describe, extreme
 from reproduction.data import load

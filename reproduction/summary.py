@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from kreinlearn.app.runs.records import FAILED, Record
+from kreinlearn.app.runs import FAILED_STATUSES, Record
 from reproduction import published
 from reproduction.entries import Spread
 
@@ -91,7 +91,7 @@ def summarize_records(records: Iterable[Record]) -> list[Summary]:
             data,
             method,
             _select_settings(group[0]),
-            tuple(each for each in group if each["status"] not in FAILED),
+            tuple(each for each in group if each["status"] not in FAILED_STATUSES),
             Counter(each["status"] for each in group),
             sum((Counter(each.get("cv", {})) for each in group), Counter()),
         )

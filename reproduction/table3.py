@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from kreinlearn.app.report.tables import (
-    Note,
+from kreinlearn.app.report import (
     PageTable,
     TableRow,
     format_number,
@@ -15,6 +14,7 @@ from kreinlearn.app.report.tables import (
 )
 from reproduction import published
 from reproduction.entries import (
+    Note,
     Spread,
     compute_full_mean,
     format_head,

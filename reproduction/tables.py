@@ -5,10 +5,9 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import product
 
-from kreinlearn.app.report.tables import (
-    DASH,
+from kreinlearn.app.report import (
+    NO_VALUE,
     Entry,
-    Note,
     PageTable,
     TableRow,
     format_number,
@@ -18,6 +17,7 @@ from kreinlearn.app.report.tables import (
 )
 from reproduction import published
 from reproduction.entries import (
+    Note,
     find_marks,
     format_difference,
     format_head,
@@ -79,7 +79,7 @@ def _table1(summaries: Sequence[Summary], notes: Sequence[Note]) -> list[PageTab
 
 def _search_entry(summary: Summary | None) -> Entry:
     if summary is None or not summary.records:
-        return Entry(DASH)
+        return Entry(NO_VALUE)
     worst = min(summary.values("mu_ratio"))
     tried, indefinite = (int(sum(summary.values(x))) for x in ("tried", "indefinite"))
     # What is rounding and what is not was decided when the matrices were at hand.

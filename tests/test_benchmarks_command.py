@@ -67,29 +67,6 @@ def test_results_are_kept_and_printed_as_json(scripts, capfd, tmp_path):
         assert [json.loads(line) for line in kept] == ROWS * times
 
 
-def test_what_fails_is_named_and_the_others_run(scripts, capfd):
-    code, out, err = run(capfd)
-    assert code == 1
-    assert "benchmarks: broken failed, see above." in err
-    assert "0.0123" in out
-
-
-def test_an_unknown_name_is_refused_before_anything_runs(scripts, capfd):
-    code, out, err = run(capfd, "made", "mad")
-    assert (code, out) == (2, "")
-    assert "must be one of 'broken', 'made', got 'mad'" in err
-
-
-def test_bad_options_exit_with_two_and_one_line(capfd, tmp_path):
-    code, out, err = run(capfd, "machine", "moons", "--out", str(tmp_path / "x"))
-    assert (code, out) == (2, "") and len(err.splitlines()) == 1
-    assert "'machine'" in err and err.endswith("got 'moons'.\n")
-    assert not (tmp_path / "x").exists()
-    code, out, err = run(capfd, "--repeats", "0")
-    assert (code, out) == (2, "") and "--repeats" in err and "x>=1" in err
-    assert err.startswith("benchmarks: ")
-
-
 def test_help_names_every_script(capfd):
     code, out, _ = run(capfd, "--help")
     assert code == 0 and re.search(r"Examples:\s+python -m benchmarks ", out)

@@ -219,18 +219,18 @@ def test_landmarks_keep_groups_together(capsys, here):
 def test_compare_keeps_groups_together(capsys, here, compares_here, monkeypatch):
     from kreinlearn.app.comparison import run as module
 
-    plans = []
-    original = module.run_comparison
+    jobs = []
+    original = module.summarize
     monkeypatch.setattr(
         module,
-        "run_comparison",
-        lambda planned, **more: plans.append(planned) or original(planned, **more),
+        "summarize",
+        lambda job, *args, **more: jobs.append(job) or original(job, *args, **more),
     )
     call = ("compare", "t.csv", "--group", "patient", "--drop", "visit", "--folds", "3")
     call += ("--methods", "k-NN,Krein norm", "--kernels", "linear", "--jobs", "1")
     code, out, err = run(capsys, *call, "--json")
     assert code == 0, err
-    job = plans[0].job
+    job = jobs[0]
     groups = patients()["patient"].to_numpy()
     assert job.groups.tolist() == groups.tolist() and list(job.X) == FEATURES
     for train, test in job.splits.values():
@@ -259,7 +259,7 @@ def test_rows_that_are_alike_within_groups_do_not_flatter(capsys, here):
 
 
 def test_folds_of_groups_against_scikit_learn():
-    from kreinlearn.app.methods.tuning import grouped_folds
+    from kreinlearn.app.methods import grouped_folds
 
     table = patients()
     y, groups = table["kind"].to_numpy(), table["patient"].to_numpy()
@@ -472,18 +472,18 @@ def test_refusals_come_before_computation(capsys, here, monkeypatch):
 
 
 def test_compare_leaves_out_what_takes_longest_unless_asked():
-    from kreinlearn.app.comparison.plan import plan_comparison
-    from kreinlearn.app.methods.records import METHODS
+    from kreinlearn.app.methods import ALL_METHODS
+    from tests.comparison.test_compare import plan_comparison
 
     table = patients(99)
     X, y = table[FEATURES].to_numpy(), table["kind"].to_numpy()
-    asked = {name for name, method in METHODS.items() if method.on_request}
+    asked = {name for name, method in ALL_METHODS.items() if method.on_request}
     assert {"CCCP-GD", "CCICP-GD", "CCICP-SGD"} < asked
     usual = plan_comparison(X, y, n_jobs=2)
-    assert {cell.method for cell in usual.cells} == set(METHODS) - asked
+    assert {cell.method for cell in usual.cells} == set(ALL_METHODS) - asked
     assert 10 < usual.seconds < 120
     every = plan_comparison(X, y, methods=["all"])
-    assert {cell.method for cell in every.cells} == set(METHODS)
+    assert {cell.method for cell in every.cells} == set(ALL_METHODS)
 
 
 def test_scales_are_those_of_pipelines():

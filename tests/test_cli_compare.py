@@ -7,7 +7,7 @@ import pytest
 from sklearn.datasets import load_iris
 
 from kreinlearn.app.comparison import run as module
-from kreinlearn.app.runs.progress import Progress
+from kreinlearn.app.runs import RunState
 from kreinlearn.kernels import gram
 from tests.comparison.test_compare import inline
 from tests.test_cli import run
@@ -105,7 +105,7 @@ def test_large_data_are_announced(capsys, flowers, monkeypatch):
 def test_progress_goes_to_stderr(capsys, flowers, monkeypatch):
     def told(cells, path, work, progress=None, **rest):
         inline(cells, path, work)
-        progress(Progress(4, 4, "4 found, 0 to run"))
+        progress(RunState(4, 4, "4 found, 0 to run"))
 
     monkeypatch.setattr(module, "run", told)
     code, out, err = run(capsys, "compare", "flowers.csv", *FEW)
@@ -117,9 +117,9 @@ def test_progress_goes_to_stderr(capsys, flowers, monkeypatch):
 
 
 def test_help_names_every_method(capsys):
-    from kreinlearn.app.methods.records import METHODS
+    from kreinlearn.app.methods import ALL_METHODS
 
     code, out, _ = run(capsys, "compare", "--help")
     text = "".join(out.split())
     assert code == 0 and "Examples:\n    krein compare" in out
-    assert all(name.replace(" ", "") in text for name in METHODS)
+    assert all(name.replace(" ", "") in text for name in ALL_METHODS)

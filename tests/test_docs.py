@@ -104,7 +104,6 @@ GIVEN_FILES = ("README.md", "docs/index.md", "docs/command-line.md")
 # Links lead to these hosts only; checking that their pages exist needs a network.
 HOSTS = {"download.pytorch.org", "keepachangelog.com", "github.com", "doi.org"}
 HOSTS |= {"pypi.org", "cran.r-project.org", "img.shields.io", "scikit-learn.org"}
-LANGUAGES = {"bash", "bibtex", "fish", "python", "text", "zsh"}
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
@@ -273,16 +272,6 @@ def run(command, where, long):
     return out
 
 
-@pytest.mark.parametrize("entry", INSTEAD)
-def test_each_entry_is_needed(entry, folder):
-    lines = [line for page in PAGES for line in commands_of(page)]
-    assert any(fits(line, [entry]) for line in lines), "not needed"
-    _, twin = INSTEAD[entry]
-    if twin is not None and "--help" not in twin:
-        write_files()
-        parse(shlex.split(twin))
-
-
 @pytest.mark.parametrize(
     "twin",
     [
@@ -315,14 +304,6 @@ def test_the_speed_page_agrees_with_its_sources():
             text = ast.literal_eval(node.value)
             for each in [text] if isinstance(text, str) else text.values():
                 assert each in said, each
-
-
-def test_languages_are_known():
-    for page, text in PAGES.items():
-        for block in blocks(text):
-            known = block.language in LANGUAGES or block.language.startswith("{")
-            assert known, f"{page}, line {block.line}: ```{block.language}"
-        assert len(re.findall("^```", text, flags=re.M)) % 2 == 0, page
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

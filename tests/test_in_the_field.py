@@ -9,8 +9,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kreinlearn.app.runs import Cell
-
 pytestmark = pytest.mark.slow
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -18,100 +16,6 @@ TABLE = DOCS / "results" / "in-the-field.csv"
 
 
 # -- samples and rivals ----------------------------------------------------------------
-
-
-def domain_of(script, **settings):
-    rng = np.random.default_rng(0)
-    y = np.arange(60) % 2
-    X = [rng.standard_normal(12) + 3 * label * np.hanning(12) for label in y]
-    X = np.array(X)[:, None]
-    return script("domains").Domain("series", X, y, "dtw", **settings)
-
-
-def test_a_fold_is_measured_without_test_rows(script):
-    from kreinlearn.kernels import dtw
-
-    data = domain_of(script)
-    train, test = np.arange(0, 40), np.arange(40, 60)
-    fold = data.fold(train, test)
-    D = dtw(data.samples)
-    np.testing.assert_allclose(fold.D_train, D[:40, :40])
-    np.testing.assert_allclose(fold.D_test, D[40:, :40])
-    median = np.median(D[:40, :40][np.triu_indices(40, 1)])
-    np.testing.assert_allclose(fold.K_test, np.exp(-D[40:, :40] / median))
-
-
-def test_folds_of_some_samples_keep_the_shares(script):
-    data = domain_of(script, keep=20)
-    rows = data.folded()
-    assert len(set(rows)) == 20 and np.mean(data.y[rows]) == 0.5
-    assert len(domain_of(script).folded()) == 60
-
-
-def test_all_methods_see_the_same_rows(script, monkeypatch):
-    field, data = script("in_the_field"), domain_of(script, n_train=15, keep=40)
-    archive = field.rows_of(Cell("archive", "a", "SVC"), data)
-    assert np.array_equal(np.concatenate(archive), np.arange(60))
-    assert len(archive[0]) == 15
-    held = [
-        field.rows_of(Cell("folds", "a", "SVC", 0, (("fold", fold),)), data)[1]
-        for fold in range(5)
-    ]
-    assert np.array_equal(np.sort(np.concatenate(held)), data.folded())
-
-
-def test_rivals_learn_and_choose_on_training_rows(script):
-    rivals, data = script("rivals"), domain_of(script)
-    train, test = np.arange(0, 40), np.arange(40, 60)
-    for name in ("default", "SVC", "SVC after clip", "1-NN", "k-NN"):
-        learned = rivals.EVERYWHERE[name](data, train, test)
-        assert learned.proba.shape == (20, 2)
-        assert np.mean(learned.labels == data.y[test]) > 0.8, name
-
-
-def test_letters_are_counted(script):
-    rng = np.random.default_rng(0)
-    y = np.arange(40) % 2
-    words = ["".join(rng.choice(list("ABCD"), 20)) + ("AAA", "DDD")[i] * 3 for i in y]
-    data = script("domains").Domain("sequences", words, y, "smith_waterman")
-    learned = script("rivals").k_mers(data, np.arange(30), np.arange(30, 40))
-    assert np.mean(learned.labels == y[30:]) > 0.8
-
-
-@pytest.mark.parametrize(
-    ("name", "library"),
-    [
-        ("1-NN, aeon", "aeon"),
-        ("1-NN, tslearn", "tslearn"),
-        ("MiniRocket", "aeon"),
-        ("GAK SVC", "tslearn"),
-    ],
-)
-@pytest.mark.filterwarnings("ignore")
-def test_other_libraries_learn(script, name, library):
-    pytest.importorskip(library, reason=f"{library} is not installed")
-    data = domain_of(script)
-    learn = script("rivals").rivals_of(data)[name]
-    learned = learn(data, np.arange(0, 40), np.arange(40, 60))
-    assert np.mean(learned.labels == data.y[40:]) > 0.8
-
-
-def test_who_is_left_out_and_why(script, monkeypatch):
-    rivals, data = script("rivals"), domain_of(script)
-    monkeypatch.setattr(rivals, "find_spec", lambda name: None)
-    assert rivals.obstacle("RDST", data) == "pip install aeon"
-    assert "RDST" not in rivals.rivals_of(data) and "SVC" in rivals.rivals_of(data)
-    monkeypatch.setattr(rivals, "find_spec", lambda name: name)
-    uneven = script("domains").Domain("series", [np.zeros(3)], data.y, "dtw")
-    assert "one length" in rivals.obstacle("MiniRocket", uneven)
-
-
-def test_missing_data_have_a_word(script, tmp_path, monkeypatch, capsys):
-    monkeypatch.setenv("KREINLEARN_DATA", str(tmp_path))
-    field = script("in_the_field")
-    field.main(["--quick", "--records", str(tmp_path / "r.jsonl")])
-    said = capsys.readouterr().err
-    assert "cat-cortex is left out" in said and "Nothing to do" in said
 
 
 # -- rows and the page -----------------------------------------------------------------
@@ -187,9 +91,3 @@ def test_the_table_has_the_numbers_of_its_records(script, tmp_path):
         return sorted(rows, key=lambda r: (r["split"], r["case"], r["method"]))
 
     assert sorted_rows(tmp_path / "rows.csv") == sorted_rows(TABLE)
-
-
-def test_the_picture_is_drawn(script, tmp_path):
-    page, path = script("field_page"), tmp_path / "images" / "x.svg"
-    page.draw(page.read(TABLE), path)
-    assert "1-NN" in path.read_text()

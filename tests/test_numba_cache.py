@@ -66,7 +66,7 @@ def test_import_creates_no_folder_and_sets_no_variable(nowhere, tmp_path):
 
 @pytest.mark.slow
 def test_the_second_process_compiles_and_announces_nothing(nowhere, tmp_path):
-    for messages in (["1", *_numba_cache.NOTICE.split()], ["0"]):
+    for messages in (["1", *_numba_cache.COMPILE_NOTICE.split()], ["0"]):
         call = [sys.executable, "-c", PROGRAM]
         done = subprocess.run(
             call, env=nowhere, capture_output=True, text=True, check=False
@@ -160,7 +160,7 @@ def test_nothing_is_compiled_after_precompilation(tmp_path):
         ).stderr
         for _ in range(2)
     ]
-    assert _numba_cache.NOTICE in said[0]
+    assert _numba_cache.COMPILE_NOTICE in said[0]
     assert said[1] == ""
 
 

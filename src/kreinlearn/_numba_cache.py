@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-NOTICE = "Compiling for this machine, once: this takes a few seconds."
+COMPILE_NOTICE = "Compiling for this machine, once: this takes a few seconds."
 LOCK_NAME = "kreinlearn.lock"
 PACKAGE_CACHE = Path(__file__).parent / "kernels" / "_compiled" / "__pycache__"
 
@@ -45,7 +45,7 @@ def prepare_cache() -> None:
             module = getattr(function, "__module__", None) or ""
             if not self.is_done and module.startswith("kreinlearn."):
                 self.is_done = True
-                logging.getLogger("kreinlearn").info(NOTICE)
+                logging.getLogger("kreinlearn").info(COMPILE_NOTICE)
 
         def on_end(self, event: Any) -> None:
             """Do nothing."""

@@ -12,7 +12,7 @@ import json
 from collections.abc import Callable, Sequence
 from functools import cache
 from importlib import import_module
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypeAlias
 from zipfile import ZipFile
 
 import numpy as np
@@ -22,12 +22,8 @@ SKOPS_PROTOCOL = 2
 PRIVATE_PARTS = frozenset({"tests", "externals", "setup", "conftest", "experimental"})
 """Parts of scikit-learn without estimators for users."""
 SLICE_PARTS = ("start", "stop", "step")
-CONTAINER_NODES = {
-    "DictNode": dict,
-    "ListNode": list,
-    "TupleNode": tuple,
-    "SetNode": set,
-}
+CONTAINER_TYPES = (dict, list, tuple, set)
+CONTAINER_NODES = {f"{t.__name__.capitalize()}Node": t for t in CONTAINER_TYPES}
 """Containers by kind of node; subclasses are left to skops."""
 PLAIN_TYPES = {t.__name__: t for t in (int, float, str, bool, list, set, tuple)}
 """Types of the standard library that a file may name."""
@@ -41,19 +37,16 @@ RENAMED_MODULES = {
 }
 """Present names of modules that older files name."""
 
+BuiltObject: TypeAlias = Any
 SchemaNode = dict[str, Any]
 """An entry of the schema: kind, type and content."""
 
 
 class UntrustedTypes(ValueError):
-    """A file holds types that are not trusted; `names` are their full names."""
-
-    def __init__(self, names: Sequence[str]) -> None:
-        super().__init__(", ".join(names))
-        self.names = list(names)
+    """A file holds types that are not trusted; the argument lists their names."""
 
 
-def dump(model: Any, file: BinaryIO, compression: int) -> None:
+def dump(model: BuiltObject, file: BinaryIO, compression: int) -> None:
     """Write a model to an open file.
 
     Parameters
@@ -70,7 +63,7 @@ def dump(model: Any, file: BinaryIO, compression: int) -> None:
     skops.io.dump(model, file, compression=compression)
 
 
-def load(file: BinaryIO, trusted: Sequence[str]) -> Any:
+def load(file: BinaryIO, trusted: Sequence[str]) -> BuiltObject:
     """Return the model in an open file.
 
     Parameters
@@ -106,8 +99,7 @@ def load(file: BinaryIO, trusted: Sequence[str]) -> Any:
     try:
         return skops.io.load(file, trusted=list(trusted))
     except UntrustedTypesFoundException:
-        pass
-    raise UntrustedTypes(find_untrusted_types(file, trusted))
+        raise UntrustedTypes(find_untrusted_types(file, trusted)) from None
 
 
 def find_untrusted_types(file: BinaryIO, trusted: Sequence[str]) -> list[str]:
@@ -160,8 +152,8 @@ class _Reader:
     def __init__(self, archive: ZipFile, trusted: Sequence[str]) -> None:
         self.archive = archive
         self.trusted = frozenset(trusted)
-        self.built: dict[int | None, Any] = {}
-        self.kinds: dict[str, Callable[[SchemaNode], Any]] = {
+        self.built: dict[int | None, BuiltObject] = {}
+        self.kinds: dict[str, Callable[[SchemaNode], BuiltObject]] = {
             "JsonNode": lambda node: json.loads(node["content"]),
             "SliceNode": lambda node: slice(*map(node["content"].get, SLICE_PARTS)),
             "DTypeNode": lambda node: self.build(node["content"]).dtype,
@@ -172,14 +164,14 @@ class _Reader:
             **dict.fromkeys(CONTAINER_NODES, self._build_container),
         }
 
-    def build(self, node: SchemaNode) -> Any:
+    def build(self, node: SchemaNode) -> BuiltObject:
         """Return the object of a node; nodes of one id are one object."""
         key = node.get("__id__")
         if key is None or key not in self.built:
             self.built[key] = self.kinds[node["__loader__"]](node)
         return self.built[key]
 
-    def _build_container(self, node: SchemaNode) -> Any:
+    def _build_container(self, node: SchemaNode) -> BuiltObject:
         kind, content = CONTAINER_NODES[node["__loader__"]], node["content"]
         if (node["__module__"], node["__class__"]) != ("builtins", kind.__name__):
             raise TypeError(node["__class__"])
@@ -189,7 +181,7 @@ class _Reader:
         pairs = zip(types, content.items(), strict=True)
         return {convert(key): self.build(value) for convert, (key, value) in pairs}
 
-    def _build_array(self, node: SchemaNode) -> Any:
+    def _build_array(self, node: SchemaNode) -> BuiltObject:
         if node["type"] != "numpy":  # an array of objects
             shape = self.build(node["shape"])
             if node["__class__"] != "ndarray" or len(shape) != 1:
@@ -202,19 +194,17 @@ class _Reader:
         is_array = (node["__module__"], node["__class__"]) == ("numpy", "ndarray")
         return array if is_array else self._find_type(node)(array)
 
-    def _build_object(self, node: SchemaNode) -> Any:
+    def _build_object(self, node: SchemaNode) -> BuiltObject:
         found = self._import_trusted(node, or_estimator=True)
         instance = found.__new__(found)
         state = self.build(node["content"]) if "content" in node else None
-        if state is None:
-            return instance
-        if hasattr(instance, "__setstate__"):
+        if state is not None and hasattr(instance, "__setstate__"):
             instance.__setstate__(state)
-        else:
+        elif state is not None:
             instance.__dict__.update(state)
         return instance
 
-    def _find_type(self, node: SchemaNode) -> Any:
+    def _find_type(self, node: SchemaNode) -> BuiltObject:
         module, name = node["__module__"], node["__class__"]
         if module == "builtins" and name in PLAIN_TYPES:
             return PLAIN_TYPES[name]
@@ -223,7 +213,9 @@ class _Reader:
             return found
         return self._import_trusted(node)
 
-    def _import_trusted(self, node: SchemaNode, or_estimator: bool = False) -> Any:
+    def _import_trusted(
+        self, node: SchemaNode, or_estimator: bool = False
+    ) -> BuiltObject:
         module, name = node["__module__"], node["__class__"]
         is_trusted = f"{module}.{name}" in self.trusted
         if not is_trusted and not (or_estimator and is_public_estimator(module, name)):

@@ -24,10 +24,10 @@ FEATURES = ("x", "y", "I", "|Gx|", "|Gy|", "|G|", "|Gxx|", "|Gyy|", "angle")
 Images = Array | Sequence[ArrayLike]
 """Images of one size as a stack, or of any sizes one by one."""
 
-LUMINANCE = np.array([0.2125, 0.7154, 0.0721])
+LUMINANCE_WEIGHTS = np.array([0.2125, 0.7154, 0.0721])
 """Weights of red, green and blue (ITU-R BT.709, as in scikit-image's ``rgb2gray``)."""
 
-WHITE = {"bool": 1.0, "uint8": 255.0, "uint16": 65535.0}
+WHITE_LEVEL = {"bool": 1.0, "uint8": 255.0, "uint16": 65535.0}
 """Brightest intensity of the usual integer types of images."""
 
 
@@ -253,13 +253,15 @@ def _intensity(image: Array, i: int, white: float | None) -> Array:
             f"Image {i} must hold real numbers, got an array of dtype {image.dtype}."
         )
     if white is None:
-        white = 1.0 if kind == "f" else WHITE.get(image.dtype.name)
+        white = 1.0 if kind == "f" else WHITE_LEVEL.get(image.dtype.name)
     if white is None:
         raise ValueError(
             f"Image {i} is of dtype {image.dtype}, which does not define how bright "
             "white is. Give 'white', e.g. 255, or convert to uint8."
         )
-    gray = np.asarray(image @ LUMINANCE if image.ndim == 3 else image, dtype=np.float64)
+    gray = np.asarray(
+        image @ LUMINANCE_WEIGHTS if image.ndim == 3 else image, dtype=np.float64
+    )
     if not np.isfinite(gray).all():
         r, c = np.argwhere(~np.isfinite(gray))[0]
         raise ValueError(

@@ -18,7 +18,7 @@ from functools import partial
 from importlib.metadata import version
 from numbers import Real
 from types import ModuleType
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypeAlias
 from zipfile import ZIP_DEFLATED, ZipFile
 
 import sklearn
@@ -31,6 +31,11 @@ from kreinlearn._memory import check_bytes
 
 __all__ = ["load", "save", "stamp"]
 
+Model: TypeAlias = Any
+"""An estimator, a pipeline or a search; scikit-learn has no types."""
+PathName: TypeAlias = str | os.PathLike[str]
+Stamp: TypeAlias = dict[str, Any]
+"""Format, versions by name of the package, notes and digest."""
 FORMAT_VERSION = 2
 """Raised by one if older versions could not read new files, or would skip a check that
 they need; files of format 1 have no digest."""
@@ -40,22 +45,6 @@ STAMPED_PACKAGES = ("kreinlearn", "scikit-learn", "numpy", "skops")
 """Packages whose versions are written."""
 DIGEST_CHUNK = 2**20
 """Bytes of a member that are read at once for its digest."""
-TRUSTED_SPLITTERS = (
-    "GroupKFold",
-    "GroupShuffleSplit",
-    "KFold",
-    "LeaveOneGroupOut",
-    "LeaveOneOut",
-    "PredefinedSplit",
-    "RepeatedKFold",
-    "RepeatedStratifiedKFold",
-    "ShuffleSplit",
-    "StratifiedGroupKFold",
-    "StratifiedKFold",
-    "StratifiedShuffleSplit",
-    "TimeSeriesSplit",
-)
-"""Splitters of ``sklearn.model_selection``, which hold settings only."""
 TRUSTED_SETTINGS = (
     "numpy.dtype",
     "sklearn.compose._column_transformer._RemainderColsList",  # before 1.8
@@ -70,11 +59,11 @@ TRUSTED_SETTINGS = (
 
 
 def save(
-    model: Any,
-    path: str | os.PathLike[str],
+    model: Model,
+    path: PathName,
     *,
     overwrite: bool = False,
-    notes: Mapping[str, Any] | None = None,
+    notes: Mapping[str, object] | None = None,
 ) -> None:
     """Write a fitted model to a file.
 
@@ -152,7 +141,7 @@ def save(
         )
 
 
-def load(path: str | os.PathLike[str], *, trusted: Iterable[str] = ()) -> Any:
+def load(path: PathName, *, trusted: Iterable[str] = ()) -> Model:
     """Read a model from a file; nothing in the file is run.
 
     Parameters
@@ -197,13 +186,10 @@ def load(path: str | os.PathLike[str], *, trusted: Iterable[str] = ()) -> Any:
     return load_stamped(path, trusted)[0]
 
 
-def load_stamped(
-    path: str | os.PathLike[str], trusted: Iterable[str] = ()
-) -> tuple[Any, dict[str, Any]]:
+def load_stamped(path: PathName, trusted: Iterable[str] = ()) -> tuple[Model, Stamp]:
     """Return the model in a file and its stamp; the file is opened once."""
     if isinstance(trusted, str):
         raise TypeError(f"'trusted' must be a list of names, got {trusted!r}.")
-    allowed = list(trusted)
     with _open_model(path) as file:
         found = _read_stamp(path, file)
         _check_digest(path, file, found)
@@ -214,10 +200,10 @@ def load_stamped(
                 "save the model again.",
                 stacklevel=3,
             )
-        return _read_model(path, file, allowed), found
+        return _read_model(path, file, trusted), found
 
 
-def stamp(path: str | os.PathLike[str]) -> dict[str, Any]:
+def stamp(path: PathName) -> Stamp:
     """Return the stamp of a file, without loading the model.
 
     Parameters
@@ -235,7 +221,7 @@ def stamp(path: str | os.PathLike[str]) -> dict[str, Any]:
         return _read_stamp(path, file)
 
 
-def _open_model(path: str | os.PathLike[str]) -> BinaryIO:
+def _open_model(path: PathName) -> BinaryIO:
     """Return the open file, or raise."""
     try:
         return open(path, "rb")
@@ -247,19 +233,17 @@ def _open_model(path: str | os.PathLike[str]) -> BinaryIO:
         raise type(error)(f"{path} could not be read: {error.strerror}.") from None
 
 
-def _read_stamp(path: str | os.PathLike[str], file: BinaryIO) -> dict[str, Any]:
+def _read_stamp(path: PathName, file: BinaryIO) -> Stamp:
     """Return the stamp of a file that this version can read, or raise."""
     try:
         with ZipFile(file) as members:
             found = json.loads(members.read(STAMP_MEMBER))
             needed = sum(member.file_size for member in members.infolist())
         number = found["format"]
-        complete = type(number) is int and isinstance(found["notes"], dict)
-        if number == FORMAT_VERSION:
-            complete = complete and isinstance(found.get("digest"), str)
-        if not complete or not all(
-            isinstance(found[name], str) for name in STAMPED_PACKAGES
-        ):
+        texts = [found[name] for name in STAMPED_PACKAGES]
+        texts += [found.get("digest")] if number == FORMAT_VERSION else []
+        is_complete = type(number) is int and isinstance(found["notes"], dict)
+        if not is_complete or not all(isinstance(each, str) for each in texts):
             raise ValueError("its stamp is incomplete")
         if number < 1:
             raise ValueError(f"there is no format {number}")
@@ -277,7 +261,7 @@ def _read_stamp(path: str | os.PathLike[str], file: BinaryIO) -> dict[str, Any]:
     return dict(found)
 
 
-def compute_digest(members: ZipFile, stamped: Mapping[str, Any]) -> str:
+def compute_digest(members: ZipFile, stamped: Mapping[str, object]) -> str:
     """Return the digest of a stamp and of all other members of an archive."""
     entries = {name: stamped[name] for name in stamped if name != "digest"}
     digest = hashlib.sha256(json.dumps(entries, sort_keys=True).encode())
@@ -291,9 +275,7 @@ def compute_digest(members: ZipFile, stamped: Mapping[str, Any]) -> str:
     return f"sha256:{digest.hexdigest()}"
 
 
-def _check_digest(
-    path: str | os.PathLike[str], file: BinaryIO, found: Mapping[str, Any]
-) -> None:
+def _check_digest(path: PathName, file: BinaryIO, found: Mapping[str, object]) -> None:
     """Raise unless the content of the file matches its digest, if it has one."""
     if "digest" not in found:  # format 1
         return
@@ -309,7 +291,7 @@ def _check_digest(
         )
 
 
-def _read_back(model: Any, path: os.PathLike[str], content: io.BytesIO) -> None:
+def _read_back(model: Model, path: os.PathLike[str], content: io.BytesIO) -> None:
     """Raise unless a file with this content would be loaded again."""
     try:
         _check_digest(path, content, _read_stamp(path, content))
@@ -323,26 +305,21 @@ def _read_back(model: Any, path: os.PathLike[str], content: io.BytesIO) -> None:
         ) from error
 
 
-def _read_model(
-    path: str | os.PathLike[str], file: BinaryIO, trusted: list[str]
-) -> Any:
+def _read_model(path: PathName, file: BinaryIO, trusted: Iterable[str]) -> Model:
     """Return the model, or raise before an object of an untrusted type is created."""
-    trusted = [*list_trusted(), *trusted]
     try:
         with warnings.catch_warnings():  # load has warned, once
             warnings.simplefilter("ignore", InconsistentVersionWarning)
-            model = _skops.load(file, trusted)
+            model = _skops.load(file, [*list_trusted(), *trusted])
         if not hasattr(type(model), "fit"):
             raise ValueError(f"it holds a {type(model).__name__}, not an estimator")
         return model
     except _skops.UntrustedTypes as error:
-        unknown = error.names
+        unknown = error.args[0]
     except Exception as error:
-        missing = isinstance(getattr(error, "obj", None), ModuleType)
-        if missing or isinstance(error, ImportError):
-            what = "needs what cannot be imported here"
-        else:
-            what = "is damaged"
+        is_missing = isinstance(getattr(error, "obj", None), ModuleType)
+        is_missing |= isinstance(error, ImportError)
+        what = "needs what cannot be imported here" if is_missing else "is damaged"
         raise ValueError(f"{path} {what} ({_first_line(error)}).") from None
     more = f" and {len(unknown) - 3} more" if len(unknown) > 3 else ""
     raise ValueError(
@@ -358,11 +335,11 @@ def _first_line(error: BaseException) -> str:
     return lines[0].rstrip(".")
 
 
-def _list_parameters(value: Any) -> Iterator[Any]:
+def _list_parameters(value: object) -> Iterator[object]:
     """Yield every parameter of a model, nested ones too."""
     yield value
     if isinstance(value, Mapping):
-        inside: Iterable[Any] = value.values()
+        inside: Iterable[object] = value.values()
         for key in value:
             # JSON has string keys only, and bool("False") is True.
             if isinstance(key, bool) or not isinstance(key, str | Real):
@@ -383,7 +360,7 @@ def _list_parameters(value: Any) -> Iterator[Any]:
         yield from _list_parameters(each)
 
 
-def _check_importable(value: Any) -> None:
+def _check_importable(value: Model) -> None:
     """Raise unless the function, or the type of the object, can be imported."""
     from kreinlearn.kernels import Kernel
 
@@ -392,9 +369,8 @@ def _check_importable(value: Any) -> None:
             f"The record of kernel {value.name!r} is not saved with a model: fit it "
             f"with kernel={value.name!r}, the name, which means the same."
         )
-    named = (
-        value if inspect.isroutine(value) or isinstance(value, type) else type(value)
-    )
+    is_named = inspect.isroutine(value) or isinstance(value, type)
+    named = value if is_named else type(value)
     module, name = getattr(named, "__module__", None), named.__name__
     if module is None or inspect.ismethod(named):  # ufuncs have no module
         return
@@ -420,11 +396,8 @@ def list_trusted() -> list[str]:
     ours = [getattr(estimators, name) for name in estimators.__all__]
     ours += [solvers.CCCP, solvers.DualNewton, solvers.GradientDescent, solvers.SGD]
     ours += [RegionCovariance, *(kernel.function for kernel in KERNELS.values())]
-    ours += [getattr(sklearn.model_selection, name) for name in TRUSTED_SPLITTERS]
-    # Functions of two arrays of numbers, for scorers.
-    ours += [
-        getattr(sklearn.metrics, name)
-        for name in sklearn.metrics.__all__
-        if name.endswith(("_score", "_loss"))
-    ]
+    # Splitters hold settings only; scores are functions of two arrays of numbers.
+    ends = ("Fold", "Out", "Split", "_score", "_loss")
+    for module in (sklearn.model_selection, sklearn.metrics):
+        ours += [getattr(module, x) for x in module.__all__ if x.endswith(ends)]
     return [*TRUSTED_SETTINGS, *(f"{each.__module__}.{each.__name__}" for each in ours)]

@@ -1,6 +1,6 @@
 import csv
 import json
-from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -15,24 +15,15 @@ from kreinlearn import KreinLogisticRegressionCV
 from kreinlearn.app.cli import main
 from kreinlearn.app.comparison import run as module
 from kreinlearn.app.comparison.page import comparison_page
-from kreinlearn.app.comparison.plan import (
-    OVERHEAD_FRACTION,
-    Job,
-    plan_comparison,
-    repeat_folds,
-)
+from kreinlearn.app.comparison.plan import Job, repeat_folds
 from kreinlearn.app.comparison.run import compute_unit, score_fold
-from kreinlearn.app.comparison.run import run_comparison as run_plan
 from kreinlearn.app.comparison.summary import (
-    compute_reliability,
     rows_as_csv,
     summarize,
 )
-from kreinlearn.app.methods.records import METHODS, Method
-from kreinlearn.app.methods.tuning import inner_folds
-from kreinlearn.app.runs.records import Cell, Store, make_record
-from kreinlearn.app.runs.records import read_records as read
-from kreinlearn.app.runs.runner import run_cell
+from kreinlearn.app.methods import ALL_METHODS, Method, inner_folds
+from kreinlearn.app.runs import Cell, Store, make_record, run_cell
+from kreinlearn.app.runs import read_records as read
 from kreinlearn.kernels import gram
 
 FEW = ("Krein norm", "SVC clip")
@@ -48,9 +39,31 @@ def inline(cells, path, work, progress=None, **_):
                 store.append(make_record(cell, run_cell(work, cell)))
 
 
-def run_comparison(plan, **how):
-    """Return the results of a plan as a dict."""
-    return run_plan(plan, **how).results
+class Planned(Exception):
+    """Job, cells, and arguments of a run that was not started."""
+
+
+def plan_comparison(X, y, *, kernel=("tl1", "rbf"), **options):
+    """Return the job, the cells and the time limit of a comparison, without fits."""
+
+    def stop(cells, path, work, *, limit, **_):
+        raise Planned(module._load_job(work.args[0]), cells, limit)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "run", stop)
+        patch.setattr(module, "CELL_SECONDS", 0.0)
+        try:
+            kreinlearn.compare(X, y, kernel=kernel, **options)
+        except Planned as planned:
+            return SimpleNamespace(
+                **dict(zip(("job", "cells", "seconds"), planned.args, strict=True))
+            )
+    return None
+
+
+def run_comparison(X, y, *, kernel=("tl1", "rbf"), **options):
+    """Return the results of a comparison as a dict."""
+    return kreinlearn.compare(X, y, kernel=kernel, **options).results
 
 
 @pytest.fixture
@@ -74,47 +87,23 @@ def picky(X):
 
 
 @pytest.mark.slow
-def test_a_process_changes_nothing(rings, tmp_path, monkeypatch):
-    X, y = rings
-    one = {"kernel": ["tl1"], "methods": ["SVC clip"], "folds": 2}
-    planned = plan_comparison(X, y, **one)
-    there = run_comparison(planned, out=tmp_path / "there", n_jobs=1)
-    monkeypatch.setattr(module, "run", inline)
-    here = run_comparison(planned, out=tmp_path / "here")
-    assert [row["failed"] for row in there["rows"]] == [0]
-    assert without_seconds(there) == without_seconds(here)
-
-
-@pytest.mark.slow
 def test_processes_change_nothing_and_runs_resume(rings, tmp_path):
     X, y = rings
-    planned = plan_comparison(X, np.where(y > 0, "yes", "no"), **FEW_OPTIONS)
-    two = run_comparison(planned, out=tmp_path / "two", n_jobs=2)
+    how = FEW_OPTIONS | {"out": tmp_path / "two"}
+    y = np.where(y > 0, "yes", "no")
+    two = run_comparison(X, y, **how, n_jobs=2)
     path = tmp_path / "two" / "compare.jsonl"
     whole = path.read_bytes()
     lines = whole.splitlines(keepends=True)
     path.write_bytes(b"".join(lines[:3]) + lines[3][:20])  # killed while writing
     told = []
-    again = run_comparison(
-        planned, out=tmp_path / "two", n_jobs=1, progress=told.append
-    )
-    assert told[0].done == 3 and told[-1].done == len(planned.cells) == 6
+    again = run_comparison(X, y, **how, n_jobs=1, progress=told.append)
+    assert told[0].done == 3 and told[-1].done == 6
     assert path.read_bytes().startswith(b"".join(lines[:3]))
     assert without_seconds(again) == without_seconds(two)
     assert two["data"]["classes"] == ["no", "yes"]
     assert len(set(map(len, (row["scores"] for row in two["rows"])))) == 1
     json.dumps(two, allow_nan=False)
-
-
-def test_the_unit_of_a_matrix_is_its_mean_absolute_eigenvalue_nearly(rng):
-    for n in (2, 30):
-        K = rng.normal(size=(n, n))
-        K += K.T
-        mean = np.abs(np.linalg.eigvalsh(K)).mean()
-        for factor in (1e-9, 1.0, 7e12):
-            assert 2**-0.5 <= compute_unit(factor * K) / (factor * mean) <= 2**0.5
-            assert np.log2(compute_unit(factor * K)) % 1 == 0
-    assert compute_unit(np.zeros((3, 3))) == 1
 
 
 @pytest.mark.parametrize("method", ["SVC raw", "KSVM", "flip + KLR", "KreinCV"])
@@ -132,14 +121,14 @@ def test_no_method_depends_on_the_unit_of_a_matrix(rings, method):
     assert str(one) == str(other)
 
 
-def test_numbers_are_those_of_scikit_learn(rings, tmp_path, here, monkeypatch):
+def test_numbers_are_those_of_scikit_learn(rings, here, monkeypatch):
     X, y = rings
     by_hand = Method("by hand", lambda value, seed: SVC(kernel="precomputed"))
-    monkeypatch.setitem(METHODS, "by hand", by_hand)
-    planned = plan_comparison(X, y, kernel=["linear"], methods=["by hand"], folds=4)
-    [row] = run_comparison(planned, out=tmp_path)["rows"]
+    monkeypatch.setitem(ALL_METHODS, "by hand", by_hand)
+    how = {"methods": ["by hand"], "folds": 4}
+    [row] = run_comparison(X, y, kernel=["linear"], **how)["rows"]
     K = gram(X, kernel="linear")
-    parts = list(planned.job.splits.values())
+    parts = list(repeat_folds(y, 4, 1, 0).values())
 
     # Scaled on the training rows of each fold, by hand.
     accuracies, areas = [], []
@@ -157,8 +146,7 @@ def test_numbers_are_those_of_scikit_learn(rings, tmp_path, here, monkeypatch):
     assert row["log_loss"] is None and row["kernel"] == "linear"
 
     # The same on a Gram matrix, against cross_val_predict.
-    planned = plan_comparison(K, y, kernel="precomputed", methods=["by hand"], folds=4)
-    [row] = run_comparison(planned, out=tmp_path / "gram")["rows"]
+    [row] = run_comparison(K, y, kernel="precomputed", **how)["rows"]
     expected = []
     for train, test in parts:
         among = K[np.ix_(train, train)]
@@ -182,7 +170,7 @@ def test_a_method_added_as_one_record_is_compared(
         "C",
         "multinomial",
     )
-    monkeypatch.setitem(METHODS, rows.name, rows)
+    monkeypatch.setitem(ALL_METHODS, rows.name, rows)
     assert rows.name in {cell.method for cell in plan_comparison(X, y).cells}
     np.savetxt(tmp_path / "data.csv", np.column_stack([X, y]), "%.6g", ",")
     call = ["compare", f"{tmp_path}/data.csv", "--methods", "SVC raw,rows as features"]
@@ -196,26 +184,6 @@ def test_a_method_added_as_one_record_is_compared(
         "SVC raw",
         rows.name,
     ]
-    two = replace(rows, name="two only", binary_only=True)
-    monkeypatch.setitem(METHODS, two.name, two)
-    three = np.arange(len(y)) % 3
-    assert two.name not in {cell.method for cell in plan_comparison(X, three).cells}
-    with pytest.raises(ValueError, match="'two only' is for two classes, got 3"):
-        plan_comparison(X, three, methods=[two.name])
-
-
-def test_all_methods_see_the_same_folds(rings, tmp_path, here):
-    X, y = rings
-    planned = plan_comparison(X, y, **FEW_OPTIONS | {"repeats": 2})
-    run_comparison(planned, out=tmp_path)
-    truths = {}
-    for record in read(tmp_path / "compare.jsonl"):
-        place = record["run"], record["set"]["fold"]
-        truths.setdefault(place, []).append((record["truth"], record["half"]))
-    assert sorted(truths) == sorted(planned.job.splits) and len(truths) == 6
-    assert all(one == other for one, other in truths.values())
-    held_out = np.concatenate([test for _, test in planned.job.splits.values()])
-    np.testing.assert_array_equal(np.sort(held_out), np.repeat(np.arange(60), 2))
 
 
 def test_held_out_rows_have_no_say(rings):
@@ -240,26 +208,26 @@ def test_held_out_rows_have_no_say(rings):
 def test_other_data_and_settings_are_refused(rings, tmp_path, here):
     X, y = rings
     options = {"kernel": ["tl1"], "methods": ["SVC raw"], "folds": 3}
-    run_comparison(plan_comparison(X, y, **options), out=tmp_path)
+    run_comparison(X, y, **options, out=tmp_path)
     before = (tmp_path / "compare.jsonl").read_bytes()
     shifted = X.copy()
     shifted[0, 0] += 1e-9
     others = [
-        plan_comparison(shifted, y, **options),
-        plan_comparison(X, -y, **options | {"seed": 1}),
-        plan_comparison(X, y, **options | {"folds": 4}),
-        plan_comparison(X, y, **options, transformer=FunctionTransformer()),
-        plan_comparison(pd.DataFrame(X, columns=list("abc")), y, **options),
+        {"X": shifted},
+        {"y": -y, "seed": 1},
+        {"folds": 4},
+        {"transformer": FunctionTransformer()},
+        {"X": pd.DataFrame(X, columns=list("abc"))},
     ]
     for other in others:
         with pytest.raises(FileExistsError, match="other data, folds, seed.*--force"):
-            run_comparison(other, out=tmp_path)
+            run_comparison(**{"X": X, "y": y, **options, **other}, out=tmp_path)
     assert (tmp_path / "compare.jsonl").read_bytes() == before
     # More methods, kernels and repetitions are no other settings: they are added.
     more = options | {"methods": ["SVC raw", "SVC clip"], "repeats": 2}
-    assert len(run_comparison(plan_comparison(X, y, **more), out=tmp_path)["rows"]) == 2
+    assert len(run_comparison(X, y, **more, out=tmp_path)["rows"]) == 2
     assert (tmp_path / "compare.jsonl").read_bytes().startswith(before)
-    run_comparison(others[0], out=tmp_path, overwrite=True)
+    run_comparison(shifted, y, **options, out=tmp_path, overwrite=True)
     assert len(read(tmp_path / "compare.jsonl")) == 3
 
 
@@ -267,21 +235,17 @@ def test_files_of_others_are_not_replaced(rings, tmp_path, here):
     X, y = rings
     (tmp_path / "report.html").write_text("mine")
     with pytest.raises(FileExistsError, match=r"report\.html exists already"):
-        run_comparison(plan_comparison(X, y, **FEW_OPTIONS), out=tmp_path)
+        run_comparison(X, y, **FEW_OPTIONS, out=tmp_path)
     with pytest.raises(NotADirectoryError, match="is a file"):
-        run_comparison(
-            plan_comparison(X, y, **FEW_OPTIONS), out=tmp_path / "report.html"
-        )
+        run_comparison(X, y, **FEW_OPTIONS, out=tmp_path / "report.html")
 
 
 def test_a_failure_is_a_row_with_its_reason(rings, tmp_path, here):
     X, y = rings
     X = X * 0.9
     X[0] = 1.0
-    planned = plan_comparison(
-        X, y, **FEW_OPTIONS, transformer=FunctionTransformer(picky)
-    )
-    found = run_comparison(planned, out=tmp_path)
+    transformer = FunctionTransformer(picky)
+    found = run_comparison(X, y, **FEW_OPTIONS, transformer=transformer, out=tmp_path)
     for row in found["rows"]:
         assert row["statuses"] == {"converged": 2, "error": 1}
         assert len(row["scores"]) == 2 and row["failed"] == 1
@@ -292,9 +256,9 @@ def test_a_failure_is_a_row_with_its_reason(rings, tmp_path, here):
     assert [each["folds"] for each in table] == ["2", "2"]
     assert table[0]["error"].endswith("where is the one?")
 
+    planned = plan_comparison(X, y, **FEW_OPTIONS)
     records = [make_record(c, {"status": "timeout"}) for c in planned.cells]
-    job = Job("x", X, planned.job.y, (-1, 1), planned.job.splits)
-    lost = summarize(job, records, ["tl1"], title="none")
+    lost = summarize(planned.job, records, title="none")
     assert [row["accuracy"] for row in lost["rows"]] == [None, None]
     assert lost["rows"][0]["error"] == "timeout" and "roc" not in lost["rows"][0]
     assert lost["data"]["kernels"] == {}
@@ -308,7 +272,7 @@ def test_three_classes_and_what_the_dict_holds(tmp_path, here, rng):
     X = rng.uniform(size=(75, 2))
     y = np.array(["low", "mid", "top"])[np.digitize(X.sum(axis=1), [0.8, 1.2])]
     planned = plan_comparison(X, y, **FEW_OPTIONS)
-    found = run_comparison(planned, out=tmp_path)
+    found = run_comparison(X, y, **FEW_OPTIONS, out=tmp_path)
     assert found["kind"] == "comparison" and found["methods"] == list(FEW)
     data = found["data"]
     assert (data["n"], data["m"], data["classes"]) == (75, 2, ["low", "mid", "top"])
@@ -337,12 +301,12 @@ def test_three_classes_and_what_the_dict_holds(tmp_path, here, rng):
     assert sum(found["rows"][0]["reliability"]["count"]) == 75
 
 
-def test_a_method_with_its_own_kernels_runs_once(rings, tmp_path, here, monkeypatch):
+def test_a_method_with_its_own_kernels_runs_once(rings, here, monkeypatch):
     X, y = rings
     own = Method("own", lambda value, seed: SVC(kernel="rbf"), input="rows")
-    monkeypatch.setitem(METHODS, own.name, own)
+    monkeypatch.setitem(ALL_METHODS, own.name, own)
     some = {"kernel": ["tl1", "rbf"], "methods": ["own", "SVC raw"], "folds": 2}
-    found = run_comparison(plan_comparison(X, y, **some), out=tmp_path)
+    found = run_comparison(X, y, **some)
     kernels = [(row["method"], row["kernel"]) for row in found["rows"]]
     assert kernels == [
         ("own", None),
@@ -351,34 +315,20 @@ def test_a_method_with_its_own_kernels_runs_once(rings, tmp_path, here, monkeypa
     ]
 
 
-@pytest.mark.slow
-def test_the_recommended_one_runs_once(rings, tmp_path, here):
-    X, y = rings
-    some = {"kernel": ["tl1", "rbf"], "methods": ["KreinCV", "k-NN"], "folds": 2}
-    found = run_comparison(plan_comparison(X[::2], y[::2], **some), out=tmp_path)
-    kernels = [(row["method"], row["kernel"]) for row in found["rows"]]
-    assert kernels == [
-        ("KreinCV", None),
-        ("k-NN", "tl1 (ratio 0.7)"),
-        ("k-NN", "rbf (median width)"),
-    ]
-
-
 def test_an_asymmetric_matrix_is_named(rings):
     X, y = rings
     K = gram(X)
     K[0, 1] += 1.0
     planned = plan_comparison(K, y, kernel="precomputed", methods=["KreinCV"])
-    assert "not symmetric" in planned.notes[0]
+    assert "not symmetric" in planned.job.notes[0]
     np.testing.assert_array_equal(planned.job.X, planned.job.X.T)
-    assert plan_comparison(gram(X), y, kernel="precomputed").notes == ()
-    names = {
-        cell.method for cell in plan_comparison(gram(X), y, kernel="precomputed").cells
-    }
-    usual = {name for name in METHODS if not METHODS[name].on_request}
+    planned = plan_comparison(gram(X), y, kernel="precomputed")
+    assert planned.job.notes == ()
+    names = {cell.method for cell in planned.cells}
+    usual = {name for name in ALL_METHODS if not ALL_METHODS[name].on_request}
     asked = {"CCCP-GD", "CCICP-GD", "CCICP-SGD"}
     asked |= {"SVC clip + Platt", "SVC flip + Platt"}
-    assert usual == set(METHODS) - asked
+    assert usual == set(ALL_METHODS) - asked
     assert names == usual - {"logistic regression", "SVC RBF"}
     assert {cell.method for cell in plan_comparison(X, y).cells} == usual
 
@@ -419,17 +369,13 @@ def test_bad_input_is_rejected_before_any_work(rings, change, words):
 
 def test_costs_are_known_before(rings, monkeypatch):
     X, y = rings
-    planned = plan_comparison(
-        X, y, kernel=["tl1"], methods=["Krein norm", "KreinCV"], n_jobs=2
-    )
-    assert planned.bytes_needed % (2 * 8 * 48 * 48) == 0 and planned.seconds > 0
     larger = plan_comparison(
         np.tile(X, (2, 1)), np.tile(y, 2), methods=["Krein norm"], n_jobs=2
     )
     smaller = plan_comparison(X, y, methods=["Krein norm"], n_jobs=2)
     # a share that all sizes have, and one that grows with the cube of the rows
-    cells = len(smaller.cells) * METHODS["Krein norm"].weight / 2
-    floor = OVERHEAD_FRACTION * cells
+    cells = len(smaller.cells) * ALL_METHODS["Krein norm"].weight / 2
+    floor = module.OVERHEAD_FRACTION * cells
     assert larger.seconds - floor == pytest.approx(8 * (smaller.seconds - floor))
     monkeypatch.setattr("kreinlearn._memory.available_bytes", lambda: 10_000)
     with pytest.raises(
@@ -438,11 +384,10 @@ def test_costs_are_known_before(rings, monkeypatch):
         plan_comparison(X, y)
 
 
-def test_the_same_predictions_are_found(rings, tmp_path, here):
+def test_the_same_predictions_are_found(rings, here):
     X, y = rings
     methods = ["SVC raw", "SVC clip", "SVC flip", "Krein norm"]
-    planned = plan_comparison(X, y, kernel=["rbf"], methods=methods, folds=3)
-    rows = run_comparison(planned, out=tmp_path)["rows"]
+    rows = run_comparison(X, y, kernel=["rbf"], methods=methods, folds=3)["rows"]
     same = {row["method"]: row["same_as"] for row in rows}
     assert same == {
         "SVC raw": None,
@@ -464,8 +409,8 @@ def test_the_page_explains_baselines(rings, tmp_path, here):
     X, y = rings
 
     def said(methods, **options):
-        planned = plan_comparison(X, y, methods=methods, folds=2, **options)
-        found = run_comparison(planned, out=tmp_path, overwrite=True)
+        how = {"methods": methods, "folds": 2, "out": tmp_path, "overwrite": True}
+        found = run_comparison(X, y, **how, **options)
         ends = [(row["accuracy_low"], row["accuracy_high"]) for row in found["rows"]]
         means = [row["accuracy"] for row in found["rows"]]
         assert found["interval"] == "Wilson"
@@ -485,34 +430,13 @@ def test_the_page_explains_baselines(rings, tmp_path, here):
     assert "Baselines" not in said(["SVC raw"], kernel=["tl1"])
 
 
-def test_folds_of_more_repetitions_begin_alike():
-    y = np.arange(40) % 2
-    few, many = repeat_folds(y, 4, 1, 7), repeat_folds(y, 4, 3, 7)
-    for place, (_, test) in few.items():
-        np.testing.assert_array_equal(test, many[place][1])
-    assert len(many) == 12
-
-
-def test_reliability_counts_the_ends():
-    found = compute_reliability(
-        np.array([0.0, 1.0, 1.0]), np.array([False, True, False])
-    )
-    assert found["count"].tolist() == [1, 2] and found["observed"].tolist() == [0, 0.5]
-
-
-def test_the_seed_of_a_cell_depends_on_the_data_alone(rings):
-    X, y = rings
-    one, two = plan_comparison(X, y, name="a.csv"), plan_comparison(X, y, name="b.csv")
-    assert one.cells == two.cells and isinstance(one.cells[0], Cell)
-
-
-def test_a_full_temporary_folder_is_one_sentence(tmp_path, monkeypatch):
+def test_a_full_temporary_folder_is_one_sentence(rings, monkeypatch):
     def dump(job, path):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(module.joblib, "dump", dump)
     with pytest.raises(OSError, match=r"job could not be written: No space .* TMPDIR"):
-        module._store(None, tmp_path / "job")
+        run_comparison(*rings, **FEW_OPTIONS)
 
 
 def test_the_default_search_is_a_row_of_distances(here, rng):
@@ -530,7 +454,7 @@ def test_the_default_search_is_a_row_of_distances(here, rng):
     expected = model.predict_proba(D[np.ix_(test, train)])[:, 1]
     np.testing.assert_array_equal(found["proba"], expected)
     fixed = plan_comparison(D, y, kernel="distance", form="negative")
-    assert fixed.job.kernel["kernel_params"] == {"form": "negative"}
+    assert fixed.job.search_params["kernel_params"] == {"form": "negative"}
 
 
 def test_results_in_a_notebook(here, rng, tmp_path):

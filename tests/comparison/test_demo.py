@@ -13,7 +13,7 @@ def test_distances_are_always_the_same_and_not_euclidean():
     assert D.shape == (200, 200) and y.sum() == 100
     off = D[~np.eye(200, dtype=bool)]
     assert off.min() > 0 and not np.diag(D).any()  # disjoint
-    K, _ = demo.make_balls_job().split_similarities((0, 0), "precomputed")
+    K, _ = demo.make_job("balls").split_similarities((0, 0), "precomputed")
     report = describe(K)
     assert report["signature"][1] > 120 and report["negative_share"] > 0.02
 
@@ -28,13 +28,7 @@ def test_gaps_and_radii_are_distances_of_points_in_three_dimensions():
     assert distances.max() < 100 * 3**0.5  # in the box
 
 
-def test_every_sample_is_judged_once():
-    held = [test for _, test in demo.make_balls_job().splits.values()]
-    assert len(held) == demo.FOLDS
-    np.testing.assert_array_equal(np.sort(np.concatenate(held)), np.arange(200))
-
-
-def row(method, right, *, gap=(-0.1, 0.1), low=None, loss=None, loss_gap=(-1, 1)):
+def row(method, right, *, gap=(-0.1, 0.1), low=None, loss=0.4, loss_gap=(-1, 1)):
     """Return a method that classifies so many of 200 cells correctly."""
     ends = dict(zip(("low", "high"), gap, strict=True))
     loss_ends = dict(zip(("low", "high"), loss_gap, strict=True))
@@ -51,8 +45,9 @@ def row(method, right, *, gap=(-0.1, 0.1), low=None, loss=None, loss_gap=(-1, 1)
 def sentences(*rows):
     about = {"signature": [10, 150, 0], "negative_share": 0.035}
     data = {"n": 200, "kernels": {"precomputed": about}}
-    found = {"rows": rows, "data": data}
-    return demo.CASES["balls"].state_results(found, [sure_record("KreinCV")])
+    named = {"flip + KLR": row("flip + KLR", 100)}
+    named |= {each["method"]: each for each in rows}
+    return demo._state_balls(named, demo._state_spectrum({"data": data}))
 
 
 def sure_record(method):
@@ -105,16 +100,16 @@ def test_log_losses_are_compared():
 
 def test_sure_predictions_are_counted():
     record = sure_record("KreinCV")
-    found = demo._state_reliability([record, {"method": "SVC raw"}], "cell")
+    found = demo._state_reliability("balls", [record, {"method": "SVC raw"}])
     assert (
         found == "KreinCV was at least 90% sure of 3 cells, and right about 2 of them."
     )
     unsure = {"method": "KreinCV", "proba": [0.6, 0.3], "truth": [1, 0]}
-    found = demo._state_reliability([unsure], "cell")
+    found = demo._state_reliability("balls", [unsure])
     assert found == "KreinCV was never 90% sure of a cell."
     several = {"method": "KreinCV", "truth": [0, 2]}
     several["proba"] = [[0.95, 0.03, 0.02], [0.2, 0.7, 0.1]]
-    found = demo._state_reliability([several], "digit")
+    found = demo._state_reliability("digits", [several])
     assert found.endswith("sure of 1 digits, and right about 1 of them.")
 
 
@@ -132,13 +127,8 @@ def test_digits_are_compared_by_the_modified_hausdorff_distance():
     D = demo.compare_dark_pixels(dark)
     naive = [[naive_distance(a, b) for b in dark] for a in dark]
     np.testing.assert_allclose(D, naive, atol=1e-12)
-    np.testing.assert_array_equal(demo.make_digits_job().X[:30, :30], D)
+    np.testing.assert_array_equal(demo.make_job("digits").X[:30, :30], D)
     assert (D[:, None] > D[:, :, None] + D[None] + 1e-9).any()  # not a metric
-
-
-def test_every_digit_is_scored_once():
-    held = [test for _, test in demo.make_digits_job().splits.values()]
-    assert sorted(np.concatenate(held).tolist()) == list(range(400))
 
 
 def digit_row(method, errors, left, loss, *, is_clear):
@@ -155,14 +145,12 @@ def digit_row(method, errors, left, loss, *, is_clear):
 
 
 def test_sentences_about_digits_credit_the_logistic_model():
-    about = {"signature": [300, 20, 0], "negative_share": 0.005}
-    data = {"n": 400, "kernels": {"precomputed": about}}
     machine = digit_row("SVC clip + Platt", 29, 17, 0.3, is_clear=True)
     ours = digit_row("KreinCV", 33, 3, 0.11, is_clear=False)
 
     def state(rival):
-        found = {"rows": [machine, rival, ours], "data": data}
-        return demo.CASES["digits"].state_results(found, [sure_record("KreinCV")])
+        rows = {row["method"]: row for row in (machine, rival, ours)}
+        return demo._state_digits(rows, "")
 
     said = state(digit_row("clip + KLR", 34, 4, 0.1, is_clear=False))
     assert said[0].startswith("KreinCV classifies 367 of 400 handwritten digits")
@@ -173,9 +161,9 @@ def test_sentences_about_digits_credit_the_logistic_model():
 
 
 def test_contributions_are_those_of_the_model_that_was_scored():
-    job = demo.make_digits_job()
+    job = demo.make_job("digits")
     (train, test), cell = job.splits[0, 0], demo._make_cell(job, "KreinCV", 0, 0)
-    figure = demo._make_contribution_figure(int(test[0]))
+    figure = demo._make_contribution_figure(job, int(test[0]))
     _, heads, body = figure.numbers
     assert heads == "training image, digit, contribution" and len(body) == 8
     shown = [float(row[2]) for row in body]

@@ -5,11 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from kreinlearn.app.comparison import plan_comparison
 from kreinlearn.app.comparison import run as module
-from kreinlearn.app.methods import METHODS
+from kreinlearn.app.methods import ALL_METHODS
 from kreinlearn.kernels import gram
-from reproduction.methods import KLR, ON_FACES, ON_TL1, SVM
 from tests.comparison.test_compare import inline, run_comparison
 
 ASSUMES = "assumes a positive semidefinite matrix"
@@ -17,13 +15,12 @@ INDEFINITE = "tl1 (ratio 0.7)"
 
 
 @pytest.fixture
-def sentences(rings, tmp_path, monkeypatch):
+def sentences(rings, monkeypatch):
     """Return what is said of assumptions after some methods on three folds."""
     monkeypatch.setattr(module, "run", inline)
 
     def said(methods, X=rings[0], **options):
-        planned = plan_comparison(X, rings[1], methods=methods, folds=3, **options)
-        found = run_comparison(planned, out=tmp_path, overwrite=True)
+        found = run_comparison(X, rings[1], methods=methods, folds=3, **options)
         return [each for each in found["sentences"] if ASSUMES in each]
 
     return said
@@ -46,24 +43,10 @@ def test_a_given_matrix_is_called_the_matrix(sentences, rings):
     assert f"{ASSUMES}; the matrix is indefinite" in said
 
 
-def test_the_record_says_so_and_not_the_name(sentences, monkeypatch):
-    mine = replace(METHODS["Krein norm"], name="mine", definite_only=True)
-    monkeypatch.setitem(METHODS, mine.name, mine)
-    [said] = sentences(["mine"], kernel=["tl1"])
-    assert said.startswith("mine assumes")
-
-
 def test_a_fold_without_result_claims_nothing(sentences, monkeypatch):
     def broken(value, seed):
         raise RuntimeError("broken")
 
-    mine = replace(METHODS["SVC raw"], name="mine", build=broken)
-    monkeypatch.setitem(METHODS, mine.name, mine)
+    mine = replace(ALL_METHODS["SVC raw"], name="mine", build=broken)
+    monkeypatch.setitem(ALL_METHODS, mine.name, mine)
     assert sentences(["mine", "Krein norm"], kernel=["tl1"]) == []
-
-
-def test_which_methods_need_it():
-    assert [each.name for each in METHODS.values() if each.definite_only] == ["SVC raw"]
-    assert KLR.definite_only and SVM.definite_only
-    assert ON_FACES["KLR(Log-E)"][0].definite_only
-    assert not ON_FACES["Flip"][0].definite_only and not ON_TL1["Clip"].definite_only

@@ -10,7 +10,6 @@ from scipy.spatial.distance import cdist
 
 from kreinlearn import KreinLogisticRegression, KreinLogisticRegressionCV, load
 from kreinlearn.app import cli
-from kreinlearn.app.comparison.plan import plan_comparison
 from kreinlearn.kernels import (
     KERNELS,
     Grid,
@@ -21,6 +20,7 @@ from kreinlearn.kernels import (
     resolve_kernel,
 )
 from kreinlearn.operators import Blocked
+from tests.comparison.test_compare import plan_comparison
 from tests.kernels.test_rows import samples
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -114,7 +114,7 @@ def test_the_command_line(known, data, tmp_path, monkeypatch, capsys):
 
 def test_a_comparison_takes_it(known, data):
     planned = plan_comparison(*data, kernel=[NAME], methods=["k-NN"], folds=2)
-    assert planned.kernels == (NAME,)
+    assert planned.job.kernels == (NAME,)
     assert known.label == "worst_feature (median width)"
     assert known.default_params(data[0])["sigma"] == RECORD.measure.median(data[0])
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kreinlearn.app.runs.records import make_record
+from kreinlearn.app.runs import make_record
 from reproduction.catalog import EXPERIMENTS
 from reproduction.methods import GRID
 from reproduction.page import write

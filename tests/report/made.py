@@ -130,6 +130,7 @@ def comparison(name, nasty=False):
         ("accuracy", "accuracy_std", "balanced_accuracy", "log_loss", "auc")
     )
     head = {"method": "SVC raw", "kernel": None, "label": "SVC raw", "same_as": None}
+    head["behind"] = {"accuracy": None, "log_loss": None}
     ends = {"fit_seconds": None, "statuses": {"error": 5}, "scores": [], "failed": 5}
     rows.append(head | failed | ends | {"error": NASTY if nasty else "no result"})
     return {

@@ -164,30 +164,6 @@ def test_a_click_sorts_numbers_as_numbers_and_dashes_last(opened):
     assert page.locator("#said").inner_text() == "Sorted by fit (s), largest first."
 
 
-def test_negative_numbers_sort_as_numbers_within_details(opened):
-    page = opened("inspection")
-    page.locator("summary").first.click()
-    table = page.locator("details table").first
-    for column, cells in enumerate(("tbody th", "tbody td")):
-        for _ in range(2):
-            table.locator("thead button").nth(column).click()
-        numbers = [float(text) for text in table.locator(cells).all_inner_texts()]
-        assert len(numbers) == 20
-        assert numbers == sorted(numbers, reverse=True)
-    assert numbers[-1] < 0 < numbers[0]
-
-
-def test_means_stay_below(opened):
-    page = opened("table3")
-    table = page.locator(FIRST).first
-    before = table.locator("tfoot").inner_text()
-    table.locator("thead button").nth(1).click()
-    table.locator("thead button").nth(1).click()
-    assert table.locator("tfoot").inner_text() == before
-    values = values_of(page.evaluate(COLUMN, 1))
-    assert values == sorted(values, reverse=True)
-
-
 def test_everything_can_be_done_by_keys(opened):
     page = opened("comparison", 360, 740)
     focused = "() => document.activeElement."
@@ -266,11 +242,3 @@ def test_a_table_wider_than_the_screen_says_so(opened):
         "() => document.querySelector('.parts > div .frame .hint').hidden"
     )
     assert not frame.locator(".hint").is_visible()
-
-
-def test_evidence_is_closed_until_it_is_asked_for(opened):
-    page = opened("inspection")
-    assert page.locator("details.more").count() == 1
-    assert page.get_by_text("An example of a second sentence.").is_hidden()
-    page.locator("details.more > summary").click()
-    assert page.get_by_text("An example of a second sentence.").is_visible()

@@ -2,7 +2,6 @@
 
 import base64
 import copy
-import json
 import re
 from html import unescape
 from xml.etree import ElementTree
@@ -11,11 +10,9 @@ import pytest
 
 from kreinlearn.app.comparison.page import comparison_page, difference_figure
 from kreinlearn.app.inspection.page import inspection_page
-from kreinlearn.app.report.figures import (
+from kreinlearn.app.report import (
     DARK_COLORS,
-    STYLE,
-    clean,
-    shorten,
+    FIGURE_STYLE,
     spectrum_figure,
 )
 from tests.report import made
@@ -54,12 +51,6 @@ def alts(text):
     return [unescape(each) for each in re.findall(r'<img alt="([^"]*)"', text)]
 
 
-def test_findings_are_what_json_holds(one):
-    assert json.loads(json.dumps(one)) == one
-    found = made.inspection()
-    assert json.loads(json.dumps(found)) == found
-
-
 def test_comparison_shows_what_was_found(one, one_page):
     page = parsed(one_page)
     assert page.counts["h1"] == 1
@@ -83,11 +74,6 @@ def test_comparison_shows_what_was_found(one, one_page):
     assert "ranks" not in one_page and "after Nadeau and Bengio" in one_page
     assert f"kreinlearn {made.VERSIONS['kreinlearn']}" in one_page
     assert "krein compare moons" in one_page
-
-
-def test_the_command_is_the_one_that_was_typed(one):
-    text = comparison_page(one | {"command": "krein compare moons.csv --folds 5"})
-    assert "<code>krein compare moons.csv --folds 5</code>" in text
 
 
 def test_best_is_bold_in_each_column(one, one_page):
@@ -135,7 +121,7 @@ def test_a_positive_matrix_has_nothing_to_mark():
     found |= {"eigenvalues": mu, "signature": [len(mu), 0, 0], "mu_min": mu[-1]}
     text = inspection_page(found | {"negative_share": -0.0})
     assert "none is negative" in text
-    assert "-0 %" not in text
+    assert "-0%" not in text
     assert "negative, down" not in drawings(text)[0]
 
 
@@ -153,14 +139,6 @@ def test_nothing_of_a_user_becomes_markup():
             ElementTree.fromstring(drawing)
     lone = made.inspection(nasty=True) | {"source": "a\ud800b"}
     inspection_page(lone).encode()
-
-
-def test_dollars_are_no_formulas(one):
-    found = copy.deepcopy(one)
-    for each in found["rows"]:
-        if each["method"] == "neighbors":  # the best
-            each["method"] = each["label"] = "$x^2$ and _y"
-    assert any("$x^2$ and _y: AUC" in each for each in drawings(comparison_page(found)))
 
 
 def test_rows_with_the_same_predictions_are_said_once(one):
@@ -181,21 +159,8 @@ def test_differences_are_paired_and_told_apart_by_their_intervals(one, one_page)
         a for a in alts(one_page) if a.startswith("Differences from") and "−" in a
     ]
     assert "naive Bayes −0.110 (−0.300 to +0.010)" in said
-    two = {"a": one["rows"][0], "b": one["rows"][1]}
-    assert difference_figure(two, "auc") is None  # no such measure
     alone = difference_figure({"a": one["rows"][0]}, "accuracy")
     assert alone is None  # nothing to compare with
-
-
-def test_errors_are_counted_by_class(one, one_page):
-    [said] = [a for a in alts(one_page) if a.startswith("Confusion matrices")]
-    best = max(one["rows"], key=lambda row: row["accuracy"] or 0)
-    right = sum(best["confusion"][k][k] for k in range(2))
-    assert right == round(120 * best["accuracy"])
-    assert said.startswith(f"Confusion matrices. {best['method']}: {right} of 120")
-    many = copy.deepcopy(one)
-    many["data"]["classes"] = [f"class {k}" for k in range(13)]
-    assert "Confusion" not in comparison_page(many)
 
 
 def test_gaps_are_no_trouble(one):
@@ -212,12 +177,12 @@ def test_gaps_are_no_trouble(one):
     for row in single:
         row["statuses"] = {"converged": 1}
     text = comparison_page(dict(bare, rows=single))
-    assert "95 % interval" in text
+    assert "95% interval" in text
     for row in single:
-        row.pop("behind", None)
+        row["behind"] = {"accuracy": None, "log_loss": None}
         row["accuracy_low"] = row["accuracy_high"] = None
     text = comparison_page(dict(bare, rows=single))
-    assert "its 95 % interval" not in text and "a line for its" not in text
+    assert "its 95% interval" not in text and "a line for its" not in text
     assert "all 1 fits" not in text
     assert "Held-out folds" not in text
 
@@ -232,13 +197,6 @@ def test_a_picture_has_three_curves(one):
     assert text.count("Numbers of 9 more are below.") == 2  # ROC, reliability
     drawn = [each for each in drawings(text) if "false positive rate" in each]
     assert len(drawn) == 4 and all(each.count(": AUC") == 3 for each in drawn)
-
-
-def test_the_story_says_whose_curves_are_drawn(one):
-    text = comparison_page(one | {"shown": ["naive Bayes", "logistic"]})
-    drawn = [each for each in drawings(text) if "false positive rate" in each]
-    for each in drawn:
-        assert each.index("naive Bayes: AUC") < each.index("logistic: AUC")
 
 
 def test_dark_drawings_use_no_color_of_the_light_ones(one_page):
@@ -263,17 +221,8 @@ def test_drawings_are_small_and_in_large_letters(one_page):
         sizes = {
             float(s) for s in re.findall(r"(?:font-size: |font: )([\d.]+)px", drawing)
         }
-        assert min(sizes) >= STYLE["font.size"] == 9
+        assert min(sizes) >= FIGURE_STYLE["font.size"] == 9
         assert "<text" in drawing
-
-
-def test_same_findings_same_page(one, one_page):
-    assert comparison_page(one) == one_page
-
-
-def test_names_in_drawings():
-    assert shorten("x" * 100, 20) == "x" * 9 + "…" + "x" * 9
-    assert clean("a\tb\x00") == "a b "
 
 
 def test_negative_bars_are_seen_beside_large_ones():
@@ -290,11 +239,3 @@ def test_negative_bars_are_seen_beside_large_ones():
     height = [axes.transData.transform((0, y))[1] for y in (5000, 0, -1.0, -0.2)]
     assert (height[1] - height[2]) > 0.2 * (height[0] - height[1])
     assert (height[1] - height[3]) > 0.05 * (height[0] - height[1])
-
-
-def test_a_treatment_that_changes_nothing_is_said_once():
-    found = made.inspection()
-    found["value"]["scores"]["flip"] = dict(found["value"]["scores"]["unrepaired"])
-    text = inspection_page(found)
-    assert ">unrepaired, flip<" in text and ">flip<" not in text
-    assert ">unrepaired<" in made.inspection_text()

@@ -1,7 +1,6 @@
 """``python -m reproduction``: experiments are run and resumed, data are checked."""
 
 import json
-import re
 import signal
 import subprocess
 import sys
@@ -115,21 +114,6 @@ def test_downloads_name_the_package_that_they_need(capsys, tmp_path, monkeypatch
     code, _, err = run(capsys, "data", "fetch", "sonar", "--data", str(tmp_path / "x"))
     assert code == 2 and "pooch" in err and ".[reproduction]" in err
     assert not (tmp_path / "x").exists()
-
-
-@pytest.mark.parametrize(
-    "words", [[], ["table3"], ["all"], ["data"], ["data", "fetch"]]
-)
-def test_help_has_an_example(capsys, words):
-    code, out, _ = run(capsys, *words, "--help")
-    assert code == 0 and re.search(r"Examples?[^\n]*:\s+python -m reproduction ", out)
-
-
-def test_help_lists_every_experiment(capsys):
-    code, out, _ = run(capsys, "--help")
-    assert code == 0
-    for name in (*EXPERIMENTS, "all", "data"):
-        assert re.search(rf"^  {name} ", out, re.M), name
 
 
 @pytest.mark.slow

@@ -1,92 +1,11 @@
-from collections import Counter
-
 import pytest
 
-from kreinlearn.app.runs.records import read_records as read
+from kreinlearn.app.runs import read_records as read
 from reproduction import run as module
 from reproduction.catalog import EXPERIMENTS
-from reproduction.published import INITS, TABLE3_DATA
-from reproduction.readings import READINGS
-from reproduction.run import announce_runs, cost, run_experiment
+from reproduction.run import run_experiment
 
 pytestmark = pytest.mark.slow
-
-
-def test_sizes_of_the_grids():
-    sizes = {name: len(each.cells()) for name, each in EXPERIMENTS.items()}
-    assert sizes["table1"] == 4 * 4 * 10
-    assert sizes["table2"] == 20 * 10
-    assert sizes["table3"] == 16 * 10 * 17
-    assert sizes["table4"] == (10 + 10 + 3 + 3) * 7
-    assert sizes["table5"] == 15 * 10
-    assert sizes["fig1"] == 1
-    # Three starts of gradient descent involve no chance.
-    assert sizes["table6"] == 2 * (2 * (3 + 10) + 2 * 4 * 10)
-    assert sizes["table7"] == (10 + 10 + 3 + 3) * 4
-    assert sizes["fig2"] == (10 + 3) * 2 * 7
-    assert sizes["fig3"] == 2 * 6
-    assert sizes["readings"] == 30 * (13 * 5 + 1 + 2)
-    keys = [cell.key for each in EXPERIMENTS.values() for cell in each.cells(2)]
-    assert len(set(keys)) == len(keys)
-
-
-def test_table6_has_one_half_for_all_runs():
-    cells = [c for c in EXPERIMENTS["table6"].cells(3) if c.dataset == "monks1"]
-    assert len({cell.half_seed for cell in cells}) == 1
-    assert len({cell.seed for cell in cells}) == len(cells)
-    assert {cell.setting("half") for cell in cells} == {"fixed"}
-
-
-def test_table6_runs_once_what_chance_does_not_change():
-    found = {}
-    for cell in EXPERIMENTS["table6"].cells(3):
-        place = cell.dataset, cell.method, cell.setting("init")
-        found.setdefault(place, []).append(cell.run)
-    assert len(found) == 2 * 4 * len(INITS)
-    for (_, method, init), runs in found.items():
-        once = init != "uniform" and "SGD" not in method
-        assert runs == ([0] if once else [0, 1, 2])
-
-
-@pytest.mark.parametrize("name", ["table4", "table7"])
-def test_the_largest_data_are_run_less_often(name):
-    def runs(*given):
-        cells = EXPERIMENTS[name].cells(*given)
-        return Counter(c.dataset for c in cells if c.method == "CCICP-SGD")
-
-    assert runs() == {"EEG": 3, "guide1-t": 10, "ijcnn1-tr": 3, "madelon": 10}
-    assert set(runs(4).values()) == {4}
-
-
-def test_readings_are_three_kinds_of_cells():
-    def kinds(*given):
-        cells = EXPERIMENTS["readings"].cells(*given)
-        assert {cell.method for cell in cells} == set(READINGS)
-        return {(c.dataset, c.run, *c.settings) for c in cells}
-
-    starts = ("monks1", 0, ("evidence", "starts"), ("half", "fixed"))
-    guide, madelon = (
-        (name, 0, ("evidence", "steps"), ("half", "fixed"))
-        for name in ("guide1-t", "madelon")
-    )
-    small = set(TABLE3_DATA) - {"parkinsons", "diabetic", "splice"}
-    halves = {(name, run) for name in small for run in range(2)}
-    assert kinds(2) == {*halves, starts, guide, madelon}
-    assert kinds(None, "monks1") == {*(("monks1", run) for run in range(5)), starts}
-    assert kinds(2, "madelon") == {madelon}
-    with pytest.raises(ValueError, match="'dataset' must be one of .* got 'splice'"):
-        EXPERIMENTS["readings"].cells(2, "splice")
-
-
-def test_larger_data_cost_more():
-    costs = {cell.dataset: cost(cell) for cell in EXPERIMENTS["table3"].cells(1)}
-    assert max(costs, key=costs.get) == "diabetic"
-    assert "breast-cancer-683x9" in costs
-
-
-def test_unknown_name():
-    with pytest.raises(ValueError, match="'name' must be one of 'table1', .* 'table9'"):
-        run_experiment("table9")
 
 
 def test_without_data_one_sentence_before_any_cell(tmp_path):
@@ -107,26 +26,8 @@ def test_without_faces_one_sentence_that_names_the_stand_in(tmp_path):
     assert not (tmp_path / "out").exists()
 
 
-def test_one_data_set_of_an_experiment():
-    cells = EXPERIMENTS["table5"].cells(2, "digits")
-    assert {cell.dataset for cell in cells} == {"digits"}
-    with pytest.raises(ValueError, match="'dataset' must be one of 'yaleb', 'digits'"):
-        EXPERIMENTS["table5"].cells(2, "monks1")
-    with pytest.raises(ValueError, match="'dataset' must be one of .* got 'digits'"):
-        EXPERIMENTS["table6"].cells(2, "digits")
-
-
-def test_random_matrices_need_no_data(tmp_path, monkeypatch):
-    from dataclasses import replace
-
-    small = replace(EXPERIMENTS["table1"], datasets=("2 x 2",))
-    monkeypatch.setitem(EXPERIMENTS, "table1", small)
-    path = run_experiment("table1", data_home=tmp_path, runs=1, out=tmp_path, jobs=1)
-    assert [record["status"] for record in read(path)] == ["done"] * 4
-
-
 def test_retry_runs_failures_again(tmp_path, monkeypatch):
-    from kreinlearn.app.runs.records import Store, make_record
+    from kreinlearn.app.runs import Store, make_record
 
     cells = EXPERIMENTS["fig3"].cells(1)
     path = tmp_path / "fig3.jsonl"
@@ -166,25 +67,3 @@ def test_real_data(data_home, tmp_path, monkeypatch):
     exact = [r for r in records if r["method"] == "IKLR krein"]
     assert all(r["status"] == "converged" and 0.4 < r["acc"] < 1 for r in exact)
     assert all(r["mu"][0] < -1 for r in records)
-
-
-def test_what_is_left_is_announced(tmp_path, monkeypatch):
-    said = announce_runs(["table1"], out=tmp_path)
-    assert said.startswith("160 cells to run: a minute or less on two cores. Stop")
-    said = announce_runs(["table1", "table3", "table4"], out=tmp_path)
-    whole = 160 + 2720 + 26 * 7
-    assert said.startswith(f"{whole} cells to run: about 59 minutes on two cores.")
-    said = announce_runs(["table4", "table7"], dataset="ijcnn1-tr")
-    assert "about 34 minutes" in said
-    monkeypatch.setattr(
-        module, "read_records", lambda path: [{"key": c.key} for c in cells]
-    )
-    cells = EXPERIMENTS["table1"].cells()
-    assert announce_runs(["table1"]) == ""
-    cells = cells[:-16]
-    assert announce_runs(["table1"]).startswith("16 cells")
-
-
-def test_every_experiment_knows_how_long_it_takes():
-    for each in EXPERIMENTS.values():
-        assert each.expected_minutes(each.cells()) > 0

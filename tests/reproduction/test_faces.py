@@ -5,13 +5,11 @@ import numpy as np
 import pytest
 
 from kreinlearn import KreinLogisticRegressionCV
-from kreinlearn.app.runs.records import Cell, make_record
+from kreinlearn.app.runs import Cell, make_record
 from kreinlearn.features import RegionCovariance
-from kreinlearn.kernels import Similarities, spd_distances
+from kreinlearn.kernels import Similarities
 from reproduction import faces
-from reproduction.catalog import EXPERIMENTS
 from reproduction.faces import Stored, distances, images
-from reproduction.methods import ON_FACES
 from reproduction.published import TABLE5, TABLE5_OURS
 from reproduction.run import cost, evaluate
 from reproduction.splits import half_rows
@@ -31,11 +29,6 @@ def three_digits(monkeypatch):
     distances.cache_clear()
     yield X[rows], y[rows]
     distances.cache_clear()
-
-
-def test_table5_has_every_row():
-    assert EXPERIMENTS["table5"].methods == tuple(TABLE5) + TABLE5_OURS
-    assert set(EXPERIMENTS["table5"].methods) == {*ON_FACES, "KreinCV"}
 
 
 @pytest.mark.parametrize(
@@ -83,37 +76,9 @@ def test_stored_distances_are_the_kernels(three_digits):
     )
 
 
-def test_distances_are_computed_once(three_digits):
-    first = distances("digits", "stein", (1, 1))
-    assert distances("digits", "stein", (1, 1)) is first
-    expected = spd_distances(
-        RegionCovariance().transform(three_digits[0]), metric="stein"
-    )
-    np.testing.assert_array_equal(first, expected)
-
-
 def unpacked(record):
     raw = zlib.decompress(base64.b64decode(record["pixels"]))
     return np.frombuffer(raw, np.uint8).reshape(record["shape"])
-
-
-def test_examples_of_digits():
-    record = evaluate(Cell("fig1", "digits", "examples"))
-    X, y = images("digits")
-    pixels = unpacked(record)
-    assert pixels.shape == (10, 8, 8, 8)
-    first = X[np.flatnonzero(y == 3)[0]]
-    np.testing.assert_array_equal(pixels[3, 0], np.round(255 * first))
-
-
-def test_examples_of_large_images_are_smaller(tmp_path, rng):
-    pictures = rng.integers(256, size=(12, 48, 42), dtype=np.uint8)
-    subject = np.repeat([1, 2], 6)
-    np.savez(tmp_path / "yaleb.npz", images=pictures, subject=subject)
-    record = evaluate(Cell("fig1", "yaleb", "examples"), str(tmp_path))
-    pixels = unpacked(record)
-    assert pixels.shape == (2, 8, 16, 14)
-    assert pixels[0, 0, 0, 0] == np.round(pictures[0, :3, :3].mean())
 
 
 def test_real_faces(data_home):

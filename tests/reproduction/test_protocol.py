@@ -4,21 +4,14 @@ import numpy as np
 import pytest
 
 from kreinlearn import KreinLogisticRegression
-from kreinlearn.app.methods.records import Method
-from kreinlearn.app.methods.tuning import Choice, tune
-from kreinlearn.app.runs.records import Cell, make_record
+from kreinlearn.app.methods import Choice, Method
+from kreinlearn.app.runs import Cell, make_record
 from kreinlearn.kernels import gram
 from reproduction import protocol, splits
-from reproduction.catalog import EXPERIMENTS
-from reproduction.methods import GAUSSIANS, ON_TABLES, ON_TL1, TL1
+from reproduction.methods import ON_TABLES
 from reproduction.protocol import (
-    choice_fields,
-    folds,
     statistics,
-    subsample,
 )
-from reproduction.published import OURS, TABLE3_METHODS
-from reproduction.readings import READINGS
 from reproduction.run import evaluate
 from reproduction.splits import half_rows, halves
 from tests.conftest import tl1_naive
@@ -54,14 +47,6 @@ def test_every_method_gives_a_record(fake_table, name):
         assert sum(record["cv"].values()) == fits
 
 
-def test_every_experiment_has_its_methods():
-    assert EXPERIMENTS["table3"].methods == TABLE3_METHODS + OURS
-    assert EXPERIMENTS["readings"].methods == tuple(READINGS)
-    for experiment in EXPERIMENTS.values():
-        if experiment.name not in ("table1", "table2", "table5", "fig1", "readings"):
-            assert set(experiment.methods) <= {*ON_TABLES, "KreinCV"}
-
-
 def test_scores_by_hand(fake_table, rings):
     cell = Cell("table3", "heart", "IKLR krein", 1)
     outcome = evaluate(cell)
@@ -79,13 +64,6 @@ def test_scores_by_hand(fake_table, rings):
     assert outcome["ll"] == pytest.approx(-np.log(p).mean(), rel=1e-4)
     values = np.linalg.eigvalsh(gram(parts.X_train, tau=tau))
     assert outcome["mu"] == pytest.approx([values[0], values[-1]])
-
-
-def test_same_cell_same_outcome(fake_table):
-    cell = Cell("table3", "heart", "CCICP-SGD", 0)
-    first, again = evaluate(cell), evaluate(cell)
-    for field in ("acc", "ll", "chosen", "cv", "status"):
-        assert first[field] == again[field]
 
 
 def test_settings_reach_the_solver(fake_table, monkeypatch):
@@ -131,45 +109,6 @@ def test_lam_that_diverges_on_all_rows_gives_way_to_the_next_best():
     assert fitted(rows=2, method=summed) == 1.0
 
 
-def test_figure3_shares_lam_and_the_unit_of_the_objective(fake_table, monkeypatch):
-    fitted, original = set(), protocol.get_status
-
-    def spy(model):
-        fitted.add(model.lam)
-        return original(model)
-
-    monkeypatch.setattr(protocol, "get_status", spy)
-    monkeypatch.setattr(splits, "PREDEFINED", ())
-    cells = EXPERIMENTS["fig3"].cells(1)
-    own = [evaluate(cell) for cell in cells if cell.dataset == "monks1"]
-    assert (len(cells), len(own)) == (12, 6)
-    lams = {(each["chosen"]["lam"], each["chosen"]["lam_of_mean"]) for each in own}
-    ((lam, lam_of_mean),) = lams
-    assert lam_of_mean == pytest.approx(lam / 30)
-    # Whichever loss a procedure has, its model is the same, and so is its start.
-    assert fitted == {lam_of_mean}
-    assert [each["curve"][0] for each in own] == pytest.approx([np.log(2)] * 6)
-
-
-@pytest.mark.parametrize("name", ["CCICP-SGD", "CCICP-GD"])
-def test_a_procedure_as_printed_has_the_seed_of_the_reading(
-    fake_table, monkeypatch, name
-):
-    seeds, original = [], protocol.tune
-
-    def spy(*args, seed, **settings):
-        seeds.append(seed)
-        # One value will do: it is the seed that is looked at.
-        return original(*args[:4], [1.0], seed=seed, **settings)
-
-    monkeypatch.setattr(protocol, "tune", spy)
-    cells = [Cell("table3", "heart", name + end) for end in ("", " as printed")]
-    records = [make_record(cell, evaluate(cell)) for cell in cells]
-    assert cells[0].seed != cells[1].seed
-    assert seeds == [record["seed"] for record in records] == [cells[0].seed] * 2
-    assert len({record["key"] for record in records}) == 2
-
-
 def test_statistics_scale_over_all_rows_and_use_the_printed_m(rng):
     X = rng.uniform(size=(40, 22)) * 9
     cell = Cell("table2", "parkinsons", "TL1", 0)
@@ -179,53 +118,3 @@ def test_statistics_scale_over_all_rows_and_use_the_printed_m(rng):
     rows = half_rows(40, cell.half_seed)[0]
     values = np.linalg.eigvalsh(tl1_naive(scaled[rows], scaled[rows], 0.7 * 23))
     assert outcome["mu"] == pytest.approx([values[0], values[-1]])
-
-
-def test_folds_are_the_same_for_all_methods_and_stratified():
-    labels = np.tile([1, -1], 25)
-    first, again = folds(labels, 7), folds(labels, 7)
-    assert all(np.array_equal(a[1], b[1]) for a, b in zip(first, again, strict=True))
-    assert all(abs(labels[test].sum()) == 0 for _, test in first)
-
-
-def test_a_fold_without_one_class_is_no_error():
-    y = np.array([1] + [-1] * 14)  # one row of a class: training folds miss it once
-    X = np.linspace(0, 1, 15)
-    K = np.maximum(1 - np.abs(X[:, None] - X), 0)
-    method = ON_TL1["IKLR krein"]
-    choice = tune(method, [K], y, folds(y, 0), [0.1, 1.0], seed=0, score="accuracy")
-    assert sum(choice.statuses.values()) == 4 * 2
-    assert 0.9 <= choice.scores.max() <= 1
-
-
-def test_subsample():
-    assert np.array_equal(subsample(1000, 0), np.arange(1000))
-    rows = subsample(5000, 0)
-    assert len(np.unique(rows)) == 1000
-    assert rows.max() < 5000
-    assert np.array_equal(rows, subsample(5000, 0))
-
-
-def test_record_says_what_was_chosen_from_what():
-    ranking = ((1, 0.1), (0, 1.0))
-    choice = Choice(ranking, np.zeros((7, 2)), Counter(converged=10), 50, (0.1, 1.0))
-    method = ON_TL1["KSVM"]
-    assert choice_fields(method, choice, 0.1, 50, TL1) == {
-        "chosen": {"C": 0.1},
-        "grid": {"C": (0.1, 1.0)},
-        "cv": {"converged": 10},
-        "cv_n": None,
-    }
-    fields = choice_fields(method, choice, 1.0, 80, GAUSSIANS)
-    assert fields["chosen"] == {"C": 1.0, "sigma": 5.0}
-    assert fields["grid"]["sigma"] == (10.0, 5.0, 1.0, 0.1, 0.01, 0.001, 0.0001)
-    assert fields["cv_n"] == 50
-
-
-def test_record_of_a_summed_procedure_has_lam_of_both_losses():
-    choice = Choice(((0, 5.0),), np.zeros((1, 1)), Counter(max_iter=5), 50, (5.0,))
-    fields = choice_fields(ON_TL1["CCICP-GD"], choice, 5.0, 50, TL1)
-    assert fields["chosen"] == {"lam": 5.0, "lam_of_mean": 0.1}
-    assert fields["grid"] == {"lam": (5.0,)}
-    letter = choice_fields(ON_TL1["CCICP-GD as printed"], choice, 5.0, 50, TL1)
-    assert letter["chosen"] == {"lam": 5.0}

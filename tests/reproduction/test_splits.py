@@ -2,29 +2,10 @@ import numpy as np
 import pytest
 from sklearn.utils import Bunch
 
-from kreinlearn.app.runs.records import Cell
+from kreinlearn.app.runs import Cell
 from reproduction import splits as module
-from reproduction.data import load
-from reproduction.splits import halves, parts_of, scale, spectrum_fields, table
+from reproduction.splits import halves, parts_of, spectrum_fields, table
 from tests.conftest import gram_of_signature
-
-
-def test_scaled_by_the_training_half_alone(rng):
-    X, y = rng.normal(size=(31, 4)), np.where(rng.uniform(size=31) > 0.5, 1, -1)
-    parts = halves(X, y, 3)
-    assert parts.X_train.shape == (16, 4)
-    assert parts.X_test.shape == (15, 4)
-    assert np.allclose(parts.X_train.min(axis=0), 0)
-    assert np.allclose(parts.X_train.max(axis=0), 1)
-    X[module.half_rows(31, 3)[1]] *= 100  # test rows change nothing in training
-    assert np.array_equal(halves(X, y, 3).X_train, parts.X_train)
-
-
-def test_constant_features_become_zero_in_both_halves():
-    reference, other = scale(np.array([[1.0, 5], [3, 5]]), np.array([[2.0, 9]]))
-    assert reference.tolist() == [[0, 0], [1, 0]]
-    assert other.tolist() == [[0.5, 0]]
-
 
 FIXED = (("half", "fixed"),)
 
@@ -48,30 +29,6 @@ def test_samples_of_a_cell_are_random_halves(monkeypatch, rng):
     first, other = (parts_of(cell) for cell in runs)
     assert same(first, other)
     assert same(first, halves(*samples, runs[0].half_seed))
-
-
-def test_predefined_samples_are_scaled_by_those_for_training(monkeypatch):
-    stored = {
-        "train": Bunch(data=np.array([[2.0, 0], [4, 1]]), target=np.array([1, -1])),
-        "test": Bunch(data=np.array([[3.0, 2]]), target=np.array([-1])),
-    }
-    monkeypatch.setattr(module, "load", lambda name, home, part: stored[part])
-    parts = parts_of(Cell("table6", "monks1", "CCICP-GD", 4, FIXED))
-    assert parts.X_train.tolist() == [[0, 0], [1, 1]]
-    assert parts.X_test.tolist() == [[0.5, 2]]
-    assert (parts.y_train.tolist(), parts.y_test.tolist()) == ([1, -1], [-1])
-
-
-def test_fixed_samples_of_monks1_are_the_predefined_ones(data_home):
-    train, test = (load("monks1", data_home, part=part) for part in ("train", "test"))
-    assert (len(train.target), len(test.target)) == (124, 432)
-    parts = parts_of(Cell("table6", "monks1", "CCICP-GD", 0, FIXED), data_home)
-    X_train, X_test = scale(train.data, test.data)
-    assert same(parts, (X_train, train.target, X_test, test.target))
-    again = parts_of(Cell("readings", "monks1", "CCICP-SGD", 3, FIXED), data_home)
-    assert same(parts, again)
-    random = parts_of(Cell("table3", "monks1", "CCICP-GD", 0), data_home)
-    assert (len(random.y_train), len(random.y_test)) == (62, 62)
 
 
 def test_breast_cancer_without_identifier_and_gaps(monkeypatch):
@@ -101,12 +58,3 @@ def test_spectrum_fields_small_and_large(monkeypatch):
     assert "sig" not in large
     assert large["mu"][0] >= values[0] - 1e-9
     assert large["mu"][1] == pytest.approx(values[-1], rel=1e-3)
-
-
-@pytest.mark.parametrize("n", [2, 7, 124])
-def test_half_rows_are_a_partition(n):
-    train, test = module.half_rows(n, 5)
-    assert len(train) == -(-n // 2)
-    assert np.array_equal(np.sort(np.concatenate([train, test])), np.arange(n))
-    again, _ = module.half_rows(n, 5)
-    assert np.array_equal(train, again)

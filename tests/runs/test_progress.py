@@ -1,10 +1,11 @@
 """Progress of measures: told if they take long."""
 
 import io
+import time
 
 import pytest
 
-from kreinlearn.app.runs.progress import TimeLeft, report_fraction
+from kreinlearn.app.runs import estimate_left, report_fraction
 
 
 class Terminal(io.StringIO):
@@ -25,24 +26,8 @@ def test_long_measures_are_told_and_short_ones_are_not(stream):
     assert "1m30s left" in out.getvalue() and "dtw" in out.getvalue()
 
 
-def test_time_left_uses_the_times_of_each_kind():
-    """Expected times are wrong by a factor of 50 for one kind."""
-    seconds = {"slow": 2.0, "fast": 0.1, "other": 0.1}
-    steps = [(kind, 1.0) for kind in seconds for _ in range(10)]
-    left = TimeLeft(steps, workers=2)
-    assert left.estimate() is None
-    for kind in seconds:  # the first tenth of the steps
-        left.finish(kind, seconds[kind])
-    assert left.estimate() == pytest.approx(9 * 2.2 / 2)
-    for kind in seconds:
-        for _ in range(9):
-            left.finish(kind, seconds[kind])
-    assert left.estimate() == 0
-
-
 def test_no_time_left_before_a_tenth_of_the_work():
-    left = TimeLeft([("short", 1.0), *[("long", 30.0)] * 5])
-    left.finish("short", 0.1)
-    assert left.estimate() is None
-    left.finish("long", 4.0)
-    assert left.estimate() == pytest.approx(16)
+    start = time.monotonic() - 10
+    assert estimate_left(start, 0.05) is None
+    assert estimate_left(start, 0.25) == pytest.approx(30, rel=0.1)
+    assert estimate_left(start, 1.0) == 0

@@ -4,15 +4,14 @@ import os
 import numpy as np
 import pytest
 
-from kreinlearn.app.runs.records import (
-    FIELDS,
+from kreinlearn.app.runs import (
     Cell,
     Store,
-    drop_records,
     make_record,
     read_records,
     to_json,
 )
+from reproduction.cells import drop_records
 
 
 def record(run, **outcome):
@@ -24,30 +23,6 @@ def test_numbers_are_rounded_and_plain():
     assert to_json(value) == {"a": 0.333333, "b": [2, None], "c": True}
     assert to_json(np.array([1.23456789e-7, np.inf])) == [1.23457e-07, None]
     assert json.dumps(to_json({"n": np.bool_(True)})) == '{"n": true}'
-
-
-def test_record_is_complete_ordered_and_compact():
-    made = record(3, acc=0.5, ll=None)
-    assert list(made) == [name for name in FIELDS if name in made]
-    assert "ll" not in made
-    assert Cell.from_dict(made).key == made["key"] == "toy/a/m/3"
-    assert made["seed"] == Cell("toy", "a", "m", 3).seed
-
-
-def test_unknown_field_is_refused():
-    with pytest.raises(ValueError, match="no field 'accuracy'"):
-        record(0, accuracy=1.0)
-
-
-def test_what_is_written_is_read_records(tmp_path):
-    path = tmp_path / "deep" / "toy.jsonl"
-    records = [record(run, acc=run / 7) for run in range(5)]
-    with Store(path) as store:
-        for each in records:
-            store.append(each)
-            assert read_records(path)[-1] == each  # at once, not at the end
-    assert read_records(path) == records
-    assert read_records(tmp_path / "nothing.jsonl") == []
 
 
 def test_no_record_twice(tmp_path):
@@ -96,7 +71,8 @@ def test_two_writers_are_refused(tmp_path):
     path = tmp_path / "toy.jsonl"
     with Store(path), pytest.raises(BlockingIOError, match="by another run"):
         Store(path)
-    Store(path).close()
+    with Store(path):
+        pass
 
 
 def test_forget(tmp_path):

@@ -8,11 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from kreinlearn.app.runs import progress as progress_module
-from kreinlearn.app.runs.progress import Progress
-from kreinlearn.app.runs.records import describe_environment, grid, make_record, to_json
-from kreinlearn.app.runs.records import read_records as read
-from kreinlearn.app.runs.runner import run
+from kreinlearn.app import runs as progress_module
+from kreinlearn.app.runs import (
+    RunState,
+    make_record,
+    run,
+    to_json,
+)
+from kreinlearn.app.runs import read_records as read
+from reproduction.cells import grid
 from tests.runs import work
 from tests.stress.kills import descendants, outliving
 
@@ -106,7 +110,8 @@ def test_workers_keep_to_one_thread(tmp_path):
 SCRIPT = """
 import signal
 import sys
-from kreinlearn.app.runs.runner import run
+from kreinlearn.app.runs import run
+from reproduction.cells import grid
 from tests.runs import work
 # A job in the background may have inherited that interrupts are ignored.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -178,25 +183,13 @@ def test_workers_end_with_a_killed_parent(tmp_path, name):
         assert outliving(workers, 60) == []
 
 
-def test_surroundings_never_fail(monkeypatch):
-    def missing(*args, **kwargs):
-        raise FileNotFoundError("git")
-
-    monkeypatch.setattr(subprocess, "run", missing)
-    describe_environment.cache_clear()
-    try:
-        assert describe_environment()["git"] is None
-    finally:
-        describe_environment.cache_clear()
-
-
 def test_progress_lines_in_a_pipe():
     import io
 
     stream = io.StringIO()
     with progress_module.progress_bar(stream, "toy") as watch:
-        watch(Progress(2, 4, "2 found, 2 to run"))
-        watch(Progress(3, 4, "m, fold 1, accuracy 0.750", 61.0))
+        watch(RunState(2, 4, "2 found, 2 to run"))
+        watch(RunState(3, 4, "m, fold 1, accuracy 0.750", 61.0))
     assert stream.getvalue().splitlines() == [
         "toy 2/4: 2 found, 2 to run",
         "toy 3/4: m, fold 1, accuracy 0.750; 1m01s left",
@@ -212,6 +205,6 @@ def test_progress_bar_on_a_terminal():
 
     stream = Terminal()
     with progress_module.progress_bar(stream, "toy") as watch:
-        watch(Progress(2, 4, "", 61.0))
+        watch(RunState(2, 4, "", 61.0))
     assert "2/4" in stream.getvalue()
     assert "1m01s left" in stream.getvalue()

@@ -5,8 +5,8 @@ import signal
 
 import pytest
 
-from kreinlearn.app.runs import runner as workers
-from kreinlearn.app.runs.runner import THREAD_VARIABLES, WorkerPool, serve
+from kreinlearn.app import runs as workers
+from kreinlearn.app.runs import THREAD_VARIABLES, Worker, serve
 from tests.runs import work
 
 
@@ -42,7 +42,7 @@ def test_a_worker_answers_until_the_line_is_closed(own_process):
     serve(line, work.troubled, threads=None)
     assert [c.run for c in cells] == [0, 1, 0, 1]
     failed = {"status": "error", "error": f"ValueError: no luck with {cells[0].key}"}
-    assert line.said[0] == workers.READY
+    assert line.said[0] == workers.READY_MESSAGE
     assert line.said[1:3] == [failed, work.fair(cells[1])]
     assert [said["status"] for said in line.said[1:]] == ["error", "converged"] * 2
     assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
@@ -54,24 +54,21 @@ def test_libraries_that_are_loaded_later_hear_of_the_threads(own_process):
 
     line = Line(work.cells(2)[:1])
     serve(line, told, threads=3)
-    assert line.said == [workers.READY, dict.fromkeys(THREAD_VARIABLES, "3")]
+    assert line.said == [workers.READY_MESSAGE, dict.fromkeys(THREAD_VARIABLES, "3")]
 
 
 def test_a_worker_that_does_not_start_in_time(monkeypatch):
     monkeypatch.setattr(workers, "START_SECONDS", 0.0)
-    crew = WorkerPool(work.fair, 1, 10.0, 1)
+    worker = Worker(work.fair, 10.0, 1)
     try:
         with pytest.raises(RuntimeError, match="did not start in time"):
-            crew.collect(work.cells(2))
+            worker.run(work.cells(2)[0])
     finally:
-        crew.stop()
+        worker.stop()
 
 
 def test_a_worker_that_dies_before_it_could_start():
-    crew = WorkerPool(work.fair, 1, 10.0, 1)
-    crew.workers[0].process.kill()
-    try:
-        with pytest.raises(RuntimeError, match="ended with code .* before it could"):
-            crew.collect(work.cells(2))
-    finally:
-        crew.stop()
+    worker = Worker(work.fair, 10.0, 1)
+    worker.stop()
+    with pytest.raises(RuntimeError, match="ended with code .* before it could"):
+        worker.run(work.cells(2)[0])

@@ -4,7 +4,7 @@ import os
 import sys
 import time
 
-from kreinlearn.app.runs.records import grid
+from reproduction.cells import grid
 
 
 def cells(n, experiment="toy"):

@@ -191,7 +191,7 @@ def _case(kind: str, rng: random.Random, folder: Path) -> tuple[str, str]:
 
 
 def _doubled(folder: Path) -> Iterator[str]:
-    from kreinlearn.app.runs.records import read_records
+    from kreinlearn.app.runs import read_records
 
     for path in folder.rglob("*.jsonl"):
         keys = [record["key"] for record in read_records(path)]

@@ -97,7 +97,7 @@ def _command(name: str, prepare: Callable[[Path], None], words: str) -> Resumabl
         cli.run_command(app[program], program, [*argv, "--jobs", "1", "--out", "out"])
 
     def held(folder: Path) -> list[str]:
-        from kreinlearn.app.runs.records import read_records
+        from kreinlearn.app.runs import read_records
 
         return [record["key"] for record in read_records(folder / "out" / name)]
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from kreinlearn import io as files
 from kreinlearn import load
-from kreinlearn.app.runs.records import Store, read_records
+from kreinlearn.app.runs import Store, read_records
 from kreinlearn.io import ReadOptions, TrainingRecord, open_data, table_blocks
 from kreinlearn.io.dataset import ModelInput
 from kreinlearn.kernels._cache import MeasureCache

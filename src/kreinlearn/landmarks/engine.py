@@ -29,7 +29,7 @@ from kreinlearn.landmarks.sources import Chunk, Source
 from kreinlearn.losses import Link
 from kreinlearn.operators import limit_blas_threads
 
-BLOCK_BYTES = 2**22
+PASS_BLOCK_BYTES = 2**22
 """Similarities of a block in double precision; they stay in the cache of a core."""
 PIECE_BYTES = 2**24
 """Similarities, in double precision, that a worker computes by one call of a kernel."""
@@ -55,16 +55,18 @@ REDUCE_FANIN = 8
 """Results that one task adds."""
 DOUBLE_DTYPE = np.dtype(np.float64)
 Precision = Literal["double", "cached", "single"]
-Future = Any
-"""A future, or a delayed object."""
-Item = tuple[Any, ...]
+Future: TypeAlias = Any
+"""A future, or a delayed object; Dask has no types."""
+PassTotal: TypeAlias = Any
+"""Sum over rows, such as an array or `Sums`; None before the first row."""
+PassItem = tuple[Any, ...]
 """A chunk, the number of its first row, and a `Part`, some of which may be None; or
 futures of them."""
-Function = Callable[..., Any]
+PassFunction = Callable[..., Any]
 Executor: TypeAlias = "ThreadExecutor | DaskExecutor"
 """Access to the rows: both classes have the same methods. The functions that `reduce`
-takes get the total so far or None, a `Workspace` or None, the entries of an item, and
-further arguments; they return the new total."""
+takes get the total so far or None, a `PassWorkspace` or None, the entries of an item,
+and further arguments; they return the new total."""
 
 
 class Part(NamedTuple):
@@ -75,11 +77,11 @@ class Part(NamedTuple):
     X: SampleSet = None
 
 
-class Workspace:
+class PassWorkspace:
     """A map over blocks, and one buffer per thread, which later blocks overwrite."""
 
     def __init__(self) -> None:
-        self.map: Function = map
+        self.map: PassFunction = map
         self._local = threading.local()
 
     def append_ones(self, C: Array, dtype: np.dtype) -> Array:
@@ -129,9 +131,9 @@ class Engine:
         if self.given_dtype is None and context.columns.kernel.is_cheap:
             is_large = 8 * self.n_rows * (self.n_columns + 1) > SINGLE_BYTES
             self.dtype = np.dtype(np.float32 if is_large else np.float64)
-        self.block = _block_rows(self.n_columns, BLOCK_BYTES)
+        self.block = _block_rows(self.n_columns, PASS_BLOCK_BYTES)
         self._context = self.executor.prepare(context, self.dtype, self.n_rows)
-        self._subsamples: dict[float, list[Item]] = {}
+        self._subsamples: dict[float, list[PassItem]] = {}
 
     @property
     def is_exact(self) -> bool:
@@ -183,13 +185,13 @@ class Engine:
 
     def _sum(
         self,
-        function: Function,
-        args: tuple[Any, ...],
+        function: PassFunction,
+        args: tuple[object, ...],
         fraction: float,
         precision: Precision = "cached",
         n_bytes: int = 0,
         step: int = 0,
-    ) -> Any:
+    ) -> PassTotal:
         """Return the sum of a function of all blocks of rows."""
         executor, is_part = self.executor, fraction < 1.0
         self.n_passes += not is_part
@@ -209,7 +211,7 @@ class Engine:
         assert total is not None
         return total
 
-    def _subsample(self, fraction: float) -> list[Item]:
+    def _subsample(self, fraction: float) -> list[PassItem]:
         """Return a subsample of the rows; one fraction is stored at a time."""
         if fraction not in self._subsamples:
             executor, context = self.executor, self._context
@@ -233,14 +235,14 @@ class Engine:
 
 
 def add_summary(
-    total: Any, _: Any, chunk: Chunk, start: int, plan: passes.SamplingPlan
+    total: PassTotal, _: object, chunk: Chunk, start: int, plan: passes.SamplingPlan
 ) -> DataSummary:
     """Add the summary of a chunk."""
     summary = passes.summarize_chunk(chunk, start, plan)
     return summary if total is None else total + summary
 
 
-def add_weights(total: Any, *item: Any) -> Array:
+def add_weights(total: PassTotal, *item: PassTotal) -> Array:
     """Add the weights of the rows of a part, by class and fold."""
     *_, part, context = item
     if total is None:
@@ -250,20 +252,20 @@ def add_weights(total: Any, *item: Any) -> Array:
 
 
 def add_blocks(
-    total: Any,
-    workspace: Workspace | None,
+    total: PassTotal,
+    workspace: PassWorkspace | None,
     chunk: Chunk | None,
     start: int,
     part: Part | None,
     context: PassContext,
-    function: Function,
-    args: tuple[Any, ...],
+    function: PassFunction,
+    args: tuple[object, ...],
     step: int,
     dtype: np.dtype,
     is_single: bool,
-) -> Any:
+) -> PassTotal:
     """Add the results of a function for all blocks of ``step`` rows."""
-    space = Workspace() if workspace is None else workspace
+    space = PassWorkspace() if workspace is None else workspace
     if part is None:
         assert chunk is not None
         part = Part(passes.encode_rows(chunk, start, context))
@@ -276,7 +278,7 @@ def add_blocks(
         some = slice(first, first + size)
         C: Any = cached if is_cached else context.columns(X[some], dtype)
 
-        def run(i: int, C: Any = C, first: int = first) -> Any:
+        def run(i: int, C: Any = C, first: int = first) -> PassTotal:
             A = space.append_ones(
                 C[i : i + step], C.dtype if is_single else DOUBLE_DTYPE
             )
@@ -353,9 +355,9 @@ class ThreadExecutor:
         self, source: Source, memory: int, n_threads: int | None = None
     ) -> None:
         self.source, self.budget = source, memory
-        self.n_threads, self.workspace = n_threads or max_threads(), Workspace()
+        self.n_threads, self.workspace = n_threads or max_threads(), PassWorkspace()
 
-    def prepare(self, context: PassContext, dtype: np.dtype, n_rows: int) -> Any:
+    def prepare(self, context: PassContext, dtype: np.dtype, n_rows: int) -> PassTotal:
         """Clear the cache; return the context."""
         self.context, self.dtype, self.n_rows = context, dtype, n_rows
         self.cached: list[Array] = []
@@ -363,18 +365,18 @@ class ThreadExecutor:
         self._bytes_left = self.budget
         return context
 
-    def send(self, value: Any) -> Any:
+    def send(self, value: object) -> PassTotal:
         """Return the value."""
         return value
 
-    def chunks(self) -> Iterator[Item]:
+    def chunks(self) -> Iterator[PassItem]:
         """Yield all chunks, each with the number of its first row."""
         start = 0
         for chunk in self.source.chunks():
             yield chunk, start
             start += len(chunk.y)
 
-    def parts(self, dtype: np.dtype) -> Iterator[Item]:
+    def parts(self, dtype: np.dtype) -> Iterator[PassItem]:
         """Yield all rows with their similarities, the cached ones first."""
         use_cache = dtype == self.dtype
         first = len(self.cached) if use_cache else 0
@@ -394,18 +396,24 @@ class ThreadExecutor:
                 self.cached.append(C)
             yield None, 0, Part(self._rows[number], C)
 
-    def map(self, function: Function, items: Any, *args: Any) -> list[Any]:
+    def map(
+        self, function: PassFunction, items: Iterable[PassItem], *args: object
+    ) -> list[PassTotal]:
         """Return the results for all items."""
         with limit_blas_threads(0):
             return [function(*item, *args) for item in items]
 
-    def gather(self, values: list[Any]) -> list[Any]:
+    def gather(self, values: list[PassTotal]) -> list[PassTotal]:
         """Return the values."""
         return values
 
     def reduce(
-        self, function: Function, items: Iterable[Item], *args: Any, **_: Any
-    ) -> Any:
+        self,
+        function: PassFunction,
+        items: Iterable[PassItem],
+        *args: object,
+        **_: object,
+    ) -> PassTotal:
         """Return the total over all items, block after block."""
         total = None
         with (
@@ -419,11 +427,11 @@ class ThreadExecutor:
         return total
 
 
-def _explain_errors(method: Function) -> Function:
+def _explain_errors(method: PassFunction) -> PassFunction:
     """Decorate a method of `DaskExecutor` with `explain_errors`."""
 
     @wraps(method)
-    def call(self: "DaskExecutor", *args: Any, **options: Any) -> Any:
+    def call(self: "DaskExecutor", *args: object, **options: Any) -> PassTotal:
         with explain_errors(self.client):
             return method(self, *args, **options)
 
@@ -454,7 +462,7 @@ class DaskExecutor:
         parts: Sequence[Future],
         sizes: Sequence[tuple[int, int]] | None = None,
         memory: int | None = None,
-        client: Any = None,
+        client: Future = None,
     ) -> None:
         self.client = current_client() if client is None else client
         self.memory, self._parts, self._sizes = memory, list(parts), sizes
@@ -464,7 +472,9 @@ class DaskExecutor:
     def prepare(self, context: PassContext, dtype: np.dtype, n_rows: int) -> Future:
         """Clear the cache; return a future of the context."""
         M, limits = len(context.columns), self._limits()
-        _check_landmarks(M, limits)
+        needed = 8 * M * (2 * SUBSAMPLE_ROWS + WORKER_MATRICES * M)
+        advice = "fewer landmarks, or larger workers"
+        _check_worker(limits, needed, f"to work with {M} landmarks", advice)
         self.budget = sum(self.cache_bytes(limit) for limit in limits)
         self.cached_fraction = min(1.0, self.budget / (n_rows * M * dtype.itemsize))
         self.dtype, self._cached = dtype, list[Future]()
@@ -472,7 +482,7 @@ class DaskExecutor:
         return self._context
 
     @_explain_errors
-    def send(self, value: Any) -> Future:
+    def send(self, value: object) -> Future:
         """Return a future of a value, for all workers.
 
         It is the result of a task: a scattered value could not be recomputed after the
@@ -484,13 +494,13 @@ class DaskExecutor:
             return self.client.submit(identity, value, pure=False)
 
     @_explain_errors
-    def chunks(self) -> list[Item]:
+    def chunks(self) -> list[PassItem]:
         """Return futures of all chunks, each with the number of its first row."""
         if not self._starts:
             self._measure_parts()
         return list(zip(self._parts, self._starts, strict=True))
 
-    def parts(self, dtype: np.dtype) -> list[Item]:
+    def parts(self, dtype: np.dtype) -> list[PassItem]:
         """Return all chunks, with futures of cached similarities in that precision."""
         if dtype != self.dtype:
             return [(*item, None) for item in self.chunks()]
@@ -503,20 +513,26 @@ class DaskExecutor:
         return list(zip(needed, self._starts, self._cached, strict=True))
 
     @_explain_errors
-    def map(self, function: Function, items: Any, *args: Any) -> list[Any]:
+    def map(
+        self, function: PassFunction, items: Iterable[PassItem], *args: object
+    ) -> list[PassTotal]:
         """Return futures of the results for all items."""
         tasks = [_delay(run_task, function, *item, *args) for item in items]
         return list(self.client.compute(tasks))
 
     @_explain_errors
-    def gather(self, values: list[Any]) -> list[Any]:
+    def gather(self, values: list[PassTotal]) -> list[PassTotal]:
         """Return the values of futures."""
         return list(self.client.gather(values))
 
     @_explain_errors
     def reduce(
-        self, function: Function, items: Iterable[Item], *args: Any, **options: Any
-    ) -> Any:
+        self,
+        function: PassFunction,
+        items: Iterable[PassItem],
+        *args: object,
+        **options: Any,
+    ) -> PassTotal:
         """Return the total over all items, added on the workers.
 
         Options are ``in_sequence``, for additions in the order of threads instead of a
@@ -552,7 +568,8 @@ class DaskExecutor:
         self._parts, self._n_rows, n_bytes = map(list, zip(*found, strict=True))
         self._starts = [int(i) for i in np.cumsum([0, *self._n_rows])[:-1]]
         limits = self._limits()
-        _check_partitions(max(n_bytes), limits)
+        needed, what = PARTITION_COPIES * max(n_bytes), "to validate a partition of X"
+        _check_worker(limits, needed, what, "smaller partitions")
         if sum(n_bytes) <= ROWS_FRACTION * sum(map(_data_bytes, limits)):
             self._parts = self.client.compute(self._parts)
 
@@ -562,7 +579,7 @@ class DaskExecutor:
         return [int(each["memory_limit"] or 0) for each in workers.values()]
 
 
-def _delay(run: Function, *args: Any) -> Future:
+def _delay(run: PassFunction, *args: object) -> Future:
     """Return a task, named by the function that it runs."""
     from dask import delayed
 
@@ -570,18 +587,18 @@ def _delay(run: Function, *args: Any) -> Future:
     return delayed(run, pure=False)(*args, dask_key_name=f"{name}-{uuid4().hex}")
 
 
-def identity(value: Any) -> Any:
+def identity(value: object) -> PassTotal:
     """Return the value: a task that moves it to a worker."""
     return value
 
 
-def run_task(function: Function, *args: Any) -> Any:
+def run_task(function: PassFunction, *args: object) -> PassTotal:
     """Call a function in one thread, since workers run one task per thread."""
     with limit_blas_threads(0), limit_threads(1):
         return function(*args)
 
 
-def add_results(parts: list[Any]) -> Any:
+def add_results(parts: list[PassTotal]) -> PassTotal:
     """Add results in their order; those without rows are None."""
     present = [part for part in parts if part is not None]
     return reduce(operator.add, present) if present else None
@@ -594,7 +611,7 @@ def measure_chunk(chunk: Chunk) -> tuple[int, int]:
     return len(chunk.y), int(sizeof(chunk))
 
 
-def current_client() -> Any:
+def current_client() -> Future:
     """Return the current client; raise if there is none."""
     try:
         from distributed import default_client
@@ -613,7 +630,7 @@ def current_client() -> Any:
 
 
 @contextmanager
-def explain_errors(client: Any) -> Iterator[None]:
+def explain_errors(client: Future) -> Iterator[None]:
     """Replace errors of a lost cluster or worker by messages with a remedy.
 
     Parameters
@@ -647,7 +664,7 @@ def explain_errors(client: Any) -> Iterator[None]:
         raise
 
 
-def _is_alive(client: Any) -> bool:
+def _is_alive(client: Future) -> bool:
     """Return whether the scheduler answers."""
     if client.status != "running":
         return False
@@ -658,26 +675,13 @@ def _is_alive(client: Any) -> bool:
     return True
 
 
-def _check_partitions(largest: int, limits: list[int]) -> None:
-    """Raise if a partition does not fit in the memory of a worker."""
+def _check_worker(limits: list[int], needed: int, purpose: str, advice: str) -> None:
+    """Raise if the smallest worker lacks memory; a limit of 0 is none."""
     least = min((limit for limit in limits if limit), default=0)
-    if least and PARTITION_COPIES * largest > _data_bytes(least):
-        raise MemoryError(
-            f"A partition of X takes {largest:,} bytes, and a worker needs "
-            f"{PARTITION_COPIES} times that besides {PROCESS_BYTES:,} bytes of its "
-            f"own, but has {least:,} bytes; use smaller partitions."
-        )
-
-
-def _check_landmarks(M: int, limits: list[int]) -> None:
-    """Raise if second derivatives do not fit in the memory of a worker."""
-    least = min((limit for limit in limits if limit), default=0)
-    needed = 8 * M * (2 * SUBSAMPLE_ROWS + WORKER_MATRICES * M)
     if least and needed > _data_bytes(least):
         raise MemoryError(
-            f"A worker needs {needed:,} bytes to work with {M} landmarks, besides "
-            f"{PROCESS_BYTES:,} bytes of its own, but has {least:,} bytes; use fewer "
-            "landmarks, or larger workers."
+            f"A worker needs {needed:,} bytes {purpose}, besides {PROCESS_BYTES:,} "
+            f"bytes of its own, but has {least:,} bytes; use {advice}."
         )
 
 

@@ -30,7 +30,7 @@ from kreinlearn.operators import limit_blas_threads
 
 HESSIAN_ROWS = 20
 """Rows that a Hessian is summed over, for each landmark."""
-CONTINUATION_TOL = 1e-3
+STAGE_TOL = 1e-3
 """Residual that ends a stage on a subsample, or with a larger lam."""
 LAM_STEP_FACTOR = 4.0
 """Ratio of subsequent values of lam in the continuation for "krein"."""
@@ -40,13 +40,13 @@ above the second, it is summed over `HESSIAN_GROWTH` times as many rows."""
 HESSIAN_GROWTH = 4
 LBFGS_PAIRS = 10
 """Number of stored steps and differences of gradients."""
-ARMIJO_FRACTION = 1e-4
+DECREASE_FRACTION = 1e-4
 """Fraction of the predicted decrease that an accepted step needs."""
-VALUE_ROUNDING = 1e-11
+MERIT_ROUNDING = 1e-11
 """Relative change of a value that can be due to rounding."""
 SINGLE_ROUNDING = 0.1
 """The same for products in single precision, in units of ``min_gain``."""
-MIN_STEP = 1e-6
+MIN_STEP_LENGTH = 1e-6
 """A problem is stalled if the line search needs shorter steps."""
 HistoryCallback = Callable[[dict[str, float]], bool | None]
 """Called with each row of history; a true return value stops the fit."""
@@ -247,10 +247,10 @@ class NewtonSolver:
             n_steps = int(np.ceil(n))
             for k in range(n_steps, 0, -1):
                 factor = np.maximum(reach ** (k / max(1, n_steps)), 1.0)
-                path.append(ContinuationStage(part, factor, CONTINUATION_TOL))
+                path.append(ContinuationStage(part, factor, STAGE_TOL))
         if part < self.fraction:
             is_path = self.is_convex and len(np.unique(self.lam)) > 1
-            tol = max(CONTINUATION_TOL, self.tol)
+            tol = max(STAGE_TOL, self.tol)
             path.append(ContinuationStage(part, one, tol, is_path))
         return [*path, last]
 
@@ -321,8 +321,8 @@ class NewtonSolver:
         trial = state.u[:, active] + t[:, None] * state.d[:, active]
         new = self._evaluate(trial, active)
         old, merit = self._merit(at)[active], self._merit(new)
-        rounding = SINGLE_ROUNDING * self.min_gain or VALUE_ROUNDING
-        allowed = ARMIJO_FRACTION * t * slope + rounding * np.abs(old)
+        rounding = SINGLE_ROUNDING * self.min_gain or MERIT_ROUNDING
+        allowed = DECREASE_FRACTION * t * slope + rounding * np.abs(old)
         with np.errstate(invalid="ignore"):
             is_accepted = merit <= old + allowed  # False for NaN
         moved = active[is_accepted]
@@ -411,10 +411,10 @@ class NewtonSolver:
             best = -slope * t**2 / (2 * (new - old - slope * t))
         best = np.where(np.isfinite(best), best, 0.0)
         state.t[which] = np.clip(best, 0.1 * t, 0.5 * t)
-        short = which[state.t[which] < (MIN_STEP if self.is_convex else 0.05)]
+        short = which[state.t[which] < (MIN_STEP_LENGTH if self.is_convex else 0.05)]
         if len(short):
             is_full = state.curved >= self.fraction and not state.is_stale[short].any()
-            state.is_stuck[short[state.t[short] < MIN_STEP]] = is_full
+            state.is_stuck[short[state.t[short] < MIN_STEP_LENGTH]] = is_full
             if not is_full:
                 self._grow_subsample()
                 state.is_moving[short], state.is_stale[short] = False, True

@@ -17,7 +17,7 @@ from kreinlearn.operators import Dense, General, gemm
 from kreinlearn.spectrum.decompose import decompose
 from kreinlearn.spectrum.norms import compute_scale
 
-ASYMMETRY_REMEDY = "Use the norm 'euclidean', which takes similarities as they are."
+LANDMARK_REMEDY = "Use the norm 'euclidean', which takes similarities as they are."
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ def landmark_gram(columns: Columns, norm: str) -> Array:
     if norm == "euclidean" and asymmetry(K) > SYMMETRY_TOL:
         return check_matrix(K, symmetric="any", square=False)[0]
     what = "The matrix of similarities among landmarks"
-    return check_matrix(K, what, remedy=ASYMMETRY_REMEDY, dtype=np.float64)[0]
+    return check_matrix(K, what, remedy=LANDMARK_REMEDY, dtype=np.float64)[0]
 
 
 def build_penalty(

@@ -100,8 +100,8 @@ def compare_command(
     """
     from kreinlearn import compare
     from kreinlearn.app.comparison.plan import check_request
-    from kreinlearn.app.comparison.run import PAGE
-    from kreinlearn.app.runs.progress import progress_bar
+    from kreinlearn.app.comparison.run import PAGE_NAME
+    from kreinlearn.app.runs import progress_bar
     from kreinlearn.pipelines import prepare
 
     names = _split_names(kernels)
@@ -149,13 +149,13 @@ def compare_command(
                 measure=measure,
             )
     found.results["command"] = options.repeat_command()
-    found.save(Path(out, PAGE), overwrite=True)
+    found.save(Path(out, PAGE_NAME), overwrite=True)
     if as_json:
         click.echo(json.dumps(found.results))
         return
     _print_comparison(found.results)
     click.echo(f"{COMPARISON_FOOTNOTE}\n\n{textwrap.fill(found.verdict, 80)}")
-    click.echo(f"Page: {Path(out, PAGE)}")
+    click.echo(f"Page: {Path(out, PAGE_NAME)}")
 
 
 @contextmanager

@@ -66,7 +66,7 @@ def find_cache_folder() -> str:
 def _show_measures() -> Iterator[None]:
     """Show the progress of measures between samples, and keep them in the cache."""
     from kreinlearn import kernels
-    from kreinlearn.app.runs.progress import report_fraction
+    from kreinlearn.app.runs import report_fraction
 
     with report_fraction(sys.stderr) as show:
         with kernels.measuring(cache=find_cache_folder(), progress=show):
@@ -264,7 +264,7 @@ def make_group_folds(data: Dataset, count: int, option: str) -> "list[Fold] | No
     """Return folds that keep groups together; None if there are no groups."""
     if data.groups is None or data.y is None:
         return None
-    from kreinlearn.app.methods.tuning import grouped_folds
+    from kreinlearn.app.methods import grouped_folds
 
     try:
         return grouped_folds(data.y, data.groups, count, seed=0)

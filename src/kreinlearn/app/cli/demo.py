@@ -42,7 +42,7 @@ def demo_command(case: str, out: str, force: bool, as_json: bool) -> None:
     from kreinlearn._files import check_free, replace
     from kreinlearn.app.comparison import demo
     from kreinlearn.app.comparison.page import comparison_page
-    from kreinlearn.app.runs.progress import counter
+    from kreinlearn.app.runs import counter
 
     folder = Path(out)
     page = folder / "report.html"
@@ -53,21 +53,21 @@ def demo_command(case: str, out: str, force: bool, as_json: bool) -> None:
         )
     folder.mkdir(parents=True, exist_ok=True)
     check_free(page, force)
-    chosen, records, lines = demo.CASES[case], [], []
+    methods, records, lines = demo.DEMO_CASES[case]["methods"], [], []
     with counter(sys.stderr, "demo") as report:
-        for found, fraction in demo.run_methods(chosen):
+        for found, fraction in demo.run_methods(case):
             records += found
             shown = demo.summarize_method(found)
             lines.append(shown)
             if as_json:
                 click.echo(json.dumps(shown))
             text = f"{shown['method']}, accuracy {shown['accuracy']:.3f}"
-            report(len(lines), len(chosen.methods), text, fraction)
-    compared = demo.summarize_demo(chosen, records) | {"command": repeat_command()}
-    first = chosen.make_sections(records)
+            report(len(lines), len(methods), text, fraction)
+    compared = demo.summarize_demo(case, records) | {"command": repeat_command()}
+    first = demo.make_sections(case, records)
     replace(page, comparison_page(compared, first).encode())
     if not as_json:
-        _print_demo(compared["lead"], lines, chosen.methods, page)
+        _print_demo(compared["lead"], lines, methods, page)
 
 
 def _print_demo(

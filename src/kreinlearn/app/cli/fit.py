@@ -264,7 +264,7 @@ def _note_leaks(data: Dataset) -> None:
 
 def _prepare_blocks(data: Dataset, steps: Facts) -> tuple[Any, Any, Any]:
     """Return prepared blocks of a table on disk, as `prepare_blocks`; show progress."""
-    from kreinlearn.app.runs.progress import report_fraction
+    from kreinlearn.app.runs import report_fraction
     from kreinlearn.pipelines import prepare_blocks
 
     start = time.monotonic()
@@ -326,7 +326,7 @@ def _show_search(model: "BaseEstimator") -> Iterator[None]:
     if not hasattr(model, "norms"):  # one setting, no search
         yield
         return
-    from kreinlearn.app.runs.progress import counter
+    from kreinlearn.app.runs import counter
 
     seen: set[str] = set()
 
@@ -367,7 +367,7 @@ def _show_search(model: "BaseEstimator") -> Iterator[None]:
 @contextmanager
 def _show_landmarks(model: "BaseEstimator", n_rows: int) -> Iterator[None]:
     """Print the memory of cached similarities, and show the progress of a fit."""
-    from kreinlearn.app.runs.progress import report_fraction
+    from kreinlearn.app.runs import report_fraction
 
     # Problems to solve: those of searches, and the chosen setting.
     n_settings = len(model.kernel_grid or [{}])

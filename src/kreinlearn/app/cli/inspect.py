@@ -73,7 +73,7 @@ def inspect_command(
     from kreinlearn import inspect_similarity
     from kreinlearn._files import check_free
     from kreinlearn.app.inspection import verdict
-    from kreinlearn.app.runs.progress import counter
+    from kreinlearn.app.runs import counter
     from kreinlearn.pipelines import prepare
 
     if out is not None:

@@ -1,41 +1,37 @@
 """The page of a comparison, and its figures."""
 
 import textwrap
-from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kreinlearn.app.comparison.plan import PRECOMPUTED
+from kreinlearn.app.comparison.plan import GRAM_KERNEL
 from kreinlearn.app.comparison.summary import rank_rows
-from kreinlearn.app.report import figures
-from kreinlearn.app.report.figures import (
-    BLUE,
-    COLUMN,
+from kreinlearn.app.report import (
+    COLUMN_INCHES,
     CURVE_STYLES,
-    Figure,
-    label_rows,
-    shorten,
-    spectrum_figure,
-)
-from kreinlearn.app.report.page import Section, html
-from kreinlearn.app.report.tables import (
-    DASH,
+    NO_VALUE,
     SCORE_NAMES,
+    Color,
+    Drawing,
     Entry,
+    Figure,
     Findings,
     PageTable,
+    Section,
     TableRow,
-    format_number,
     format_scores,
     format_seconds,
     format_signed,
     format_statuses,
+    html,
+    label_rows,
     make_table,
+    shorten,
+    spectrum_figure,
 )
-from kreinlearn.plotting import ReviewCurveDisplay
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -51,15 +47,15 @@ MIN_BIN_SAMPLES = 5
 """Samples below which a bin of probabilities is listed, but not drawn."""
 ROC_RATES = (0.05, 0.1, 0.2)
 """False positive rates at which a ROC curve is read off."""
-REVIEWED = (0.05, 0.1, 0.2, 0.3)
+REVIEWED_FRACTIONS = (0.05, 0.1, 0.2, 0.3)
 """Fractions reviewed at which a review curve is read off."""
 MIN_ACCURACY_SPAN = 0.1
 """Width of an axis of accuracies."""
-ROUNDED = 5e-4
+EQUAL_SCORES_TOL = 5e-4
 """Difference of two scores that read alike."""
 
-Rows = Mapping[str, Findings]
-"""Rows by their labels, from the best to the worst."""
+LabeledRows = Mapping[str, Findings]
+"""Rows or their curves by label, from the best to the worst."""
 
 
 def comparison_page(found: Findings, first: Sequence[Section] = ()) -> str:
@@ -74,99 +70,104 @@ def comparison_page(found: Findings, first: Sequence[Section] = ()) -> str:
         Sections of the data, before all others.
     """
     data, rows = found["data"], {row["label"]: row for row in rank_rows(found)}
-    classes = [str(each) for each in data.get("classes") or ()]
+    classes = [str(each) for each in data["classes"]]
     wanted = list(found.get("shown") or ())
 
-    def select(key: str, score: str, sign: int) -> dict[str, Any]:
+    def select(key: str, score: str = "") -> dict[str, Any]:
         """Return the rows with a curve, those to be drawn first."""
-        own = [label for label, row in rows.items() if row.get(key)]
 
         def order(label: str) -> tuple[int, float]:
             method, value = rows[label]["method"], rows[label].get(score)
             first = wanted.index(method) if method in wanted else len(wanted)
-            return first, float("inf") if value is None else sign * value
+            return first, float("inf") if value is None else value
 
-        return {label: rows[label][key] for label in sorted(own, key=order)}
+        return {
+            label: rows[label][key]
+            for label in sorted(rows, key=order)
+            if rows[label].get(key)
+        }
 
-    counts, scores = select("confusion", "accuracy", -1), _score_table(rows)
-    drawn: list[list[Figure | None]] = [
-        [accuracy_figure(rows, found["interval"]), difference_figure(rows, "accuracy")],
-        [
-            review_figure(select("review", "log_loss", 1)),
-            reliability_figure(select("reliability", "log_loss", 1), classes),
-            difference_figure(rows, "log_loss"),
-            confusion_figure(counts, classes),
+    scores = _make_score_table(rows)
+    sections: dict[str, list[Figure | PageTable | None]] = {
+        "Scores": [
+            accuracy_figure(rows, found["interval"]),
+            difference_figure(rows, "accuracy"),
+            scores,
         ],
-        [
-            spectrum_figure(about, "The matrix" if name == PRECOMPUTED else str(name))
+        "Predictions": [
+            review_figure(select("review", "log_loss")),
+            reliability_figure(select("reliability", "log_loss"), classes),
+            difference_figure(rows, "log_loss"),
+            confusion_figure(select("confusion"), classes),
+        ],
+        "The similarities": [
+            spectrum_figure(about, "The matrix" if name == GRAM_KERNEL else str(name))
             for name, about in data["kernels"].items()
         ],
-        [roc_figure(select("roc", "accuracy", -1), rows, len(classes) > 2)],
-    ]
-    overview, likely, spectra, curves = (
-        [f for f in own if f is not None] for own in drawn
-    )
+        "Curves": [roc_figure(select("roc"), rows, len(classes) > 2)],
+    }
     verdict = found.get("lead") or found["sentences"][:1]
+    folds = max((len(row["scores"]) for row in rows.values()), default=0)
+    m = "" if data.get("m") is None else f", {data['m']} features"
+    facts = {
+        "Data": f"{data['name']}: {data['n']} samples{m}",
+        "Methods": ", ".join(str(each) for each in found["methods"]),
+        "Classes": ", ".join(classes) or NO_VALUE,
+        **({"Held-out folds": str(folds)} if folds > 1 else {}),
+        **(found.get("facts") or {}),
+    }
     return html(
         found["title"],
         [
             *first,
-            Section(scores.title, [*overview, scores]),
-            Section("Predictions", likely),
-            Section("The similarities", spectra),
-            Section("Curves", curves, is_detail=True),
+            *(
+                Section(title, [part for part in parts if part], title == "Curves")
+                for title, parts in sections.items()
+            ),
         ],
         sentences=verdict,
         remarks=[each for each in found["sentences"] if each not in verdict],
-        facts=_list_facts(found) | dict(found.get("facts") or {}),
-        command=str(found.get("command") or ""),
+        facts=facts,
+        command=found.get("command", ""),
         versions=found["versions"],
     )
 
 
-def _list_facts(found: Findings) -> dict[str, str]:
-    data = found["data"]
-    m = "" if data.get("m") is None else f", {data['m']} features"
-    facts = {"Data": f"{data['name']}: {data['n']} samples{m}"}
-    facts["Methods"] = ", ".join(str(each) for each in found["methods"])
-    facts["Classes"] = ", ".join(str(name) for name in data["classes"]) or DASH
-    folds = max((len(row["scores"]) for row in found["rows"]), default=0)
-    return facts | ({"Held-out folds": str(folds)} if folds > 1 else {})
-
-
-def _score_table(rows: Rows) -> PageTable:
-    body: list[TableRow] = []
+def _make_score_table(rows: LabeledRows) -> PageTable:
     has_converged = all(set(row["statuses"]) <= {"converged"} for row in rows.values())
-    kernels = {row["kernel"] for row in rows.values()} - {None}
+    has_kernels = len({row["kernel"] for row in rows.values()} - {None}) > 1
     is_balanced = all(
         row["accuracy"] is None
-        or abs(row["balanced_accuracy"] - row["accuracy"]) < ROUNDED
+        or abs(row["balanced_accuracy"] - row["accuracy"]) < EQUAL_SCORES_TOL
         for row in rows.values()
     )
     measures = [k for k in SCORE_NAMES if k != "balanced_accuracy" or not is_balanced]
+    body = []
     for label, (accuracy, *others) in format_scores(rows, measures).items():
         row = rows[label]
-        ended: Counter[str] = Counter(row["statuses"])
-        status = format_statuses(ended) if ended.total() != 1 else next(iter(ended))
         also = f"and {', '.join(row['also'])}" if row["also"] else ""
+        ended = row["statuses"]
+        is_single = sum(ended.values()) == 1
+        status = next(iter(ended)) if is_single else format_statuses(ended)
+        fits = Entry(status, detail=row["error"] or "")
         body.append(
             (
                 Entry(label, detail=also),
-                replace(accuracy, detail=_interval_text(row)),
+                replace(accuracy, detail=_format_interval(row)),
                 *others,
                 format_seconds(row["fit_seconds"]),
-                *([row["kernel"] or DASH] if len(kernels) > 1 else []),
-                *([] if has_converged else [Entry(status, detail=row["error"] or "")]),
+                *([row["kernel"] or NO_VALUE] if has_kernels else []),
+                *([] if has_converged else [fits]),
             )
         )
     several = any(row["accuracy_std"] is not None for row in rows.values())
     caption = "Means over held-out folds" if several else "On held-out samples"
-    if any(map(_interval_text, rows.values())):
-        caption += ", below the accuracy its 95 % interval"
+    if any(map(_format_interval, rows.values())):
+        caption += ", below the accuracy its 95% interval"
     if any(row["also"] for row in rows.values()):
         caption += "; methods with the same predictions share a row"
     names = [SCORE_NAMES[key] for key in measures]
-    more = ["kernel"] * (len(kernels) > 1) + ["fits"] * (not has_converged)
+    more = ["kernel"] * has_kernels + ["fits"] * (not has_converged)
     return make_table(
         "Scores",
         f"{caption}; the best of each column is bold. Seconds are for one fit with its "
@@ -176,81 +177,79 @@ def _score_table(rows: Rows) -> PageTable:
     )
 
 
-def _list_ends(row: Findings) -> list[float]:
-    """Return the ends of the interval of an accuracy; none if it is not known."""
-    ends = row.get("accuracy_low"), row.get("accuracy_high")
+def _list_ends(interval: Findings, prefix: str = "") -> list[float]:
+    """Return the ends of an interval; none if it is not known."""
+    ends = (interval.get(f"{prefix}{end}") for end in ("low", "high"))
     return [float(end) for end in ends if end is not None]
 
 
-def _interval_text(row: Findings) -> str:
-    return " to ".join(f"{end:.3f}" for end in _list_ends(row))
+def _format_interval(row: Findings) -> str:
+    return " to ".join(f"{end:.3f}" for end in _list_ends(row, "accuracy_"))
 
 
-def accuracy_figure(rows: Rows, interval: str) -> Figure | None:
-    """Return the accuracies of all methods and folds; None without scores.
+def _draw_diamonds(
+    axes: "Axes",
+    names: Collection[str],
+    points: Sequence[tuple[float, Sequence[float], str, str, float]],
+) -> None:
+    """Draw one row per name: value, ends of its interval, edge, fill and size."""
+    for y, (value, ends, color, fill, size) in enumerate(points):
+        axes.plot(ends, [y] * len(ends), color=color, lw=1.5)
+        axes.plot(value, y, "D", mec=color, mfc=fill, ms=size)
+    label_rows(axes, [shorten(name, 26) for name in names])
+    axes.tick_params(axis="y", length=0)
+    axes.locator_params(axis="x", nbins=4)
+    axes.grid(axis="x")
 
-    Parameters
-    ----------
-    rows : mapping
-        Label to row.
-    interval : str
-        Name of the intervals.
-    """
+
+def accuracy_figure(rows: LabeledRows, interval: str) -> Figure | None:
+    """Return the accuracies of all methods and folds, with intervals of that name."""
     scored = {label: row for label, row in rows.items() if row["scores"]}
     if not scored:
         return None
-    most = max(len(row["scores"]) for row in scored.values())
+    has_folds = max(len(row["scores"]) for row in scored.values()) > 1
     best = max(row["accuracy"] for row in scored.values())
+    ends = {label: _list_ends(row, "accuracy_") for label, row in scored.items()}
 
     def draw(figure: "Canvas") -> None:
         axes = figure.add_subplot()
-        for y, row in enumerate(scored.values()):
-            if most > 1:
-                places = [y] * len(row["scores"])
-                axes.plot(row["scores"], places, "|", color=figures.GREY, ms=9)
-            is_best = row["accuracy"] >= best
-            color, size = (BLUE, 7.0) if is_best else (figures.INK, 4.5)
-            if ends := _list_ends(row):
-                axes.plot(ends, [y, y], color=color, lw=1.5)
-            axes.plot(row["accuracy"], y, "D", color=color, ms=size)
+        for y, row in enumerate(scored.values() if has_folds else ()):
+            axes.plot(row["scores"], [y] * len(row["scores"]), "|", c=Color.GREY, ms=9)
+        styles = {
+            True: (Color.BLUE, Color.BLUE, 7.0),
+            False: (Color.INK, Color.INK, 4.5),
+        }
+        points = [
+            (row["accuracy"], ends[label], *styles[row["accuracy"] >= best])
+            for label, row in scored.items()
+        ]
+        _draw_diamonds(axes, scored, points)
         low, high = axes.get_xlim()
         high = max(high, min((low + high + MIN_ACCURACY_SPAN) / 2, 1.01))
         axes.set_xlim(min(low, high - MIN_ACCURACY_SPAN), high)
-        axes.locator_params(axis="x", nbins=4)
-        axes.grid()
-        axes.tick_params(axis="y", length=0)
-        label_rows(axes, [shorten(label, 24) for label in scored])
         axes.set_xlabel("accuracy on held-out samples")
 
     what = "One diamond per method"
-    if most > 1:
+    if has_folds:
         what = "One tick per held-out fold, a diamond for the mean"
-    if any(map(_list_ends, scored.values())):
-        what += f", and a line for its 95 % interval (after {interval})"
+    if any(ends.values()):
+        what += f", and a line for its 95% interval (after {interval})"
     texts = [f"{label} {row['accuracy']:.3f}" for label, row in scored.items()]
-    body: list[TableRow] = [
-        (
-            label,
-            format_number(row["accuracy"], ".3f"),
-            _interval_text(row) or DASH,
-            ", ".join(f"{value:.3f}" for value in row["scores"]),
-        )
-        for label, row in scored.items()
-    ]
+    body = []
+    for label, row in scored.items():
+        folds = ", ".join(f"{value:.3f}" for value in row["scores"])
+        body.append((label, row["accuracy"], _format_interval(row) or NO_VALUE, folds))
+    heads = "method, mean, 95% interval, folds"
     return Figure(
         "Accuracy of each method",
         f"{what}; the largest diamond is the best.",
         f"Mean accuracies. {', '.join(texts)}.",
-        (draw, (COLUMN, 0.8 + 0.24 * max(2, len(scored)))),
-        numbers=(
-            "Accuracy on each held-out fold.",
-            "method, mean, 95 % interval, folds",
-            body,
-        ),
+        (draw, (COLUMN_INCHES, 0.8 + 0.24 * max(2, len(scored)))),
+        numbers=("Accuracy on each held-out fold.", heads, body),
     )
 
 
-def difference_figure(rows: Rows, measure: str) -> Figure | None:
+def difference_figure(rows: LabeledRows, measure: str) -> Figure | None:
     """Return the difference of each row from the best one, paired by fold.
 
     Parameters
@@ -260,52 +259,42 @@ def difference_figure(rows: Rows, measure: str) -> Figure | None:
     measure : str
         "accuracy" or "log_loss"; None if fewer than two rows have it.
     """
-    gaps: dict[str, list[float]] = {}
-    for label, row in rows.items():
-        if gap := (row.get("behind") or {}).get(measure):
-            ends = [gap[end] for end in ("low", "high") if gap[end] is not None]
-            gaps[label] = [gap["mean"], *ends]
+    found = {label: row["behind"][measure] for label, row in rows.items()}
+    sign = 1 if measure == "log_loss" else -1
+    gaps = {label: gap for label, gap in found.items() if gap}
+    gaps = dict(sorted(gaps.items(), key=lambda each: sign * each[1]["mean"]))
     if len(gaps) < 2:
         return None
-    sign = 1 if measure == "log_loss" else -1
-    gaps = dict(sorted(gaps.items(), key=lambda each: sign * each[1][0]))
     best, name = next(iter(gaps)), SCORE_NAMES[measure]
 
     def draw(figure: "Canvas") -> None:
         axes = figure.add_subplot()
-        axes.axvline(0, color=figures.GREY, lw=1)
-        for y, (mean, *ends) in enumerate(gaps.values()):
+        axes.axvline(0, color=Color.GREY, lw=1)
+        points = []
+        for gap in gaps.values():
+            ends = _list_ends(gap)
             is_apart = bool(ends) and not min(ends) <= 0 <= max(ends)
-            color = figures.ORANGE if is_apart else BLUE
-            if ends:
-                axes.plot(ends, [y, y], color=color, lw=1.5)
-            fill = color if is_apart else figures.PAPER
-            axes.plot(mean, y, "D", mec=color, mfc=fill, ms=5.5)
-        label_rows(axes, [shorten(label, 28) for label in gaps])
+            color = Color.ORANGE if is_apart else Color.BLUE
+            fill = color if is_apart else Color.PAPER
+            points.append((gap["mean"], ends, color, fill, 5.5))
+        _draw_diamonds(axes, gaps, points)
         label = f"difference in {name} from {best}"
-        axes.set_xlabel(textwrap.fill(shorten(label, 90), 46))
-        axes.locator_params(axis="x", nbins=5)
-        axes.tick_params(axis="y", length=0)
-        axes.grid(axis="x")
+        axes.set_xlabel(textwrap.fill(shorten(label, 90), 38))
 
-    texts = {
-        label: " to ".join(format_signed(end) for end in ends) or DASH
-        for label, (_, *ends) in gaps.items()
-    }
-    means = {label: Entry(format_signed(gap[0]), gap[0]) for label, gap in gaps.items()}
-    said = [f"{label} {means[label].text} ({texts[label]})" for label in gaps]
+    body = []
+    for label, gap in gaps.items():
+        ends = " to ".join(map(format_signed, _list_ends(gap))) or NO_VALUE
+        body.append((label, Entry(format_signed(gap["mean"]), gap["mean"]), ends))
+    listed = [f"{label} {mean.text} ({ends})" for label, mean, ends in body[1:]]
+    about = f"Differences in {name} from {best}, paired by fold."
     return Figure(
         f"{name[0].upper()}{name[1:]}: difference from the best",
-        f"Mean difference from {best} over the same folds, with 95 % intervals (after "
+        f"Mean difference from {best} over the same folds, with 95% intervals (after "
         "Nadeau and Bengio), which allow for training rows that folds share. Filled: "
         "the interval excludes zero.",
-        f"Differences from {best}: {'; '.join(said[1:])}.",
-        (draw, (COLUMN, 0.8 + 0.24 * max(2, len(gaps)))),
-        numbers=(
-            f"Differences in {name} from {best}, paired by fold.",
-            "method, mean difference, 95 % interval",
-            [(label, means[label], texts[label]) for label in gaps],
-        ),
+        f"Differences from {best}: {'; '.join(listed)}.",
+        (draw, (COLUMN_INCHES, 0.8 + 0.24 * max(2, len(gaps)))),
+        numbers=(about, "method, mean difference, 95% interval", body),
     )
 
 
@@ -328,46 +317,64 @@ def confusion_figure(
 
     def draw(figure: "Canvas") -> None:
         panels = figure.subplots(1, len(counts), sharey=True, squeeze=False)[0]
-        for axes, (name, rows) in zip(panels, counts.items(), strict=True):
-            for i, row in enumerate(rows):
-                for j, count in enumerate(row):
-                    alpha = 0.6 * count / max(sum(row), 1)
-                    place = ([j - 0.5, j + 0.5], i - 0.5, i + 0.5)
-                    axes.fill_between(*place, lw=0, color=BLUE, alpha=alpha)
-                    if has_numbers:
-                        axes.text(j, i, str(count), ha="center", va="center")
+        names = [shorten(each, 10) for each in classes] if has_numbers else []
+        for axes, (name, table) in zip(panels, counts.items(), strict=True):
+            for (i, j), count in np.ndenumerate(table):
+                alpha = 0.6 * count / max(sum(table[i]), 1)
+                place = ([j - 0.5, j + 0.5], i - 0.5, i + 0.5)
+                axes.fill_between(*place, lw=0, color=Color.BLUE, alpha=alpha)
+                if has_numbers:
+                    axes.text(j, i, str(count), ha="center", va="center")
             axes.set_title("\n".join(textwrap.wrap(shorten(name, 36), 18)))
             axes.set(xlim=(-0.5, k - 0.5), ylim=(k - 0.5, -0.5), aspect="equal")
-            names = [shorten(each, 10) for each in classes] if has_numbers else []
             axes.set_xticks(range(len(names)), names, rotation=90 * (k > 2))
             axes.set_yticks(range(len(names)), names)
             axes.tick_params(length=0)
         panels[0].set_ylabel("true class")
         figure.supxlabel("predicted class", size=9)
 
-    said = [
-        f"{label}: {sum(row[i] for i, row in enumerate(table))} of "
-        f"{sum(map(sum, table))} right"
+    right = [
+        f"{label}: {np.trace(table)} of {np.sum(table)} right"
         for label, table in counts.items()
     ]
-    body: list[TableRow] = [
-        (label, f"{name}, predicted {other}", count)
+    body = [
+        (label, f"{classes[i]}, predicted {classes[j]}", int(count))
         for label, table in counts.items()
-        for name, row in zip(classes, table, strict=True)
-        for other, count in zip(classes, row, strict=True)
+        for (i, j), count in np.ndenumerate(table)
     ]
     return Figure(
         "Confusion of classes",
         "Held-out samples by true class (rows) and predicted class (columns); the "
         "stronger the color, the larger the fraction of a row.",
-        f"Confusion matrices. {'; '.join(said)}.",
-        (draw, (COLUMN, 2.4)),
+        f"Confusion matrices. {'; '.join(right)}.",
+        (draw, (COLUMN_INCHES, 2.4)),
         numbers=("Held-out samples.", "method, true class, samples", body),
     )
 
 
+def _draw_curves(
+    curves: LabeledRows,
+    x: str,
+    y: str,
+    height: float,
+    decorate: Callable[["Axes"], object],
+) -> Drawing:
+    """Return a drawing of the first curves, with their names below."""
+    drawn = dict(list(curves.items())[:MAX_CURVES])
+
+    def draw(figure: "Canvas") -> None:
+        axes = figure.add_subplot()
+        styles = zip(drawn.values(), CURVE_STYLES, strict=False)
+        for curve, (color, _, line) in styles:
+            axes.plot(curve[x], curve[y], color=color, ls=line, lw=1.5)
+        decorate(axes)
+        _draw_legend(figure, drawn, has_markers=False)
+
+    return draw, (COLUMN_INCHES, height + 0.2 * len(drawn))
+
+
 def roc_figure(
-    curves: Mapping[str, Findings], rows: Rows, is_multiclass: bool
+    curves: LabeledRows, rows: LabeledRows, is_multiclass: bool
 ) -> Figure | None:
     """Return ROC curves, the first three of them drawn; None without curves.
 
@@ -382,44 +389,29 @@ def roc_figure(
     """
     if not curves:
         return None
-    names = {label: f"{label}: AUC {rows[label]['auc']:.3f}" for label in curves}
-    drawn = list(curves)[:MAX_CURVES]
+    named = {f"{x}: AUC {rows[x]['auc']:.3f}": curve for x, curve in curves.items()}
 
-    def draw(figure: "Canvas") -> None:
-        axes = figure.add_subplot()
+    def decorate(axes: "Axes") -> None:
         _draw_unit_square(axes, "diagonal: chance")
         axes.set(xlabel="false positive rate", ylabel="true positive rate")
-        for label, (color, _, line) in zip(drawn, CURVE_STYLES, strict=False):
-            curve = curves[label]
-            axes.plot(curve["fpr"], curve["tpr"], color=color, ls=line, lw=1.5)
-        _draw_legend(figure, [names[label] for label in drawn], has_markers=False)
 
-    def read_off(curve: Findings, rate: float) -> Entry:
-        pairs = zip(curve["fpr"], curve["tpr"], strict=True)
-        value = max((tpr for fpr, tpr in pairs if fpr <= rate), default=0.0)
-        return format_number(value, ".3f")
-
-    body: list[TableRow] = [
-        (
-            label,
-            format_number(rows[label]["auc"], ".3f"),
-            *(read_off(curve, rate) for rate in ROC_RATES),
-        )
-        for label, curve in curves.items()
-    ]
+    body = []
+    for label, curve in curves.items():
+        places = np.searchsorted(curve["fpr"], ROC_RATES, side="right") - 1
+        body.append((label, rows[label]["auc"], *(curve["tpr"][k] for k in places)))
     whose = "all classes pooled" if is_multiclass else "of the second class"
     heads = ("method", "AUC", *(f"at {rate:g}" for rate in ROC_RATES))
     return Figure(
         "ROC curves",
         f"ROC curves of held-out predictions, {whose}; AUC is the mean over folds."
         f"{_mention_others(curves)}",
-        f"ROC curves. {'; '.join(names.values())}.",
-        (draw, (COLUMN, 3.5 + 0.2 * len(drawn))),
+        f"ROC curves. {'; '.join(named)}.",
+        _draw_curves(named, "fpr", "tpr", 3.5, decorate),
         numbers=("True positive rates at three false positive rates.", heads, body),
     )
 
 
-def review_figure(curves: Mapping[str, Findings]) -> Figure | None:
+def review_figure(curves: LabeledRows) -> Figure | None:
     """Return errors left against the fraction of predictions that a person reviews.
 
     Parameters
@@ -429,47 +421,32 @@ def review_figure(curves: Mapping[str, Findings]) -> Figure | None:
     """
     if not curves:
         return None
-    drawn = list(curves)[:MAX_CURVES]
 
-    def read_off(curve: Findings, fraction: float) -> float:
-        return float(np.interp(fraction, curve["fraction"], curve["left"]))
-
-    def draw(figure: "Canvas") -> None:
-        axes = figure.add_subplot()
-        for label, (color, _, line) in zip(drawn, CURVE_STYLES, strict=False):
-            ReviewCurveDisplay(
-                fraction_reviewed=curves[label]["fraction"],
-                errors_left=curves[label]["left"],
-            ).plot(axes, color=color, ls=line, lw=1.5)
+    def decorate(axes: "Axes") -> None:
+        axes.set(xlabel="fraction reviewed", ylabel="errors left", xlim=(0, 1))
+        axes.set_ylim(bottom=0)
         axes.grid()
-        _draw_legend(figure, drawn, has_markers=False)
 
-    body: list[TableRow] = [
-        (
-            label,
-            *(format_number(read_off(curve, f), ".1f") for f in (0.0, *REVIEWED)),
-        )
-        for label, curve in curves.items()
-    ]
-    said = [
-        f"{label}: {read_off(curve, 0):.0f}, and {read_off(curve, 0.2):.0f} after 20% "
-        "are reviewed"
-        for label, curve in curves.items()
-    ]
-    heads = ("method", "errors", *(f"after {each:.0%}" for each in REVIEWED))
+    fractions = (0.0, *REVIEWED_FRACTIONS)
+    texts: list[str] = []
+    body: list[TableRow] = []
+    for label, curve in curves.items():
+        left = np.interp(fractions, curve["fraction"], curve["left"]).tolist()
+        body.append((label, *(Entry(f"{each:.1f}", each) for each in left)))
+        after = left[fractions.index(0.2)]
+        texts.append(f"{label}: {left[0]:.0f}, and {after:.0f} after 20% are reviewed")
+    heads = ("method", "errors", *(f"after {each:.0%}" for each in REVIEWED_FRACTIONS))
     return Figure(
         "Errors left after a review",
         "A person reviews and corrects the held-out predictions that the method is "
         f"least certain of, first.{_mention_others(curves)}",
-        f"Errors left. {'; '.join(said)}.",
-        (draw, (COLUMN, 2.9 + 0.2 * len(drawn))),
+        f"Errors left. {'; '.join(texts)}.",
+        _draw_curves(curves, "fraction", "left", 2.9, decorate),
         numbers=("Errors left by fraction reviewed.", heads, body),
     )
 
 
-def reliability_figure(
-    curves: Mapping[str, Findings], classes: Sequence[str]
-) -> Figure | None:
+def reliability_figure(curves: LabeledRows, classes: Sequence[str]) -> Figure | None:
     """Return observed frequencies against predicted probabilities, and counts.
 
     Parameters
@@ -482,9 +459,12 @@ def reliability_figure(
     """
     if not curves:
         return None
-    drawn = {
-        label: _drop_small_bins(curves[label]) for label in list(curves)[:MAX_CURVES]
-    }
+    drawn = {}
+    for label in list(curves)[:MAX_CURVES]:
+        columns = {name: np.asarray(own) for name, own in curves[label].items()}
+        kept = columns["count"] >= MIN_BIN_SAMPLES
+        kept |= not kept.any()
+        drawn[label] = {name: own[kept] for name, own in columns.items()}
 
     def draw(figure: "Canvas") -> None:
         ratios = {"height_ratios": (3, 1)}
@@ -493,7 +473,7 @@ def reliability_figure(
         upper.set(ylabel="observed frequency")
         styles = zip(drawn.values(), CURVE_STYLES, strict=False)
         for curve, (color, marker, line) in styles:
-            look: Any = {"color": color, "ls": line, "marker": marker, "ms": 4}
+            look = {"color": color, "ls": line, "marker": marker, "ms": 4}
             ends = curve["predicted"], curve["low"], curve["high"]
             upper.fill_between(*ends, color=color, alpha=0.15, lw=0)
             upper.plot(curve["predicted"], curve["observed"], lw=1.4, **look)
@@ -503,41 +483,31 @@ def reliability_figure(
         lower.grid()
         _draw_legend(figure, drawn)
 
-    said, body = [], list[TableRow]()
+    farthest, body = [], []
     for label, curve in curves.items():
-        columns = (curve[key] for key in ("predicted", "observed", "count"))
-        bins = list(zip(*columns, strict=True))
-        forms = (".3f", ".3f", ".0f")
-        body += [(label, *map(format_number, each, forms)) for each in bins]
+        bins = list(
+            zip(curve["predicted"], curve["observed"], curve["count"], strict=True)
+        )
+        body += [(label, *each) for each in bins]
         given, observed, count = max(bins, key=lambda each: abs(each[0] - each[1]))
-        said.append(
+        farthest.append(
             f"{label}: farthest from the diagonal at {given:.2f}, where "
             f"{observed:.2f} of {count:.0f} samples were observed"
         )
     what = "that the predicted class is right"
     if len(classes) == 2:
         what = f"of the class {classes[-1]}"
+    heads = "method, predicted, observed, samples"
     return Figure(
         "Reliability",
-        f"Predicted probabilities {what}, and observed frequencies with 95 % bands "
+        f"Predicted probabilities {what}, and observed frequencies with 95% bands "
         "(Wilson); below, the number of samples. On the diagonal, predictions come "
         f"true as often as predicted. Bins of fewer than {MIN_BIN_SAMPLES} samples are "
         f"among the numbers only.{_mention_others(curves)}",
-        f"Reliability curves. {'; '.join(said)}.",
-        (draw, (COLUMN, 4.4 + 0.2 * len(drawn))),
-        numbers=(
-            "Means over bins of predicted probabilities.",
-            "method, predicted, observed, samples",
-            body,
-        ),
+        f"Reliability curves. {'; '.join(farthest)}.",
+        (draw, (COLUMN_INCHES, 4.4 + 0.2 * len(drawn))),
+        numbers=("Means over bins of predicted probabilities.", heads, body),
     )
-
-
-def _drop_small_bins(curve: Findings) -> Findings:
-    """Return the bins that have enough samples, or all if none has."""
-    kept = [k for k, n in enumerate(curve["count"]) if n >= MIN_BIN_SAMPLES]
-    kept = kept or list(range(len(curve["count"])))
-    return {name: [values[k] for k in kept] for name, values in curve.items()}
 
 
 def _mention_others(curves: Collection[str]) -> str:
@@ -547,7 +517,7 @@ def _mention_others(curves: Collection[str]) -> str:
 
 def _draw_unit_square(axes: "Axes", diagonal: str) -> None:
     """Prepare axes from 0 to 1 with a named diagonal."""
-    axes.plot([0, 1], [0, 1], color=figures.FAINT, lw=1)
+    axes.plot([0, 1], [0, 1], color=Color.FAINT, lw=1, zorder=1)
     axes.text(0.99, 0.03, diagonal, ha="right", va="bottom")
     axes.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02))
     axes.grid()

@@ -19,9 +19,16 @@ from sklearn.base import TransformerMixin
 from sklearn.metrics import roc_auc_score
 
 from kreinlearn._files import check_free, replace
+from kreinlearn._memory import check_bytes
 from kreinlearn._typing import Array
 from kreinlearn.app.comparison.page import comparison_page
-from kreinlearn.app.comparison.plan import Job, Plan, plan_comparison, weigh_cell
+from kreinlearn.app.comparison.plan import (
+    Job,
+    check_data,
+    check_request,
+    find_data_kind,
+    repeat_folds,
+)
 from kreinlearn.app.comparison.summary import (
     MODEL_OF_FIT,
     label_kernel,
@@ -29,20 +36,38 @@ from kreinlearn.app.comparison.summary import (
     rows_as_csv,
     summarize,
 )
-from kreinlearn.app.methods.records import KREIN_CV, METHODS
-from kreinlearn.app.methods.tuning import MAX_LOG_LOSS, call_timed, evaluate, fit_method
-from kreinlearn.app.report.page import Result
-from kreinlearn.app.runs.progress import Watcher, format_duration
-from kreinlearn.app.runs.records import Cell, Record, read_records
-from kreinlearn.app.runs.runner import CELL_SECONDS, run
+from kreinlearn.app.methods import (
+    ALL_METHODS,
+    KREIN_CV,
+    MAX_LOG_LOSS,
+    call_timed,
+    evaluate,
+    fit_method,
+)
+from kreinlearn.app.report import PageResult
+from kreinlearn.app.runs import (
+    CELL_SECONDS,
+    Cell,
+    Record,
+    Watcher,
+    format_duration,
+    read_records,
+    run,
+)
 from kreinlearn.operators import Dense
 from kreinlearn.spectrum.norms import compute_scale
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-RECORDS, CSV, PAGE = "compare.jsonl", "compare.csv", "report.html"
+RECORDS_NAME, CSV_NAME, PAGE_NAME = "compare.jsonl", "compare.csv", "report.html"
 """Files of the folder of a comparison."""
+MATRICES_PER_PROCESS = 11
+"""Matrices of all training rows that a process holds at once, measured with 2000 rows:
+the similarities, a fold of them, eigenvectors, the repaired ones."""
+OVERHEAD_FRACTION = 0.1
+"""Fraction of the seconds of a fit with 1000 rows that a fit with few rows takes:
+measured with 80 training rows of sonar."""
 LARGE_DATA = 3000
 """Samples above which the memory is announced as well."""
 TABLE_COLUMNS = (
@@ -52,7 +77,7 @@ TABLE_COLUMNS = (
 logger = logging.getLogger("kreinlearn")
 
 
-class Comparison(Result):
+class Comparison(PageResult):
     """Result of `kreinlearn.compare`."""
 
     @property
@@ -68,9 +93,8 @@ class Comparison(Result):
         rows = rank_rows(self.results)
         index = [", ".join([row["label"], *row["also"]]) for row in rows]
         scores = [{name: row[name] for name in TABLE_COLUMNS} for row in rows]
-        return DataFrame(scores, index=index, columns=TABLE_COLUMNS).rename_axis(
-            "method"
-        )
+        table = DataFrame(scores, index=index, columns=TABLE_COLUMNS)
+        return table.rename_axis("method")
 
     def _make_page(self) -> str:
         return comparison_page(self.results)
@@ -160,138 +184,84 @@ def compare(
     >>> found.table.index.tolist()  # doctest: +SKIP
     ['KreinCV', 'SVC clip']
     """
-    plan = plan_comparison(
-        D,
-        y,
-        kernel=kernel,
-        form=form,
-        check=check,
-        methods=methods,
-        folds=folds,
-        repeats=repeats,
-        groups=groups,
-        transformer=transformer,
-        seed=seed,
-        n_jobs=n_jobs,
-        name=name,
-        measure=measure,
+    classes, index = check_request(
+        y, len(D), kernel=kernel, methods=methods, folds=folds, repeats=repeats
     )
-    how: Any = {"n_jobs": n_jobs, "limit": limit, "progress": progress}
-    if out is not None:
-        return run_comparison(plan, out=out, overwrite=overwrite, **how)
-    with tempfile.TemporaryDirectory(prefix="krein-") as folder:
-        return run_comparison(plan, out=folder, **how)
+    splits = repeat_folds(index, folds, repeats, seed, groups)
+    n_train, processes = len(D) - len(D) // folds, n_jobs or joblib.cpu_count()
+    needed = processes * MATRICES_PER_PROCESS * 8 * n_train**2
+    check_bytes(
+        needed,
+        f"A comparison with {n_train} training rows keeps up to {MATRICES_PER_PROCESS} "
+        f"matrices of that size in each of {processes} processes, which take",
+        "Use fewer samples or fewer jobs.",
+    )
+    X, kernels, notes = check_data(D, kernel, form, measure, check, transformer)
+    labels, kind = tuple(classes.tolist()), find_data_kind(kernel)
+    job = Job(
+        name, X, index, labels, splits, kind, kernels, transformer, form, groups, notes
+    )
+    cells = job.list_cells(methods, seed)
+    growth = OVERHEAD_FRACTION + (n_train / 1000) ** 3  # weights are for 1000 rows
+    seconds = growth * sum(map(job.weigh_cell, cells)) / min(processes, len(cells))
+    cost = f"about {format_duration(seconds)}"
+    if len(index) > LARGE_DATA:
+        grows = "the time grows with the cube of the rows"
+        cost = f"up to {needed:,} bytes and {cost}; {grows}"
+    with tempfile.TemporaryDirectory(prefix="krein-") as temporary:
+        folder = Path(temporary if out is None else out)
+        _prepare_folder(folder, cells[0].dataset, overwrite)
+        logger.info(
+            f"{len(index)} rows: {len(cells)} fits with their tuning take {cost}."
+        )
+        # A file, not an argument: all processes map the same matrix into memory.
+        stored = Path(temporary) / "job"
+        try:
+            joblib.dump(job, stored)
+        except OSError as error:
+            raise type(error)(
+                f"The temporary file {stored} could not be written: "
+                f"{error.strerror or error}. Free some space, or name another folder "
+                "by the environment variable TMPDIR."
+            ) from None
+        run(
+            cells,
+            folder / RECORDS_NAME,
+            partial(score_stored_fold, str(stored)),
+            jobs=n_jobs,
+            limit=max(CELL_SECONDS, seconds) if limit is None else limit,
+            cost=job.weigh_cell,
+            describe=partial(_describe_cell, has_runs=repeats > 1),
+            progress=progress,
+        )
+        found = {each["key"]: each for each in read_records(folder / RECORDS_NAME)}
+        results = summarize(
+            job,
+            [found[cell.key] for cell in cells],
+            title=f"Methods compared on {name}",
+            sentences=[*_describe_procedure(job, cells, repeats), *notes],
+        )
+        replace(folder / CSV_NAME, rows_as_csv(results).encode())
+    return Comparison(results)
 
 
-def run_comparison(
-    plan: Plan,
-    *,
-    out: str | os.PathLike[str],
-    n_jobs: int | None = None,
-    limit: float | None = None,
-    overwrite: bool = False,
-    progress: Watcher | None = None,
-) -> Comparison:
-    """Run the missing cells of a plan, and summarize all of them.
-
-    Parameters
-    ----------
-    plan : Plan
-        From `plan_comparison`.
-    out : path-like
-        Folder: gets ``compare.jsonl``, to which each result is appended, and
-        ``compare.csv``.
-    n_jobs, overwrite, progress
-        See `compare`.
-    limit : float, optional
-        Time limit of one fit with its tuning, in seconds; by default half an hour, or
-        the estimated time of the whole comparison if that is longer.
-
-    Returns
-    -------
-    Comparison
-        The results.
-
-    Raises
-    ------
-    FileExistsError
-        If the folder holds results of other data or settings; before any work.
-    """
-    folder = Path(out)
-    path = folder / RECORDS
-    check_folder(plan, folder, overwrite)
+def _prepare_folder(folder: Path, dataset: str, overwrite: bool) -> None:
+    """Create a folder, or raise if it holds files that must not be replaced."""
+    path = folder / RECORDS_NAME
+    if folder.exists() and not folder.is_dir():
+        raise NotADirectoryError(f"{folder} is a file; results need a folder.")
     folder.mkdir(parents=True, exist_ok=True)
     if overwrite:
         path.unlink(missing_ok=True)
-    logger.info(_describe_cost(plan))
-    n_runs = 1 + max(run_ for run_, _ in plan.job.splits)
-    with tempfile.TemporaryDirectory(prefix="krein-") as place:
-        # A file, not an argument: all processes map the same matrix into memory.
-        stored = Path(place) / "job"
-        _store(plan.job, stored)
-        run(
-            plan.cells,
-            path,
-            partial(work, str(stored)),
-            jobs=n_jobs,
-            limit=max(CELL_SECONDS, plan.seconds) if limit is None else limit,
-            cost=lambda cell: weigh_cell(cell, plan.job.kind),
-            describe=partial(_describe_cell, has_runs=n_runs > 1),
-            progress=progress,
-        )
-    order = {cell.key: i for i, cell in enumerate(plan.cells)}
-    records = [record for record in read_records(path) if record["key"] in order]
-    records.sort(key=lambda record: order[record["key"]])
-    found = summarize(
-        plan.job,
-        records,
-        plan.kernels,
-        title=f"Methods compared on {plan.job.name}",
-        sentences=[*_describe_procedure(plan, n_runs), *plan.notes],
-    )
-    replace(folder / CSV, rows_as_csv(found).encode())
-    return Comparison(found)
-
-
-def _store(job: Job, path: Path) -> None:
-    try:
-        joblib.dump(job, path)
-    except OSError as error:
-        raise type(error)(
-            f"The temporary file {path} could not be written: "
-            f"{error.strerror or error}. Free some space, or name another folder by "
-            "the environment variable TMPDIR."
-        ) from None
-
-
-def check_folder(plan: Plan, folder: Path, overwrite: bool) -> None:
-    """Raise if a folder holds files that this comparison must not replace."""
-    if folder.exists() and not folder.is_dir():
-        raise NotADirectoryError(f"{folder} is a file; results need a folder.")
-    if overwrite or not folder.exists():
-        return
-    path = folder / RECORDS
-    if not path.exists():
-        for name in (CSV, PAGE):
+    elif not path.exists():
+        for name in (CSV_NAME, PAGE_NAME):
             check_free(folder / name)
-    dataset = plan.cells[0].dataset
     if any(record.get("data") != dataset for record in read_records(path)):
         raise FileExistsError(
             f"{path} holds results of other data, folds, seed, preparation or version; "
             "write to another folder (--out), or replace them by overwrite=True "
             "(--force)."
         )
-
-
-def _describe_cost(plan: Plan) -> str:
-    n, time = len(plan.job.y), format_duration(plan.seconds)
-    cost = f"about {time}"
-    if n > LARGE_DATA:
-        cost = (
-            f"up to {plan.bytes_needed:,} bytes and about {time}; the time grows with "
-            "the cube of the rows"
-        )
-    return f"{n} rows: {len(plan.cells)} fits with their tuning take {cost}."
 
 
 def _describe_cell(cell: Cell, has_runs: bool) -> str:
@@ -301,13 +271,13 @@ def _describe_cell(cell: Cell, has_runs: bool) -> str:
     return f"{cell.method}{on}, fold {cell.setting('fold') + 1}{repeat}"
 
 
-def work(path: str, cell: Cell) -> Record:
+def score_stored_fold(path: str, cell: Cell) -> Record:
     """Run one cell of the job in a file."""
-    return score_fold(_load(path), cell)
+    return score_fold(_load_job(path), cell)
 
 
 @lru_cache(maxsize=1)
-def _load(path: str) -> Job:
+def _load_job(path: str) -> Job:
     job: Job = joblib.load(path, mmap_mode="r")
     return job
 
@@ -331,7 +301,7 @@ def score_fold(job: Job, cell: Cell) -> Record:
     """
     place = cell.run, int(cell.setting("fold"))
     train, test = job.splits[place]
-    if METHODS[cell.method].input == "gram":
+    if ALL_METHODS[cell.method].input == "gram":
         K, K_test = job.split_similarities(place, str(cell.setting("kernel")))
         unit = compute_unit(K)
         X_train, X_test = K / unit, K_test / unit
@@ -345,7 +315,7 @@ def score_fold(job: Job, cell: Cell) -> Record:
         fold_seed=cell.half_seed,
         seed=cell.seed,
         groups=None if job.groups is None else job.groups[train],
-        kernel=job.kernel,
+        kernel=job.search_params,
     )
     fields = fitted.fields() | {"fit_s": fit_s, "n": len(train)}
     fields |= evaluate(fitted.model, X_test, job.y[test], max_loss=MAX_LOG_LOSS)
@@ -375,17 +345,15 @@ def _compute_auc(truth: Array, given: Array) -> float:
 
     The mean of scikit-learn needs probabilities, which some methods do not have.
     """
-    if given.ndim == 1:
-        return float(roc_auc_score(truth, given))
-    each = [roc_auc_score(truth == k, given[:, k]) for k in range(given.shape[1])]
-    return float(np.mean(each))
+    if given.ndim > 1:
+        truth = truth[:, None] == np.arange(given.shape[1])
+    return float(roc_auc_score(truth, given))
 
 
-def _describe_procedure(plan: Plan, n_runs: int) -> list[str]:
-    job = plan.job
+def _describe_procedure(job: Job, cells: Sequence[Cell], n_runs: int) -> list[str]:
     what = {"rows": "samples", "gram": "similarities", "distances": "distances"}
     times = "" if n_runs == 1 else f", {n_runs} times"
-    names = {cell.method for cell in plan.cells}
+    names = {cell.method for cell in cells}
     search = {
         "rows": "several kernels and their parameters",
         "gram": "two norms",
@@ -413,7 +381,7 @@ def _describe_procedure(plan: Plan, n_runs: int) -> list[str]:
 
 
 def _describe_baselines(names: Collection[str]) -> list[str]:
-    found = [m for m in METHODS.values() if m.name in names and m.is_control]
+    found = [m for m in ALL_METHODS.values() if m.name in names and m.is_control]
     neighbors = [each.name for each in found if each.input == "gram"]
     blind = [each.name for each in found if each.input == "rows"]
     parts = [f"{name} only uses the nearest rows by a similarity" for name in neighbors]

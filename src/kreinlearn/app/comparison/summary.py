@@ -6,7 +6,7 @@ Notation: J folds of all repetitions; n_train and n_test rows on the sides of a 
 import json
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,17 +14,21 @@ from scipy.stats import t as student
 from sklearn.metrics import roc_curve
 
 from kreinlearn._typing import Array
-from kreinlearn.app.comparison.plan import OWN_KERNELS, PRECOMPUTED, Job, Place
-from kreinlearn.app.methods.records import KREIN_CV, METHODS
-from kreinlearn.app.report.figures import select_evenly
-from kreinlearn.app.report.tables import csv_text
-from kreinlearn.app.runs.records import FAILED, Record, describe_environment, to_json
+from kreinlearn.app.comparison.plan import GRAM_KERNEL, OWN_KERNELS, Job, Place
+from kreinlearn.app.methods import ALL_METHODS, KREIN_CV
+from kreinlearn.app.report import Findings, csv_text, select_evenly
+from kreinlearn.app.runs import (
+    FAILED_STATUSES,
+    Record,
+    describe_environment,
+    to_json,
+)
 from kreinlearn.kernels import KERNELS
 from kreinlearn.plotting import review_curve
 from kreinlearn.spectrum import describe
 
 NORMAL_QUANTILE = 1.959964
-"""For intervals of 95 %."""
+"""For intervals of 95%."""
 STUDENT_LEVEL = 0.975
 """For the same."""
 MIN_FOLDS = 3
@@ -37,7 +41,7 @@ MAX_BINS = 10
 """Bins of a reliability curve, at most."""
 SAMPLES_PER_BIN = 30
 """Samples of a bin, on average; with fewer samples there are fewer bins."""
-MEANS = {
+MEAN_FIELDS = {
     "acc": "accuracy",
     "bacc": "balanced_accuracy",
     "ll": "log_loss",
@@ -50,7 +54,7 @@ CSV_COLUMNS = (
     "balanced_accuracy log_loss auc fit_seconds statuses folds failed error"
 ).split()
 
-Summary = dict[str, Any]
+Summary = Record
 """Values that JSON can hold; the keys are those of `summarize`."""
 Interval = tuple[float, float]
 Key = TypeVar("Key", bound=Hashable)
@@ -58,7 +62,7 @@ MODEL_OF_FIT = f"{KREIN_CV}, the model that `krein fit` builds,"
 
 
 def wilson_interval(fraction: ArrayLike, n: ArrayLike) -> tuple[Array, Array]:
-    """Return the ends of Wilson's 95 % interval of a fraction of n samples.
+    """Return the ends of Wilson's 95% interval of a fraction of n samples.
 
     Examples
     --------
@@ -75,7 +79,7 @@ def wilson_interval(fraction: ArrayLike, n: ArrayLike) -> tuple[Array, Array]:
 
 
 def corrected_interval(values: Sequence[float], test_ratio: float) -> Interval | None:
-    """Return a 95 % interval of a mean over folds that share training rows.
+    """Return a 95% interval of a mean over folds that share training rows.
 
     The variance of the mean is estimated as ``(1 / J + n_test / n_train) s^2``, with
     the variance s^2 over the folds.
@@ -112,7 +116,7 @@ def corrected_interval(values: Sequence[float], test_ratio: float) -> Interval |
 
 
 def accuracy_interval(records: Sequence[Record]) -> Interval | None:
-    """Return a 95 % interval of the accuracy over the folds of a method.
+    """Return a 95% interval of the accuracy over the folds of a method.
 
     With fewer than three folds it is Wilson's, from the number of held-out rows;
     repetitions score the same rows again, and do not make it narrower. None if all
@@ -131,7 +135,7 @@ def accuracy_interval(records: Sequence[Record]) -> Interval | None:
 
 def differences_from_best(
     groups: Mapping[Key, Sequence[Record]], field: str, smaller: bool = False
-) -> dict[Key, dict[str, Any]]:
+) -> dict[Key, Record]:
     """Return the difference of each method from the best one, paired by fold.
 
     Parameters
@@ -179,7 +183,7 @@ def _test_ratio(records: Sequence[Record]) -> float:
 
 
 def _place(record: Record) -> Place:
-    return int(record.get("run", 0)), int(record["set"]["fold"])
+    return int(record["run"]), int(record["set"]["fold"])
 
 
 def label_kernel(kernel: str) -> str | None:
@@ -196,12 +200,7 @@ def label_kernel(kernel: str) -> str | None:
 
 
 def summarize(
-    job: Job,
-    records: Sequence[Record],
-    kernels: Sequence[str],
-    *,
-    title: str,
-    sentences: Sequence[str] = (),
+    job: Job, records: Sequence[Record], *, title: str, sentences: Sequence[str] = ()
 ) -> Summary:
     """Summarize the records of a comparison.
 
@@ -211,8 +210,6 @@ def summarize(
         The data.
     records : sequence of dict
         Results of its cells.
-    kernels : sequence of str
-        Names of the kernels; ``("precomputed",)`` for a matrix.
     title : str
         Heading.
     sentences : sequence of str
@@ -228,39 +225,36 @@ def summarize(
         same kernel. Spectra are those of the training rows of the first fold.
     """
     groups: dict[tuple[str, str], list[Record]] = {}
-    for record in sorted(records, key=_place):
+    for record in records:
         key = record["method"], record["set"]["kernel"]
         groups.setdefault(key, []).append(record)
-    order = list(dict.fromkeys((r["method"], r["set"]["kernel"]) for r in records))
-    done = {key: _select_done(groups[key]) for key in order}
+    for group in groups.values():
+        group.sort(key=_place)
+    done = {key: _select_done(group) for key, group in groups.items()}
     gaps = {
         "accuracy": differences_from_best(done, "acc"),
         "log_loss": differences_from_best(done, "ll", smaller=True),
     }
     same = _find_repeated(done)
     most = max(map(len, done.values()), default=0)
+    labels = {key: label_kernel(key[1]) for key in groups}
+    has_kernels = len(set(labels.values()) - {None}) > 1
     rows = []
-    for key in order:
-        row = {"method": key[0], "kernel": label_kernel(key[1])}
-        row |= _summarize_scores(groups[key])
+    for key, group in groups.items():
+        on = (labels[key] or "").partition(" (")[0] if has_kernels else ""
+        row = {"method": key[0], "kernel": labels[key], **summarize_scores(group)}
         if len(done[key]) < MIN_FOLDS <= most:  # no interval of another kind
             row["accuracy_low"] = row["accuracy_high"] = None
         row["behind"] = {name: found.get(key) for name, found in gaps.items()}
         row["same_as"] = same.get(key)
         if done[key]:
-            row["confusion"] = _count_confusion(done[key], len(job.classes))
-            row |= _compute_curves(done[key]) | {"review": compute_review(done[key])}
-        rows.append(row)
-    named = {str(row["kernel"]) for row in rows if row["kernel"] is not None}
-    short = {each: each.partition(" (")[0] for each in named}
-    for row in rows:
-        on = "" if row["kernel"] is None or len(named) < 2 else short[row["kernel"]]
-        row["label"] = f"{row['method']}, {on}" if on else row["method"]
+            row |= _describe_predictions(done[key], len(job.classes))
+        rows.append(row | {"label": f"{key[0]}, {on}" if on else key[0]})
     found: Summary = {
         "kind": "comparison",
         "title": title,
         "interval": "Nadeau and Bengio" if most >= MIN_FOLDS else "Wilson",
-        "data": to_json(_describe_data(job, kernels, records)),
+        "data": to_json(_describe_data(job, records)),
         "methods": list(dict.fromkeys(row["method"] for row in rows)),
         "rows": to_json(rows),
         "versions": describe_environment()["ver"],
@@ -270,14 +264,14 @@ def summarize(
 
 
 def _select_done(records: Sequence[Record]) -> list[Record]:
-    return [record for record in records if record["status"] not in FAILED]
+    return [record for record in records if record["status"] not in FAILED_STATUSES]
 
 
-def _summarize_scores(group: Sequence[Record]) -> Record:
+def summarize_scores(group: Sequence[Record]) -> Record:
     """Return mean scores of a method and a kernel, and the statuses of its folds."""
     done = _select_done(group)
     row: Record = {}
-    for field, name in MEANS.items():
+    for field, name in MEAN_FIELDS.items():
         values = [record[field] for record in done if field in record]
         row[name] = float(np.mean(values)) if values else None
     scores = [record["acc"] for record in done]
@@ -295,43 +289,34 @@ def _summarize_scores(group: Sequence[Record]) -> Record:
     }
 
 
-def predict_classes(record: Record) -> Array:
-    """Return the predicted class of each held-out row, by position."""
-    given = np.asarray(record.get("proba", record.get("score")), float)
+def read_predictions(record: Record) -> tuple[Array, Array]:
+    """Return the predicted class of each held-out row, and the confidence in it.
+
+    A prediction is as certain as its probability, or as its score is ahead of the next.
+    """
+    has_proba = "proba" in record
+    given = np.asarray(record["proba" if has_proba else "score"], float)
     if given.ndim == 1:
-        return (given > (0.5 if "proba" in record else 0.0)).astype(int)
-    return given.argmax(axis=1)
+        margin = given - (0.5 if has_proba else 0.0)
+        return (margin > 0).astype(int), np.abs(margin)
+    largest = np.partition(given, -2, axis=1)
+    ahead = largest[:, -1] if has_proba else largest[:, -1] - largest[:, -2]
+    return given.argmax(axis=1), ahead
 
 
 def compute_review(done: Sequence[Record]) -> dict[str, Array]:
     """Return the errors left against the fraction reviewed, the least certain first.
 
-    A prediction is as certain as its probability, or as its score is ahead of the next;
-    errors are those of one repetition, on average.
+    Errors are those of one repetition, on average.
     """
-    is_error, confidence = [], []
-    for record in done:
-        is_error.append(predict_classes(record) != np.asarray(record["truth"]))
-        given = np.asarray(record.get("proba", record.get("score")), float)
-        if given.ndim == 1:
-            confidence.append(np.abs(given - (0.5 if "proba" in record else 0.0)))
-        elif "proba" in record:
-            confidence.append(given.max(axis=1))
-        else:
-            last = np.partition(given, -2, axis=1)
-            confidence.append(last[:, -1] - last[:, -2])
-    n_runs = len({record.get("run", 0) for record in done})
-    fraction, left = review_curve(np.concatenate(is_error), np.concatenate(confidence))
+    predicted, confidence = map(
+        np.concatenate, zip(*map(read_predictions, done), strict=True)
+    )
+    truth = np.concatenate([record["truth"] for record in done])
+    fraction, left = review_curve(predicted != truth, confidence)
     some = select_evenly(len(fraction), MAX_CURVE_POINTS)
+    n_runs = len({record["run"] for record in done})
     return {"fraction": fraction[some], "left": left[some] / n_runs}
-
-
-def _count_confusion(done: Sequence[Record], n_classes: int) -> Array:
-    """Return counts of held-out rows, by true (rows) and predicted class (columns)."""
-    counts = np.zeros((n_classes, n_classes), int)
-    for record in done:
-        np.add.at(counts, (np.asarray(record["truth"]), predict_classes(record)), 1)
-    return counts
 
 
 def _find_repeated(
@@ -347,28 +332,39 @@ def _find_repeated(
     for (method, kernel), own in done.items():
         if own:
             read = [f"{each.get('ll', 0):.3f} {each['auc']:.3f}" for each in own]
-            guesses = tuple(predict_classes(each).tobytes() for each in own)
+            guesses = tuple(read_predictions(each)[0].tobytes() for each in own)
             key = (kernel, "proba" in own[0], tuple(read), guesses)
             if first.setdefault(key, method) != method:
                 found[method, kernel] = first[key]
     return found
 
 
-def _compute_curves(done: Sequence[Record]) -> Record:
-    """Return the ROC and reliability curves of all held-out predictions."""
+def _describe_predictions(done: Sequence[Record], n_classes: int) -> Record:
+    """Return confusion counts and curves of all held-out predictions.
+
+    Confusion counts are by true (rows) and predicted class (columns).
+    """
     field = "proba" if "proba" in done[0] else "score"
     truth = np.concatenate([record["truth"] for record in done])
     given = np.concatenate([np.asarray(record[field], float) for record in done])
+    guess = np.concatenate([read_predictions(record)[0] for record in done])
+    counts = np.zeros((n_classes, n_classes), int)
+    np.add.at(counts, (truth, guess), 1)
     if given.ndim == 1:
         fpr, tpr, _ = roc_curve(truth, given)
         predicted, is_right = given, truth == 1
     else:
-        one_hot = truth[:, None] == np.arange(given.shape[1])
+        one_hot = truth[:, None] == np.arange(n_classes)
         fpr, tpr, _ = roc_curve(one_hot.ravel(), given.ravel())
-        predicted, is_right = given.max(axis=1), given.argmax(axis=1) == truth
+        predicted, is_right = given.max(axis=1), guess == truth
     kept = select_evenly(len(fpr), MAX_CURVE_POINTS)
     bins = compute_reliability(predicted, is_right) if field == "proba" else None
-    return {"roc": {"fpr": fpr[kept], "tpr": tpr[kept]}, "reliability": bins}
+    return {
+        "confusion": counts,
+        "roc": {"fpr": fpr[kept], "tpr": tpr[kept]},
+        "reliability": bins,
+        "review": compute_review(done),
+    }
 
 
 def compute_reliability(predicted: Array, is_right: Array) -> dict[str, Array]:
@@ -385,7 +381,7 @@ def compute_reliability(predicted: Array, is_right: Array) -> dict[str, Array]:
     -------
     dict
         ``predicted`` and ``observed``, means over bins of equal width; ``low`` and
-        ``high``, the ends of Wilson's 95 % interval; and ``count``. Empty bins are left
+        ``high``, the ends of Wilson's 95% interval; and ``count``. Empty bins are left
         out.
 
     Examples
@@ -409,12 +405,10 @@ def compute_reliability(predicted: Array, is_right: Array) -> dict[str, Array]:
     return {"predicted": given, "observed": right, **ends, "count": count[full]}
 
 
-def _describe_data(
-    job: Job, kernels: Sequence[str], records: Sequence[Record]
-) -> Record:
+def _describe_data(job: Job, records: Sequence[Record]) -> Record:
     """Return the data, and the spectra of the first fold that has a result."""
     spectra, places = {}, [_place(each) for each in _select_done(records)]
-    for kernel in kernels if places else ():
+    for kernel in job.kernels if places else ():
         K, _ = job.split_similarities(min(places), kernel)
         report, values = describe(K), np.linalg.eigvalsh((K + K.T) / 2)[::-1]
         names = ("mu_min", "mu_max", "signature", "negative_share")
@@ -431,28 +425,27 @@ def _describe_data(
     }
 
 
-def rank_rows(found: Mapping[str, Any]) -> list[Record]:
+def rank_rows(found: Findings) -> list[Record]:
     """Return the rows from the best to the worst, without repeated predictions.
 
     High accuracy comes first, then low log-loss. ``also`` names the methods with the
     same predictions.
     """
-    last = float("inf")
 
-    def rank(row: Record) -> tuple[float, float]:
-        accuracy, loss = row["accuracy"], row["log_loss"]
-        return last if accuracy is None else -accuracy, last if loss is None else loss
+    def rank(row: Record) -> list[float]:
+        scores = row["accuracy"], row["log_loss"]
+        signed = zip((-1, 1), scores, strict=True)
+        return [float("inf") if x is None else sign * x for sign, x in signed]
 
-    repeated: dict[tuple[str, Any], list[str]] = {}
+    rows = {
+        (row["method"], row["kernel"]): row | {"also": list[str]()}
+        for row in found["rows"]
+        if row.get("same_as") is None
+    }
     for row in found["rows"]:
         if row.get("same_as") is not None:
-            repeated.setdefault((row["same_as"], row["kernel"]), []).append(
-                row["method"]
-            )
-    kept = [row for row in found["rows"] if row.get("same_as") is None]
-    also = [repeated.get((row["method"], row["kernel"]), []) for row in kept]
-    rows = [row | {"also": names} for row, names in zip(kept, also, strict=True)]
-    return sorted(rows, key=rank)
+            rows[row["same_as"], row["kernel"]]["also"].append(row["method"])
+    return sorted(rows.values(), key=rank)
 
 
 def _state_findings(found: Summary) -> list[str]:
@@ -468,13 +461,13 @@ def _state_findings(found: Summary) -> list[str]:
     for kernel, about in found["data"]["kernels"].items():
         sentences += [
             f"{row['method']} assumes a positive semidefinite matrix; "
-            f"{'the matrix' if kernel == PRECOMPUTED else kernel} is indefinite, "
+            f"{'the matrix' if kernel == GRAM_KERNEL else kernel} is indefinite, "
             "so its result has no guarantee."
             for row in found["rows"]
             if about["signature"][1]
             and row["accuracy"] is not None
             and row["kernel"] == kernel
-            and METHODS[row["method"]].definite_only
+            and ALL_METHODS[row["method"]].definite_only
         ]
     lost = ", ".join(row["label"] for row in found["rows"] if row["failed"])
     if lost:
@@ -492,19 +485,20 @@ def _state_best(ranked: Sequence[Record]) -> str:
     text = f"{MODEL_OF_FIT if is_ours else best['label']} has the highest accuracy"
     text += f", {best['accuracy']:.3f}"
     if own is not None:
-        clear = _is_clearly_worse(own)
+        clear = is_clear(own, "accuracy")
         gap = "clearly less" if clear else "a difference within the margin of error"
         return f"{text}; {MODEL_OF_FIT} has {own['accuracy']:.3f}, {gap}."
-    worse = sum(map(_is_clearly_worse, others))
+    worse = sum(is_clear(row, "accuracy") for row in others)
     if not others:
         return f"{text}."
     many = f"{worse} of the {len(others)} other rows {'is' if worse == 1 else 'are'}"
     return f"{text}; {many if worse else 'no other row is'} clearly less accurate."
 
 
-def _is_clearly_worse(row: Record) -> bool:
-    gap = row["behind"]["accuracy"]
-    return bool(gap) and gap["high"] is not None and gap["high"] < 0
+def is_clear(row: Record, measure: str) -> bool:
+    """Return whether the interval of a difference from the best excludes zero."""
+    gap = row["behind"][measure]
+    return bool(gap and gap["low"] is not None) and not gap["low"] <= 0 <= gap["high"]
 
 
 def rows_as_csv(found: Summary) -> str:

@@ -21,16 +21,25 @@ References
    Royal Statistical Society B 82 (2020).
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
+from numpy.random import Generator
 from scipy.special import expit
 
 from kreinlearn._typing import Array
-from kreinlearn.app.methods.records import KREIN_CV, METHODS, Method, Scores, Values
-from kreinlearn.app.methods.tuning import MAX_LOG_LOSS, fit_method, held_out_scores
+from kreinlearn.app.methods import (
+    ALL_METHODS,
+    KREIN_CV,
+    MAX_LOG_LOSS,
+    Method,
+    Scores,
+    Values,
+    fit_method,
+    held_out_scores,
+)
+from kreinlearn.app.runs import Record
 from kreinlearn.losses import find_link, log_probabilities
 from kreinlearn.operators import limit_blas_threads
 from kreinlearn.search import UNITS, Fold
@@ -42,10 +51,9 @@ EXCHANGE_SWEEPS = 50
 """Rounds of exchanges; in each, every sample is offered one partner of its fold."""
 PERMUTATION_BATCH = 200
 """Permutations that are scored at once."""
-UNREPAIRED = "unrepaired"
-
-FoldWatcher = Callable[[int, int], object]
-"""Called with the number of finished folds, and of all folds."""
+UNREPAIRED_NAME = "unrepaired"
+Advance = Callable[[], object]
+"""Called after each fold."""
 
 
 def _score_negative_part(
@@ -60,14 +68,16 @@ def _score_negative_part(
 
 
 def _search_path(name: str) -> Method:
-    return replace(METHODS[name], path=METHODS[name].search_path)
+    return replace(ALL_METHODS[name], path=ALL_METHODS[name].search_path)
 
 
-TREATMENTS: dict[str, Method] = {
-    UNREPAIRED: _search_path("Krein norm"),
+TREATMENT_METHODS: dict[str, Method] = {
+    UNREPAIRED_NAME: _search_path("Krein norm"),
     "clip": _search_path("clip + KLR"),
     "flip": _search_path("flip + KLR"),
-    "negative part alone": replace(METHODS["Krein norm"], path=_score_negative_part),
+    "negative part alone": replace(
+        ALL_METHODS["Krein norm"], path=_score_negative_part
+    ),
 }
 """Matrices to learn from, in the order of the tables."""
 
@@ -100,11 +110,7 @@ class HeldOut:
 
 
 def predict_model(
-    X: Array,
-    index: Array,
-    folds: Sequence[Fold],
-    kernel: Mapping[str, Any],
-    progress: FoldWatcher | None = None,
+    X: Array, index: Array, folds: Sequence[Fold], kernel: Record, advance: Advance
 ) -> HeldOut:
     """Return out-of-fold predictions of the model that `krein fit` builds.
 
@@ -112,31 +118,24 @@ def predict_model(
     ----------
     X : ndarray of shape (n, m), or (n, n)
         Features, or a matrix of similarities or distances.
-    index, folds, progress
+    index, folds, advance
         See `predict_treatments`.
     kernel : mapping
         Parameters ``kernel`` and ``kernel_params`` of `KreinLogisticRegressionCV`.
     """
     logs = np.empty((len(index), int(index.max()) + 1))
     is_matrix = kernel.get("kernel") in ("distance", "precomputed")
-    for done, (train, held) in enumerate(folds, start=1):
+    for train, held in folds:
         columns = train if is_matrix else np.arange(X.shape[1])
-        fitted = fit_method(
-            KREIN_CV,
-            X[np.ix_(train, columns)],
-            index[train],
-            fold_seed=0,
-            seed=0,
-            kernel=kernel,
-        )
+        rows = X[np.ix_(train, columns)]
+        fitted = fit_method(KREIN_CV, rows, index[train], kernel=kernel)
         logs[held] = fitted.model.predict_log_proba(X[np.ix_(held, columns)])
-        if progress is not None:
-            progress(done, len(folds))
+        advance()
     return HeldOut(index, logs)
 
 
 def predict_treatments(
-    K: Array, index: Array, folds: Sequence[Fold], progress: FoldWatcher | None = None
+    K: Array, index: Array, folds: Sequence[Fold], advance: Advance
 ) -> dict[str, HeldOut]:
     """Return out-of-fold predictions from a matrix and from its repairs.
 
@@ -148,13 +147,13 @@ def predict_treatments(
         Position of each sample's class, from 0.
     folds : sequence of pairs of ndarray
         Indices of training and of held-out samples; every sample is held out once.
-    progress : callable, optional
-        Called with the number of finished folds, and of all folds.
+    advance : callable
+        Called after each fold.
 
     Returns
     -------
     dict of str to HeldOut
-        By the names in TREATMENTS. The unrepaired matrix has the better of both norms.
+        By name of the treatment. The unrepaired matrix has the better of both norms.
 
     Notes
     -----
@@ -166,16 +165,14 @@ def predict_treatments(
     unit = float(np.abs(np.linalg.eigvalsh(K)).mean())
     lams = [each * unit / n for each in UNITS]
     shape = (len(lams), n, 1 if n_classes == 2 else n_classes)
-    found = {treatment: np.empty(shape) for treatment in TREATMENTS}
-    for done, fold in enumerate(folds, start=1):
-        held = fold[1]
+    found = {treatment: np.empty(shape) for treatment in TREATMENT_METHODS}
+    for fold in folds:
         with limit_blas_threads(n):
-            for treatment, method in TREATMENTS.items():
+            for treatment, method in TREATMENT_METHODS.items():
                 scores, _ = held_out_scores(method, K, index, [fold], lams, seed=0)
-                found[treatment][:, held] = scores[:, held]
-        if progress is not None:
-            progress(done, len(folds))
-    found[UNREPAIRED] = np.concatenate([found[UNREPAIRED], found["flip"]])
+                found[treatment][:, fold[1]] = scores[:, fold[1]]
+        advance()
+    found[UNREPAIRED_NAME] = np.concatenate([found[UNREPAIRED_NAME], found["flip"]])
     link = find_link(n_classes, multinomial=True)
     return {
         treatment: _select_settings(
@@ -224,22 +221,13 @@ def exchange_differences(
     >>> exchange_differences(np.ones(2), np.zeros(2), 4, seed=0).round(1)
     array([ 0., -1.,  1.,  1.])
     """
-    rng = np.random.default_rng(seed)
-    difference = first - second
-    means = [
-        float(np.where(rng.random(len(difference)) < 0.5, -1.0, 1.0) @ difference)
-        for _ in range(count)
-    ]
-    return np.array(means) / len(difference)
+    n, rng = len(first), np.random.default_rng(seed)
+    signs = [np.where(rng.random(n) < 0.5, -1.0, 1.0) for _ in range(count)]
+    return np.array([float(each @ (first - second)) for each in signs]) / n
 
 
 def permute_conditionally(
-    K: Array,
-    index: Array,
-    logs: Array,
-    folds: Sequence[Fold],
-    count: int,
-    seed: int = 0,
+    K: Array, clipped: HeldOut, folds: Sequence[Fold], count: int, seed: int = 0
 ) -> tuple[float, Array]:
     """Return the gain by the negative part, and the gains with permuted labels.
 
@@ -247,10 +235,8 @@ def permute_conditionally(
     ----------
     K : ndarray of shape (n, n)
         Symmetric matrix.
-    index : ndarray of shape (n,)
-        Position of each sample's class, from 0.
-    logs : ndarray of shape (n, C)
-        Out-of-fold log-probabilities of the clipped matrix.
+    clipped : HeldOut
+        Labels, and out-of-fold predictions of the clipped matrix.
     folds : sequence of pairs of ndarray
         Indices of training and of held-out samples; every sample is held out once.
     count : int
@@ -266,12 +252,14 @@ def permute_conditionally(
     permuted : ndarray of shape (count,)
         The same with permuted labels.
     """
-    clipped, full = _compute_smoothers(K, folds)
+    index, logs = clipped.index, clipped.logs
+    maps = zip(*(_compute_smoothers(K, *fold) for fold in folds), strict=True)
+    positive, full = maps
     one_hot = np.eye(logs.shape[1])
 
     def gain(labels: Array) -> Array:
         Y = one_hot[labels]
-        return _compute_errors(clipped, Y, folds) - _compute_errors(full, Y, folds)
+        return _compute_errors(positive, Y, folds) - _compute_errors(full, Y, folds)
 
     rng = np.random.default_rng(seed)
     parts = [
@@ -282,11 +270,7 @@ def permute_conditionally(
 
 
 def permute_labels(
-    index: Array,
-    logs: Array,
-    folds: Sequence[Fold],
-    count: int,
-    rng: np.random.Generator,
+    index: Array, logs: Array, folds: Sequence[Fold], count: int, rng: Generator
 ) -> Array:
     """Return ``count`` permutations of labels within folds, with the odds of ``logs``.
 
@@ -309,25 +293,22 @@ def permute_labels(
 
 
 def _compute_smoothers(
-    K: Array, folds: Sequence[Fold]
+    K: Array, train: Array, held: Array
 ) -> tuple[list[Array], list[Array]]:
     """Return maps from training labels to held-out predictions, clipped and full.
 
-    One array of shape (L, n_held, n_train) per fold.
+    One array of shape (n_held, n_train) for each ridge.
     """
-    clipped, full = [], []
-    for train, held in folds:
-        spectrum = decompose(K[np.ix_(train, train)])
-        ridges = [r * float(np.abs(spectrum.values).mean()) for r in RIDGE_UNITS]
-        rows = K[np.ix_(held, train)]
-        positive, negative = spectrum.positive(), spectrum.negative()
-        both = Spectrum(
-            np.concatenate([negative.values, positive.values]),
-            np.hstack([negative.vectors, positive.vectors]),
-        )
-        clipped.append(np.stack([_compute_smoother(rows, positive, r) for r in ridges]))
-        full.append(np.stack([_compute_smoother(rows, both, r) for r in ridges]))
-    return clipped, full
+    spectrum = decompose(K[np.ix_(train, train)])
+    ridges = [r * float(np.abs(spectrum.values).mean()) for r in RIDGE_UNITS]
+    rows = K[np.ix_(held, train)]
+    positive, negative = spectrum.positive(), spectrum.negative()
+    both = Spectrum(
+        np.concatenate([negative.values, positive.values]),
+        np.hstack([negative.vectors, positive.vectors]),
+    )
+    clipped = [_compute_smoother(rows, positive, ridge) for ridge in ridges]
+    return clipped, [_compute_smoother(rows, both, ridge) for ridge in ridges]
 
 
 def _compute_smoother(rows: Array, kept: Spectrum, ridge: float) -> Array:
@@ -344,7 +325,9 @@ def _compute_smoother(rows: Array, kept: Spectrum, ridge: float) -> Array:
     return np.asarray(slope + np.outer(rest, weights / weights.sum()))
 
 
-def _compute_errors(maps: Sequence[Array], Y: Array, folds: Sequence[Fold]) -> Array:
+def _compute_errors(
+    maps: Sequence[Sequence[Array]], Y: Array, folds: Sequence[Fold]
+) -> Array:
     """Return held-out squared errors (B,), with lam chosen on the other folds.
 
     Y has shape (B, n, C).

@@ -5,20 +5,24 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kreinlearn.app.methods.records import KREIN_CV
-from kreinlearn.app.report import figures
-from kreinlearn.app.report.figures import COLUMN, Figure, shorten, spectrum_figure
-from kreinlearn.app.report.page import Section, html
-from kreinlearn.app.report.tables import (
+from kreinlearn.app.methods import KREIN_CV
+from kreinlearn.app.report import (
+    COLUMN_INCHES,
     SCORE_NAMES,
+    Color,
     Entry,
+    Figure,
     Findings,
     PageTable,
+    Section,
     TableRow,
     format_number,
     format_scores,
     format_signed,
+    html,
     make_table,
+    shorten,
+    spectrum_figure,
 )
 
 if TYPE_CHECKING:
@@ -33,27 +37,27 @@ def inspection_page(found: Findings) -> str:
     found : mapping
         Output of `krein inspect --json`.
     """
-    value, listed = found.get("value"), _spectrum_table(found)
-    scores = [_score_table(found)] if list_scores(found) else []
+    listed, sentences = _spectrum_table(found), found["sentences"]
+    verdict = [*sentences[: found["n_verdict"]], sentences[-1]]
     drawn = spectrum_figure(found, "The spectrum")
     figure = [] if drawn is None else [drawn]
-    chance = [] if value is None else [permutation_figure(value)]
-    sentences = list(found["sentences"])
-    verdict = [*sentences[: found["n_verdict"]], sentences[-1]]
+    if list_scores(found):
+        first = Section("Predictions and spectrum", [_score_table(found), *figure])
+    else:
+        first = Section("The spectrum", [*figure, listed])
+    chance = [permutation_figure(found["value"])] if found["value"] else []
+    more = [listed] if list_scores(found) else []
     return html(
         f"Inspection of {found['source']}",
         [
-            Section(
-                "Predictions and spectrum" if scores else "The spectrum",
-                [*scores, *figure, *([] if scores else [listed])],
-            ),
+            first,
             Section("Could it be chance?", chance, is_detail=True),
-            Section(listed.title, [listed] if scores else [], is_detail=True),
+            Section(listed.title, more, is_detail=True),
         ],
         sentences=verdict,
         remarks=[each for each in sentences if each not in verdict],
         facts=_list_facts(found),
-        command=str(found.get("command") or ""),
+        command=found.get("command", ""),
         versions=found["versions"],
     )
 
@@ -73,13 +77,10 @@ def _list_facts(found: Findings) -> dict[str, str]:
 
 
 def _spectrum_table(found: Findings) -> PageTable:
-    signs = ("positive", "negative", "zero")
+    signs = [f"{sign} eigenvalues" for sign in ("positive", "negative", "zero")]
     asymmetry = found["asymmetry"].items()
     rows: list[TableRow] = [
-        *(
-            (f"{s} eigenvalues", n)
-            for s, n in zip(signs, found["signature"], strict=True)
-        ),
+        *zip(signs, found["signature"], strict=True),
         ("smallest eigenvalue", format_number(found["mu_min"], ".6g")),
         ("largest eigenvalue", format_number(found["mu_max"], ".6g")),
         (
@@ -102,35 +103,30 @@ def list_scores(found: Findings) -> dict[str, Findings]:
 
     Equal scores share a row.
     """
-    model, value = found.get("model"), found.get("value")
+    model, value = found["model"], found["value"] or {"scores": {}}
+    names: dict[tuple[float, float], list[str]] = {}
+    for name, own in value["scores"].items():
+        names.setdefault((own["accuracy"], own["log_loss"]), []).append(name)
     scores: dict[str, Findings] = {}
-    for name, own in (value or {"scores": {}})["scores"].items():
-        same = next((first for first, each in scores.items() if each == own), None)
-        if same is None:
-            scores[name] = own
-        else:
-            renamed = {same: f"{same}, {name}"}
-            scores = {renamed.get(key, key): each for key, each in scores.items()}
-    if model is None:
-        return scores
-    first = {key: model[key] for key in ("accuracy", "log_loss")}
-    majority = {"accuracy": model["majority"], "log_loss": None}
-    return {KREIN_CV: first, "majority class": majority, **scores}
+    if model is not None:
+        scores[KREIN_CV] = {key: model[key] for key in ("accuracy", "log_loss")}
+        scores["majority class"] = {"accuracy": model["majority"], "log_loss": None}
+    for (accuracy, loss), group in names.items():
+        scores[", ".join(group)] = {"accuracy": accuracy, "log_loss": loss}
+    return scores
 
 
 def _score_table(found: Findings) -> PageTable:
-    keys = ["accuracy", "log_loss"]
-    folds = (found.get("model") or {}).get("folds")
-    over = f" over {folds} folds" if folds else ""
-    scores = list_scores(found)
+    keys, scores = ["accuracy", "log_loss"], list_scores(found)
     repairs = (
         " The rows below the majority class are logistic regression on the matrix and "
         "on its repairs."
     )
     return make_table(
         "Held-out scores",
-        f"Mean scores on held-out samples{over}; the best of each column is bold. "
-        f"{KREIN_CV} is the model that krein fit builds.{repairs * (len(scores) > 2)}",
+        f"Mean scores on held-out samples over {found['model']['folds']} folds; the "
+        f"best of each column is bold. {KREIN_CV} is the model that krein fit builds."
+        f"{repairs * (len(scores) > 2)}",
         ("model", *(SCORE_NAMES[key] for key in keys)),
         [(name, *row) for name, row in format_scores(scores, keys).items()],
     )
@@ -155,8 +151,8 @@ def permutation_figure(value: Findings) -> Figure:
         low, high = min(*null, seen), max(*null, seen)
         pad = 0.05 * (high - low) or 0.05
         edges = np.linspace(low - pad, high + pad, 26).tolist()
-        axes.hist(null, bins=edges, color=figures.FAINT, edgecolor=figures.GREY, lw=0.5)
-        axes.axvline(seen, color=figures.ORANGE, lw=2, ls="--")
+        axes.hist(null, bins=edges, color=Color.FAINT, edgecolor=Color.GREY, lw=0.5)
+        axes.axvline(seen, color=Color.ORANGE, lw=2, ls="--")
         axes.set_ylim(top=1.22 * axes.get_ylim()[1])
         is_right = seen > (low + high) / 2
         axes.annotate(
@@ -172,21 +168,20 @@ def permutation_figure(value: Findings) -> Figure:
         axes.set(xlabel=textwrap.fill(label, 42), ylabel="permutations")
         axes.grid(axis="y")
 
-    shown = {
-        "observed difference": observed,
-        "p-value": f"{p:.3g}",
-        "permutations": str(len(null)),
-        "permutations with at least the observed difference": str(beyond),
-        "smallest difference by chance": least,
-        "largest difference by chance": most,
-    }
-    rows = [(name, Entry(x, float(x.replace("−", "-")))) for name, x in shown.items()]
+    rows = [
+        ("observed difference", Entry(observed, seen)),
+        ("p-value", format_number(p, ".3g")),
+        ("permutations", len(null)),
+        ("permutations with at least the observed difference", beyond),
+        ("smallest difference by chance", Entry(least, min(null))),
+        ("largest difference by chance", Entry(most, max(null))),
+    ]
     return Figure(
         "The observed difference, and chance",
         f"The observed difference, {observed} (dashed), among those of {len(null)} "
         f"random permutations; p = {p:.3g}.",
         f"Histogram of {len(null)} differences by chance, {least} to {most}; the "
         f"observed {observed} is reached by {beyond} of them, p = {p:.3g}.",
-        (draw, (COLUMN, 2.6)),
+        (draw, (COLUMN_INCHES, 2.6)),
         numbers=("Numbers of the histogram.", "quantity, value", rows),
     )

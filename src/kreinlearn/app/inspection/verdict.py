@@ -1,7 +1,8 @@
 """Inspection of a similarity: predictability of labels, and need of a repair."""
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+import itertools
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,43 +19,47 @@ from kreinlearn._validation import (
 )
 from kreinlearn.app.comparison.summary import MODEL_OF_FIT, wilson_interval
 from kreinlearn.app.inspection.evidence import (
-    UNREPAIRED,
-    FoldWatcher,
+    UNREPAIRED_NAME,
+    HeldOut,
     exchange_differences,
     permute_conditionally,
     predict_model,
     predict_treatments,
 )
 from kreinlearn.app.inspection.page import inspection_page, list_scores
-from kreinlearn.app.methods.records import UNCHECKED
-from kreinlearn.app.methods.tuning import inner_folds
-from kreinlearn.app.report.page import Result
-from kreinlearn.app.runs.records import describe_environment
+from kreinlearn.app.methods import UNCHECKED_PARAMS, inner_folds
+from kreinlearn.app.report import PageResult
+from kreinlearn.app.runs import Record, describe_environment
 from kreinlearn.kernels import KERNELS, gram
 from kreinlearn.kernels.transforms import fit_transform, list_candidates
 from kreinlearn.losses import loss_for
 from kreinlearn.problem import uniqueness_threshold
+from kreinlearn.search import Fold
 from kreinlearn.spectrum import describe
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
+FoldWatcher = Callable[[int, int], object]
+"""Called with the number of finished folds, and of all folds."""
 MIN_CLASS_SAMPLES = 3
 """Classes with fewer samples are left out of the held-out predictions."""
-MIN_SAMPLES = 20
+MIN_LEARNED = 20
 """Samples below which held-out predictions have no weight."""
 MAX_LEARNED = 500
 """Most samples to learn from; more would take minutes and change little."""
 MAX_SAMPLES = 2000
 """Most samples whose spectrum is computed, which takes n^3 operations."""
-ROUNDING = 1e-10
+ROUNDING_TOL = 1e-10
 """Asymmetry, or fraction of negative eigenvalues, that is due to rounding."""
 MIN_GAIN = 5e-3
 """Difference in log-loss below which the negative part does not matter."""
-LEVEL = 0.05
+TEST_LEVEL = 0.05
 """Level of the tests."""
 MAX_NAMES = 5
 """Rare classes that are named."""
+MATRIX_KERNELS = ("distance", "precomputed")
+"""Kernels of data that are a matrix."""
 DEFAULT_KERNEL = "tl1"
 """Kernel of rows whose spectrum is shown if none is named."""
 MATRIX_SENTENCES = {
@@ -72,7 +77,7 @@ MATRIX_SENTENCES = {
 """Sentences about matrices without a negative part."""
 
 
-class Inspection(Result):
+class Inspection(PageResult):
     """Result of `kreinlearn.inspect_similarity`."""
 
     @property
@@ -98,13 +103,13 @@ def inspect_similarity(
     y: ArrayLike | None = None,
     *,
     kernel: str | None = "distance",
-    kernel_params: Mapping[str, Any] | None = None,
+    kernel_params: Mapping[str, object] | None = None,
     check: bool = True,
     permutations: int = 1000,
     seed: int = 0,
     progress: FoldWatcher | None = None,
     source: str = "data",
-    measure: tuple[str, Mapping[str, Any]] | None = None,
+    measure: tuple[str, Mapping[str, object]] | None = None,
     n_given: int | None = None,
     command: str | None = None,
 ) -> Inspection:
@@ -157,9 +162,9 @@ def inspect_similarity(
     under the null hypothesis the two can be exchanged for each sample. The second
     asks whether the negative part carries information about the labels that the
     positive part lacks: see `kreinlearn.app.inspection.evidence`. Alone, at a level of
-    5 %, the first kept noise in up to a quarter of simulated problems, since noise may
+    5%, the first kept noise in up to a quarter of simulated problems, since noise may
     act as a regularization, and the second in more than a third of others; both
-    together in at most 5 %. The recommendation to repair takes the first test, with
+    together in at most 5%. The recommendation to repair takes the first test, with
     the sign reversed.
 
     Above 500 samples the predictions use 500 of them, the spectrum at most 2000, at
@@ -174,59 +179,91 @@ def inspect_similarity(
     >>> found.results["signature"], found.results["recommendation"]
     ([3, 2, 35], 'keep')
     """
-    count = check_count("permutations", permutations)
-    labels = None if y is None else np.asarray(y)
-    if labels is not None and labels.shape != (len(np.asarray(D)),):
+    check_count("permutations", permutations)
+    labels, n_all = None if y is None else np.asarray(y), len(np.asarray(D))
+    if labels is not None and labels.shape != (n_all,):
         raise ValueError(
-            f"'y' must have shape ({len(np.asarray(D))},), one label for each row, got "
-            f"shape {labels.shape}."
+            f"'y' must have shape ({n_all},), one label for each row, got shape "
+            f"{labels.shape}."
         )
-    rows = sample_rows(labels, len(np.asarray(D)), MAX_SAMPLES, seed)
+    rows = sample_rows(labels, n_all, MAX_SAMPLES, seed)
     labels, fixed = None if labels is None else labels[rows], dict(kernel_params or {})
-    notes: list[str] = []
-    if kernel in ("distance", "precomputed"):
-        what = "Distances" if kernel == "distance" else "Similarities"
-        data, _ = check_matrix(D, what, symmetric="any", dtype=float)
-        data = data[np.ix_(rows, rows)]
-        K = data
-        if kernel == "distance":
-            (params, *_) = list_candidates(fixed, [{}])
-            data = check_distances(data)
-            K = fit_transform(data, **params)(data)
-        else:
-            params = {}
-            if check:
-                check_similarities(data, "The matrix")
-    else:
-        data = np.asarray(D, dtype=float)[rows]
-        params, notes = _default_params(data, kernel or DEFAULT_KERNEL, fixed)
-        K = gram(data, kernel=kernel or DEFAULT_KERNEL, **params)
+    data, K, params, notes = _compute_gram(D, rows, kernel, fixed, check)
     name, measured = measure or (kernel or DEFAULT_KERNEL, {})
-    found: dict[str, Any] = {
+    found: Record = {
         "kind": "inspection",
         "source": source,
         "kernel": name,
         "params": {**measured, **params},
         "n": len(K),
-        "n_given": n_given or len(np.asarray(D)),
+        "n_given": n_given or n_all,
         "classes": None if labels is None else np.unique(labels).tolist(),
         **_measure_spectrum(K),
     }
     loss = loss_for(len(found["classes"] or ()) > 2)
     found["unique_lam"] = uniqueness_threshold(found["mu_min"], 1 / len(K), loss)
-    K = (K + K.T) / 2
-    search: dict[str, Any] = {} if kernel is None else {"kernel": kernel}
-    search["kernel_params"] = UNCHECKED if kernel == "precomputed" else fixed or None
-    data = (data + data.T) / 2 if kernel in ("distance", "precomputed") else data
-    is_indefinite = found["matrix"] == "indefinite"
-    found |= _score(K, is_indefinite, data, labels, search, count, seed, progress)
-    if command is None:
-        command = _python_code(found, kernel, looks_like_distances(K))
+    K, is_indefinite = (K + K.T) / 2, found["matrix"] == "indefinite"
+    found |= {"model": None, "value": None}
+    found["recommendation"] = "unknown" if is_indefinite else "either"
+    kept, left_out, found["reason"] = _select_labeled(labels, seed)
+    if labels is not None and not found["reason"] and float(np.ptp(K)) > 0:
+        _, index = np.unique(labels[kept], return_inverse=True)
+        folds = inner_folds(index, seed, least=2)
+        done, n_steps = itertools.count(1), len(folds) * (1 + is_indefinite)
+
+        def advance() -> None:
+            if progress is not None:
+                progress(next(done), n_steps)
+
+        search: Record = {} if kernel is None else {"kernel": kernel}
+        is_given = kernel == "precomputed"
+        search["kernel_params"] = UNCHECKED_PARAMS if is_given else fixed or None
+        X = data[kept][:, kept] if kernel in MATRIX_KERNELS else data[kept]
+        held_out = predict_model(X, index, folds, search, advance)
+        found["model"] = _score_model(held_out, len(folds)) | {"left_out": left_out}
+        if is_indefinite:
+            among = K[np.ix_(kept, kept)]
+            treated = predict_treatments(among, index, folds, advance)
+            value = _assess_negative_part(among, treated, folds, permutations, seed)
+            found |= {"value": value, "recommendation": value["what"]}
+    is_odd = looks_like_distances(K)
+    command = _python_code(found, kernel, is_odd) if command is None else command
     sentences, found["n_verdict"] = _state_findings(found)
-    clip = _clip_code(kernel, params, looks_like_distances(K))
+    clip = _clip_code(kernel, params, is_odd)
     found["sentences"] = [*sentences, *notes, _state_next_step(found, command, clip)]
     found["versions"] = describe_environment()["ver"]
     return Inspection(found)
+
+
+def _compute_gram(
+    D: ArrayLike, rows: Array, kernel: str | None, fixed: Record, check: bool
+) -> tuple[Array, Array, Record, list[str]]:
+    """Return some rows of the data, K, parameters, and notes on estimated ones.
+
+    Matrices of data are symmetric, K need not be.
+    """
+    if kernel in MATRIX_KERNELS:
+        what = "Distances" if kernel == "distance" else "Similarities"
+        K = check_matrix(D, what, symmetric="any", dtype=float)[0][np.ix_(rows, rows)]
+        params: Record = {}
+        data = K
+        if kernel == "distance":
+            (params, *_) = list_candidates(fixed, [{}])
+            data = check_distances(K)
+            K = fit_transform(data, **params)(data)
+        elif check:
+            check_similarities(K, "The matrix")
+        return (data + data.T) / 2, K, params, []
+    name, X, notes = kernel or DEFAULT_KERNEL, np.asarray(D, dtype=float)[rows], []
+    grid = KERNELS[name].grid
+    if grid is not None and not {grid.parameter, *grid.alternatives} & set(fixed):
+        fixed = {**fixed, **KERNELS[name].default_params(X)}
+        if grid.of_median:
+            notes.append(
+                f"The width {grid.parameter} of the kernel {name} was set to "
+                f"{fixed[grid.parameter]:.4g}, the median distance between samples."
+            )
+    return X, gram(X, kernel=name, **fixed), fixed, notes
 
 
 def sample_rows(y: Array | None, n: int, most: int, seed: int = 0) -> Array:
@@ -259,24 +296,8 @@ def sample_rows(y: Array | None, n: int, most: int, seed: int = 0) -> Array:
     return np.sort(order[:most])
 
 
-def _default_params(
-    X: Array, kernel: str, given: dict[str, Any]
-) -> tuple[dict[str, Any], list[str]]:
-    """Return the parameters of a kernel on rows, and notes about estimated ones."""
-    grid = KERNELS[kernel].grid
-    if grid is None or {grid.parameter, *grid.alternatives} & set(given):
-        return given, []
-    params = {**given, **KERNELS[kernel].default_params(X)}
-    if not grid.of_median:
-        return params, []
-    return params, [
-        f"The width {grid.parameter} of the kernel {kernel} was set to "
-        f"{params[grid.parameter]:.4g}, the median distance between samples."
-    ]
-
-
-def _measure_spectrum(K: Array) -> dict[str, Any]:
-    report: dict[str, Any] = describe(K)
+def _measure_spectrum(K: Array) -> Record:
+    report: Record = describe(K)
     size = float(np.linalg.norm(K))
     return {
         "asymmetry": {
@@ -301,85 +322,52 @@ def _classify_matrix(K: Array, negative_share: float) -> str:
         return "constant"
     if len(K) > 2 and off < INFORMATIVE_TOL * diagonal:
         return "diagonal"
-    return "semidefinite" if negative_share < ROUNDING else "indefinite"
+    return "semidefinite" if negative_share < ROUNDING_TOL else "indefinite"
 
 
-def _score(
-    K: Array,
-    is_indefinite: bool,
-    data: Array,
-    labels: Array | None,
-    search: Mapping[str, Any],
-    count: int,
-    seed: int,
-    progress: FoldWatcher | None,
-) -> dict[str, Any]:
-    """Return scores of the model, and the value of the negative part.
-
-    The keys are ``model``, ``value``, ``recommendation`` and ``reason``, which states
-    why there are no scores.
-    """
-    found: dict[str, Any] = {"model": None, "value": None, "reason": ""}
-    found["recommendation"] = "unknown" if is_indefinite else "either"
+def _select_labeled(labels: Array | None, seed: int) -> tuple[Array, list[object], str]:
+    """Return rows of frequent classes, other classes, and a reason not to learn."""
     if labels is None:
-        return found | {"reason": "no labels were given"}
+        return np.arange(0), [], "no labels were given"
     classes, sizes = np.unique(labels, return_counts=True)
     frequent = classes[sizes >= MIN_CLASS_SAMPLES]
     rows = np.flatnonzero(np.isin(labels, frequent))
+    rare, reason = classes[sizes < MIN_CLASS_SAMPLES].tolist(), ""
     if len(frequent) < 2:
         many = f"{'is' if len(frequent) == 1 else 'are'} {len(frequent) or 'none'}"
         need = f"two classes of at least {MIN_CLASS_SAMPLES} samples are needed"
-        return found | {"reason": f"{need}, and there {many}"}
-    if len(rows) < MIN_SAMPLES:
-        need = f"at least {MIN_SAMPLES} samples are needed, and there are {len(rows)}"
-        return found | {"reason": need}
-    if float(np.ptp(K)) == 0:
-        return found
+        reason = f"{need}, and there {many}"
+    elif len(rows) < MIN_LEARNED:
+        reason = f"at least {MIN_LEARNED} samples are needed, and there are {len(rows)}"
     rows = rows[sample_rows(labels[rows], len(rows), MAX_LEARNED, seed)]
-    _, index = np.unique(labels[rows], return_inverse=True)
-    folds = inner_folds(index, seed, least=2)
-    is_matrix = search.get("kernel") in ("distance", "precomputed")
-    n_steps = len(folds) * (1 + is_indefinite)
+    return rows, rare, reason
 
-    def report(done: int, _: int) -> None:
-        if progress is not None:
-            progress(done, n_steps)
 
-    X = data[np.ix_(rows, rows)] if is_matrix else data[rows]
-    scores = predict_model(X, index, folds, search, report).scores()
-    low, high = wilson_interval(scores["accuracy"], len(rows))
-    found["model"] = {
+def _score_model(held_out: HeldOut, n_folds: int) -> Record:
+    n, scores = len(held_out.index), held_out.scores()
+    low, high = wilson_interval(scores["accuracy"], n)
+    return {
         **scores,
         "accuracy_low": float(low),
         "accuracy_high": float(high),
-        "majority": float(np.bincount(index).max() / len(rows)),
-        "folds": len(folds),
-        "n": len(rows),
-        "left_out": classes[sizes < MIN_CLASS_SAMPLES].tolist(),
+        "majority": float(np.bincount(held_out.index).max() / n),
+        "folds": n_folds,
+        "n": n,
     }
-    if is_indefinite:
-        value = _assess_negative_part(
-            K[np.ix_(rows, rows)],
-            index,
-            folds,
-            count,
-            seed,
-            lambda done, _: report(len(folds) + done, 0),
-        )
-        found |= {"value": value, "recommendation": value["what"]}
-    return found
 
 
 def _assess_negative_part(
-    K: Array, index: Array, folds: Any, count: int, seed: int, progress: FoldWatcher
-) -> dict[str, Any]:
+    K: Array,
+    found: Mapping[str, HeldOut],
+    folds: Sequence[Fold],
+    count: int,
+    seed: int,
+) -> Record:
     """Return the value of the negative part: scores, gains and p-values."""
-    found = predict_treatments(K, index, folds, progress)
-    first, second = found[UNREPAIRED].own, found["clip"].own
+    first, second = found[UNREPAIRED_NAME].own, found["clip"].own
     gain = float((first - second).mean())
     exchanges = exchange_differences(first, second, count, seed)
-    logs = found["clip"].logs
-    extra, chance = permute_conditionally(K, index, logs, folds, count, seed)
+    extra, chance = permute_conditionally(K, found["clip"], folds, count, seed)
     tests = {
         "better": (gain, exchanges, "gain in log-likelihood per sample if kept"),
         "beyond": (extra, chance, "drop in squared error per sample if kept"),
@@ -393,7 +381,7 @@ def _assess_negative_part(
     first_two = "better" if p["better"] >= p["beyond"] else "beyond"
     shown = "worse" if gain < 0 else first_two
     seen, null, label = tests[shown]
-    is_clear = abs(gain) >= MIN_GAIN and p[shown] <= LEVEL
+    is_clear = abs(gain) >= MIN_GAIN and p[shown] <= TEST_LEVEL
     return {
         "what": ("keep" if gain > 0 else "repair") if is_clear else "either",
         "scores": {name: held.scores() for name, held in found.items()},
@@ -406,19 +394,19 @@ def _assess_negative_part(
     }
 
 
-def _state_findings(found: Mapping[str, Any]) -> tuple[list[str], int]:
+def _state_findings(found: Record) -> tuple[list[str], int]:
     """Return all findings in words, and how many sentences are the verdict."""
     verdict = [] if found["model"] is None else [_state_accuracy(found["model"])]
     verdict.append(_state_negative_part(found))
     _, negative, zero = found["signature"]
     more = f" {zero} are zero." if zero and not negative else ""
-    share = f", {100 * found['negative_share']:.2g} % of the sum of absolute values"
+    share = f", {100 * found['negative_share']:.2g}% of the sum of absolute values"
     sentences = [
         f"{negative or 'None'} of its {sum(found['signature'])} eigenvalues "
         f"{'is' if negative < 2 else 'are'} negative{share if negative else ''}.{more}"
     ]
     asymmetry = found["asymmetry"]
-    if asymmetry["relative"] > ROUNDING:
+    if asymmetry["relative"] > ROUNDING_TOL:
         sentences.append(
             "The matrix is not symmetric: it differs from its transpose by up to "
             f"{asymmetry['largest']:.3g}, which is {asymmetry['relative']:.2g} of the "
@@ -433,7 +421,7 @@ def _state_findings(found: Mapping[str, Any]) -> tuple[list[str], int]:
     return [*verdict, *sentences], len(verdict)
 
 
-def _state_accuracy(model: Mapping[str, Any]) -> str:
+def _state_accuracy(model: Record) -> str:
     is_clear = model["accuracy_low"] > model["majority"]
     scores = (
         f"{MODEL_OF_FIT} has a held-out accuracy of {model['accuracy']:.2f}, against "
@@ -444,7 +432,7 @@ def _state_accuracy(model: Mapping[str, Any]) -> str:
     return f"The labels are hardly predictable: {scores}."
 
 
-def _state_negative_part(found: Mapping[str, Any]) -> str:
+def _state_negative_part(found: Record) -> str:
     if found["matrix"] in MATRIX_SENTENCES:
         return MATRIX_SENTENCES[found["matrix"]]
     value = found["value"]
@@ -453,7 +441,7 @@ def _state_negative_part(found: Mapping[str, Any]) -> str:
             "The matrix is indefinite. Whether its negative part helps is not known: "
             f"{found['reason']}."
         )
-    full, clipped = value["scores"][UNREPAIRED], value["scores"]["clip"]
+    full, clipped = value["scores"][UNREPAIRED_NAME], value["scores"]["clip"]
     p = f"p = {value['p_value']:.2g}"
     if value["what"] == "either":
         both = (
@@ -476,7 +464,7 @@ def _state_negative_part(found: Mapping[str, Any]) -> str:
     )
 
 
-def _state_evidence(found: Mapping[str, Any]) -> list[str]:
+def _state_evidence(found: Record) -> list[str]:
     model, value = found["model"], found["value"]
     some = ""
     if model["n"] < found["n"] - len(model["left_out"]):
@@ -508,11 +496,11 @@ def _state_evidence(found: Mapping[str, Any]) -> list[str]:
         "labels among samples that look alike to the positive part, to find out "
         "whether the negative part carries further information: "
         f"p = {value['p_beyond']:.2g}. The negative part is worth keeping if both are "
-        f"at most {LEVEL:g}.",
+        f"at most {TEST_LEVEL:g}.",
     ]
 
 
-def _state_next_step(found: Mapping[str, Any], command: str, clip: str) -> str:
+def _state_next_step(found: Record, command: str, clip: str) -> str:
     if found["matrix"] not in ("semidefinite", "indefinite"):
         return "Next: check how the similarities were computed."
     if not command:
@@ -524,7 +512,7 @@ def _state_next_step(found: Mapping[str, Any], command: str, clip: str) -> str:
     return f"Next: `{command}`."
 
 
-def _python_code(found: Mapping[str, Any], kernel: str | None, is_odd: bool) -> str:
+def _python_code(found: Record, kernel: str | None, is_odd: bool) -> str:
     """Return Python that fits the model."""
     given = "" if kernel is None else f'kernel="{kernel}"'
     if is_odd and kernel == "precomputed":
@@ -535,7 +523,7 @@ def _python_code(found: Mapping[str, Any], kernel: str | None, is_odd: bool) -> 
     return f"KreinLogisticRegressionCV({given}).fit({matrix}, y)"
 
 
-def _clip_code(kernel: str | None, params: Mapping[str, Any], is_odd: bool) -> str:
+def _clip_code(kernel: str | None, params: Record, is_odd: bool) -> str:
     first = f'DistanceSimilarity("{params["form"]}"), ' if kernel == "distance" else ""
     mode = '"clip", check=False' if is_odd and not first else '"clip"'
     return f'make_pipeline({first}SpectrumRepair({mode}), SVC(kernel="precomputed"))'
