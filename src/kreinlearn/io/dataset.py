@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -148,6 +148,8 @@ class TrainingRecord:
         Description of the data and the model, for `krein show`.
     date : str or None
         Day of training.
+    matrices : sequence of str
+        Names of several matrices, if more than one file was given.
     """
 
     columns: Sequence[str] = ()
@@ -170,6 +172,7 @@ class TrainingRecord:
     has_labels: bool = True
     summary: Mapping[str, Any] = field(default_factory=dict)
     date: str | None = None
+    matrices: Sequence[str] = ()
 
     @classmethod
     def from_notes(cls, notes: Mapping[str, Any]) -> "TrainingRecord":
@@ -263,6 +266,8 @@ class Dataset:
         Returns an iterator over blocks of a table on disk.
     label_counts : tuple of ndarray or None
         Classes of a table on disk, and the number of rows of each.
+    matrices : dict of Dataset or None
+        All matrices by name, the first included, if there are several files.
     """
 
     path: str
@@ -278,6 +283,7 @@ class Dataset:
     record: TrainingRecord = TrainingRecord()
     blocks: "Callable[[], Iterator[Dataset]] | None" = None
     label_counts: tuple[Array, Array] | None = None
+    matrices: "dict[str, Dataset] | None" = None
 
     def __iter__(self) -> "Iterator[Dataset]":
         """Yield blocks of samples."""
@@ -298,8 +304,13 @@ class Dataset:
         return self.label_counts or np.unique(np.asarray(self.y), return_counts=True)
 
     @property
-    def samples(self) -> "pd.DataFrame | Array | list[Any]":
+    def samples(self) -> "pd.DataFrame | Array | list[Any] | dict[str, Any]":
         """Training input of an estimator; matrices with names are DataFrames."""
+        if self.matrices is not None:
+            return {
+                name: replace(each, matrices=None).samples
+                for name, each in self.matrices.items()
+            }
         if self.items is not None:
             return self.items
         given = self.K if self.X is None else self.X

@@ -4,9 +4,10 @@ import os
 import re
 import shlex
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -53,6 +54,45 @@ def open_samples(
     kind = KERNELS[str(kernel)].samples if kernel in KERNELS else None
     reading = replace(reading, kind="series" if kind == "series" else None)
     return open_data(path, reading, **how)
+
+
+def open_matrices(
+    paths: Sequence[str], reading: ReadOptions, kernel: str | None = None, **how: Any
+) -> Dataset:
+    """Return the samples of one file, or several matrices of the same samples.
+
+    Labels come with the first file. Matrices have the names of their files; those of
+    new samples the names of training, in the same order unless all names agree.
+    """
+    first = open_samples(paths[0], reading, kernel, **how)
+    model: ModelInput | None = how.get("model")
+    known = [] if model is None else list(model.training.matrices)
+    if model is not None and len(paths) != max(1, len(known)):
+        listed = f" ({', '.join(known)})" if known else ""
+        raise ValueError(
+            f"The model takes {max(1, len(known))} files{listed}, got {len(paths)}: "
+            f"give the same {'matrices' if known else 'data'} for new samples."
+        )
+    if len(paths) == 1:
+        return first
+    others = replace(reading, labels=None, label_file=None, target=None)
+    found = [first, *(open_data(path, others, **how) for path in paths[1:])]
+    for each in found:
+        if each.K is None:
+            raise ValueError(
+                f"{each.path} holds no matrix; several files must hold matrices of the "
+                "same samples. Give one file, or matrices with --distance or "
+                "--similarity."
+            )
+    names = [Path(path).name.partition(".")[0] for path in paths]
+    if len({*names}) < len(names):
+        names = [str(path) for path in paths]
+    if model is not None and {*names} != {*known}:
+        names = known
+    remark = " ".join(filter(None, (each.remark for each in found)))
+    record = replace(first.record, matrices=names)
+    matrices = dict(zip(names, found, strict=True))
+    return replace(first, matrices=matrices, remark=remark, record=record)
 
 
 def find_cache_folder() -> str:

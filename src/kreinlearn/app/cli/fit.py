@@ -39,9 +39,11 @@ REGIMES_WORST_FIRST = ("nonconvex", "unknown", "unique")
     "krein fit train.csv -o model.krein",
     "krein fit visits.csv --target outcome --id visit --scale robust -o m.krein",
     "krein fit distances.csv --distance --labels labels.csv -o model.krein",
-    train="Training samples: a file or folder, see above.",
+    "krein fit edits.csv letters.csv --distance --labels labels.csv -o model.krein",
+    train="Training samples: a file or folder, see above; or several matrices of the "
+    "same samples, each in a file.",
 )
-@click.argument("train", metavar="TRAIN")
+@click.argument("train", metavar="TRAIN...", nargs=-1, required=True)
 @click.option(
     "-o",
     "--out",
@@ -80,7 +82,7 @@ REGIMES_WORST_FIRST = ("nonconvex", "unknown", "unique")
 @options.FORCE_OPTION
 @options.JSON_OPTION
 def fit_command(
-    train: str,
+    train: tuple[str, ...],
     out: str | None,
     reading: ReadOptions,
     form: str | None,
@@ -114,17 +116,22 @@ def fit_command(
     from kreinlearn import persistence
     from kreinlearn._files import check_free
 
-    place = Path(out or _name_model(train))
+    place = Path(out or _name_model(train[0]))
     check_free(place, force)
     _check_options(reading, lam, cv, landmarks, memory)
     # Folds of groups need all rows at once.
     in_blocks = landmarks is not None and reading.group is None
-    source = Path(train)
+    source = Path(train[0])
     is_text = source.is_file() and source.suffix.lower() != ".parquet"
     if in_blocks and is_text and source.stat().st_size > LONG_TEXT_BYTES:
-        print_note(f"looking through {train} for labels and text.")
+        print_note(f"looking through {source} for labels and text.")
     start = time.perf_counter()
-    data = samples.open_samples(train, reading, kernel, in_blocks=in_blocks)
+    data = samples.open_matrices(train, reading, kernel, in_blocks=in_blocks)
+    if data.matrices is not None and (lam is not None or landmarks is not None):
+        raise ValueError(
+            "Several matrices are weighted by cross-validation: leave out --lam and "
+            "--landmarks, or give one file."
+        )
     chosen = samples.choose_kernel(data, kernel, params, reading, form)
     whole, found = _fit(data, *chosen, click.get_current_context().params)
     record = replace(
@@ -450,6 +457,10 @@ def _describe_exact(model: "BaseEstimator", data: Dataset) -> Facts:
         "residual": max(float(each.residual_) for each in models),
         "regime": next(r for r in REGIMES_WORST_FIRST if r in regimes),
     }
+    if data.matrices is not None:
+        table = model.similarity_weights_
+        found["similarity_weights"] = table["weight"].round(4).to_dict()
+        found["similarity_errors"] = table["standard_error"].round(4).to_dict()
     if fitted:
         y = np.asarray(data.y)
         seen = np.isfinite(model.held_out_proba_[:, 0])  # many samples: some of them
@@ -531,9 +542,15 @@ def list_model_lines(found: Facts) -> list[str]:
         several = "" if is_unique else ", perhaps one of several"
         solved += f": {point} stationary point{several}"
     setting = options.format_setting(found["kernel"], found["kernel_params"])
+    weights = found.get("similarity_weights", {})
+    listed = ", ".join(
+        f"{name} {weight:.2f} ± {found['similarity_errors'][name]:.2f}"
+        for name, weight in weights.items()
+    )
     return [
         _format_data(found),
         f"Chosen     {setting}, norm {found['norm']}, lam {found['lam']:.3g}{more}",
+        *([f"Weights    {listed}"] if weights else []),
         f"Held out   {held}",
         f"Solved     {solved}",
     ]

@@ -413,11 +413,11 @@ def repeat_command() -> str:
     """Return the command with all options but --json."""
     context = click.get_current_context()
     params = context.command.params
-    words = [
-        str(context.params[str(each.name)])
-        for each in params
-        if isinstance(each, click.Argument)
-    ]
+    words: list[str] = []
+    for each in params:
+        if isinstance(each, click.Argument):
+            value = context.params[str(each.name)]
+            words += value if isinstance(value, tuple) else [str(value)]
     names = {str(each.name) for each in params if isinstance(each, click.Option)}
     given = repeat_options(names - {"as_json"})
     return shlex.join([*context.command_path.split(), *words, *given])

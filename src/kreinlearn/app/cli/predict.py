@@ -2,6 +2,7 @@
 
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,10 +27,10 @@ FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
     "krein predict model.krein new.csv",
     "krein predict model.krein new.csv --proba -o predictions.csv",
     model="Model file written by `krein fit`.",
-    data="New samples: a file or folder, see above.",
+    data="New samples: a file or folder, see above; as many as in training.",
 )
 @click.argument("model", metavar="MODEL")
-@click.argument("data", metavar="DATA")
+@click.argument("data", metavar="DATA...", nargs=-1, required=True)
 @click.option(
     "-o", "--out", metavar="OUT", help="File to write: csv, csv.gz, tsv or parquet."
 )
@@ -67,7 +68,7 @@ FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 @options.JSON_OPTION
 def predict_command(
     model: str,
-    data: str,
+    data: tuple[str, ...],
     out: str | None,
     proba: bool,
     coverage: float | None,
@@ -132,7 +133,8 @@ def predict_command(
     record = TrainingRecord.from_notes(stamp["notes"])
     known = samples.describe_input(fitted, record)
     in_blocks = reading.format is None and _takes_blocks(fitted)
-    found = samples.open_samples(data, reading, in_blocks=in_blocks, model=known)
+    found = samples.open_matrices(data, reading, in_blocks=in_blocks, model=known)
+    first = data[0]
     print_note(found.remark)
     accuracy = None
     if explain is not None:
@@ -140,16 +142,16 @@ def predict_command(
     else:
         frame, y = _predict(fitted, found, known, proba, coverage)
         if reading.label_file is not None:
-            y = _read_labels(frame, data, reading)
+            y = _read_labels(frame, first, reading)
         if record.id and "id" not in frame:
             print_note(
-                f"{data} has no column {record.id!r}, which named the training "
+                f"{first} has no column {record.id!r}, which named the training "
                 "samples: predictions are in the order of the rows."
             )
         accuracy = _measure_accuracy(fitted, frame["prediction"].to_numpy(), y)
-        if record.source and Path(data).resolve() == Path(record.source).resolve():
+        if record.source and Path(first).resolve() == Path(record.source).resolve():
             print_note(
-                f"{data} is the training file: the model has seen these samples, and "
+                f"{first} is the training file: the model has seen these samples, and "
                 "predicts new ones less well; `krein show` has held-out scores."
             )
         frame = _guard_formulas(frame) if safe_csv else frame
@@ -260,22 +262,28 @@ def _explain(
         with samples.name_sequences(block):
             frame = last.explain(before(_get_features(model, block, known)), top=top)
         positions, names = frame["sample"].to_numpy(), block.names
-        frame["sample"] = (
-            positions + n_before if names is None else [names[i] for i in positions]
-        )
-        n_before += 1 + int(positions.max())
+        if block.matrices is None or names is None:
+            frame["sample"] = (
+                positions + n_before if names is None else [names[i] for i in positions]
+            )
+            n_before += 1 + int(positions.max())
         frames.append(frame)
     return pd.concat(frames, ignore_index=True)
 
 
 def _get_features(
-    model: "BaseEstimator", data: Dataset, known: ModelInput
-) -> "pd.DataFrame | Array | list[Any]":
-    """Return new samples as a model takes them."""
+    model: "BaseEstimator", data: Dataset, known: ModelInput, is_named: bool = False
+) -> "pd.DataFrame | Array | list[Any] | dict[str, Any]":
+    """Return new samples as a model takes them; with names if rows are matched."""
     import pandas as pd
 
     from kreinlearn.pipelines import check_complete
 
+    if data.matrices is not None:
+        return {
+            name: _get_features(model, replace(each, matrices=None), known, True)
+            for name, each in data.matrices.items()
+        }
     names = [str(name) for name in getattr(model, "feature_names_in_", ())]
     if data.X is not None:
         if not known.training.impute:
@@ -286,7 +294,8 @@ def _get_features(
     if K is None or data.names is None:
         return data.samples
     needed = names if K.shape[1] == len(names) else [names[i] for i in model.support_]
-    return pd.DataFrame(K, columns=needed, copy=False)
+    index = data.names if is_named else None
+    return pd.DataFrame(K, index=index, columns=needed, copy=False)
 
 
 def _print_predictions(
