@@ -39,9 +39,7 @@ REGIMES_WORST_FIRST = ("nonconvex", "unknown", "unique")
     "krein fit train.csv -o model.krein",
     "krein fit visits.csv --target outcome --id visit --scale robust -o m.krein",
     "krein fit distances.csv --distance --labels labels.csv -o model.krein",
-    "krein fit edits.csv letters.csv --distance --labels labels.csv -o model.krein",
-    train="Training samples: a file or folder, see above; or several matrices of the "
-    "same samples, each in a file.",
+    train="Training samples: a file or folder, or several matrices.",
 )
 @click.argument("train", metavar="TRAIN...", nargs=-1, required=True)
 @click.option(
@@ -102,7 +100,8 @@ def fit_command(
     \b
     TRAIN is one of these; text may be compressed (.gz):
       a table      csv, tsv, parquet, libsvm; labels in the last column or --target
-      a matrix     npz, npy, csv with names, phylip; similarities or --distance
+      a matrix     npz, npy, csv with names, phylip; similarities or --distance;
+                   several files for several matrices of the same samples
       pairs        m8 or --format pairs; labels in the file that --labels names
       sequences    fasta; labels in the headers or --labels
       time series  ts or --format ucr
