@@ -10,6 +10,7 @@ from sklearn.datasets import load_iris
 
 from kreinlearn import KreinLogisticRegression, KreinLogisticRegressionCV
 from kreinlearn.kernels import gram
+from tests.test_cli import run
 
 INSTALL = "needs {0}: pip install {0}"
 
@@ -51,6 +52,19 @@ def test_a_distance_matrix_of_scikit_bio(kind, iris):
     several = KreinLogisticRegressionCV(kernel="distance")
     several.fit({"a": matrix, "b": make_matrix(kind, cdist(X, X), ids)}, labels)
     assert several.similarity_weights_["weight"].sum() == pytest.approx(1)
+
+
+@pytest.mark.parametrize("ending", ["tsv", "lsmat"])
+def test_files_of_scikit_bio(ending, iris, tmp_path, capsys, monkeypatch):
+    X, y = iris
+    monkeypatch.chdir(tmp_path)
+    D, ids = cdist(X, X, "braycurtis"), [f"s{i}" for i in range(len(X))]
+    pd.DataFrame(D, ids, ids).to_csv(f"d.{ending}", sep="\t")  # what it writes
+    pd.Series(y, ids, name="species").to_csv("labels.csv")
+    code, out, err = run(
+        capsys, "fit", f"d.{ending}", "--distance", "--labels", "labels.csv"
+    )
+    assert code == 0 and "50 samples, distances" in out, err
 
 
 def test_pairs_of_anndata(iris):

@@ -50,7 +50,7 @@ UCR_ENDINGS = (".tsv", ".txt")
 
 FILE_FORMATS: dict[str, tuple[str, ...]] = {
     "table": (*CSV_ENDINGS, ".parquet", *LIBSVM_ENDINGS),
-    "matrix": NUMPY_ENDINGS,
+    "matrix": (*NUMPY_ENDINGS, ".lsmat"),
     "pairs": (),
     "blast": (".m8",),
     "phylip": (".phylip", ".phy"),
