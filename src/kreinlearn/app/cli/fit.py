@@ -116,7 +116,7 @@ def fit_command(
 
     place = Path(out or _name_model(train))
     check_free(place, force)
-    _check_options(reading, lam, cv, landmarks, memory)
+    _check_settings(reading, lam, cv, landmarks, memory)
     # Folds of groups need all rows at once.
     in_blocks = landmarks is not None and reading.group is None
     source = Path(train)
@@ -146,7 +146,7 @@ def _name_model(train: str) -> Path:
     return stem.with_suffix(".krein")
 
 
-def _check_options(
+def _check_settings(
     reading: ReadOptions,
     lam: float | None,
     cv: int | None,

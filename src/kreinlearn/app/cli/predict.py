@@ -140,7 +140,7 @@ def predict_command(
     else:
         frame, y = _predict(fitted, found, known, proba, coverage)
         if reading.label_file is not None:
-            y = _read_labels(frame, data, reading)
+            y = _read_new_labels(frame, data, reading)
         if record.id and "id" not in frame:
             print_note(
                 f"{data} has no column {record.id!r}, which named the training "
@@ -160,7 +160,7 @@ def predict_command(
     _print_predictions(frame, out, accuracy, as_json)
 
 
-def _read_labels(frame: "pd.DataFrame", data: str, reading: ReadOptions) -> Array:
+def _read_new_labels(frame: "pd.DataFrame", data: str, reading: ReadOptions) -> Array:
     """Return labels of the new samples from a file, by name or else by position."""
     from kreinlearn.io.labels import read_labels
 
