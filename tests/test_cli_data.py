@@ -3,6 +3,7 @@
 import json
 import shlex
 import sys
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -189,6 +190,9 @@ def test_show_a_model_of_python(capsys, tmp_path, monkeypatch):
     save(KreinLogisticRegression(lam=1.0).fit(X, np.arange(8) % 2), "p.krein")
     code, out, _ = run(capsys, "show", "p.krein")
     assert code == 0 and "Classes    0, 1" in out and "lam=1.0" in out
+    for path in sorted((Path(__file__).parent / "data" / "models").glob("*.krein")):
+        code, out, err = run(capsys, "show", str(path))  # of earlier versions
+        assert code == 0 and "Settings   " in out, err
 
 
 @pytest.mark.parametrize(

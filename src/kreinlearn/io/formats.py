@@ -64,30 +64,30 @@ FILE_FORMATS: dict[str, tuple[str, ...]] = {
 TEXT_FORMATS = ("matrix", "pairs", "blast", "phylip", "fasta", "ts", "ucr")
 """Formats of text with any other ending."""
 FORMAT_BY_ENDING = {end: name for name, ends in FILE_FORMATS.items() for end in ends}
-LABEL_OPTIONS = ("target", "header", "label_file")
-MATRIX_OPTIONS = ("holds", "symmetrize", "missing", "missing_self")
-COLUMN_OPTIONS = ("target", "header", "drop", "id", "group")
-FORMAT_OPTIONS: dict[str, tuple[str, tuple[str, ...]]] = {
-    "table": ("a table", (*COLUMN_OPTIONS, "sep", "decimal")),
-    "parquet": ("a table in Parquet", COLUMN_OPTIONS),
+LABEL_FIELDS = ("target", "header", "label_file")
+MATRIX_FIELDS = ("holds", "symmetrize", "missing", "missing_self")
+COLUMN_FIELDS = ("target", "header", "drop", "id", "group")
+FORMAT_FIELDS: dict[str, tuple[str, tuple[str, ...]]] = {
+    "table": ("a table", (*COLUMN_FIELDS, "sep", "decimal")),
+    "parquet": ("a table in Parquet", COLUMN_FIELDS),
     "libsvm": ("LIBSVM text, with labels first in each line", ("header",)),
-    "numpy": ("a matrix", (*LABEL_OPTIONS, *MATRIX_OPTIONS)),
-    "matrix": ("a matrix", (*LABEL_OPTIONS, *MATRIX_OPTIONS, "sep", "decimal")),
+    "numpy": ("a matrix", (*LABEL_FIELDS, *MATRIX_FIELDS)),
+    "matrix": ("a matrix", (*LABEL_FIELDS, *MATRIX_FIELDS, "sep", "decimal")),
     "pairs": (
         "a list of pairs",
-        (*LABEL_OPTIONS, *MATRIX_OPTIONS, "repeated", "sep", "decimal"),
+        (*LABEL_FIELDS, *MATRIX_FIELDS, "repeated", "sep", "decimal"),
     ),
-    "blast": ("hits of a search", (*LABEL_OPTIONS, *MATRIX_OPTIONS, "repeated")),
-    "phylip": ("a matrix", (*LABEL_OPTIONS, *MATRIX_OPTIONS)),
-    "fasta": ("sequences", LABEL_OPTIONS),
+    "blast": ("hits of a search", (*LABEL_FIELDS, *MATRIX_FIELDS, "repeated")),
+    "phylip": ("a matrix", (*LABEL_FIELDS, *MATRIX_FIELDS)),
+    "fasta": ("sequences", LABEL_FIELDS),
     "ts": ("series, with labels after the last colon of each line", ()),
     "ucr": ("series, with labels in each line", ("target", "header")),
     "tu": ("graphs, with labels in a file ..._graph_labels.txt", ()),
 }
 """Content of a format, for messages, and the options that it takes."""
-OPTION_NAMES = (
-    *(*COLUMN_OPTIONS, "label_file", "sep", "decimal"),
-    *(*MATRIX_OPTIONS, "repeated"),
+OPTIONAL_FIELDS = (
+    *(*COLUMN_FIELDS, "label_file", "sep", "decimal"),
+    *(*MATRIX_FIELDS, "repeated"),
 )
 """Options that only some formats take."""
 
@@ -151,7 +151,7 @@ def open_data(
         options = _adapt_options(path, given, model)
     file = find_format(path, options, in_blocks=in_blocks)
     is_matrix = model is not None and model.kind == "matrix"
-    _check_options(file, given, is_matrix)
+    _check_fields(file, given, is_matrix)
     in_blocks = in_blocks and file.ending not in LIBSVM_ENDINGS
     if model is not None:
         return _open_new(file, options, model, in_blocks)
@@ -400,18 +400,18 @@ def _is_matrix(csv: CsvFile, options: ReadOptions) -> bool:
     )
 
 
-def _check_options(file: DataFile, options: ReadOptions, is_matrix: bool) -> None:
+def _check_fields(file: DataFile, options: ReadOptions, is_matrix: bool) -> None:
     """Raise if options are given that do not apply to a file."""
     by_ending = {".parquet": "parquet"} | dict.fromkeys(LIBSVM_ENDINGS, "libsvm")
     by_ending |= dict.fromkeys(NUMPY_ENDINGS, "numpy")
     if is_matrix and file.csv is not None:  # numbers without names, for a model
         by_ending[file.ending] = "matrix"
     kind = by_ending.get(file.ending, file.format)
-    what, allowed = FORMAT_OPTIONS[kind]
+    what, allowed = FORMAT_FIELDS[kind]
     default = ReadOptions()
     wrong = [
         name
-        for name in OPTION_NAMES
+        for name in OPTIONAL_FIELDS
         if name not in allowed and getattr(options, name) != getattr(default, name)
     ]
     if not wrong:
@@ -419,7 +419,7 @@ def _check_options(file: DataFile, options: ReadOptions, is_matrix: bool) -> Non
     remedy, labels = "", Path(options.label_file or "")
     if labels.is_file() and matrices.is_square(labels, default):
         remedy = f" {labels} is a matrix: exchange the two files."
-    elif file.csv is not None and {*wrong} & {*MATRIX_OPTIONS, "label_file"}:
+    elif file.csv is not None and {*wrong} & {*MATRIX_FIELDS, "label_file"}:
         width = len(tables.open_csv(file.csv, options).names)
         what = f"a table of {width} columns"
         remedy = (

@@ -10,7 +10,7 @@ import numpy as np
 from kreinlearn._memory import check_bytes
 from kreinlearn._typing import Array
 from kreinlearn.io.columns import CellColumn, find_column
-from kreinlearn.io.text import MISSING_CELLS, Row, parse_number, read_rows
+from kreinlearn.io.text import MISSING_CELLS, TextRow, parse_number, read_rows
 
 MAX_PLAIN_CLASSES = 20
 """Any column with at most this many different labels is accepted as classes."""
@@ -286,9 +286,9 @@ def read_labels(
     return as_labels(cells, lines, where), title, note
 
 
-def _index_labels(path: Path, rows: list[Row], column: int) -> dict[str, Row]:
+def _index_labels(path: Path, rows: list[TextRow], column: int) -> dict[str, TextRow]:
     """Return the row of each sample; raise if two rows have different labels."""
-    found = dict[str, Row]()
+    found = dict[str, TextRow]()
     for line, row in rows:
         before = found.setdefault(row[0], (line, row))
         if before[1][column] != row[column]:
@@ -302,7 +302,7 @@ def _index_labels(path: Path, rows: list[Row], column: int) -> dict[str, Row]:
 
 def _find_label_column(
     path: Path,
-    rows: list[Row],
+    rows: list[TextRow],
     known: set[str],
     target: str | None,
     header: bool | None,
@@ -319,7 +319,7 @@ def _find_label_column(
 
 
 def _describe_unlabeled(
-    path: Path, found: dict[str, Row], names: Sequence[str], source: str
+    path: Path, found: dict[str, TextRow], names: Sequence[str], source: str
 ) -> str:
     """Return the message about samples without a label."""
     without = [name for name in names if name not in found]

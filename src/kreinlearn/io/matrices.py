@@ -21,7 +21,7 @@ from kreinlearn.io.dataset import ReadOptions
 from kreinlearn.io.text import (
     COMMA_NUMBER,
     MISSING_CELLS,
-    Row,
+    TextRow,
     convert_errors,
     parse_number,
     read_lines,
@@ -288,7 +288,7 @@ def read_text_matrix(
         columns = [str(place) for place in range(1, len(first) + 1)]
         rows, has_names = chain([(line, first)], rows), False
     else:
-        _check_names(f"{path}, line {line}", columns)
+        _check_sample_names(f"{path}, line {line}", columns)
     names, values = list[str](), list[Array]()
     for line, row in rows:
         is_word = row[1] not in MISSING_CELLS and parse_number(row[1]) is None
@@ -313,7 +313,7 @@ def read_text_matrix(
     if own is not None and (has_all or (own != np.floor(own)).any()):
         rows_found = first if has_all else [str(i + 1) for i in range(len(own))]
         return TextMatrix(rows_found, first, np.column_stack([own, K]))
-    _check_names(f"{path}, first column", names)
+    _check_sample_names(f"{path}, first column", names)
     return TextMatrix(names, columns, K)
 
 
@@ -327,7 +327,7 @@ def _are_counted(cells: Sequence[str]) -> bool:
 
 def _open_matrix(
     path: Path, options: ReadOptions, lines: Iterable[str] | None
-) -> tuple[int, list[str], bool, Iterator[Row]]:
+) -> tuple[int, list[str], bool, Iterator[TextRow]]:
     """Return the first line, its cells, whether one is a corner, and rows below."""
     separators = options.sep, options.decimal
     rows = read_rows(path, *separators, short_first=True, lines=lines)
@@ -365,7 +365,7 @@ def parse_scores(cells: Sequence[str], names: Sequence[str], where: str) -> Arra
     return values
 
 
-def _check_names(where: str, names: Sequence[str]) -> None:
+def _check_sample_names(where: str, names: Sequence[str]) -> None:
     """Raise if a name is empty or occurs twice."""
     seen = set[str]()
     for place, name in enumerate(names, 1):

@@ -39,7 +39,7 @@ from kreinlearn.io.text import (
     MAX_HEADER_ROWS,
     MISSING_CELLS,
     GuardedFile,
-    Row,
+    TextRow,
     choose_separator,
     convert_errors,
     decode_lines,
@@ -552,10 +552,10 @@ def _strip_cells(column: "pd.Series") -> CellColumn:
 
 
 def _split_rows(
-    path: Path, rows: Iterator[Row], size: int | None
-) -> Iterator[list[Row]]:
+    path: Path, rows: Iterator[TextRow], size: int | None
+) -> Iterator[list[TextRow]]:
     """Yield rows in lists of a size, or all of them, as far as memory allows."""
-    part: list[Row] = []
+    part: list[TextRow] = []
     free = available_bytes()
     while more := list(islice(rows, size or MEMORY_CHECK_ROWS)):
         if size is not None:

@@ -36,7 +36,7 @@ MAX_HEADER_ROWS, MAX_HEADER_CELLS = 1000, 10**6
 """Rows and cells that are compared with a first line of words and numbers."""
 ReaderParams = ParamSpec("ReaderParams")
 ReaderResult = TypeVar("ReaderResult")
-Row = tuple[int, list[str]]
+TextRow = tuple[int, list[str]]
 """The line in which a row begins, and its cells."""
 
 
@@ -231,7 +231,7 @@ def read_rows(
     short_first: bool = False,
     prefer_tabs: bool = True,
     lines: Iterable[str] | None = None,
-) -> Iterator[Row]:
+) -> Iterator[TextRow]:
     """Yield the rows of a table with the line in which each begins.
 
     Parameters
@@ -368,7 +368,7 @@ def read_named_rows(
     decimal: str,
     header: bool | None,
     lines: Iterable[str] | None = None,
-) -> tuple[list[str], bool, int, Iterator[Row]]:
+) -> tuple[list[str], bool, int, Iterator[TextRow]]:
     """Return the names of the columns of a table, and its samples.
 
     Parameters

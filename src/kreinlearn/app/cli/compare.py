@@ -116,7 +116,7 @@ def compare_command(
         samples.make_group_folds(table, folds, "--folds")
         if table.kind is not None:
             given: Any
-            given, kernel, measure = _compute_matrix(table, names, params, form)
+            given, kernel, measure = _measure_samples(table, names, params, form)
         else:
             for each in names if table.is_table else [None]:
                 found_kernel, _ = samples.choose_kernel(table, each, {}, reading, form)
@@ -168,7 +168,7 @@ def _name_options() -> Iterator[None]:
         raise ValueError(message) from error
 
 
-def _compute_matrix(
+def _measure_samples(
     table: Dataset, kernels: list[str], params: KernelParams, form: str | None
 ) -> tuple[Array, str, str]:
     """Return distances or similarities of samples, which of both, and their name."""

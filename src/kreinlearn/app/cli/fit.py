@@ -117,7 +117,7 @@ def fit_command(
 
     place = Path(out or _name_model(train[0]))
     check_free(place, force)
-    _check_options(reading, lam, cv, landmarks, memory)
+    _check_settings(reading, lam, cv, landmarks, memory)
     # Folds of groups need all rows at once.
     in_blocks = landmarks is not None and reading.group is None
     source = Path(train[0])
@@ -152,7 +152,7 @@ def _name_model(train: str) -> Path:
     return stem.with_suffix(".krein")
 
 
-def _check_options(
+def _check_settings(
     reading: ReadOptions,
     lam: float | None,
     cv: int | None,

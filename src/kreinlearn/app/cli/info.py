@@ -1,5 +1,6 @@
 """krein info and krein show."""
 
+import inspect
 import json
 import platform
 from importlib.metadata import version
@@ -81,7 +82,9 @@ def show_command(model: str, as_json: bool) -> None:
     if record.summary:
         click.echo("\n".join(list_model_lines(found)))
     else:
-        settings = last.get_params() if hasattr(last, "get_params") else {}
+        # A model of an earlier version lacks newer parameters, which get_params reads.
+        names = inspect.signature(type(last)).parameters
+        settings = {name: getattr(last, name, None) for name in sorted(names)}
         listed = ", ".join(f"{k}={v!r}" for k, v in settings.items() if v is not None)
         click.echo(f"Classes    {', '.join(map(str, found['classes'] or ['none']))}")
         click.echo(f"Settings   {listed}")

@@ -88,7 +88,7 @@ def inspect_command(
     about: Facts = {"kernel": name, "kernel_params": params}
     if table.kind is not None:
         rows = verdict.sample_rows(y, len(table.items or []), verdict.MAX_SAMPLES, seed)
-        X, y, about = _compute_matrix(table, rows, str(name), params)
+        X, y, about = _measure_some(table, rows, str(name), params)
     elif table.X is not None:
         X = prepare(table.X, **steps).fit_transform(table.X)
     else:
@@ -143,7 +143,7 @@ def _add_symmetrize(words: list[str], K: Array) -> list[str]:
     return [*words, "--symmetrize", "mean"] if is_needed else words
 
 
-def _compute_matrix(
+def _measure_some(
     table: Dataset, rows: Array, kernel: str, params: KernelParams
 ) -> tuple[Array, Array | None, Facts]:
     """Return the matrix of some samples, their labels, and the kernel."""
@@ -185,7 +185,7 @@ def _print_inspection(found: Facts, page: str | None) -> None:
     else:
         console.print()
     listing = Table.grid(padding=(0, 2))
-    for name, fact in _list_facts(found):
+    for name, fact in _list_printed_facts(found):
         listing.add_row(Text(name), Text(fact))
     console.print(listing)
     console.print()
@@ -195,7 +195,7 @@ def _print_inspection(found: Facts, page: str | None) -> None:
         click.echo(f"\nWritten: {page}")
 
 
-def _list_facts(found: Facts) -> list[tuple[str, str]]:
+def _list_printed_facts(found: Facts) -> list[tuple[str, str]]:
     positive, negative, zero = found["signature"]
     labels = "none"
     if found["classes"] is not None:

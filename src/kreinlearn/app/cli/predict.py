@@ -142,7 +142,7 @@ def predict_command(
     else:
         frame, y = _predict(fitted, found, known, proba, coverage)
         if reading.label_file is not None:
-            y = _read_labels(frame, first, reading)
+            y = _read_new_labels(frame, first, reading)
         if record.id and "id" not in frame:
             print_note(
                 f"{first} has no column {record.id!r}, which named the training "
@@ -162,7 +162,7 @@ def predict_command(
     _print_predictions(frame, out, accuracy, as_json)
 
 
-def _read_labels(frame: "pd.DataFrame", data: str, reading: ReadOptions) -> Array:
+def _read_new_labels(frame: "pd.DataFrame", data: str, reading: ReadOptions) -> Array:
     """Return labels of the new samples from a file, by name or else by position."""
     from kreinlearn.io.labels import read_labels
 
