@@ -33,7 +33,7 @@ MODEL = ("losses.py", "operators.py", "kernels", "spectrum", "problem", "solvers
 SEARCH = tuple(f"estimators/{name}.py" for name in ("_base", "_fit", "logistic_cv"))
 EXACT = (*MODEL, "search", *SEARCH)
 LANDMARKS = (*MODEL, "landmarks", "estimators/landmarks.py")
-READERS = ("io", "persistence.py", "app/runs", "_files.py", "_memory.py")
+READERS = ("io", "persistence.py", "app/runs.py", "_files.py", "_memory.py")
 REPRODUCTION = "reproduction"
 PROGRAMS = {"python": [sys.executable]}
 MEASURED_CODE = ("src", REPRODUCTION, "benchmarks", "tests/stress")
@@ -74,7 +74,7 @@ def _bench(names: str) -> str:
 
 
 PROTOCOL = _reproduction_files("methods", "protocol", "splits", "faces", "readings")
-FITTED = (*EXACT, "app/methods", "features.py", *PROTOCOL)
+FITTED = (*EXACT, "app/methods.py", "features.py", *PROTOCOL)
 PAGES = {
     "readme": Page("README", ("python docs/draw_readme.py",), EXACT),
     "speed": Page(

@@ -43,10 +43,9 @@ def format_spread(
 
     Examples
     --------
-        >>> from reproduction.entries import Note
-    from reproduction.entries import Spread, format_spread
-        >>> format_spread(Spread(0.7931, 0.021)).text, format_spread(Spread(0.5)).text
-        ('0.793 ± 0.021', '0.500')
+    >>> from reproduction.entries import Spread, format_spread
+    >>> format_spread(Spread(0.7931, 0.021)).text, format_spread(Spread(0.5)).text
+    ('0.793 ± 0.021', '0.500')
     """
     if found is None:
         return Entry(NO_VALUE, None, detail, is_best, marks)

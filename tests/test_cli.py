@@ -2,7 +2,6 @@ import json
 import re
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -28,9 +27,10 @@ def run(capsys, *args):
 def quick(monkeypatch, tmp_path):
     """Shorten the demo to three methods, in an empty folder."""
     monkeypatch.chdir(tmp_path)
-    case = demo.CASES["balls"]
-    shown = {name: case.methods[name] for name in ("SVC raw", "SVC clip", "KreinCV")}
-    monkeypatch.setitem(demo.CASES, "balls", replace(case, methods=shown))
+    case = demo.DEMO_CASES["balls"]
+    names = ("SVC raw", "SVC clip", "KreinCV", "flip + KLR")
+    shown = {name: case["methods"][name] for name in names}
+    monkeypatch.setitem(demo.DEMO_CASES, "balls", case | {"methods": shown})
 
 
 def test_demo_prints_its_results_and_writes_a_page(capsys, quick, tmp_path):
@@ -45,7 +45,7 @@ def test_demo_prints_its_results_and_writes_a_page(capsys, quick, tmp_path):
     assert lines[-2].startswith("  krein inspect ") and "--distance" in lines[-2]
     assert lines[-1].startswith("  krein fit ") and lines[-1].endswith("model.krein")
     accuracies = []
-    for method in demo.CASES["balls"].methods:
+    for method in demo.DEMO_CASES["balls"]["methods"]:
         told = next(line for line in lines if line.strip().startswith(f"{method}  "))
         [found] = re.findall(r" (\d\.\d{3})  (\d\.\d\d)-(\d\.\d\d)", told)
         mean, low, high = map(float, found)
@@ -60,7 +60,7 @@ def test_demo_classifies_digits_and_prints_json(capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     code, out, _ = run(capsys, "demo", "--json", "--out", "new/folder")
     rows = {row["method"]: row for row in map(json.loads, out.splitlines())}
-    assert code == 0 and list(rows) == list(demo.CASES["digits"].methods)
+    assert code == 0 and list(rows) == list(demo.DEMO_CASES["digits"]["methods"])
     ours = rows["KreinCV"]
     assert ours["n"] == 400 and ours["log_loss"] < 0.15
     assert ours["accuracy_low"] < ours["accuracy"] < ours["accuracy_high"]

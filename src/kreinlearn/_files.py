@@ -10,7 +10,7 @@ from secrets import token_hex
 from shutil import copymode
 from typing import Protocol
 
-TABLE_ENDINGS = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".parquet")
+WRITABLE_ENDINGS = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".parquet")
 """Endings of the tables that can be written."""
 
 
@@ -144,10 +144,10 @@ def replace(path: str | os.PathLike[str], content: bytes) -> None:
 
 def check_table_name(path: str) -> None:
     """Raise unless the ending of a name is that of a table."""
-    if not path.lower().endswith(TABLE_ENDINGS):
+    if not path.lower().endswith(WRITABLE_ENDINGS):
         raise ValueError(
             "The name of a table to write must end with "
-            f"{', '.join(TABLE_ENDINGS)}, got {path!r}."
+            f"{', '.join(WRITABLE_ENDINGS)}, got {path!r}."
         )
 
 

@@ -1,6 +1,6 @@
 """Resumable runs: cells, their records in a file, worker processes, progress.
 
-Results are JSON Lines, written as soon as they are known. Executors of the standard
+Results are JSON Lines, each written at once. Executors of the standard
 library and of joblib cannot stop a single task that hangs without breaking the whole
 pool. pebble can, but its workers share one pipe: a worker that dies between two tasks
 breaks the pool, and busy workers outlive a killed parent. Here a thread serves each
@@ -608,7 +608,7 @@ def _describe_result(record: Record) -> str:
 def _run_in_workers(
     cells: Sequence[Cell], workers: Sequence["Worker"]
 ) -> Generator[tuple[Cell, Record]]:
-    """Yield each cell with its outcome, as soon as it is finished."""
+    """Yield each cell with its outcome when it is finished."""
     idle: SimpleQueue[Worker] = SimpleQueue()
     finished: SimpleQueue[Future[tuple[Cell, Record]]] = SimpleQueue()
 
