@@ -5,6 +5,7 @@ import pytest
 from sklearn.datasets import load_iris
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import minmax_scale
 from sklearn.svm import SVC
 
@@ -20,6 +21,7 @@ from kreinlearn.app.methods import (
     inner_folds,
 )
 from kreinlearn.kernels import gram
+from tests.conftest import gram_of_signature
 
 
 @pytest.fixture
@@ -58,6 +60,20 @@ def test_neighbors_are_those_of_a_loop(k, n_classes):
     assert scores.shape == ((len(new),) if n_classes == 2 else (len(new), n_classes))
 
 
+def test_a_linear_kernel_has_the_neighbors_of_scikit_learn(flowers, rng):
+    X, y = flowers
+    X = X + 0.01 * rng.normal(size=X.shape)  # no two are equally near
+    model = SimilarityNeighbors(5).fit(X[::2] @ X[::2].T, y[::2])
+    oracle = KNeighborsClassifier(5).fit(X[::2], y[::2])
+    A = X[1::2] @ X[::2].T
+    shares = oracle.predict_proba(X[1::2])
+    untied = (shares == shares.max(axis=1, keepdims=True)).sum(axis=1) == 1
+    assert untied.sum() > 50
+    np.testing.assert_array_equal(
+        model.predict(A)[untied], oracle.predict(X[1::2])[untied]
+    )
+
+
 def test_ties_of_votes_go_to_the_nearest():
     y = np.array(["far", "near", "near", "far", "other"])
     K_new = np.array([[0.5, 0.9, 0.1, 0.4, 0.8]])
@@ -65,6 +81,24 @@ def test_ties_of_votes_go_to_the_nearest():
     for k, winner in ((1, "near"), (2, "near"), (3, "near"), (4, "far"), (5, "near")):
         assert SimilarityNeighbors(k).fit(K, y).predict(K_new) == winner
     assert SimilarityNeighbors(99).fit(K, y).predict(K_new) == "near"
+
+
+def test_neighbors_are_tuned_by_accuracy():
+    K = gram_of_signature(40, 20)
+    y = np.arange(len(K)) % 2
+    fitted = fit_method("k-NN", K, y, fold_seed=2, seed=0)
+    means = {}
+    for k in NEIGHBOR_COUNTS:
+        right = []
+        for train, test in inner_folds(y, 2):
+            A, B = K[np.ix_(train, train)], K[np.ix_(test, train)]
+            own = np.diag(K)[test]
+            right.append((naive(A, y[train], B, own, int(k)) == y[test]).mean())
+        means[k] = np.mean(right)
+    np.testing.assert_allclose(fitted.choice.scores[0], list(means.values()))
+    assert fitted.fields()["chosen"] == {"n_neighbors": max(means, key=means.get)}
+    fields = evaluate(fitted.model, K, y)
+    assert "ll" not in fields and fields["score"].shape == (len(y),)
 
 
 @pytest.mark.parametrize(
@@ -92,3 +126,15 @@ def test_a_logistic_regression_that_was_cut_short_says_so(flowers):
         model.fit(X, y)
     assert get_status(model) == "max_iter"
     assert get_status(SVC(max_iter=-1).fit(gram(X), y)) == "converged"
+
+
+def test_which_are_controls():
+    assert {
+        each.name: (each.input == "rows")
+        for each in ALL_METHODS.values()
+        if each.is_control
+    } == {
+        "k-NN": False,
+        "logistic regression": True,
+        "SVC RBF": True,
+    }

@@ -7,6 +7,11 @@ import pytest
 from kreinlearn._files import check_free, replace
 
 
+def test_a_free_path_is_given_back(tmp_path):
+    assert check_free(tmp_path / "new") == tmp_path / "new"
+    assert check_free(str(tmp_path / "new")) == tmp_path / "new"
+
+
 def test_an_existing_file_needs_force(tmp_path):
     (tmp_path / "old").write_text("kept")
     with pytest.raises(FileExistsError, match=r"old exists already.*overwrite=True"):
@@ -26,6 +31,14 @@ def test_places_that_cannot_be_written(tmp_path, force):
         check_free(tmp_path / "file" / "model", force)
 
 
+def test_replace_writes_and_overwrites(tmp_path):
+    path = tmp_path / "file"
+    replace(path, b"one")
+    replace(path, b"two")
+    assert path.read_bytes() == b"two"
+    assert os.listdir(tmp_path) == ["file"]
+
+
 def test_a_device_is_written_to_and_not_replaced(tmp_path):
     assert str(check_free("/dev/null")) == "/dev/null"
     replace("/dev/null", b"gone")
@@ -38,6 +51,16 @@ def test_a_link_stays_a_link(tmp_path):
     replace(tmp_path / "link", b"new")
     assert (tmp_path / "link").is_symlink()
     assert (tmp_path / "target").read_text() == "new"
+
+
+@pytest.mark.parametrize(("umask", "mode"), [(0o022, 0o644), (0o077, 0o600)])
+def test_permissions_follow_the_umask(tmp_path, umask, mode):
+    before = os.umask(umask)
+    try:
+        replace(tmp_path / "file", b"")
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE(os.stat(tmp_path / "file").st_mode) == mode
 
 
 def test_permissions_of_a_replaced_file_are_kept(tmp_path):
@@ -77,3 +100,10 @@ def test_an_interrupted_write_leaves_the_old_file(tmp_path, monkeypatch):
         replace(path, b"new")
     assert path.read_bytes() == b"old"
     assert os.listdir(tmp_path) == ["file"]
+
+
+def test_a_missing_folder_is_one_sentence(tmp_path):
+    path = tmp_path / "none" / "file"
+    with pytest.raises(FileNotFoundError) as caught:
+        replace(path, b"")
+    assert str(caught.value) == f"{path} could not be written: {os.strerror(2)}."

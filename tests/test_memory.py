@@ -53,6 +53,11 @@ def group(folder, limit, used, cached=0, *, version=2):
     }
 
 
+def test_linux_says_what_is_available(system):
+    system(meminfo(16))
+    assert _memory.available_bytes() == 16 * GIB
+
+
 def test_other_systems_ask_psutil(system, monkeypatch):
     memory = SimpleNamespace(available=3 * GIB)
     psutil = SimpleNamespace(virtual_memory=lambda: memory)
@@ -169,3 +174,13 @@ def test_what_is_chosen_respects_every_limit(system, monkeypatch, rng, version):
     assert isinstance(chosen(), Blocked)
     with pytest.raises(MemoryError, match=r"only 800,000 bytes"):
         gram(X)
+
+
+def test_limits_are_read_once_in_a_moment(system, monkeypatch):
+    monkeypatch.setattr(_memory, "REFRESH_SECONDS", 1e9)
+    system(meminfo(16))
+    assert _memory.available_bytes() == 16 * GIB
+    system(meminfo(8))
+    assert _memory.available_bytes() == 16 * GIB
+    monkeypatch.setattr(_memory, "REFRESH_SECONDS", 1e-9)
+    assert _memory.available_bytes() == 8 * GIB

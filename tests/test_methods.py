@@ -1,3 +1,5 @@
+from collections import Counter
+
 import numpy as np
 import pytest
 from sklearn.datasets import load_iris
@@ -13,6 +15,7 @@ from kreinlearn import (
     KreinLogisticRegressionCV,
     SpectrumRepair,
 )
+from kreinlearn.app import methods as tuning
 from kreinlearn.app.methods import (
     ALL_METHODS,
     LAM_UNITS,
@@ -21,6 +24,7 @@ from kreinlearn.app.methods import (
     Method,
     evaluate,
     fit_method,
+    get_iterations,
     get_status,
     held_out_scores,
     inner_folds,
@@ -123,6 +127,27 @@ def test_tuning_is_that_of_a_grid_search(indefinite, name, last, parameter, scor
     )
 
 
+def test_all_are_tuned_on_the_same_folds(monkeypatch, indefinite):
+    seen = []
+    original = tuning.inner_folds
+    monkeypatch.setattr(
+        tuning,
+        "inner_folds",
+        lambda y, seed, **given: seen.append(original(y, seed, **given)) or seen[-1],
+    )
+    K, y = indefinite
+    for name in ("KreinCV", "SVC raw", "CCICP-GD"):
+        fit_method(name, K, y, fold_seed=11, seed=0, kernel={"kernel": "precomputed"})
+    for folds in seen[1:]:
+        for one, other in zip(folds, seen[0], strict=True):
+            np.testing.assert_array_equal(one[1], other[1])
+
+
+def test_rare_classes_get_fewer_inner_folds():
+    y = np.array([0] * 20 + [1] * 3)
+    assert len(inner_folds(y, 0)) == 3
+
+
 def test_divergence_is_recorded_and_never_preferred():
     K = gram_of_signature(30, 10, scale=50.0)
     y = np.where(K[0] > np.median(K[0]), 1, 0)
@@ -196,6 +221,26 @@ def test_path_and_estimators_agree_on_three_classes(flowers, method):
         np.testing.assert_array_equal(predicted, model.predict(K_new))
 
 
+def test_stochastic_paths_repeat_with_their_seed_and_do_not_depend_on_the_grid(task):
+    method, values = ALL_METHODS["CCICP-SGD"], [0.01, 0.1, 1.0]
+    first = method.path(*task, values, 3)
+    again = method.path(*task, values[1:], 3)
+    other = method.path(*task, values, 4)
+    np.testing.assert_array_equal(first[1][0], again[0][0])
+    assert not np.array_equal(first[1][0], other[1][0])
+
+
+def test_a_search_solves_the_same_problems_more_loosely(task):
+    method = ALL_METHODS["Krein norm"]
+    one = method.path(*task, [1.0, 0.1, 0.01], 0)
+    two = method.search_path(*task, [1.0, 0.1, 0.01], 0)
+    for (scores, _), (others, _) in zip(one, two, strict=True):
+        np.testing.assert_allclose(others, scores, atol=1e-2)
+    # The last step of a single fit may reach both tolerances.
+    both = zip(one, two, strict=True)
+    assert not all(np.array_equal(scores, others) for (scores, _), (others, _) in both)
+
+
 def scripted(parameter, shares):
     """Return a method that is right on a prescribed share of the new samples."""
 
@@ -220,12 +265,30 @@ def chosen(parameter, shares, matrices=1):
     return tune(method, [K] * matrices, y, inner_folds(y, 0), values, seed=1)
 
 
+def test_the_best_value_wins():
+    choice = chosen("lam", {0.1: 0.6, 1.0: 0.8, 10.0: 0.4})
+    assert choice.value == 1.0
+    assert choice.scores == pytest.approx(np.array([[0.6, 0.8, 0.4]]))
+    assert choice.statuses == Counter(converged=15) and choice.rows == 50
+
+
 @pytest.mark.parametrize(
     ("parameter", "value"), [("lam", 10.0), ("C", 0.1), ("n_neighbors", 10.0)]
 )
 def test_ties_go_to_more_regularization_and_the_first_matrix(parameter, value):
     choice = chosen(parameter, {0.1: 0.8, 1.0: 0.8, 10.0: 0.8}, matrices=2)
     assert (choice.value, choice.setting) == (value, 0)
+
+
+def test_diverged_fits_count_as_wrong():
+    choice = chosen("lam", {0.1: 0.2, 1.0: "diverged", 10.0: "nonfinite"})
+    assert choice.value == 0.1
+    assert choice.statuses == Counter(converged=5, diverged=5, nonfinite=5)
+
+
+def test_ties_of_estimators_go_to_the_strongest():
+    K, y = np.eye(20), np.arange(20) % 2
+    assert fit_method("SVC raw", K, y, fold_seed=0, seed=0).choice.value == 0.01
 
 
 def test_folds_that_miss_a_class():
@@ -247,9 +310,28 @@ def test_folds_that_miss_a_class():
     assert (scores[0, 10:, 2] == -np.inf).all() and (scores[0, :5, 0] == -np.inf).all()
 
 
+def test_cross_validation_of_several_matrices(flowers):
+    K, y = flowers
+    method, folds = ALL_METHODS["Krein norm"], inner_folds(y, 0)
+    values = [0.001, 0.01, 0.1]
+    choice = tune(method, [K, np.eye(50)], y, folds, values, seed=0, score="accuracy")
+    assert choice.setting == 0
+    assert choice.scores[0].max() > 0.8 and choice.scores[1].max() < 0.5
+
+
 def test_the_worst_ending_counts(flowers):
     assert worst_status(["converged", "diverged", "max_iter"]) == "diverged"
     K, y = flowers
     method = published("gd", PUBLISHED["ccicp-gd"])
     [(_, status)] = method.path(100 * K, y, K, [10.0], 0)
     assert status == "diverged"
+
+
+def test_status_and_iterations_of_pipelines_and_of_scikit_learn(task):
+    K, y, _ = task
+    pipeline = ALL_METHODS["clip + KLR"].build(0.1, 0).fit(K, y)
+    assert get_status(pipeline) == "converged"
+    assert get_iterations(pipeline) == pipeline[-1].n_iter_
+    svc = ALL_METHODS["SVC raw"].build(1.0, 0).fit(K, y)
+    assert get_status(svc) == "converged"
+    assert get_iterations(svc) > 0

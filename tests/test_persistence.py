@@ -27,6 +27,7 @@ from kreinlearn import (
     KreinLogisticRegression,
     KreinLogisticRegressionCV,
     KreinSVC,
+    LandmarkLogisticRegression,
     SpectrumRepair,
 )
 from kreinlearn.features import RegionCovariance
@@ -220,6 +221,29 @@ def test_a_loaded_model_is_like_the_saved_one(name, fitted, folder, tmp_path):
     ):
         np.testing.assert_array_equal(a, b)
     assert shapes(tmp_path / "again") == shapes(folder / name)
+
+
+def test_a_loaded_model_can_be_fitted_again(fitted, folder):
+    model = kreinlearn.load(folder / "table")
+    _, X, y = unfitted()["table"]
+    again = answers(model.fit(X, y), new_samples("table"))
+    for a, b in zip(answers(fitted["table"], new_samples("table")), again, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_samples_shared_by_estimators_are_stored_once(fitted, folder):
+    assert len(fitted["cv"].estimators_) > 1
+    assert shapes(folder / "cv").count(("<f8", FLOATS.shape)) == 1
+    held = {id(model.X_fit_) for model in kreinlearn.load(folder / "cv").estimators_}
+    assert len(held) == 1
+
+
+def test_only_samples_with_a_coefficient_are_stored(fitted, folder):
+    n_support = len(fitted["krein svc"].support_)
+    assert 0 < n_support < len(FLOATS)
+    loaded = kreinlearn.load(folder / "krein svc")
+    np.testing.assert_array_equal(loaded.X_fit_, FLOATS[loaded.support_])
+    assert loaded.dual_coef_.shape == (1, len(FLOATS))
 
 
 def test_stamp_and_notes(fitted, tmp_path):
@@ -451,6 +475,15 @@ def test_missing_files_and_folders(tmp_path):
         kreinlearn.load(tmp_path)
 
 
+def test_truncated_files_are_refused(folder, tmp_path):
+    whole = (folder / "binary").read_bytes()
+    path = tmp_path / "model"
+    for size in np.linspace(1, len(whole) - 1, 20).astype(int):
+        path.write_bytes(whole[:size])
+        with pytest.raises(ValueError, match=r"model is not a model that"):
+            kreinlearn.load(path)
+
+
 def test_flipped_bytes_are_refused_or_harmless(fitted, folder, tmp_path):
     whole = (folder / "binary").read_bytes()
     path = tmp_path / "model"
@@ -470,6 +503,14 @@ def test_flipped_bytes_are_refused_or_harmless(fitted, folder, tmp_path):
             for a, b in zip(expected, answers(loaded, NEW), strict=True):
                 np.testing.assert_array_equal(a, b)
     assert refused > 100
+
+
+def test_a_file_of_skops_alone_is_refused(folder, tmp_path):
+    path = rewritten(folder / "binary", tmp_path / "m", {"kreinlearn.json": None})
+    with pytest.raises(
+        ValueError, match=r"m is not a model that kreinlearn.save wrote"
+    ):
+        kreinlearn.load(path)
 
 
 @pytest.mark.parametrize("member", ["schema.json", ".npy"])
@@ -581,3 +622,28 @@ def test_a_record_of_a_kernel_is_refused_by_name(tmp_path, rings):
     with pytest.raises(ValueError, match=r"fit it with kernel='tl1', the name"):
         kreinlearn.save(model, tmp_path / "model.krein")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_series_that_end_early_are_saved(tmp_path):
+    """In arrays, NaN stands for the end of a series."""
+    X = np.random.default_rng(0).standard_normal((12, 6)).cumsum(axis=1)
+    X[::2, 4:] = np.nan
+    y = np.arange(12) % 3 > 0
+    for model in (
+        KreinLogisticRegression("dtw", kernel_params={"form": "negative"}),
+        LandmarkLogisticRegression("dtw", n_landmarks=5, lam=0.1),
+    ):
+        path = tmp_path / f"{type(model).__name__}.krein"
+        kreinlearn.save(model.fit(X, y), path)
+        found = kreinlearn.load(path)
+        np.testing.assert_array_equal(found.predict(X), model.predict(X))
+
+
+def test_landmarks_of_a_given_matrix_are_saved(tmp_path):
+    X = np.random.default_rng(0).uniform(size=(30, 2))
+    D = np.abs(X[:, None] - X).sum(axis=2)
+    model = LandmarkLogisticRegression("distance", n_landmarks=9, lam=0.1)
+    model.fit(D, X[:, 0] > 0.5)
+    kreinlearn.save(model, tmp_path / "model.krein")
+    found = kreinlearn.load(tmp_path / "model.krein")
+    np.testing.assert_array_equal(found.predict(D), model.predict(D))

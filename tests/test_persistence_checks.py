@@ -10,11 +10,13 @@ import kreinlearn
 from kreinlearn import (
     KreinLogisticRegression,
 )
+from kreinlearn.kernels import KERNELS
 from kreinlearn.persistence import stamp
-from tests.test_persistence import rewritten
+from tests.test_persistence import covariances, rewritten
 
 X = np.random.default_rng(0).uniform(size=(40, 3))
 Y = (X[:, 0] > 0.5).astype(int)
+THREE = np.digitize(X[:, 0], [0.3, 0.6])
 
 
 @pytest.fixture(scope="module")
@@ -82,6 +84,18 @@ def test_an_edited_archive_is_refused(saved, tmp_path):
     assert tried > 10
 
 
+@pytest.mark.parametrize("signed", [False, True])
+def test_changed_notes_are_told(signed, saved, tmp_path):
+    text = json.dumps(stamp(saved) | {"notes": {"target": "x"}})
+    change = {"kreinlearn.json": text}
+    path = rewritten(saved, tmp_path / "model", change, signed=signed)
+    if signed:
+        kreinlearn.load(path)
+    else:
+        with pytest.raises(ValueError, match=r"model was changed after it was saved"):
+            kreinlearn.load(path)
+
+
 def test_an_archive_of_format_1_needs_no_digest(saved, tmp_path):
     said = stamp(saved) | {"format": 1}
     del said["digest"]
@@ -100,3 +114,14 @@ def test_a_format_that_never_was_is_refused(number, saved, tmp_path):
     path = rewritten(saved, tmp_path / "model", {"kreinlearn.json": text})
     with pytest.raises(ValueError, match=rf"there is no format {number}\)"):
         kreinlearn.load(path)
+
+
+@pytest.mark.filterwarnings("ignore::kreinlearn.exceptions.IndefiniteKernelWarning")
+@pytest.mark.parametrize("name", [k for k, v in KERNELS.items() if v.check is None])
+def test_the_training_array_itself_gets_the_bits_of_a_copy(name):
+    is_stack = KERNELS[name].samples == "matrices"
+    Z = covariances(40, 0) if is_stack else X
+    model = KreinLogisticRegression(name, lam=0.1).fit(Z, Y)
+    assert model.X_fit_ is Z
+    expected = model.decision_function(Z.copy())
+    np.testing.assert_array_equal(model.decision_function(Z), expected)

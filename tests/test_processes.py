@@ -5,11 +5,13 @@ import os
 import sys
 import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from joblib import Parallel, delayed, parallel_config
 from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from kreinlearn import (
@@ -163,6 +165,43 @@ def answer(connection, name):
     connection.send((fitted_bits(name), threads._n_busy))
 
 
+@pytest.mark.slow
+def test_a_spawned_process_fits_the_same(alone):
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(1, mp_context=context) as pool:
+        assert pool.submit(all_bits).result(LIMIT) == alone
+        assert pool.submit(all_bits, 2).result(LIMIT) == all_bits(2)
+
+
+@pytest.mark.slow
+def test_processes_of_joblib_fit_the_same(alone):
+    names = [*MODELS] * 2
+    bits = Parallel(n_jobs=2)(delayed(fitted_bits)(name) for name in names)
+    assert bits == [alone[name] for name in names]
+
+
+def searched_bits(n_jobs, backend="loky"):
+    grid = GridSearchCV(
+        KreinLogisticRegression(kernel="tl1"),
+        {"lam": [1.0, 0.01], "norm": ["krein", "hilbert"]},
+        cv=3,
+        scoring="neg_log_loss",
+        n_jobs=n_jobs,
+    )
+    X, y = rings(90)
+    with parallel_config(backend):
+        grid.fit(X, y)
+    scores = [grid.cv_results_[f"split{i}_test_score"].tobytes() for i in range(3)]
+    return scores, grid.best_params_, grid.decision_function(X).tobytes()
+
+
+@pytest.mark.parametrize(
+    "backend", ["threading", pytest.param("loky", marks=pytest.mark.slow)]
+)
+def test_a_search_finds_the_same_with_two_jobs(backend, many_threads):
+    assert searched_bits(2, backend) == searched_bits(1)
+
+
 def test_a_search_of_our_own_finds_the_same_with_two_jobs(many_threads):
     X, y = rings(90)
     grid = {"tau": [0.5, 1.0, 2.0]}
@@ -212,9 +251,69 @@ def test_small_fits_in_threads_have_one_thread_of_blas():
     assert seen == {1}
 
 
+def most_at_once(n_callers, n_threads):
+    """Return how many threads work at once where several share out their work."""
+    change, running, most = threading.Condition(), 0, 0
+
+    def work(first, last):
+        nonlocal running, most
+        with change:
+            running += 1
+            most = max(most, running)
+            change.notify_all()
+            # as many as there should be, however long a busy machine takes for them
+            change.wait_for(lambda: most >= n_threads, LIMIT)
+        time.sleep(0.001)
+        with change:
+            running -= 1
+
+    with ThreadPoolExecutor(n_callers) as pool:
+        calls = [
+            pool.submit(threads.parallel_for, work, 200, n_threads)
+            for _ in range(n_callers)
+        ]
+        for call in calls:
+            call.result()
+    return most
+
+
+def test_callers_share_their_helpers(many_threads):
+    assert most_at_once(1, 8) == 8
+    # Eight callers and seven helpers, and not eight times eight.
+    assert 8 <= most_at_once(8, 8) <= 15
+    assert threads._n_busy == 0
+
+
+def test_helpers_that_wait_are_lent(many_threads):
+    with threads.thread_budget(7) as outer:
+        with threads.thread_budget(7) as inner:
+            assert (outer, inner, threads._n_busy) == (7, 7, 7)
+        with ThreadPoolExecutor(1) as pool:
+            assert pool.submit(granted, 7).result() == 0
+    with threads.thread_budget(3):
+        with threads.thread_budget(5) as inner:
+            assert (inner, threads._n_busy) == (5, 5)
+        with ThreadPoolExecutor(1) as pool:
+            assert pool.submit(granted, 7).result() == 4
+    assert threads._n_busy == 0
+
+
 def granted(wanted):
     with threads.thread_budget(wanted) as count:
         return count
+
+
+def test_helpers_are_given_back_after_an_error(many_threads):
+    def fail(first, last):
+        raise ValueError("no")
+
+    for call in (
+        lambda: threads.parallel_for(fail, 100, 4),
+        lambda: threads.ordered_parallel(fail, fail, range(9), [0, 1], 4),
+    ):
+        with pytest.raises(ValueError, match="no"):
+            call()
+        assert threads._n_busy == 0
 
 
 def tasks():
@@ -234,3 +333,17 @@ def test_no_thread_outlives_a_fit(many_threads):
     while tasks() - before and time.monotonic() < end:
         time.sleep(0.001)
     assert tasks() <= before
+
+
+def threads_here():
+    """Return how many threads libraries and our own code have in this process."""
+    fitted_bits("logistic")
+    pools = [pool["num_threads"] for pool in threadpool_info()]
+    return max([*pools, threads.max_threads()])
+
+
+@pytest.mark.slow
+def test_processes_of_joblib_share_the_processors():
+    n_processors = len(os.sched_getaffinity(0))
+    counts = Parallel(n_jobs=2)(delayed(threads_here)() for _ in range(4))
+    assert max(counts) <= max(1, n_processors // 2)

@@ -107,6 +107,25 @@ def test_skops_reads_what_the_reader_does_not_know(tmp_path, monkeypatch):
         assert _skops.load(file, list_trusted()) == "by skops"
 
 
+@pytest.mark.slow
+def test_other_threads_may_import_skops_meanwhile(tmp_path):
+    model, _ = model_of_a_table(tmp_path)
+    program = (
+        "import sys, threading, kreinlearn\n"
+        "found = []\n"
+        "def work():\n    import skops.io\n    found.append(skops.io)\n"
+        "thread = threading.Thread(target=work)\nthread.start()\n"
+        f"for _ in range(20): kreinlearn.load({str(model)!r})\n"
+        "thread.join()\n"
+        "assert found == [sys.modules['skops.io']], found\n"
+        "import skops.io._trusted_types as lists\n"
+        "assert len(lists.SKLEARN_ESTIMATOR_TYPE_NAMES) > 100"
+    )
+    call = [sys.executable, "-c", program]
+    done = subprocess.run(call, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
 def test_the_same_estimators_of_scikit_learn_are_trusted():
     from skops.io._trusted_types import SKLEARN_ESTIMATOR_TYPE_NAMES as trusted
 

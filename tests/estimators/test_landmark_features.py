@@ -1,8 +1,10 @@
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+import kreinlearn
 from kreinlearn import LandmarkFeatures, LandmarkLogisticRegression
 from kreinlearn.kernels import gram
 
@@ -26,6 +28,20 @@ def test_products_with_signs_are_the_similarities(rng):
     assert (features.signs_ < 0).any()
 
 
+@pytest.mark.filterwarnings("ignore:n_landmarks:UserWarning")
+def test_a_plain_ridge_is_the_hilbert_norm(rng):
+    X = rng.uniform(size=(200, 4))
+    y = (np.abs(X - 0.5).sum(axis=1) > 1).astype(int)
+    lam = 1e-3
+    model = LandmarkLogisticRegression(lam=lam, tol=1e-9).fit(X, y)
+    peer = make_pipeline(
+        LandmarkFeatures(),
+        LogisticRegression(C=1 / (200 * lam), tol=1e-10, max_iter=10_000),
+    ).fit(X, y)
+    found, expected = peer.predict_proba(X), model.predict_proba(X)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-5)
+
+
 def test_features_are_those_of_the_estimator(rng):
     X = rng.uniform(size=(60, 3))
     y = (X[:, 0] > 0.5).astype(int)
@@ -46,6 +62,15 @@ def test_features_are_those_of_the_estimator(rng):
     assert names[0] == "landmarkfeatures0" and len(names) == phi.shape[1]
     frame = features.set_output(transform="pandas").transform(X)
     assert list(frame.columns) == list(names)
+
+
+@pytest.mark.parametrize("landmarks", ["uniform", "leverage"])
+def test_series_have_features(rng, tmp_path, landmarks):
+    X = rng.standard_normal((30, 12)).cumsum(axis=1)
+    features = LandmarkFeatures("dtw", n_landmarks=10, landmarks=landmarks).fit(X)
+    kreinlearn.save(features, tmp_path / "features.krein")
+    same = kreinlearn.load(tmp_path / "features.krein")
+    np.testing.assert_array_equal(same.transform(X), features.transform(X))
 
 
 @pytest.mark.parametrize(

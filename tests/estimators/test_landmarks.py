@@ -96,6 +96,29 @@ def test_a_weight_is_a_row_repeated(squares, norm):
     np.testing.assert_allclose(f, g, rtol=0, atol=1e-8)
 
 
+@FEW
+def test_a_weight_is_a_row_repeated_if_all_are_landmarks(squares):
+    X, y = squares
+    w = np.random.default_rng(1).integers(0, 4, len(X))
+    rows = np.repeat(np.arange(len(X)), w)
+    for norm in NORMS:
+        model = LandmarkLogisticRegression(norm=norm, lam=0.1, tol=1e-10)
+        f = clone(model).fit(X, y, w).decision_function(X)
+        g = clone(model).fit(X[rows], y[rows]).decision_function(X)
+        np.testing.assert_allclose(f, g, rtol=0, atol=1e-8)
+
+
+@pytest.mark.parametrize("norm", NORMS)
+@pytest.mark.parametrize("settings", [{}, {"memory": 0}, {"memory": "9KB"}])
+def test_chunks_and_memory_change_nothing(squares, norm, settings):
+    X, y = squares
+    model = LandmarkLogisticRegression(n_landmarks=30, norm=norm, lam=1e-2)
+    usual = clone(model).fit(X, y)
+    other = clone(model).set_params(**settings, chunk_size=37).fit(X, y)
+    np.testing.assert_allclose(other.coef_, usual.coef_, rtol=0, atol=1e-8)
+    assert usual.converged_
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_chunks_change_nothing_in_single_precision(squares, dtype):
     X, y = made(4000)
@@ -338,6 +361,15 @@ def test_kmeans_chooses_rows(squares):
     assert (other.landmark_indices_ != rows).any()
 
 
+@pytest.mark.parametrize("settings", [{}, {"kernel": "dtw"}, {"cv": 2}])
+def test_a_model_is_saved(squares, tmp_path, settings):
+    X, y = squares[0][:80], squares[1][:80]
+    model = LandmarkLogisticRegression(n_landmarks=10, **settings).fit(X, y)
+    kreinlearn.save(model, tmp_path / "model.krein")
+    same = kreinlearn.load(tmp_path / "model.krein")
+    np.testing.assert_array_equal(same.predict_proba(X), model.predict_proba(X))
+
+
 def test_more_landmarks_than_samples_is_said(squares):
     X, y = squares
     with pytest.warns(UserWarning, match=r"all of them are landmarks"):
@@ -348,6 +380,23 @@ def test_no_convergence_is_said(squares):
     with pytest.warns(ConvergenceWarning, match=r"status 'max_iter' after 1 steps"):
         model = LandmarkLogisticRegression(n_landmarks=10, max_iter=1).fit(*squares)
     assert not model.converged_
+
+
+def test_a_search_without_convergence_is_said(squares):
+    model = LandmarkLogisticRegression(n_landmarks=20, lams=[1e-2, 1e-9], cv=2)
+    model.set_params(max_iter=1)
+    with pytest.warns(ConvergenceWarning) as said:
+        model.fit(*squares)
+    found = [str(each.message) for each in said]
+    assert any("of the 4 fits of the search ended before" in text for text in found)
+
+
+def test_what_is_kept_is_said(squares):
+    rows = []
+    model = LandmarkLogisticRegression(n_landmarks=10, verbose=rows.append, memory=0)
+    model.fit(*squares)
+    assert rows[0] == {"landmarks": 10, "GiB in single": 12000 / 2**30, "share kept": 0}
+    assert rows[-1]["residual"] <= 1e-6
 
 
 @pytest.mark.parametrize(

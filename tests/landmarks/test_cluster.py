@@ -112,6 +112,18 @@ def test_coefficients_are_those_of_a_fit_in_memory(client, data, given):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    ("chunks", "memory"),
+    [(170, 300_000), ((5, 2995), 0), ((0, 1500, 0, 1500), 300_000)],
+)
+def test_chunks_and_memory_have_no_influence(client, data, chunks, memory):
+    X, y, _ = data
+    rows = da.from_array(X, chunks=(chunks, 5))
+    labels = da.from_array(y, chunks=700)
+    assert_same(model_of(memory=memory).fit(rows, labels), model_of().fit(X, y))
+
+
+@pytest.mark.slow
 def test_frames_are_fitted_and_predicted(client, data):
     X, y, _ = data
     frame = pd.DataFrame(X, columns=list("abcde"))
@@ -140,6 +152,20 @@ def test_lists_of_delayed_chunks_and_of_futures(client, data):
 
 def common_letters(words, others):
     return np.array([[len(set(a) & set(b)) for b in others] for a in words], float)
+
+
+@pytest.mark.slow
+def test_samples_that_are_no_rows(client):
+    rng = np.random.default_rng(0)
+    words = ["".join(rng.choice(list("abcdefgh"), 5)) for _ in range(80)]
+    y = np.array(["a" in word for word in words])
+    parts = [dask.delayed(words[i : i + 30]) for i in (0, 30, 60)]
+    labels = [dask.delayed(y[i : i + 30]) for i in (0, 30, 60)]
+    given = {"kernel": common_letters, "n_landmarks": 10}
+    found, expected = model_of(**given).fit(parts, labels), model_of(**given)
+    assert_same(found, expected.fit(words, y))
+    lazy = found.predict_proba(parts).compute()
+    np.testing.assert_allclose(lazy, expected.predict_proba(words), rtol=1e-6)
 
 
 @pytest.mark.parametrize("labels", [["a", "b"], ["a", "b", "c"]])
@@ -213,6 +239,41 @@ STARTS = range(0, N, 700)
 
 def _chunk_of(*given):
     return Chunk(*given)
+
+
+@pytest.mark.slow
+def test_second_derivatives_of_a_subsample_are_the_same_to_the_bit(
+    client, data, monkeypatch
+):
+    X, y, w = data
+    monkeypatch.setattr(engines, "SUBSAMPLE_ROWS", 600)  # more than a block
+    plan = SamplingPlan(1, 10, 5)
+    context = PassContext(
+        fit_columns(resolve_kernel("tl1"), X[:M]), np.unique(y), np.ones(3), False, plan
+    )
+    point = Point(np.ones((M + 1, 1, 1)), np.array([1]), np.array([-1]))
+    found = []
+    for size in (190, 700, None):
+        executor = ThreadExecutor(MemorySource(X, y, w, 900), 10**8, n_threads=1)
+        if size is not None:
+            cuts = [slice(i, i + size) for i in range(0, N, size)]
+            parts = [dask.delayed(_chunk_of)(X[c], y[c], w[c]) for c in cuts]
+            executor = DaskExecutor(parts, client=client)
+        engine = Engine(executor)
+        engine.summarize(plan)
+        engine.prepare(context)
+        engine.block = 600
+        found.append(engine.hessians(point, [np.array([0])], 0.7))
+    np.testing.assert_array_equal(found[0], found[1])
+    np.testing.assert_allclose(found[0], found[2], rtol=1e-14)
+
+
+@pytest.mark.slow
+def test_large_hessians_are_made_one_by_one(client, data, monkeypatch):
+    X, y, _ = data
+    monkeypatch.setattr(DaskExecutor, "max_result_bytes", 1000)
+    rows = da.from_array(X, chunks=(500, 5))
+    assert_same(model_of().fit(rows, y), model_of().fit(X, y))
 
 
 def test_what_workers_may_keep():
@@ -313,6 +374,17 @@ def assert_it_goes_on(tmp_path, client, start, stop):
     scale = np.abs(expected.coef_).max()
     assert np.abs(model.coef_ - expected.coef_).max() < 1e-8 * scale
     assert model.n_passes_ < expected.n_passes_
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")  # what a lost cluster leaves behind
+def test_a_scheduler_that_goes_away_is_one_sentence(tmp_path, processes):
+    made = distributed.LocalCluster(processes=False, n_workers=1, **LOCAL)
+
+    def start():
+        return distributed.Client(made, set_as_default=False)
+
+    assert_it_goes_on(tmp_path, processes, start, made.close)
 
 
 @pytest.mark.slow

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from kreinlearn.kernels import gram, resolve_kernel
+from kreinlearn.landmarks import engine as engine_module
 from kreinlearn.landmarks.engine import Engine, ThreadExecutor
 from kreinlearn.landmarks.passes import (
     PassContext,
@@ -19,6 +20,7 @@ from kreinlearn.landmarks.passes import (
     summarize_chunk,
 )
 from kreinlearn.landmarks.sources import (
+    FOLD_STREAM,
     LANDMARK_STREAM,
     SUBSAMPLE_STREAM,
     Chunk,
@@ -171,6 +173,40 @@ def test_engines_give_the_sums_of_all_rows(data, rng, multinomial, chunk_size, m
     assert (n_cached == 0) == (memory == 0 or chunk_size == 90 > memory / 56)
 
 
+@pytest.mark.parametrize("multinomial", [False, True])
+def test_products_may_be_in_single_precision(data, rng, multinomial):
+    X, y, w = data
+    context, point = make_context(X, multinomial), make_point(rng, multinomial)
+    engine = local_engine(MemorySource(X, y, w, 13), 10**6, np.float32, n_threads=2)
+    engine.summarize(PLAN)
+    engine.prepare(context)
+    expected, found = engine.sums(point), engine.sums(point, precision="single")
+    assert found.gradient.dtype == found.value.dtype == np.float64
+    scale = np.abs(expected.gradient).max()
+    gap = np.abs(found.gradient - expected.gradient).max() / scale
+    assert 1e-10 < gap < 1e-6
+    np.testing.assert_allclose(found.value, expected.value, rtol=1e-6)
+
+
+def test_second_derivatives_of_a_subsample_are_the_same_to_the_bit(
+    data, rng, monkeypatch
+):
+    X, y, w = data
+    monkeypatch.setattr(engine_module, "SUBSAMPLE_ROWS", 8)
+    context, point = make_context(X, False), make_point(rng, False)
+    found = []
+    for chunk_size in (1, 13, 90):
+        engine = local_engine(MemorySource(X, y, w, chunk_size), 10**6, n_threads=1)
+        engine.summarize(PLAN)
+        engine.prepare(context)
+        engine.block = 8
+        found.append(engine.hessians(point, [np.array([0])], 0.5))
+        sizes = [len(part.rows.classes) for *_, part in engine._subsample(0.5)]
+        assert set(sizes[:-1]) == {8} and 0 < sizes[-1] <= 8
+    np.testing.assert_array_equal(found[0], found[1])
+    np.testing.assert_array_equal(found[0], found[2])
+
+
 @pytest.mark.parametrize("chunk_size", [1, 13, 90])
 def test_the_first_pass_does_not_depend_on_chunks(data, chunk_size):
     X, y, w = data
@@ -191,6 +227,30 @@ def test_the_first_pass_does_not_depend_on_chunks(data, chunk_size):
     np.testing.assert_array_equal(found.samples, X[found.row])
     np.testing.assert_array_equal(found.label, y[found.row])
     np.testing.assert_array_equal(found.weight, w[found.row])
+
+
+def test_lists_of_samples_are_drawn():
+    X, y = [f"sample {i}" for i in range(20)], np.arange(20) % 2
+    found = local_engine(MemorySource(X, y, None, 7), 0).summarize(
+        SamplingPlan(1, 5, 0)
+    )
+    assert found.samples == [X[i] for i in found.row]
+    assert len(found.samples) == 5
+
+
+def test_drawn_numbers_are_uniform_and_independent():
+    rows = np.arange(100_000)
+    streams = [
+        draw_uniform(rows, 0, each)
+        for each in (FOLD_STREAM, SUBSAMPLE_STREAM, LANDMARK_STREAM)
+    ]
+    streams.append(draw_uniform(rows, 1, FOLD_STREAM))
+    for each in streams:
+        counts = np.histogram(each, 50, (0, 1))[0]
+        chi2 = ((counts - 2000) ** 2 / 2000).sum()
+        assert 20 < chi2 < 100
+    correlations = np.corrcoef(streams)[np.triu_indices(4, 1)]
+    assert np.abs(correlations).max() < 0.015
 
 
 def test_what_goes_to_a_worker_can_be_pickled(data, rng):

@@ -42,3 +42,12 @@ def test_directions_that_count_elsewhere_are_raised(norm):
     np.testing.assert_allclose(R, np.diag(signs * moduli), atol=1e-9)
     dropped = build_penalty(norm, np.diag([3.0, -1.0, 0.0]))
     assert dropped.T.shape == (3, 2)
+
+
+def test_nothing_is_raised_if_all_samples_are_landmarks():
+    K = gram_of_signature(8, 4)
+    one, two = (
+        build_penalty("hilbert", K),
+        build_penalty("hilbert", K, moment=K @ K / 12),
+    )
+    np.testing.assert_allclose(one.T, two.T, rtol=1e-8)

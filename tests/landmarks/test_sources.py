@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 from kreinlearn import LandmarkLogisticRegression
+from kreinlearn.io import table_blocks
 from kreinlearn.landmarks.sources import BlockSource
 from kreinlearn.pipelines import fit_from
 
@@ -61,6 +62,10 @@ def test_chunks_are_the_rows(expected, memory, chunk_size):
     assert found.n_features_in_ == 4
 
 
+def test_a_function_begins_anew(expected):
+    assert_same(model().fit(lambda: iter(parts(33))), expected)
+
+
 def test_parquet_folders_files_and_datasets(expected, tmp_path):
     path = parquet(tmp_path / "rows")
     dataset = pytest.importorskip("pyarrow.dataset", reason="needs pyarrow")
@@ -87,6 +92,13 @@ def test_weights(tmp_path):
     assert_same(found, expected)
 
 
+def test_some_columns_of_a_table(tmp_path):
+    table().to_csv(tmp_path / "t.csv", index=False)
+    some = table_blocks(tmp_path / "t.csv", "kind", columns=["b", "a"])
+    expected = model().fit(table()[["b", "a"]], made()[1])
+    assert_same(model().fit(some), expected)
+
+
 def test_a_search_over_blocks(tmp_path):
     X, y = made()
     search = {"lams": [1e-2, 1e-4], "cv": 3}
@@ -94,6 +106,15 @@ def test_a_search_over_blocks(tmp_path):
     found = model(**search, chunk_size=50).fit(parts())
     np.testing.assert_allclose(found.scores_, expected.scores_, rtol=1e-5)
     assert found.lam_ == expected.lam_
+
+
+def test_given_landmarks():
+    X, y = made()
+    expected = model(landmarks=X[:20]).fit(X, y)
+    found = model(landmarks=X[:20]).fit(parts())
+    np.testing.assert_allclose(found.coef_, expected.coef_, rtol=1e-6, atol=1e-8)
+    with pytest.raises(ValueError, match="3 features"):
+        model(landmarks=X[:20, :3]).fit(parts())
 
 
 def test_series_in_chunks():
@@ -106,6 +127,20 @@ def test_series_in_chunks():
     blocks = [(series[:25], y[:25]), (series[25:], y[25:])]
     found = LandmarkLogisticRegression(**params).fit(blocks)
     np.testing.assert_allclose(found.coef_, expected.coef_, rtol=1e-6, atol=1e-8)
+
+
+def test_a_class_of_the_last_chunk_is_found():
+    X, y = made()
+    blocks = [*parts(), (X[:5], np.array(["an unusually long name"] * 5))]
+    found = model().fit(blocks)
+    assert found.classes_.tolist() == ["an unusually long name", "no", "yes"]
+    assert found.predict(X).dtype.kind == "U"
+
+
+def test_more_landmarks_than_rows_are_all_rows():
+    with pytest.warns(UserWarning, match="all of them are landmarks"):
+        found = LandmarkLogisticRegression(n_landmarks=900).fit(parts())
+    assert len(found.landmarks_) == N
 
 
 def test_only_a_chunk_is_checked_at_a_time():
@@ -123,6 +158,12 @@ def test_only_a_chunk_is_checked_at_a_time():
         np.testing.assert_array_equal(one.X, two.X)
         np.testing.assert_array_equal(one.y, two.y)
     assert sum(sizes) == N + N - 3 * 90  # blocks before the ninth chunk are skipped
+
+
+def test_what_is_kept_is_said_before():
+    rows = []
+    model(verbose=rows.append).fit(parts())
+    assert rows[0]["landmarks"] == 30 and "GiB granted" in rows[0]
 
 
 def bad(change):

@@ -3,6 +3,7 @@
 import bz2
 import dataclasses
 import errno
+import gzip
 import io
 import os
 import threading
@@ -11,9 +12,10 @@ import zipfile
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from reproduction.data import download, fetch, info, load, local, names
+from reproduction.data import download, fetch, info, load, local, names, tables
 from reproduction.data.entries import Format
 
 LARGE = ("EEG", "ijcnn1-tr", "madelon")
@@ -124,6 +126,23 @@ def contents(folder):
     return {path.name: path.read_bytes() for path in Path(folder).iterdir()}
 
 
+def test_fetch_stores_every_part(published, tiny, tiny_samples, tmp_path, capfd):
+    home = tmp_path / "new" / "folder"
+    paths = fetch("tiny", home, base_url=published.url, registry={"tiny": tiny})
+    assert [path.name for path in paths] == [
+        "tiny.csv.gz",
+        "tiny.train.csv.gz",
+        "tiny.test.csv.gz",
+    ]
+    assert sorted(os.listdir(home)) == sorted(path.name for path in paths)
+    for path, part in zip(paths, ("train", "train", "test"), strict=True):
+        X, y = tables.from_text(tables.unpack(path))
+        np.testing.assert_array_equal(X, tiny_samples(part)[0])
+        np.testing.assert_array_equal(y, tiny_samples(part)[1])
+    assert published.asked == ["/7/tiny+set.zip"]
+    assert capfd.readouterr() == ("", "")
+
+
 def test_fetch_keeps_what_is_right(published, tiny, tmp_path):
     def run():
         fetch("tiny", tmp_path, base_url=published.url, registry={"tiny": tiny})
@@ -139,6 +158,17 @@ def test_fetch_keeps_what_is_right(published, tiny, tmp_path):
     assert contents(tmp_path) == before
     for name in ("tiny.train.csv.gz", "tiny.test.csv.gz"):
         assert (tmp_path / name).stat().st_mtime_ns == stamps[name]
+
+
+def test_fetch_finds_the_default_folder(published, tiny, tmp_path, monkeypatch):
+    monkeypatch.setenv("KREINLEARN_DATA", str(tmp_path / "data"))
+    fetch("tiny", base_url=published.url + "/", registry={"tiny": tiny})
+    assert local.inspect_file(tiny, None, tmp_path / "data") == ("ok", "")
+
+
+def test_unknown_name(tmp_path):
+    with pytest.raises(ValueError, match=r"'name' must be one of.*got 'iris'"):
+        fetch("iris", tmp_path)
 
 
 def failure(error, server, entry, folder, match):
@@ -175,6 +205,26 @@ def test_no_answer(server, tiny, tmp_path, monkeypatch):
 def test_transfer_breaks_off(server, tiny, tmp_path):
     publish(server, tiny.archive, b"some of it", length=1000)
     failure(OSError, server, tiny, tmp_path, "broke off before its end")
+
+
+def test_archive_is_cut(published, tiny, tmp_path):
+    _, content, _ = published.files["/" + tiny.archive]
+    publish(published, tiny.archive, content[: len(content) // 2])
+    failure(ValueError, published, tiny, tmp_path, "cannot be unpacked")
+
+
+def test_archive_is_damaged(published, tiny, tmp_path):
+    _, content, _ = published.files["/" + tiny.archive]
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        member = archive.getinfo("Some Folder/train.data")
+    # The local header of a member is 30 bytes and its name; the data follow.
+    middle = (
+        member.header_offset + 30 + len(member.filename) + member.compress_size // 2
+    )
+    damaged = bytearray(content)
+    damaged[middle] ^= 255
+    publish(published, tiny.archive, bytes(damaged))
+    failure(ValueError, published, tiny, tmp_path, "cannot be unpacked")
 
 
 def test_archive_without_the_file(server, tiny, tmp_path):
@@ -241,6 +291,24 @@ def test_disk_full(target, published, tiny, tmp_path, monkeypatch):
         said = failure(OSError, published, tiny, tmp_path, "No space left on device")
     assert "free some space" in said
     assert str(tmp_path) in said
+
+
+def test_folder_cannot_be_written(published, tiny, tmp_path):
+    blocked = tmp_path / "file"
+    blocked.write_text("in the way")
+    with pytest.raises(OSError, match=r"'tiny' could not be stored in .*/file"):
+        fetch("tiny", blocked, base_url=published.url, registry={"tiny": tiny})
+    assert blocked.read_text() == "in the way"
+
+
+def test_interrupt_leaves_nothing(published, tiny, tmp_path, monkeypatch):
+    def interrupt(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(gzip, "compress", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        fetch("tiny", tmp_path / "new", base_url=published.url, registry={"tiny": tiny})
+    assert os.listdir(tmp_path) == []
 
 
 @pytest.mark.parametrize(

@@ -26,6 +26,22 @@ def stored(tmp_path, tiny, samples, monkeypatch):
     return tmp_path
 
 
+def test_load_returns_what_was_stored(stored, samples):
+    X, y = samples
+    bunch = load("tiny", stored)
+    np.testing.assert_array_equal(bunch.data, X[:4])
+    np.testing.assert_array_equal(bunch.target, y[:4])
+    assert bunch.data.dtype == np.float64
+    assert bunch.target.dtype.kind == "i"
+    assert bunch.name == "tiny"
+    assert bunch.feature_names == ["x0", "x1", "x2"]
+    for words in ("4 samples, 3 features", "quirk", "http://127.0.0.1:1/7/tiny+set"):
+        assert words in bunch.DESCR
+    assert "3 samples" in load("tiny", stored, part="test").DESCR
+    np.testing.assert_array_equal(load("tiny", stored, part="test").data, X[4:])
+    np.testing.assert_array_equal(load("tiny", stored, part="train").data, X[:4])
+
+
 def test_folder_is_argument_then_variable_then_cache(tmp_path, monkeypatch):
     monkeypatch.setenv("KREINLEARN_DATA", str(tmp_path / "variable"))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
@@ -62,6 +78,11 @@ def test_unknown_part(part, tmp_path):
         load("monks1", tmp_path, part="all")
 
 
+def test_unknown_name(tmp_path):
+    with pytest.raises(ValueError, match=r"one of 'australian'.*got 'iris'"):
+        load("iris", tmp_path)
+
+
 def test_damaged_file_is_named(stored):
     path = stored / "tiny.csv.gz"
     path.write_bytes(path.read_bytes()[:-5])
@@ -75,6 +96,14 @@ def test_file_without_its_last_row_is_refused(stored):
     path.write_bytes(gzip.compress(b"".join(lines[:-1])))
     with pytest.raises(ValueError, match=r"tiny\.csv\.gz .* 4 rows.* got 3 rows"):
         load("tiny", stored)
+
+
+def test_available_and_check_on_an_empty_folder(tmp_path):
+    assert available(tmp_path) == ()
+    records = check(tmp_path)
+    assert tuple(record.name for record in records) == names()
+    assert {record.status for record in records} == {"missing"}
+    assert "australian.csv.gz is not in" in records[0].detail
 
 
 def test_check_names_every_fault(stored):
@@ -103,6 +132,12 @@ def test_check_names_every_fault(stored):
     assert record.status == "missing"
 
 
+def test_real_data_are_right(real_data):
+    faults = [record for record in check(real_data) if record.status != "ok"]
+    assert faults == []
+    assert available(real_data) == names()
+
+
 @pytest.mark.parametrize("name", names())
 def test_real_data_load(name, real_data):
     bunch = load(name)
@@ -110,3 +145,15 @@ def test_real_data_load(name, real_data):
     assert bunch.data.shape == (entry.table(None).n_samples, entry.n_features)
     assert set(np.unique(bunch.target)) == {-1, 1}
     assert Path(entry.file(None)).name == f"{name}.csv.gz"
+
+
+def test_real_quirks(real_data):
+    X = load("breast-cancer").data
+    assert np.sum(X[:, 6] == 0) == 16
+    assert X[:, 0].min() > 1000  # sample identifiers
+    assert set(np.unique(load("climate").data[:, 0])) == {1, 2, 3}
+    assert np.ptp(load("ionosphere").data, axis=0).min() > 0
+    EEG = load("EEG").data
+    assert EEG.max() > 100 * np.median(EEG)
+    test = load("guide1-t", part="test")
+    np.testing.assert_array_equal(load("guide1-t").data, test.data)

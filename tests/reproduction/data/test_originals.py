@@ -111,6 +111,13 @@ def test_published_lines(name):
     np.testing.assert_array_equal(y, labels)
 
 
+def test_labels_in_a_second_file():
+    entry = info("madelon")
+    X, y = parse("485 " * 500 + "\n" + "7 " * 500, entry.layout, 500, "-1\n1\n")
+    np.testing.assert_array_equal(X, [[485] * 500, [7] * 500])
+    np.testing.assert_array_equal(y, [-1, 1])
+
+
 @pytest.mark.parametrize(
     ("text", "layout", "message"),
     [

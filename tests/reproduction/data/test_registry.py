@@ -1,5 +1,6 @@
 """The registry agrees with the paper, with itself, and cannot be changed."""
 
+import dataclasses
 import hashlib
 import json
 
@@ -39,10 +40,56 @@ def test_names_and_sizes_are_those_of_the_paper_in_its_order():
     assert sizes == PAPER
 
 
+@pytest.mark.parametrize("name", PAPER)
+def test_entry_is_complete(name):
+    entry = info(name)
+    assert entry.source.startswith("https://")
+    assert set(entry.parts) in ({"all"}, {"train", "test"})
+    assert entry.paper_part in entry.parts
+    for table in entry.parts.values():
+        assert 0 < table.n_positive < table.n_samples
+        assert len(table.sha256) == 64
+        assert len(table.original) == (2 if entry.layout.label is None else 1)
+
+
+def test_checksums_are_all_different():
+    digests = [t.sha256 for entry in REGISTRY.values() for t in entry.parts.values()]
+    assert len(set(digests)) == len(digests)
+
+
+def test_registry_is_frozen():
+    with pytest.raises(TypeError):
+        REGISTRY["new"] = info("heart")
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        info("heart").n_features = 14
+
+
 @pytest.mark.parametrize("name", ["iris", "Monks1", "", None, ["heart"]])
 def test_unknown_name_lists_the_known_ones(name):
     with pytest.raises(ValueError, match=r"one of 'australian', .*'madelon', got"):
         info(name)
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("breast-cancer", "identifier"),
+        ("breast-cancer", "16 missing values of x6"),
+        ("parkinsons", "m = 23"),
+        ("climate", "study"),
+        ("SPECT", "m = 21"),
+        ("EEG", "outliers"),
+        ("EEG", "7312.0 printed"),
+        ("ijcnn1-tr", "m = 26"),
+        ("ijcnn1-tr", "28945 printed"),
+        ("splice", "2885.3 printed"),
+        ("madelon", "27015 printed"),
+        ("guide1-t", "test file"),
+        ("monks3", "noise"),
+    ],
+)
+def test_quirks_are_told(name, words):
+    assert words in info(name).note
 
 
 def test_agrees_with_the_manifest_of_the_data(real_data):

@@ -2,9 +2,28 @@
 
 import gzip
 
+import numpy as np
 import pytest
 
 from reproduction.data import tables
+from reproduction.data.entries import Part
+
+
+def test_text_round_trip_is_exact():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((20, 4)) * 10.0 ** rng.integers(-300, 300, (20, 4))
+    X[0] = [0.0, -1.0, 7e-05, 2.0**70]
+    y = np.where(rng.random(20) < 0.5, -1, 1)
+    X_read, y_read = tables.from_text(tables.to_text(X, y))
+    np.testing.assert_array_equal(X_read, X)
+    np.testing.assert_array_equal(y_read, y)
+    assert X_read.dtype == np.float64
+    assert y_read.dtype.kind == "i"
+
+
+def test_text_is_short_and_plain():
+    text = tables.to_text(np.array([[1.0, 0.5], [-0.0, 7e-05]]), np.array([1, -1]))
+    assert text == b"x0,x1,y\n1,0.5,1\n0,7e-05,-1\n"
 
 
 @pytest.mark.parametrize(
@@ -37,3 +56,11 @@ def test_cut_or_foreign_file_is_refused(tmp_path):
                 tables.unpack(path)
         else:  # no bytes at all are a valid, empty gzip stream
             assert tables.unpack(path) == b""
+
+
+def test_mismatch_gives_both_counts(samples):
+    X, y = samples
+    assert tables.mismatch(X, y, Part(7, 3, ()), 3) == ""
+    said = tables.mismatch(X, y, Part(8, 3, ()), 4)
+    assert "expected 8 rows, 4 features, 3 labels +1 and 5 labels -1" in said
+    assert "got 7 rows, 3 features, 3 labels +1 and 4 labels -1" in said
