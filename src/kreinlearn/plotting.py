@@ -356,8 +356,6 @@ class SpectrumDisplay:
             ylabel="eigenvalue (log scale)",
             xlim=(0.5, place[-1] + 0.5),
         )
-        if mu[-1] >= 0:
-            self.ax_.set_ylim(bottom=0)
         return self
 
 
@@ -371,10 +369,11 @@ def _scale_signed(axes: "Axes", mu: Array) -> None:
     most = int(np.floor(np.log10(top)))
     step = -(-(most - least) // 4) or 1
     sizes = [10.0**power for power in range(most, least, -step)]
-    axes.set_yscale("symlog", linthresh=10.0**least)
-    ticks = [0.0] + [size for size in sizes if size <= high]
-    axes.set_yticks(ticks + [-size for size in sizes if size <= -low])
+    axes.set_yscale("symlog", linthresh=10.0**least, linscale=0.4)
+    ticks = [-size for size in sizes if -size >= low] + [0.0]
+    axes.set_yticks(ticks + [size for size in sizes if size <= high])
     axes.set_yticks([], minor=True)
+    axes.set_ylim(2 * min(0.0, low), 2 * max(0.0, high))
 
 
 class SimilarityMatrixDisplay:

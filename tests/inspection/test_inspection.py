@@ -13,6 +13,7 @@ from kreinlearn import (
     inspect_similarity,
 )
 from kreinlearn.app.inspection import evidence, verdict
+from kreinlearn.app.inspection.page import matrix_figure
 from kreinlearn.app.methods import inner_folds
 from kreinlearn.datasets import make_gram
 from kreinlearn.kernels import gram
@@ -304,3 +305,22 @@ def test_real_dissimilarities(data_home):
     assert found["signature"] == [49, 16, 0]
     assert found["recommendation"] == "either"
     assert found["value"]["scores"]["unrepaired"]["accuracy"] > 0.85
+
+
+def test_the_page_shows_the_matrix_by_class(tmp_path):
+    K, y = make_gram((5, 3), n_samples=40, random_state=0)
+    labels = np.where(y > 0, "yes", "no")
+    found = inspect_similarity(K, labels, kernel="precomputed", permutations=20)
+    figure = matrix_figure(found.similarities, found.labels)
+    rows = {(str(a), str(b)): mean.value for a, b, mean in figure.numbers[2]}
+    same = K[np.ix_(labels == "no", labels == "no")]
+    n = len(same)
+    mean = (same.sum() - same.trace()) / (n * (n - 1))
+    assert rows["no", "no"] == pytest.approx(mean, rel=1e-3)
+    across = K[np.ix_(labels == "no", labels == "yes")].mean()
+    assert rows["no", "yes"] == pytest.approx(across, rel=1e-3)
+    page = found.save(tmp_path / "page.html") and (tmp_path / "page.html").read_text()
+    assert "The matrix, ordered by class" in page
+    alone = inspect_similarity(K, kernel="precomputed").save(tmp_path / "alone.html")
+    assert alone.labels is None
+    assert "ordered by class" not in (tmp_path / "alone.html").read_text()

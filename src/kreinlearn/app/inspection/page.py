@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from kreinlearn._typing import Array
 from kreinlearn.app.methods import KREIN_CV
 from kreinlearn.app.report import (
     COLUMN_INCHES,
@@ -21,26 +22,40 @@ from kreinlearn.app.report import (
     format_signed,
     html,
     make_table,
+    select_evenly,
     shorten,
     spectrum_figure,
 )
+from kreinlearn.plotting import SimilarityMatrixDisplay
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
 
+MAX_DRAWN_CLASSES, MAX_DRAWN_SAMPLES = 12, 250
+"""Classes above which the matrix is not drawn, and samples in the drawing."""
 
-def inspection_page(found: Findings) -> str:
+
+def inspection_page(
+    found: Findings, matrix: Array | None = None, labels: Array | None = None
+) -> str:
     """Return the page of an inspection, which needs no other file.
 
     Parameters
     ----------
     found : mapping
         Output of `krein inspect --json`.
+    matrix : ndarray of shape (n, n), optional
+        Similarities, which are drawn if there are labels.
+    labels : ndarray of shape (n,), optional
+        Labels.
     """
     listed, sentences = _spectrum_table(found), found["sentences"]
     verdict = [*sentences[: found["n_verdict"]], sentences[-1]]
     drawn = spectrum_figure(found, "The spectrum")
     figure = [] if drawn is None else [drawn]
+    if matrix is not None and labels is not None:
+        if 1 < len(np.unique(labels)) <= MAX_DRAWN_CLASSES:
+            figure.insert(0, matrix_figure(matrix, labels))
     if list_scores(found):
         first = Section("Predictions and spectrum", [_score_table(found), *figure])
     else:
@@ -60,6 +75,54 @@ def inspection_page(found: Findings) -> str:
         command=found.get("command", ""),
         versions=found["versions"],
     )
+
+
+def matrix_figure(matrix: Array, labels: Array) -> Figure:
+    """Return the similarities with samples ordered by class, and means by class.
+
+    Parameters
+    ----------
+    matrix : ndarray of shape (n, n)
+        Similarities.
+    labels : ndarray of shape (n,)
+        Labels.
+    """
+    classes = np.unique(labels)
+    means = {
+        (str(a), str(b)): _mean_between(matrix, labels, a, b)
+        for i, a in enumerate(classes)
+        for b in classes[i:]
+    }
+    rows = [(*pair, format_number(mean, ".4g")) for pair, mean in means.items()]
+    order = np.argsort(labels, kind="stable")
+    order = order[select_evenly(len(order), MAX_DRAWN_SAMPLES)]
+
+    def draw(figure: "Canvas") -> None:
+        axes = figure.add_subplot()
+        names = np.array([shorten(str(label), 12) for label in labels[order]])
+        part = matrix[np.ix_(order, order)]
+        SimilarityMatrixDisplay.from_matrix(part, names, ax=axes, cmap="cividis")
+
+    same = [mean for (a, b), mean in means.items() if a == b and mean is not None]
+    return Figure(
+        "The matrix, ordered by class",
+        "Similarities between samples, ordered by class; bright pairs are alike. "
+        "Bright squares on the diagonal are classes whose samples are alike.",
+        "Matrix of similarities. Mean similarity within classes: "
+        f"{', '.join(f'{value:.3g}' for value in same)}.",
+        (draw, (COLUMN_INCHES, 3.4)),
+        numbers=("Mean similarities between classes.", "class, class, mean", rows),
+    )
+
+
+def _mean_between(matrix: Array, labels: Array, a: object, b: object) -> float | None:
+    """Return the mean similarity between different samples of two classes."""
+    ours, theirs = np.flatnonzero(labels == a), np.flatnonzero(labels == b)
+    part = matrix[np.ix_(ours, theirs)]
+    if a != b:
+        return float(part.mean())
+    n = len(ours)
+    return float((part.sum() - part.trace()) / (n * (n - 1))) if n > 1 else None
 
 
 def _list_facts(found: Findings) -> dict[str, str]:

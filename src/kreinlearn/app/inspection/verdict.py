@@ -2,6 +2,7 @@
 
 import itertools
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -77,8 +78,20 @@ MATRIX_SENTENCES = {
 """Sentences about matrices without a negative part."""
 
 
+@dataclass(frozen=True, repr=False)
 class Inspection(PageResult):
-    """Result of `kreinlearn.inspect_similarity`."""
+    """Result of `kreinlearn.inspect_similarity`.
+
+    Attributes
+    ----------
+    similarities : ndarray of shape (n, n)
+        The inspected matrix, symmetric.
+    labels : ndarray of shape (n,) or None
+        Labels, if they are known.
+    """
+
+    similarities: Array
+    labels: Array | None = None
 
     @property
     def verdict(self) -> str:
@@ -95,7 +108,7 @@ class Inspection(PageResult):
         return DataFrame.from_dict(scores, orient="index", columns=columns)
 
     def _make_page(self) -> str:
-        return inspection_page(self.results)
+        return inspection_page(self.results, self.similarities, self.labels)
 
 
 def inspect_similarity(
@@ -232,7 +245,7 @@ def inspect_similarity(
     clip = _clip_code(kernel, params, is_odd)
     found["sentences"] = [*sentences, *notes, _state_next_step(found, command, clip)]
     found["versions"] = describe_environment()["ver"]
-    return Inspection(found)
+    return Inspection(found, K, labels)
 
 
 def _compute_gram(

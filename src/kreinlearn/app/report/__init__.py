@@ -24,6 +24,7 @@ import numpy as np
 
 from kreinlearn._files import check_free, replace
 from kreinlearn._typing import Array
+from kreinlearn.plotting import SpectrumDisplay
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -465,26 +466,13 @@ def spectrum_figure(found: Findings, title: str) -> Figure | None:
     def draw(figure: "Canvas") -> None:
         axes = figure.add_subplot()
         kept = select_evenly(len(mu), MAX_BARS)
-        place, shown = places[kept], mu[kept]
-        filled: Any = {"color": Color.BLUE, "lw": 0}
-        hatched: Any = {"facecolor": "none", "edgecolor": Color.ORANGE, "lw": 0.8}
-        hatched["hatch"] = "//////"
-        for where, look in ((shown >= 0, filled), (shown < 0, hatched)):
-            axes.fill_between(place, shown, where=where, step="mid", **look)
+        SpectrumDisplay(eigenvalues=mu[kept], places=places[kept]).plot(axes)
         if q:
-            first = float(place[shown < 0].min()) - 0.5
-            axes.axvspan(first, places[-1] + 0.5, color=Color.ORANGE, alpha=0.12, lw=0)
             text = f"negative, down\nto {format_signed(lowest, '.3g')}"
             axes.text(0.98, 0.96, text, ha="right", va="top", transform=axes.transAxes)
-        axes.axhline(0, color=Color.INK, lw=0.8)
         if (mu != 0).any():
-            _scale_signed(axes, mu)
-        axes.set(
-            xlabel="place of the eigenvalue, from the largest",
-            ylabel="eigenvalue",
-            title=f"{counts}\nnegative part {fraction}",
-            xlim=(0.5, places[-1] + 0.5),
-        )
+            label_powers_of_ten(axes.yaxis)
+        axes.set_title(f"{counts}\nnegative part {fraction}")
         axes.grid(axis="y")
 
     rows = [
@@ -504,23 +492,6 @@ def spectrum_figure(found: Findings, title: str) -> Figure | None:
         (draw, (COLUMN_INCHES, 2.8)),
         numbers=(listed, "place, eigenvalue", rows),
     )
-
-
-def _scale_signed(axes: "Axes", mu: Array) -> None:
-    """Scale an axis by powers of ten on both sides of zero, with few ticks."""
-    low, high, top = float(mu.min()), float(mu.max()), float(np.abs(mu).max())
-    small = float(np.median(np.abs(mu)))
-    if low < 0:  # a tenth of the largest negative one is still seen as a bar
-        small = min(small, -low / 10)
-    least = int(np.floor(np.log10(max(small, 1e-6 * top))))
-    most = int(np.floor(np.log10(top)))
-    step = -(-(most - least) // 4) or 1
-    sizes = [10.0**power for power in range(most, least, -step)]
-    axes.set_yscale("symlog", linthresh=10.0**least, linscale=0.4)
-    ticks = [-size for size in sizes if -size >= low] + [0.0]
-    axes.set_yticks(ticks + [size for size in sizes if size <= high])
-    label_powers_of_ten(axes.yaxis)
-    axes.set_ylim(2 * min(0.0, low), 2 * max(0.0, high))
 
 
 LONG_TEXT = 24
