@@ -68,6 +68,10 @@ def test_the_page_has_the_numbers_of_its_table(script):
     page = script("field_page")
     text = (DOCS / "benchmarks.md").read_text(encoding="utf-8")
     regions = page.regions(page.read(TABLE))
+    several = script("several_similarities")
+    regions["several"] = several.make_table(TABLE.with_name("several.csv"))
+    which, found = script("findings"), TABLE.with_name("similarities.csv")
+    regions["data sets"] = which.summary(which.average_transforms(page.read(found)))
     for name in re.findall(r"<!-- measured: (.+) -->", text):
         part = re.search(
             rf"<!-- measured: {name} -->\n(.*?)\n<!-- end -->", text, flags=re.S
