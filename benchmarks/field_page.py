@@ -4,7 +4,6 @@ The page keeps its prose. What stands between ``<!-- measured: NAME -->`` and ``
 -->`` is written from the rows.
 """
 
-import csv
 import gzip
 import json
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any
 import numpy as np
 from common import say
 from findings import LABELS, SHARE, Row, cells, findings, update_page
+from findings import read_rows as read
 from findings import write as write
 from rivals import EVERYWHERE, MACHINES, OF_KIND
 
@@ -92,20 +92,6 @@ def archived(record: Row) -> Row:
         "log_loss": record.get("ll", np.nan),
         "seconds": record["fit_s"],
     }
-
-
-def read(path: Path) -> list[Row]:
-    """Return the rows of a table that `write` wrote; numbers are numbers again."""
-    words = {"split", "case", "kind", "kernel", "method"}
-    with path.open() as file:
-        return [
-            {
-                name: each if name in words else float(each)
-                for name, each in row.items()
-                if each
-            }
-            for row in csv.DictReader(file)
-        ]
 
 
 def pack(records: list[Row], path: Path) -> None:

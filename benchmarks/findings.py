@@ -250,6 +250,22 @@ def write(rows: list[Row], path: Path) -> None:
     say(f"Wrote {path}.")
 
 
+def read_rows(path: Path) -> list[Row]:
+    """Return the rows of a table that `write` wrote; numbers are numbers again."""
+
+    def convert(cell: str) -> float | str:
+        try:
+            return float(cell)
+        except ValueError:
+            return cell
+
+    with path.open() as file:
+        return [
+            {name: convert(cell) for name, cell in row.items() if cell}
+            for row in csv.DictReader(file)
+        ]
+
+
 def draw(rows: list[Row], path: Path) -> None:
     """Draw differences from the default with 95% intervals, by data set."""
     import matplotlib as mpl

@@ -28,6 +28,7 @@ from findings import (
     checks,
     draw,
     findings,
+    read_rows,
     summary,
     tables,
     update_page,
@@ -75,14 +76,13 @@ def main(argv=None):
     about = {case: properties(case, found[case]) for case in cases}
     rows = findings(records, about, methods, options.repeats * OUTER)
     print("\n".join([*tables(rows), *checks(rows)]), flush=True)
-    data = average_transforms(rows)
-    means = summary(data)
-    print("\n".join(["", f"{len(data) // len(methods)} data sets", "", *means]))
     if options.out and rows:
-        write(rows, options.out / "results" / "similarities.csv")
+        path = options.out / "results" / "similarities.csv"
+        write(rows, path)
+        data = average_transforms(read_rows(path))  # what a reader of the table finds
         draw(data, options.out / "images" / "which-method.svg")
         if (page := options.out / "benchmarks.md").exists():
-            update_page(page, {"data sets": means})
+            update_page(page, {"data sets": summary(data)})
 
 
 def is_known(method: str) -> bool:
