@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from common import say
 from findings import LABELS, SHARE, Row, cells, findings, update_page
-from findings import read_rows as read
+from findings import read_rows as read  # noqa: F401  (for in_the_field)
 from findings import write as write
 from rivals import EVERYWHERE, MACHINES, OF_KIND
 
