@@ -72,6 +72,10 @@ sphinx_gallery_conf = {
     "gallery_dirs": "auto_examples",
     "filename_pattern": r"/plot_",
     "within_subsection_order": "ExampleTitleSortKey",  # "A first fit" comes first
+    "subsection_order": [
+        f"../examples/{name}" for name in ("start", "domains", "inside")
+    ],
+    "thumbnail_size": (600, 400),
     "reset_modules": ("matplotlib",),
     "only_warn_on_example_error": False,
     "abort_on_example_error": False,  # all failures are listed, then the build fails

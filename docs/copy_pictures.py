@@ -22,7 +22,8 @@ PICTURES = {
 def main():
     """Copy the figure of each example."""
     for name, example in PICTURES.items():
-        source = HERE / "auto_examples" / "images" / f"sphx_glr_{example}_001.png"
+        folder = HERE / "auto_examples" / "domains" / "images"
+        source = folder / f"sphx_glr_{example}_001.png"
         shutil.copyfile(source, HERE / "images" / f"tutorial-{name}.png")
 
 

@@ -332,7 +332,7 @@ def test_links(page):
             continue
         path = (ROOT / page).parent / parts.path if parts.path else ROOT / page
         if "auto_examples" in path.parts:  # made by the build, from a folder of scripts
-            script = "GALLERY_HEADER.rst" if path.stem == "index" else f"{path.stem}.py"
+            script = path.relative_to(DOCS / "auto_examples").with_suffix(".py")
             assert path.suffix == ".rst" and (ROOT / "examples" / script).is_file()
             continue
         if path.parent == DOCS / "results" and path.suffix == ".html":

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.slow
 def pages():
     """Return the pages to look at: all but most of those of single names."""
     top = sorted(HTML.glob("*.html"))
-    gallery = sorted(HTML.glob("auto_examples/*.html"))
+    gallery = sorted(HTML.glob("auto_examples/**/*.html"))
     return top + gallery + sorted(HTML.glob("api/generated/*.html"))[::EVERY]
 
 

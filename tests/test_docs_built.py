@@ -121,4 +121,4 @@ def test_pictures_of_tutorials_are_those_of_examples():
     for name, example in pairs:
         assert (ROOT / "docs" / "images" / f"tutorial-{name}.png").is_file()
         shown = [page for page in pages if f"images/tutorial-{name}.png)" in page]
-        assert len(shown) == 1 and f"auto_examples/{example}.rst" in shown[0]
+        assert len(shown) == 1 and f"auto_examples/domains/{example}.rst" in shown[0]

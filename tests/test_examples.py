@@ -16,8 +16,11 @@ import pytest
 pytestmark = pytest.mark.slow
 
 FOLDER = Path(__file__).parents[1] / "examples"
-EXAMPLES = sorted(path.stem for path in FOLDER.glob("plot_*.py"))
-SHORT = ("plot_certificate", "plot_distances")
+EXAMPLES = sorted(
+    path.relative_to(FOLDER).with_suffix("").as_posix()
+    for path in FOLDER.glob("*/plot_*.py")
+)
+SHORT = ("inside/plot_certificate", "start/plot_distances")
 SECONDS = 60.0
 """Processor time that an example may take."""
 

@@ -115,7 +115,8 @@ from kreinlearn.plotting import SimilarityMatrixDisplay
 figure = plt.figure(figsize=(10, 6), layout="constrained")
 upper, lower = figure.subfigures(2, 1, height_ratios=[3, 2])
 for axes, (name, D) in zip(upper.subplots(1, 3), matrices.items(), strict=True):
-    SimilarityMatrixDisplay.from_matrix(D, y, ax=axes, cmap="cividis")
+    display = SimilarityMatrixDisplay.from_matrix(D, y, ax=axes, cmap="cividis")
+    display.colorbar_.set_label("distance")
     axes.set_title(name)
 least = np.argsort(proba.max(axis=1))[:6]
 for axes, i in zip(lower.subplots(1, 6), least, strict=True):
