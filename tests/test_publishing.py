@@ -140,7 +140,7 @@ def test_the_wheel_has_what_it_needs_and_no_more(wheel):
     assert {"kreinlearn/py.typed", "kreinlearn/app/report/page.html.j2"} <= files
     assert {name for name in names if ".dist-info/" not in name} == files
     # A checkout has these.
-    for word in ("bench", "reproduc", "paper", "toml"):
+    for word in ("bench", "reproduc", "paper", "project.toml"):
         assert [name for name in names if word in name] == []
     metadata = zipfile.ZipFile(wheel).read(f"kreinlearn-{VERSION}.dist-info/METADATA")
     needed = re.findall(r"^Requires-Dist: (pooch\b.*)$", metadata.decode(), re.M)

@@ -32,9 +32,8 @@ def test_pictures_exist_for_every_screen():
 
 @pytest.mark.slow
 def test_table_is_that_of_the_demo():
-    case = demo.CASES["digits"]
-    records = [record for found, _ in demo.run_methods(case) for record in found]
-    rows = {r["method"]: r for r in demo.summarize_demo(case, records)["rows"]}
+    records = [record for found, _ in demo.run_methods("digits") for record in found]
+    rows = {r["method"]: r for r in demo.summarize_demo("digits", records)["rows"]}
     for title, name in METHODS.items():
         line = next(each for each in README.splitlines() if f"| {title}" in each)
         cells = [each.strip(" *") for each in line.split("|")[2:-1]]

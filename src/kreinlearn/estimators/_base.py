@@ -904,7 +904,7 @@ def get_row_labels(values: Any) -> Labels | None:
 
     Of several matrices by name, those of the first.
     """
-    if isinstance(values, Mapping):
+    if isinstance(values, Mapping) and not issparse(values):
         values = next(iter(values.values()), None)
     found = getattr(values, "index", None)
     if found is None or callable(found):  # lists have a method of this name

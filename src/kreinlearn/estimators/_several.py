@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 
 from kreinlearn._memory import check_fits
 from kreinlearn._typing import Array
@@ -32,7 +33,7 @@ def list_matrices(
     is_training : bool
         Whether samples are those of training.
     """
-    if isinstance(X, Mapping):
+    if isinstance(X, Mapping) and not issparse(X):  # one format of SciPy is a mapping
         found = {str(name): matrix for name, matrix in X.items()}
     elif isinstance(X, np.ndarray) and X.ndim == 3:
         found = {str(i): X[..., i] for i in range(X.shape[2])}

@@ -267,7 +267,8 @@ def read_scores(
     needed : sequence of str
         Those that are needed, in the order of the columns; all by default.
     """
-    notes, columns = list[str](), list(needed or training or ())
+    notes, known = list[str](), () if training is None else training
+    columns = list(needed) or list(known)
     rows: Sequence[str] | None
     if format in LIST_FORMATS:
         is_search, how = format == "blast", options.repeated
