@@ -105,6 +105,6 @@ def test_models_on_landmarks_have_no_sets(capsys, flowers):
     args = ("train.csv", "--landmarks", "20", "--lam", "0.01", "-o", "some.krein")
     assert run(capsys, "fit", *args)[0] == 0
     code, _, err = run(capsys, "predict", "some.krein", "new.csv", "--coverage", "0.9")
-    assert code == 2 and "has no predict_set" in err
+    assert code == 2 and "--coverage needs a model of cross-validation" in err
     found = rows(capsys, "some.krein", "new.csv", "--explain", "1")
     assert len(found) == 15 * 3

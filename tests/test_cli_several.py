@@ -66,12 +66,11 @@ def test_files_are_matched_by_name_of_sample(files, capsys):
     found = pd.read_csv("p.csv", index_col="id")
     assert found.index.tolist() == new.tolist()
     np.testing.assert_allclose(found.filter(like="proba"), expected, atol=1e-12)
-    for name in NAMES:  # files with the names of training may be in any order
-        D = pd.read_csv(f"new-{name}.csv", index_col=0)
-        D.to_csv(f"{name}.tsv", sep="\t")
-    code, out, _ = run(capsys, "predict", "m.krein", "colors.tsv", "acids.tsv")
-    again = dict(line.split(",") for line in out.split()[1:] if "," in line)
-    assert code == 0 and len(again) == len(new)
+    # Files whose names hold those of training may be in any order.
+    files = ("new-colors.csv", "new-acids.csv")
+    code, _, err = run(capsys, "predict", "m.krein", *files, "--proba", "-o", "q.csv")
+    assert code == 0 and "acids from new-acids.csv, colors from new-colors.csv." in err
+    pd.testing.assert_frame_equal(pd.read_csv("q.csv", index_col="id"), found)
 
 
 def test_sets_explanations_and_show(files, capsys):

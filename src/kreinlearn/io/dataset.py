@@ -150,6 +150,10 @@ class TrainingRecord:
         Day of training.
     matrices : sequence of str
         Names of several matrices, if more than one file was given.
+    medians : sequence of float
+        Median of each matrix, off its diagonal.
+    sample_names : sequence of str
+        Names of sequences.
     """
 
     columns: Sequence[str] = ()
@@ -173,6 +177,8 @@ class TrainingRecord:
     summary: Mapping[str, Any] = field(default_factory=dict)
     date: str | None = None
     matrices: Sequence[str] = ()
+    medians: Sequence[float] = ()
+    sample_names: Sequence[str] = ()
 
     @classmethod
     def from_notes(cls, notes: Mapping[str, Any]) -> "TrainingRecord":

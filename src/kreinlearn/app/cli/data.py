@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+import numpy as np
 
 from kreinlearn._typing import Array
 from kreinlearn.app.cli.options import (
@@ -21,9 +22,11 @@ from kreinlearn.app.cli.options import (
     print_note,
     repeat_command,
 )
+from kreinlearn.io.columns import find_leaking_columns
 from kreinlearn.io.dataset import Dataset, ModelInput, ReadOptions, TrainingRecord
 from kreinlearn.io.formats import open_data
 from kreinlearn.io.samples import EXPECTED_INPUT, describe_content
+from kreinlearn.io.text import quote_names
 from kreinlearn.kernels import KERNELS, Similarities, resolve_kernel
 
 if TYPE_CHECKING:
@@ -39,6 +42,8 @@ DEFAULT_KERNELS = {
 """The kernel of samples if none is named."""
 NUCLEOTIDE_LETTERS = frozenset("ACGTUN")
 """Letters of DNA and RNA, all of which stand for amino acids or their kinds, too."""
+MAX_MEDIAN_RATIO = 5.0
+"""Ratio of medians from which new values are not those of training, probably."""
 SEQUENCE_POSITION = re.compile(r"Sequence (\d+) of 'X' \(counted from 0\)")
 """How kernels name a sequence that they cannot use."""
 
@@ -61,10 +66,9 @@ def open_matrices(
 ) -> Dataset:
     """Return the samples of one file, or several matrices of the same samples.
 
-    Labels come with the first file. Matrices have the names of their files; those of
-    new samples the names of training, in the same order unless all names agree.
+    Labels come with the first file. Matrices have the names of their files. Those of
+    new samples are matched to training by the names in theirs, or else by order.
     """
-    first = open_samples(paths[0], reading, kernel, **how)
     model: ModelInput | None = how.get("model")
     known = [] if model is None else list(model.training.matrices)
     if model is not None and len(paths) != max(1, len(known)):
@@ -73,26 +77,85 @@ def open_matrices(
             f"The model takes {max(1, len(known))} files{listed}, got {len(paths)}: "
             f"give the same {'matrices' if known else 'data'} for new samples."
         )
-    if len(paths) == 1:
-        return first
+    if len({Path(path).resolve() for path in paths}) < len(paths):
+        raise ValueError("Each matrix must be a file of its own, got a file twice.")
+    names = [Path(path).name.partition(".")[0] for path in paths]
+    if known:
+        paths = _order_files(paths, names, known)
+        names = known
+    elif len({*names}) < len(names):
+        names = [str(path) for path in paths]
+    first = open_samples(paths[0], reading, kernel, **how)
     others = replace(reading, labels=None, label_file=None, target=None)
     found = [first, *(open_data(path, others, **how) for path in paths[1:])]
-    for each in found:
-        if each.K is None:
-            raise ValueError(
-                f"{each.path} holds no matrix; several files must hold matrices of the "
-                "same samples. Give one file, or matrices with --distance or "
-                "--similarity."
-            )
-    names = [Path(path).name.partition(".")[0] for path in paths]
-    if len({*names}) < len(names):
-        names = [str(path) for path in paths]
-    if model is not None and {*names} != {*known}:
-        names = known
+    if len(paths) > 1:
+        for each in found:
+            if each.K is None:
+                raise ValueError(
+                    f"{each.path} holds no matrix; several files must hold matrices of "
+                    "the same samples. Give one file, or matrices with --distance or "
+                    "--similarity."
+                )
+    if model is not None:
+        _note_medians(found, model)
+        record = first.record
+    else:
+        medians = [] if first.K is None else [_find_median(each.K) for each in found]
+        several = names if len(paths) > 1 else ()
+        record = replace(first.record, matrices=several, medians=medians)
+    if len(paths) == 1:
+        return replace(first, record=record)
     remark = " ".join(filter(None, (each.remark for each in found)))
-    record = replace(first.record, matrices=names)
     matrices = dict(zip(names, found, strict=True))
     return replace(first, matrices=matrices, remark=remark, record=record)
+
+
+def _order_files(
+    paths: Sequence[str], names: Sequence[str], known: Sequence[str]
+) -> list[str]:
+    """Return files in the order of the matrices of training, and print which is which.
+
+    A file is matched by the one name of training that its own name holds.
+    """
+    held = [[each for each in known if each in name] for name in names]
+    if all(len(each) == 1 for each in held) and len({e[0] for e in held}) == len(known):
+        order = [[each[0] for each in held].index(name) for name in known]
+        paths = [paths[i] for i in order]
+    pairs = zip(known, paths, strict=True)
+    print_note(f"matrices: {', '.join(f'{name} from {path}' for name, path in pairs)}.")
+    return list(paths)
+
+
+def _find_median(matrix: Array | None) -> float:
+    """Return the median of a matrix; of a square one off its diagonal."""
+    values = np.asarray(matrix)
+    if values.shape[0] == values.shape[1]:
+        values = values[~np.eye(len(values), dtype=bool)]
+    return float(np.median(values)) if values.size else 0.0
+
+
+def _note_medians(found: Sequence[Dataset], model: ModelInput) -> None:
+    """Warn if the values of new samples are of another size than those of training."""
+    for each, median in zip(found, model.training.medians, strict=False):
+        new = _find_median(each.K)
+        if median != 0 and not 1 / MAX_MEDIAN_RATIO < new / median < MAX_MEDIAN_RATIO:
+            what = "distances" if model.is_distance else "similarities"
+            print_note(
+                f"warning: {each.path}: the median is {new:.3g}, but it was "
+                f"{median:.3g} among the training samples; are these the same {what}?"
+            )
+
+
+def note_leaks(data: Dataset) -> None:
+    """Warn about columns that predict all labels alone."""
+    if data.X is None or data.y is None:
+        return
+    if leaks := find_leaking_columns(data.X, data.y):
+        print_note(
+            f"warning: {data.path}: column{'s' * (len(leaks) > 1)} "
+            f"{quote_names(leaks)} alone predicts every label; if it was made from the "
+            f"labels, or is known only after them, leave it out by --drop {leaks[0]}."
+        )
 
 
 def find_cache_folder() -> str:
@@ -311,3 +374,13 @@ def make_group_folds(data: Dataset, count: int, option: str) -> "list[Fold] | No
     except ValueError as error:
         where = f"{data.path}, column {data.record.group!r}"
         raise ValueError(f"{where}: {str(error)[:-1]} ({option}).") from None
+
+
+def check_output(out: str | os.PathLike[str], *inputs: str | None) -> None:
+    """Raise if a file to write is one that the command reads."""
+    for each in inputs:
+        if each is not None and Path(out).resolve() == Path(each).resolve():
+            raise ValueError(
+                f"{out} is read by this command and is not replaced; choose another "
+                "name for -o."
+            )

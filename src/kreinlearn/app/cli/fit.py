@@ -17,10 +17,8 @@ from kreinlearn._typing import Array
 from kreinlearn.app.cli import data as samples
 from kreinlearn.app.cli import options
 from kreinlearn.app.cli.options import Facts, KernelParams, print_note
-from kreinlearn.io.columns import find_leaking_columns
 from kreinlearn.io.dataset import Dataset, ReadOptions
 from kreinlearn.io.samples import describe_samples
-from kreinlearn.io.text import quote_names
 
 if TYPE_CHECKING:
     from sklearn.base import BaseEstimator
@@ -29,6 +27,8 @@ CV_FOLDS, LANDMARK_FOLDS = 5, 3
 """Folds of the cross-validation by default; fewer on landmarks, for many rows."""
 LONG_TEXT_BYTES = 2**26
 """Size of a text above which a note precedes the first pass over it."""
+MAX_NUMBERS = 20
+"""Different numbers above which labels may be a quantity."""
 PROGRESS_FIELDS = ("norm", "lam", "score", "best", "done")
 """Progress values of a setting, besides its kernel and parameters."""
 REGIMES_WORST_FIRST = ("nonconvex", "unknown", "unique")
@@ -116,6 +116,7 @@ def fit_command(
     from kreinlearn._files import check_free
 
     place = Path(out or _name_model(train[0]))
+    samples.check_output(place, *train, reading.label_file)
     check_free(place, force)
     _check_settings(reading, lam, cv, landmarks, memory)
     # Folds of groups need all rows at once.
@@ -136,6 +137,7 @@ def fit_command(
     record = replace(
         data.record,
         impute=steps["impute"] and data.is_table,
+        sample_names=(data.names or ()) if data.kind == "sequences" else (),
         summary=dict(found),
         date=str(date.today()),
     )
@@ -204,7 +206,7 @@ def _fit(
             X = data.X
             before = prepare(X, **steps)
             features = lambda: before.fit_transform(X)  # noqa: E731
-            _note_leaks(data)
+            samples.note_leaks(data)
     if is_exact:
         model = _make_exact_model(kernel, params, given, folds)
         progress = _show_search(model)
@@ -243,6 +245,7 @@ def _check_folds(data: Dataset, classes: Array, counts: Array, cv: int) -> None:
             f"{data.path} holds two samples, which are too few to learn from; give "
             f"several of each class, {CV_FOLDS} at least."
         )
+    _check_quantity(data, classes, counts)
     least = int(counts.argmin())
     if counts[least] < cv:
         label, count = classes.tolist()[least], int(counts[least])
@@ -257,15 +260,23 @@ def _check_folds(data: Dataset, classes: Array, counts: Array, cv: int) -> None:
         )
 
 
-def _note_leaks(data: Dataset) -> None:
-    """Print a note about columns that predict all labels alone."""
-    assert data.X is not None and data.y is not None
-    if leaks := find_leaking_columns(data.X, data.y):
-        print_note(
-            f"{data.path}: column{'s' * (len(leaks) > 1)} {quote_names(leaks)} alone "
-            "predicts every label; if it was made from the labels, or is known only "
-            f"after them, leave it out by --drop {leaks[0]}."
-        )
+def _check_quantity(data: Dataset, classes: Array, counts: Array) -> None:
+    """Raise if labels are many different numbers, some of which occur once."""
+    is_number = classes.dtype.kind in "iuf"
+    if not (is_number and len(classes) > MAX_NUMBERS and counts.min() == 1):
+        return
+    advice = "name the column of the labels by --target"
+    for name, column in () if data.X is None else data.X.items():
+        values = column.dropna().unique()
+        if column.dtype == object and 2 <= len(values) <= MAX_NUMBERS // 2:
+            shown = ", ".join(map(str, values[:3]))
+            advice = f"column {name!r} ({shown}) may hold labels: use --target {name}"
+            break
+    raise ValueError(
+        f"{data.path}: {data.record.target!r} has {len(classes)} different numbers in "
+        f"{counts.sum()} rows, and some occur once: it looks like a quantity, and "
+        f"krein predicts classes; {advice}."
+    )
 
 
 def _prepare_blocks(data: Dataset, steps: Facts) -> tuple[Any, Any, Any]:
@@ -503,12 +514,16 @@ def _summarize(found: Facts) -> str:
     if found["features"] is None and "kind" not in found:
         is_distance = found["kernel"] == "distance"
         new = f"{'distances to' if is_distance else 'similarities with'} these samples"
+    files, names = "NEW", list(found.get("similarity_weights", ()))
+    if names:
+        files = " ".join(f"new-{name}.csv" for name in names)
+        new += ", a file for each matrix in this order"
     return "\n".join(
         [
             *list_model_lines(found),
             f"Saved      {found['model']}, {found['bytes']:,} bytes, after "
             f"{found['seconds']:.1f} s",
-            f"Next       krein predict {found['model']} NEW, with {new}",
+            f"Next       krein predict {found['model']} {files}, with {new}",
         ]
     )
 

@@ -109,6 +109,7 @@ def predict_command(
         )
     if out is not None:
         check_table_name(out)
+        samples.check_output(out, model, *data, reading.label_file)
         check_free(out, force)
     fitted, stamp = persistence.load_stamped(model)
     is_plain = not proba and coverage is None and reading.label_file is None
@@ -122,6 +123,12 @@ def predict_command(
         needed = "predict_set"
     elif explain is not None:
         needed = "explain"
+    if coverage is not None and not hasattr(_split_pipeline(fitted)[1], needed):
+        raise ValueError(
+            f"--coverage needs a model of cross-validation, got a "
+            f"{type(_split_pipeline(fitted)[1]).__name__} in {model}; train it without "
+            "--lam and --landmarks."
+        )
     if not hasattr(_split_pipeline(fitted)[1], needed):
         raise ValueError(f"The {type(fitted).__name__} in {model} has no {needed}.")
     if reading.holds and not samples.takes_distances(fitted):
@@ -252,7 +259,11 @@ def _split_pipeline(model: Any) -> tuple[Any, Any]:
 def _explain(
     model: "BaseEstimator", data: Dataset, known: ModelInput, top: int
 ) -> "pd.DataFrame":
-    """Return the training samples that count most for each sample and class."""
+    """Return the training samples that count most for each sample and class.
+
+    Two classes have one score: contributions are those to the predicted class.
+    """
+    import numpy as np
     import pandas as pd
 
     before, last = _split_pipeline(model)
@@ -260,13 +271,22 @@ def _explain(
     n_before = 0
     for block in data:
         with samples.name_sequences(block):
-            frame = last.explain(before(_get_features(model, block, known)), top=top)
-        positions, names = frame["sample"].to_numpy(), block.names
-        if block.matrices is None or names is None:
-            frame["sample"] = (
-                positions + n_before if names is None else [names[i] for i in positions]
-            )
-            n_before += 1 + int(positions.max())
+            X = before(_get_features(model, block, known))
+            frame, predicted = last.explain(X, top=top), last.predict(X)
+        # Rows of each sample follow each other.
+        positions = np.repeat(np.arange(len(predicted)), len(frame) // len(predicted))
+        names = block.names
+        frame["sample"] = (
+            positions + n_before if names is None else [names[i] for i in positions]
+        )
+        n_before += len(predicted)
+        frame.insert(1, "prediction", predicted[positions])
+        if len(last.classes_) == 2:
+            is_first = frame["prediction"] == last.classes_[0]
+            frame["contribution"] *= np.where(is_first, -1, 1)
+            frame["class"] = frame["prediction"]
+        if trained := known.training.sample_names:
+            frame["training_sample"] = [trained[i] for i in frame["training_sample"]]
         frames.append(frame)
     return pd.concat(frames, ignore_index=True)
 
