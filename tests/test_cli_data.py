@@ -200,11 +200,12 @@ def test_show_a_model_of_python(capsys, tmp_path, monkeypatch):
     [
         (("ft", "x.csv"), "No such command 'ft'. Did you mean 'fit'?"),
         (("fit", "x.csv", "--kernel", "gauss", "-o", "m"), "Did you mean 'rbf'?"),
-        (("fit", "d.csv", "-o", "d.csv"), "replace it with --force."),
+        (("fit", "d.csv", "-o", "taken.krein"), "replace it with --force."),
         (("predict", "m", "d.csv", "--target", "3"), "There is no file m"),
     ],
 )
 def test_suggestions(capsys, here, call, words):
+    Path("taken.krein").write_bytes(b"a model")
     code, _, err = run(capsys, *call)
     assert code == 2 and words in err
 
