@@ -81,6 +81,7 @@ def test_sets_explanations_and_show(files, capsys):
     code, out, _ = run(capsys, "predict", "m.krein", *new, "--explain", "1")
     ids = pd.read_csv("new-acids.csv", index_col=0).index
     assert code == 0 and out.split("\n")[1].startswith(f"{ids[0]},")
+    assert "matrices: acids, colors" in run(capsys, "show", "m.krein")[1]
     code, out, _ = run(capsys, "show", "m.krein", "--json")
     assert sum(json.loads(out)["similarity_weights"].values()) == pytest.approx(1)
 

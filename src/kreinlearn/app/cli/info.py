@@ -78,6 +78,8 @@ def show_command(model: str, as_json: bool) -> None:
         click.echo(json.dumps(found))
         return
     source = f", trained on {record.source}" if record.source else ""
+    if record.matrices:
+        source += f" and others; matrices: {', '.join(record.matrices)}"
     click.echo(f"Model      {found['estimator']}{source}")
     if record.summary:
         click.echo("\n".join(list_model_lines(found)))
