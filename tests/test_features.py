@@ -9,7 +9,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 
 from kreinlearn import KreinLogisticRegression
-from kreinlearn.features import FEATURES, RegionCovariance, pixel_features
+from kreinlearn.features import RegionCovariance
 from kreinlearn.kernels import spd_distances
 
 
@@ -75,29 +75,6 @@ def test_grid_cuts_the_features_of_the_whole_image():
         np.testing.assert_allclose(regions, expected, rtol=1e-12, atol=1e-14)
 
 
-def test_derivatives_are_the_filters():
-    image = pictures(1, 20, 30)[0]
-    features = dict(zip(FEATURES, pixel_features(image), strict=True))
-    for name, axis, weights in [
-        ("|Gx|", 1, [-1, 0, 1]),
-        ("|Gy|", 0, [-1, 0, 1]),
-        ("|Gxx|", 1, [1, -2, 1]),
-        ("|Gyy|", 0, [1, -2, 1]),
-    ]:
-        expected = ndimage.correlate1d(image, weights, axis, mode="nearest")
-        np.testing.assert_allclose(features[name], np.abs(expected), atol=1e-14)
-    np.testing.assert_allclose(
-        features["angle"], np.arctan2(features["|Gx|"], features["|Gy|"])
-    )
-
-
-def test_angle_where_derivatives_vanish():
-    across = np.tile([0.0, 0.5, 1.0], (4, 1))
-    np.testing.assert_array_equal(pixel_features(across)[8], np.pi / 2)
-    np.testing.assert_array_equal(pixel_features(across.T)[8], 0)
-    np.testing.assert_array_equal(pixel_features(np.ones((3, 3)))[8], 0)
-
-
 # -- kinds of images -------------------------------------------------------------------
 
 
@@ -116,14 +93,6 @@ def test_integers_and_floats_agree():
         np.testing.assert_allclose(other, C, rtol=1e-12, atol=1e-15)
 
 
-def test_bool_images():
-    images = pictures(3) > 0.5
-    np.testing.assert_array_equal(
-        RegionCovariance().fit_transform(images),
-        RegionCovariance().fit_transform(images.astype(float)),
-    )
-
-
 def test_color_becomes_luminance():
     color = np.random.default_rng(0).integers(256, size=(3, 9, 8, 3), dtype=np.uint8)
     gray = (
@@ -136,10 +105,6 @@ def test_color_becomes_luminance():
         )
     mixed = RegionCovariance().fit_transform([color[0], gray[1], color[2]])
     np.testing.assert_allclose(mixed, expected, atol=1e-14)
-
-
-def test_three_dimensions_are_always_gray():
-    assert RegionCovariance().fit_transform(pictures(5, 6, 3)).shape == (5, 9, 9)
 
 
 def test_images_of_different_sizes():
@@ -197,15 +162,6 @@ def test_ridge_is_a_share_of_the_mean_of_the_diagonal():
     )
 
 
-def test_scale_of_intensities_does_not_matter_to_the_affine_invariant_distance():
-    images = pictures(6, 30, 30)
-    dark = RegionCovariance(ridge=0, white=7.0).fit_transform(images)
-    C = RegionCovariance(ridge=0).fit_transform(images)
-    np.testing.assert_allclose(spd_distances(dark), spd_distances(C), atol=1e-8)
-    near = spd_distances(dark, metric="euclid").max()
-    assert near < 0.9 * spd_distances(C, metric="euclid").max()
-
-
 # -- in the company of scikit-learn ----------------------------------------------------
 
 
@@ -233,12 +189,6 @@ def test_pipeline_tells_stripes_from_spots():
     )
     search = GridSearchCV(model, {"regioncovariance__ridge": [1e-6, 1e-3]}, cv=3)
     assert search.fit(np.array(images), y).best_score_ > 0.9
-
-
-def test_distances_add_up_over_regions():
-    C = RegionCovariance(grid=(2, 2)).fit_transform(pictures(10, 20, 20))
-    D = sum(spd_distances(C[:, r]) for r in range(4))
-    np.testing.assert_allclose(spd_distances(C), D)
 
 
 # -- mistakes --------------------------------------------------------------------------

@@ -63,21 +63,6 @@ def test_metric_is_a_secant(name, rng):
 
 
 @pytest.mark.parametrize("name", LOSSES)
-def test_outer_sums_the_metric(name, rng):
-    loss, columns = LOSSES[name]
-    Y, F = block(rng, columns)
-    scale = rng.uniform(size=F.shape[:2])
-    metric = loss.metric(loss.at(F), loss.at(F))
-    outer = loss.outer(metric, scale)
-    T = loss.root(metric, scale)
-    for d in range(columns):
-        e = np.zeros(F.shape)
-        e[..., d] = 1.0
-        column = T.apply(T.apply_t(e)).sum(0)
-        np.testing.assert_allclose(outer[..., d], column, atol=1e-13)
-
-
-@pytest.mark.parametrize("name", LOSSES)
 def test_moves_stay_inside_and_are_exact(name, rng):
     loss, columns = LOSSES[name]
     _, Z = block(rng, columns)
@@ -116,15 +101,6 @@ def test_probabilities_are_the_usual_ones(rng):
     np.testing.assert_allclose(two.r, expit(-Z[..., :1]))
     np.testing.assert_allclose(two.log_q, log_expit(Z[..., :1]))
     np.testing.assert_allclose(two.log_r, log_expit(-Z[..., :1]))
-
-
-@pytest.mark.parametrize("name", LOSSES)
-def test_problems_are_taken_and_concatenated(name, rng):
-    loss, columns = LOSSES[name]
-    p = loss.at(block(rng, columns)[1])
-    again = p.take([2]).concat(p.take([0, 1]))
-    for array, expected in zip(again, p.take([2, 0, 1]), strict=True):
-        np.testing.assert_array_equal(array, expected)
 
 
 def test_extreme_logits_stay_finite():
@@ -222,11 +198,3 @@ def test_links_and_their_probabilities(rng):
         found = log_probabilities(np.stack([scores, -scores]), link)
         each = [log_probabilities(part, link) for part in (scores, -scores)]
         np.testing.assert_array_equal(found, np.stack(each))
-
-
-def test_values_are_logarithms_of_probabilities(rng):
-    for loss, columns in LOSSES.values():
-        Y, F = block(rng, columns)
-        p = loss.at(F)
-        own = (Y * p.log_q + (1 - Y) * p.log_r) if columns == 1 else Y * p.log_q
-        np.testing.assert_allclose(loss.value(Y, F), -own.sum(axis=-1))

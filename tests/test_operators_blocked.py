@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from kreinlearn.kernels import KERNELS, gram, resolve_kernel
+from kreinlearn.kernels import gram, resolve_kernel
 from kreinlearn.operators import Blocked, Dense
 from tests.kernels.test_products import common, inner, matrices, words
 from tests.kernels.test_rows import VECTOR, samples
@@ -62,85 +62,3 @@ def test_columns(case, dtype):
     assert blocked.columns(np.array([], int)).shape == (N, 0)
     with pytest.raises(IndexError, match="150"):
         blocked.columns(np.array([150]))
-
-
-def test_products_are_symmetric(rng, case):
-    make, kernel, params = case
-    blocked = Blocked(resolve_kernel(kernel, params), make(N, np.float64))
-    u, v = rng.standard_normal((2, N, 1))
-    Ku, Kv = blocked.matmat(u), blocked.matmat(v)
-    size = np.linalg.norm(Ku) * np.linalg.norm(v)
-    np.testing.assert_allclose(u.T @ Kv, v.T @ Ku, rtol=0, atol=1e-13 * size)
-
-
-def test_the_same_bits_again(rng):
-    X, B = samples(1500, 9), rng.standard_normal((1500, 2))
-    product = Blocked(resolve_kernel("tl1"), X).matmat(B)
-    blocked = Blocked(resolve_kernel("tl1"), X)
-    for _ in range(3):
-        np.testing.assert_array_equal(blocked.matmat(B), product)
-
-
-def test_samples_may_be_lists(rng):
-    X, B = samples(9, 3), rng.standard_normal((9, 2))
-    for kernel in ("tl1", "rbf", inner):
-        expected = Blocked(resolve_kernel(kernel), X)
-        blocked = Blocked(resolve_kernel(kernel), X.tolist())
-        np.testing.assert_array_equal(blocked.matmat(B), expected.matmat(B))
-        np.testing.assert_array_equal(blocked.columns([1]), expected.columns([1]))
-        np.testing.assert_array_equal(blocked.diagonal(), expected.diagonal())
-
-
-@pytest.mark.parametrize("name", sorted(n for n in KERNELS if not KERNELS[n].check))
-def test_one_sample(name):
-    X = matrices(1) if name.startswith("spd") else samples(1, 2)
-    blocked, K = Blocked(resolve_kernel(name), X), gram(X, None, name)
-    np.testing.assert_allclose(blocked.matmat(np.array([[2.0]])), 2 * K)
-    np.testing.assert_allclose(blocked.diagonal(), K[0])
-
-
-@pytest.mark.parametrize(
-    ("X", "params", "error", "match"),
-    [
-        (
-            [[1.0]],
-            {"tau": -1.0},
-            ValueError,
-            r"'tau' must be a positive number, got -1",
-        ),
-        (
-            [[1.0]],
-            {"sigma": 1},
-            TypeError,
-            r"'tl1' takes 'tau', 'ratio', got 'sigma'\.",
-        ),
-        ([[1.0]], {"kernel": "foo"}, ValueError, r"'kernel' must be one of .*'foo'\."),
-        ([[1.0], [np.nan]], {}, ValueError, r"'X' .* got nan in row 1, column 0\."),
-        ([1.0, 2.0], {}, ValueError, r"'X' must be a 2-d array .* shape \(2,\)\."),
-        (-matrices(3), {"kernel": "spd_stein"}, ValueError, r"X\[0\]"),
-        (["a"], {"kernel": lambda X, Y: [1.0]}, ValueError, r"got shape \(1,\)\."),
-    ],
-)
-def test_mistakes_are_found_at_once(X, params, error, match):
-    with pytest.raises(error, match=match):
-        kernel = params.get("kernel", "tl1")
-        params = {name: params[name] for name in params if name != "kernel"}
-        Blocked(resolve_kernel(kernel, params), X)
-
-
-def test_columns_of_a_wrong_shape():
-    match = (
-        r"'B' must be .* with 5 rows, one for each sample of 'X', got shape \(4, 1\)\."
-    )
-    with pytest.raises(ValueError, match=match):
-        Blocked(resolve_kernel("tl1"), samples(5, 2)).matmat(np.ones((4, 1)))
-
-
-def test_samples_that_are_no_numbers():
-    words = ["MKVLA", "MKV", "LLGGPA", "LGG", "MKAA"]
-    K = gram(words, None, "smith_waterman")
-    blocked = Blocked(resolve_kernel("smith_waterman"), words)
-    B = np.arange(10.0).reshape(5, 2)
-    np.testing.assert_allclose(blocked.matmat(B), K @ B)
-    np.testing.assert_allclose(blocked.columns(np.array([3, 1])), K[:, [3, 1]])
-    np.testing.assert_allclose(blocked.diagonal(), K.diagonal())

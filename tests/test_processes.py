@@ -109,15 +109,6 @@ def test_fits_in_threads_do_not_disturb_each_other(alone, many_threads):
     ] == []
 
 
-def test_one_model_predicts_in_several_threads(many_threads):
-    model, (X, y) = MODELS["logistic"]
-    model = clone(model).fit(X, y)
-    expected = model.decision_function(X).tobytes()
-    with ThreadPoolExecutor(6) as pool:
-        found = set(pool.map(lambda _: model.decision_function(X).tobytes(), range(20)))
-    assert found == {expected}
-
-
 @pytest.mark.slow
 @needs_fork
 def test_a_process_forked_after_parallel_work_fits_the_same(alone, many_threads):
@@ -163,18 +154,6 @@ def answer(connection, name):
     connection.send((fitted_bits(name), threads._n_busy))
 
 
-def test_a_search_of_our_own_finds_the_same_with_two_jobs(many_threads):
-    X, y = rings(90)
-    grid = {"tau": [0.5, 1.0, 2.0]}
-    bits = set()
-    for n_jobs in (None, 2):
-        model = KreinLogisticRegressionCV(
-            kernel_grid=grid, lams=[1.0, 0.1], cv=3, n_jobs=n_jobs
-        )
-        bits.add(model.fit(X, y).decision_function(X).tobytes())
-    assert len(bits) == 1
-
-
 # -- no more threads than processors ---------------------------------------------------
 
 
@@ -210,11 +189,6 @@ def test_small_fits_in_threads_have_one_thread_of_blas():
             list(pool.map(fit, range(12)))
         assert blas_threads() == before
     assert seen == {1}
-
-
-def granted(wanted):
-    with threads.thread_budget(wanted) as count:
-        return count
 
 
 def tasks():

@@ -7,14 +7,11 @@ from importlib import import_module
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 from scipy.spatial.distance import cdist
 from sklearn import config_context
 from sklearn.base import BaseEstimator, clone
-from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_wine
-from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
@@ -117,14 +114,6 @@ def test_docs_name_every_expected_failure():
     assert sorted(listed) == sorted(expected)
 
 
-def test_calibration_of_a_matrix_needs_one_ensemble():
-    classifier = KreinLogisticRegression("precomputed", kernel_params={"check": False})
-    with pytest.raises(ValueError, match="feature|column"):
-        CalibratedClassifierCV(classifier, cv=3).fit(K, y).predict_proba(K)
-    one = CalibratedClassifierCV(classifier, cv=3, ensemble=False).fit(K, y)
-    assert one.predict_proba(K).shape == (40, 2)
-
-
 # -- links -----------------------------------------------------------------------------
 
 
@@ -155,18 +144,6 @@ def test_public_methods_have_types():
 
 
 # -- parameters of the kernel ----------------------------------------------------------
-
-
-@pytest.mark.slow
-def test_kernel_parameters_in_a_grid():
-    widths = {"kernel_params__sigma": [0.1, 0.5, 3.0]}
-    search = GridSearchCV(KreinLogisticRegression("rbf"), widths, cv=3).fit(X, y)
-    best = search.best_params_["kernel_params__sigma"]
-    assert search.best_estimator_.kernel_params == {"sigma": best}
-    each = search.cv_results_["mean_test_score"]
-    by_hand = [{"kernel_params": [{"sigma": s}]} for s in (0.1, 0.5, 3.0)]
-    other = GridSearchCV(KreinLogisticRegression("rbf"), by_hand, cv=3).fit(X, y)
-    np.testing.assert_array_equal(each, other.cv_results_["mean_test_score"])
 
 
 def test_kernel_parameters_in_the_grid_of_a_pipeline():
@@ -236,16 +213,6 @@ def test_transformers_give_frames(name, library):
     with config_context(transform_output=library):
         again = clone(transformer).fit_transform(given)
     assert isinstance(again, frames.DataFrame)
-
-
-def test_names_of_columns_are_kept():
-    names = [f"s{i}" for i in range(40)]
-    frame = pd.DataFrame(K, index=names, columns=names)
-    out = SpectrumRepair().set_output(transform="pandas").fit_transform(frame)
-    assert list(out.columns) == list(out.index) == names
-    chain = make_pipeline(LandmarkFeatures("rbf", n_landmarks=3), LogisticRegression())
-    chain.set_output(transform="pandas").fit(X, y)
-    assert chain[-1].feature_names_in_[0] == "landmarkfeatures0"
 
 
 def test_matrices_of_images_fit_no_frame():

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.model_selection import cross_val_score
 from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -122,19 +122,6 @@ def test_columns_of_the_support_are_enough_if_the_form_allows(data, form):
     )
 
 
-def test_saved_models_of_all_forms(data, tmp_path):
-    D, y, new, _ = data
-    for form in FORMS:
-        model = KreinLogisticRegression("distance", kernel_params={"form": form}).fit(
-            D, y
-        )
-        path = tmp_path / f"{form}.krein"
-        kreinlearn.save(model, path)
-        np.testing.assert_array_equal(
-            kreinlearn.load(path).predict_proba(new), model.predict_proba(new)
-        )
-
-
 def test_the_search_tries_forms_and_widths(data):
     D, y, new, y_new = data
     model = KreinLogisticRegressionCV(
@@ -150,46 +137,6 @@ def test_the_search_tries_forms_and_widths(data):
         np.testing.assert_allclose(
             each.decision_function(new), alone.decision_function(new), atol=1e-4
         )
-
-
-def test_a_grid_of_forms_and_widths(data):
-    D, y, new, _ = data
-    grid = {"form": ["negative", "centered", "gaussian"], "width": [0.5, 1.0]}
-    model = KreinLogisticRegressionCV(
-        lams=[0.1], norms=("hilbert",), kernel="distance", kernel_grid=grid, cv=3
-    ).fit(D, y)
-    tried = [params for _, params in model.kernel_settings_]
-    assert len(tried) == 4
-    assert tried.count({"form": "negative"}) == tried.count({"form": "centered"}) == 1
-    assert len(model.predict(new)) == 20
-    model.set_params(kernel_params={"form": "truncated"}, kernel_grid={"width": [1, 2]})
-    assert len(model.fit(D, y).kernel_settings_) == 2
-
-
-def test_grid_search_over_the_width(data):
-    D, y, _, _ = data
-    params = [{"form": "gaussian", "width": width} for width in (0.2, 1.0)]
-    model = KreinLogisticRegression("distance")
-    search = GridSearchCV(model, {"kernel_params": params}, cv=3).fit(D, y)
-    expected = [
-        cross_val_score(clone(model).set_params(kernel_params=each), D, y, cv=3).mean()
-        for each in params
-    ]
-    np.testing.assert_array_equal(search.cv_results_["mean_test_score"], expected)
-    assert expected[0] != expected[1]
-
-
-def test_several_classes_and_weights(data):
-    D, _, new, _ = data
-    y = np.digitize(D[0], [0.4, 0.8])
-    weights = np.where(np.arange(50) % 4 == 0, 0.0, 2.0)
-    K = DistanceSimilarity().fit_transform(D)
-    for multi_class in ("multinomial", "ovr"):
-        model = KreinLogisticRegression("distance", multi_class=multi_class)
-        other = clone(model).set_params(kernel="precomputed").fit(K, y, weights)
-        model.fit(D, y, weights)
-        np.testing.assert_array_equal(model.dual_coef_, other.dual_coef_)
-        assert model.predict_proba(new).shape == (20, 3)
 
 
 @pytest.mark.parametrize("model", ALL, ids=lambda model: type(model).__name__)
@@ -285,24 +232,6 @@ def test_samples_of_which_most_are_copies(data):
     model = KreinLogisticRegression("distance").fit(D, y)
     assert model.distance_median_ == np.median(D[(D > 0) & np.triu(D, 1).astype(bool)])
     assert np.isfinite(model.decision_function(D)).all()
-
-
-def test_progress_of_a_search_names_forms(data, capsys):
-    D, y, _, _ = data
-    rows = []
-    model = KreinLogisticRegressionCV(
-        lams=[0.1],
-        norms=("hilbert",),
-        kernel="distance",
-        cv=3,
-        search="full",
-        verbose=rows.append,
-    ).fit(D, y)
-    assert [row["form"] for row in rows] == [
-        each["form"] for each in DEFAULT_CANDIDATES
-    ]
-    model.set_params(verbose=1).fit(D, y)
-    assert "truncated" in capsys.readouterr().out
 
 
 def test_protein(data_home):

@@ -40,17 +40,6 @@ def test_graphs_and_sets_are_samples(name, landmarks, rng, tmp_path):
     np.testing.assert_array_equal(same.decision_function(X), expected)
 
 
-def test_graphs_are_those_of_their_matrix(rng):
-    X = samples_of("graphs", rng)
-    name = "weisfeiler_lehman_assignment"
-    model = LandmarkLogisticRegression(name, n_landmarks=8, lam=1e-2).fit(X, Y)
-    rows = model.landmark_indices_
-    C = KERNELS[name](X, [X[i] for i in rows])
-    given = LandmarkLogisticRegression("precomputed", landmarks=rows, lam=1e-2)
-    found = given.fit(C, Y).decision_function(C)
-    np.testing.assert_allclose(found, model.decision_function(X), atol=1e-8)
-
-
 PEAK = """
 import json, sys
 import numpy as np

@@ -307,25 +307,6 @@ def test_sequences_are_samples(landmarks, tmp_path):
     np.testing.assert_array_equal(found, expected)
 
 
-@pytest.mark.slow
-def test_covariance_matrices_are_samples():
-    rng = np.random.default_rng(0)
-    A = rng.standard_normal((40, 4, 8)) * (1 + (np.arange(40) % 2))[:, None, None]
-    X, y = A @ A.swapaxes(1, 2), np.arange(40) % 2
-    model = LandmarkLogisticRegression("spd_stein", n_landmarks=15, lam=1e-3)
-    assert model.fit(X, y).score(X, y) > 0.9
-
-
-def overlap(X, Y):
-    return np.array([[len(set(x) & set(z)) for z in Y] for x in X], dtype=float)
-
-
-def test_a_function_is_a_kernel():
-    X, y = SAMPLES["smith_waterman"]
-    model = LandmarkLogisticRegression(overlap, n_landmarks=6, lam=1e-2).fit(X, y)
-    assert model.score(X, y) == 1.0
-
-
 def test_kmeans_chooses_rows(squares):
     X, y = squares
     model = LandmarkLogisticRegression(n_landmarks=20, landmarks="kmeans++").fit(X, y)

@@ -9,7 +9,7 @@ from sklearn.preprocessing import minmax_scale
 
 from kreinlearn import KreinLogisticRegressionCV
 from kreinlearn.kernels import gram, resolve_kernel
-from kreinlearn.search import Candidate, racing, restrict_folds, stratified_subsample
+from kreinlearn.search import Candidate, racing, stratified_subsample
 
 SETTINGS = [resolve_kernel("tl1", {"ratio": ratio}) for ratio in (0.1, 0.3, 0.5)]
 SETTINGS.append(resolve_kernel("rbf"))
@@ -92,13 +92,6 @@ def test_subsamples_keep_the_classes_in_proportion():
     np.testing.assert_array_equal(stratified_subsample(index, 1000, 0), np.arange(1000))
 
 
-def test_folds_among_rows():
-    folds = [(np.array([0, 2, 4]), np.array([1, 3, 5]))]
-    ((train, held),) = restrict_folds(folds, np.array([1, 2, 5]))
-    np.testing.assert_array_equal(train, [1])
-    np.testing.assert_array_equal(held, [0, 2])
-
-
 def test_few_samples_of_two_classes_are_searched_whole():
     X, y = moons()
     assert KreinLogisticRegressionCV(cv=3).fit(X[:60], y[:60]).dropped_ == []
@@ -123,13 +116,6 @@ def test_full_tries_everything(monkeypatch):
     np.testing.assert_allclose(
         auto.scores_[both], full.scores_[:, :, :most][both], atol=2e-3
     )
-
-
-def test_same_data_same_choice():
-    X, y = moons()
-    one, two = (KreinLogisticRegressionCV(cv=3).fit(X, y) for _ in range(2))
-    assert one.dropped_ == two.dropped_
-    np.testing.assert_array_equal(one.predict_proba(X), two.predict_proba(X))
 
 
 def test_another_judge_sees_everything():

@@ -1,5 +1,4 @@
 import numpy as np
-import pandas as pd
 import pytest
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
@@ -93,19 +92,6 @@ def test_flip_before_a_machine_is_the_krein_machine(indefinite):
         krein.fit(inner, y[train]).decision_function(rows),
         atol=1e-6,
     )
-
-
-def test_precision_names_and_frames():
-    K = gram_of_signature(6, 3)
-    repair = SpectrumRepair("flip")
-    assert repair.fit_transform(K.astype(np.float32)).dtype == np.float32
-    assert repair.transform(K[:2].astype(np.float32)).dtype == np.float32
-    names = [f"s{i}" for i in range(9)]
-    frame = pd.DataFrame(K, columns=names, index=names)
-    out = SpectrumRepair("flip").set_output(transform="pandas").fit_transform(frame)
-    assert list(out.columns) == names
-    assert repair.n_features_in_ == 9
-    assert list(repair.fit(frame).get_feature_names_out()) == names
 
 
 def test_messages():

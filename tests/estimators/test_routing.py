@@ -5,7 +5,7 @@ import pytest
 from sklearn import config_context
 from sklearn.exceptions import UnsetMetadataPassedError
 from sklearn.metrics import get_scorer, make_scorer
-from sklearn.model_selection import GridSearchCV, GroupKFold, cross_validate
+from sklearn.model_selection import GroupKFold, cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 
@@ -82,18 +82,6 @@ def test_weights_are_asked_for(model):
     rows = MinMaxScaler().fit_transform(X)
     by_hand = model.fit(rows, y, sample_weight=WEIGHTS).predict_proba(rows)
     np.testing.assert_array_equal(found.predict_proba(X), by_hand)
-
-
-def test_weights_in_a_grid_of_kernel_parameters():
-    model = KreinLogisticRegression("rbf").set_fit_request(sample_weight=True)
-    model.set_score_request(sample_weight=True)
-    grid = GridSearchCV(model, {"kernel_params__sigma": [0.3, 1.0]}, cv=3)
-    found = grid.fit(X, y, sample_weight=WEIGHTS)
-    one = KreinLogisticRegression(
-        "rbf", kernel_params=found.best_estimator_.kernel_params
-    )
-    expected = one.fit(X, y, sample_weight=WEIGHTS).decision_function(X)
-    np.testing.assert_array_equal(found.decision_function(X), expected)
 
 
 def test_by_name_a_scorer_gets_the_weights_of_the_fit():

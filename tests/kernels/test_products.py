@@ -6,9 +6,8 @@ from functools import partial
 import numpy as np
 import pytest
 
-from kreinlearn.kernels import KERNELS, _pairwise, gram, multiply, products, rows
+from kreinlearn.kernels import KERNELS, _pairwise, gram, multiply, products
 from kreinlearn.kernels.threads import ordered_parallel
-from tests.kernels import naive
 from tests.kernels.test_rows import CASES, IDS, VECTOR, samples
 from tests.memory import peak
 
@@ -76,13 +75,6 @@ def test_product_is_that_of_the_matrix(name, params, dtype, n):
         agree(multiply(Y, X, B, name, **params), turned, B, tol)
 
 
-@pytest.mark.parametrize(("name", "params"), CASES, ids=IDS)
-def test_product_is_that_of_the_double_loop(name, params):
-    X, B = samples(37, 5), columns(37, 2)
-    K = naive.matrix(getattr(naive, name), X, X, **params)
-    agree(multiply(X, None, B, name, **params), K, B, tol=1e-12)
-
-
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize(("name", "params"), CASES, ids=IDS)
 @pytest.mark.usefixtures("small_blocks")
@@ -141,14 +133,6 @@ def test_functions_of_the_user():
     )
 
 
-def test_functions_need_not_be_symmetric():
-    def first(X, Y):
-        return np.repeat(np.asarray(X)[:, :1], len(Y), axis=1)
-
-    X, B = samples(20, 2), columns(20, 2)
-    agree(multiply(X, None, B, first), gram(X, None, first), B)
-
-
 def test_the_kernels_themselves_are_compiled_too(monkeypatch):
     monkeypatch.delattr("kreinlearn.kernels.registry.multiply_values")
     X, B = samples(20, 4), columns(20, 2)
@@ -156,15 +140,6 @@ def test_the_kernels_themselves_are_compiled_too(monkeypatch):
         product = multiply(X, None, B, KERNELS[name])
         np.testing.assert_array_equal(product, multiply(X, None, B, name))
         np.testing.assert_array_equal(product, multiply(X, X, B, name))
-
-
-def test_every_kernel_has_a_form_with_its_parameters():
-    assert sorted(each.name for each in KERNELS.values() if each.measure.sums) == VECTOR
-    for name in VECTOR:
-        with pytest.raises(TypeError, match=r"takes .*, got 'unknown'\."):
-            multiply([[1.0]], None, [1.0], name, unknown=1)
-        with pytest.raises(TypeError, match=r"unexpected keyword argument 'unknown'"):
-            multiply([[1.0]], None, [1.0], KERNELS[name], unknown=1)
 
 
 # -- bits ------------------------------------------------------------------------------
@@ -205,23 +180,6 @@ def test_what_fills_up_a_tile_does_not_count(n):
 # -- samples and columns ---------------------------------------------------------------
 
 
-def test_layout_does_not_matter():
-    X, B = samples(40, 6), columns(40, 4)
-    frozen = B.copy()
-    frozen.setflags(write=False)
-    wide = np.zeros((80, 8))
-    wide[::2, ::2] = B
-    expected = multiply(X, None, B)
-    for same in (np.asfortranarray(B), frozen, wide[::2, ::2], B.tolist()):
-        np.testing.assert_array_equal(multiply(X, None, same), expected)
-    for same in (np.asfortranarray(X), X.tolist()):
-        np.testing.assert_array_equal(multiply(same, None, B), expected)
-    np.testing.assert_array_equal(B, columns(40, 4))
-    np.testing.assert_array_equal(
-        multiply(X, None, B.astype(np.float32)), multiply(X, None, np.float32(B) * 1.0)
-    )
-
-
 def test_one_column_may_be_a_vector():
     X, b = samples(30, 4), columns(30, 1)[:, 0]
     for kernel in ("tl1", inner):
@@ -234,11 +192,6 @@ def test_one_column_may_be_a_vector():
 
 def test_no_column_is_no_work():
     assert multiply(samples(9, 2), None, np.empty((9, 0))).shape == (9, 0)
-
-
-def test_mixed_precision_is_double_precision():
-    X, Y, B = samples(30, 4, np.float32), samples(20, 4, seed=1), columns(20, 2)
-    agree(multiply(X, Y, B), gram(X, Y), B)
 
 
 # -- mistakes --------------------------------------------------------------------------
@@ -397,8 +350,3 @@ def test_workspaces_share_a_budget(monkeypatch):
         multiply(np.zeros((n, m)), None, np.zeros((n, k)))
         assert len(taken) > 1 or m == 90_000
         assert sum(part.nbytes for workspace in taken for part in workspace) < 2**26
-
-
-def test_vector_kernels_are_those_that_are_compiled():
-    for name in VECTOR:
-        assert KERNELS[name].function is getattr(rows, name)

@@ -1,12 +1,10 @@
 import math
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 
 from kreinlearn import kernels
 from kreinlearn.kernels import KERNELS, gram, resolve, rows
-from kreinlearn.kernels._pairwise import LINEAR_FEATURES
 from kreinlearn.kernels.threads import parallel_for
 from tests.kernels import naive
 
@@ -161,16 +159,6 @@ def test_tanh_is_accurate_over_its_whole_range():
     assert rows.tanh([[0.0]])[0, 0] == 0.0
 
 
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@pytest.mark.parametrize("m", [LINEAR_FEATURES, LINEAR_FEATURES + 1, 300])
-def test_linear_is_symmetric_to_the_last_bit(m, dtype):
-    X = samples(150, m, dtype)
-    K = rows.linear(X)
-    np.testing.assert_array_equal(K, K.T)
-    assert K.dtype == dtype
-    close(K, X.astype(float) @ X.astype(float).T, dtype)
-
-
 @pytest.mark.parametrize("degree", [1, 2, 3, 4, 7])
 def test_degrees_of_polynomials(degree):
     K = rows.polynomial([[2.0], [-3.0]], gamma=0.5, coef0=-2.0, degree=degree)
@@ -241,22 +229,6 @@ def test_input_is_left_alone():
     np.testing.assert_array_equal(X, before)
 
 
-@pytest.mark.parametrize("name", VECTOR)
-@pytest.mark.parametrize("m", [3, 140])
-def test_permuting_rows_permutes_the_matrix(name, m):
-    X = samples(67, m)
-    order = np.random.default_rng(2).permutation(67)
-    permuted = KERNELS[name](X)[np.ix_(order, order)]
-    close(KERNELS[name](X[order]), permuted, np.float64)
-
-
-@pytest.mark.parametrize("name", VECTOR)
-def test_blocks_make_up_the_whole(name):
-    X = samples(50, 6)
-    blocks = [[KERNELS[name](X[i], X[j]) for j in parts(50)] for i in parts(50)]
-    np.testing.assert_allclose(np.block(blocks), KERNELS[name](X), rtol=1e-14)
-
-
 def parts(n):
     return [slice(i, i + 17) for i in range(0, n, 17)]
 
@@ -276,14 +248,6 @@ def test_several_tiles_and_threads(name, m):
     np.testing.assert_allclose(K[:, rows], expected.T, rtol=1e-11, atol=1e-11)
     expected = naive.matrix(twin, X[rows], Y, **params)
     np.testing.assert_allclose(cross[rows], expected, rtol=1e-11, atol=1e-11)
-
-
-def test_callers_may_have_threads_of_their_own():
-    X = samples(600, 9)
-    expected = rows.tl1(X)
-    with ThreadPoolExecutor(4) as pool:
-        for K in pool.map(rows.tl1, [X] * 8):
-            np.testing.assert_array_equal(K, expected)
 
 
 @pytest.mark.parametrize("n_threads", [1, 2, 5])

@@ -1,8 +1,6 @@
 """Alignments and edit distances, against plain Python, parasail, Opal and RapidFuzz."""
 
 import itertools
-import os
-import subprocess
 import sys
 
 import numpy as np
@@ -15,7 +13,7 @@ from kreinlearn.kernels import (
     smith_waterman,
 )
 from kreinlearn.kernels import sequences as alignment
-from kreinlearn.kernels.sequences import SEQUENCE_MEASURES
+from tests.kernels.test_plain import assert_same_without_compiler
 
 AMINO = "ARNDCQEGHILKMFPSTWYV"
 MEASURES = {"local": smith_waterman, "global": needleman_wunsch}
@@ -140,18 +138,6 @@ def test_opal_finds_the_same(kind, algorithm):
     np.testing.assert_array_equal(MEASURES[kind](X, Y, normalized=False), expected)
 
 
-def test_what_a_gap_costs():
-    # Twelve letters on both sides keep the gap in the middle, and 11 each pay for it.
-    side = "W" * 12
-    for k in (1, 2, 5):
-        z = side + "P" * k + side
-        for measure in MEASURES.values():
-            one = measure([side * 2], [z], normalized=False)
-            assert one == 24 * 11 - (12 + (k - 1) * 1)
-            # BLAST: existence 11, extension 1.
-            assert one == 24 * 11 - (11 + k * 1)
-
-
 @pytest.mark.parametrize("kind", MEASURES)
 @pytest.mark.parametrize(("n", "k"), [(1, 1), (1, 70), (70, 1), (33, 64), (64, 33)])
 def test_blocks_and_halves_have_the_same_bits(kind, n, k):
@@ -167,29 +153,20 @@ def test_blocks_and_halves_have_the_same_bits(kind, n, k):
     np.testing.assert_array_equal(measure(X, X), both[:n, :n])
 
 
-def test_normalized_scores():
-    X = draw(30, 5, 60, seed=7)
-    raw = smith_waterman(X, normalized=False)
-    own = raw.diagonal()
-    S = smith_waterman(X)
-    np.testing.assert_allclose(S, raw / np.sqrt(np.outer(own, own)), rtol=1e-15)
-    assert S.min() >= 0 and S.max() == 1
-    assert needleman_wunsch(X).min() < 0
-
-
 @pytest.mark.parametrize("kind", MEASURES)
 @pytest.mark.parametrize("matrix", alignment.MATRIX_NAMES)
 @pytest.mark.parametrize("gaps", [(12, 1), (1, 1), (4, 0), (0, 0)])
-def test_scores_with_oneself(kind, matrix, gaps):
+def test_normalized_scores(kind, matrix, gaps):
     letters = alignment.load_substitution(matrix).letters
     unknown = "N" if matrix == "nuc44" else "X"
     X = draw(25, 1, 30, letters + unknown * 40, seed=8) + draw(7, 1, 20, letters)
-    xs = alignment._encode("X", X, matrix)
-    rule = alignment._Alignment(matrix, gaps, kind == "local")
-    found = alignment._compute_self_scores(xs, rule)
-    costs = {"gap_open": gaps[0], "gap_extend": gaps[1], "normalized": False}
-    expected = MEASURES[kind](X, matrix=matrix, **costs).diagonal()
-    np.testing.assert_array_equal(found, expected)
+    given = {"gap_open": gaps[0], "gap_extend": gaps[1], "matrix": matrix}
+    raw = MEASURES[kind](X, normalized=False, **given)
+    used = np.flatnonzero(raw.diagonal() > 0)
+    assert len(used) >= 5
+    raw, own = raw[np.ix_(used, used)], raw.diagonal()[used]
+    S = MEASURES[kind]([X[i] for i in used], **given)
+    np.testing.assert_allclose(S, raw / np.sqrt(np.outer(own, own)), rtol=1e-15)
 
 
 @pytest.mark.parametrize("matrix", alignment.MATRIX_NAMES)
@@ -273,44 +250,14 @@ def test_without_rapidfuzz(monkeypatch):
     assert smith_waterman(["W"]) == 1
 
 
-def test_records():
-    names = ["smith_waterman", "needleman_wunsch", "levenshtein", "jaro_winkler"]
-    kinds = ["score", "score", "distance", "score"]
-    assert [each.name for each in SEQUENCE_MEASURES] == names
-    assert [each.kind for each in SEQUENCE_MEASURES] == kinds
-    assert SEQUENCE_MEASURES[0].size(["AA", "AAAA"]) == 3
-    X = draw(20, 3, 9)
-    assert SEQUENCE_MEASURES[2].median(X) == np.median(
-        levenshtein(X)[np.triu_indices(20, 1)]
-    )
-
-
 # -- the vector code turned off --------------------------------------------------------
 
-PROGRAM = """
-import sys
-import numpy as np
-from tests.kernels.test_sequences import plain_results
-from kreinlearn.kernels._compiled import llvm
 
-assert llvm.PLAIN_LOOPS
-np.savez(sys.argv[1], **plain_results())
-"""
-
-
-def plain_results():
+def compute_results():
     X = [*draw(6, 1, 14, seed=12), "W" * 13]
     return {kind: measure(X, normalized=False) for kind, measure in MEASURES.items()}
 
 
-@pytest.mark.parametrize(
-    "is_interpreted", ["1", pytest.param("0", marks=pytest.mark.slow)]
-)
-def test_plain_loops_give_the_same(is_interpreted, tmp_path):
-    more = {"KREINLEARN_PLAIN": "1", "NUMBA_DISABLE_JIT": is_interpreted}
-    call = [sys.executable, "-c", PROGRAM, str(tmp_path / "plain.npz")]
-    subprocess.run(call, check=True, env=os.environ | more)
-    plain, ours = np.load(tmp_path / "plain.npz"), plain_results()
-    assert set(plain.files) == set(ours)
-    for key, values in ours.items():
-        np.testing.assert_array_equal(plain[key], values, err_msg=key)
+@pytest.mark.parametrize("jit", ["0", pytest.param("1", marks=pytest.mark.slow)])
+def test_plain_loops_give_the_same(jit, tmp_path):
+    assert_same_without_compiler(__name__, tmp_path, lambda key: 0.0, jit)

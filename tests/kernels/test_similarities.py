@@ -9,7 +9,6 @@ import pytest
 
 from kreinlearn.kernels import (
     KERNELS,
-    Measure,
     Similarities,
     gram,
     spd_distances,
@@ -116,22 +115,6 @@ def test_functions_are_called():
     assert similarities.grid(common, {}) == {}
 
 
-@pytest.mark.parametrize(
-    ("name", "params", "error", "match"),
-    [
-        ("tl1", {"sigma": 1}, TypeError, r"'tl1' takes 'tau', 'ratio', got 'sigma'\."),
-        ("tl1", {"tau": -1}, ValueError, "'tau' must be a positive number"),
-        ("tl2", {}, ValueError, "'kernel' must be one of .*'tl1'.*got 'tl2'"),
-        ("spd_stein", {"ridge": []}, TypeError, "'ridge' must be a number"),
-    ],
-)
-def test_errors_are_those_of_gram(name, params, error, match):
-    X = matrices(3) if name == "spd_stein" else samples(3, 40)
-    for compute in (Similarities(X).matrix, lambda k, p: gram(X, None, k, **p)):
-        with pytest.raises(error, match=match):
-            compute(name, params)
-
-
 # -- settings --------------------------------------------------------------------------
 
 
@@ -163,19 +146,3 @@ def test_the_median_of_all_is_that_of_some():
         assert once[0] == measure.median(X, ridge=0.1)
         D = spd_distances(X, metric=name.removeprefix("spd_"), ridge=0.1)
         assert once == spd_widths(D)
-
-
-def test_settings_of_a_comparison():
-    labels = {kernel.label for kernel in KERNELS.values()}
-    assert {"tl1 (ratio 0.7)", "rbf (median width)", "linear", "spd_stein"} <= labels
-    assert KERNELS["linear"].default_params(np.eye(3)) == {}
-    assert KERNELS["spd_stein"].default_params(matrices(3)) == {}
-    assert KERNELS["laplacian"].default_params(np.eye(3)) == {"sigma": 2.0}
-
-
-def test_a_measure_of_ones_own_has_a_median():
-    def lengths(X, Y=None):
-        return np.abs(np.subtract.outer([*map(len, X)], [*map(len, Y or X)]))
-
-    measure = Measure("difference of lengths", lengths, len)
-    assert measure.median(["a", "bbb", "ccc"]) == 2.0

@@ -1,8 +1,6 @@
 import threading
 
-import numpy as np
-
-from kreinlearn.kernels import gram, threads
+from kreinlearn.kernels import threads
 from kreinlearn.kernels.threads import apply_limit, limit_threads
 
 
@@ -31,10 +29,3 @@ def test_a_thread_may_keep_kernels_to_itself():
             pass
         assert apply_limit(7) == 1
     assert apply_limit(7) == 7
-
-
-def test_results_are_the_same_to_the_bit(rng):
-    X, Z = rng.uniform(size=(900, 30)), rng.uniform(size=(800, 30))
-    expected = gram(X, Z, "tl1")
-    with limit_threads(1):
-        np.testing.assert_array_equal(gram(X, Z, "tl1"), expected)

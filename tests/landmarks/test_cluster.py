@@ -138,10 +138,6 @@ def test_lists_of_delayed_chunks_and_of_futures(client, data):
     assert_same(model_of().fit(*futures), expected)
 
 
-def common_letters(words, others):
-    return np.array([[len(set(a) & set(b)) for b in others] for a in words], float)
-
-
 @pytest.mark.parametrize("labels", [["a", "b"], ["a", "b", "c"]])
 def test_predictions_are_lazy(data, labels):
     X, y, _ = data

@@ -1,5 +1,3 @@
-import pickle
-
 import numpy as np
 import pytest
 
@@ -8,7 +6,6 @@ from kreinlearn.landmarks.engine import Engine, ThreadExecutor
 from kreinlearn.landmarks.passes import (
     PassContext,
     Point,
-    Rows,
     SamplingPlan,
     class_pairs,
     encode_rows,
@@ -16,7 +13,6 @@ from kreinlearn.landmarks.passes import (
     sum_held_out_losses,
     sum_hessians,
     sum_losses,
-    summarize_chunk,
 )
 from kreinlearn.landmarks.sources import (
     LANDMARK_STREAM,
@@ -191,22 +187,6 @@ def test_the_first_pass_does_not_depend_on_chunks(data, chunk_size):
     np.testing.assert_array_equal(found.samples, X[found.row])
     np.testing.assert_array_equal(found.label, y[found.row])
     np.testing.assert_array_equal(found.weight, w[found.row])
-
-
-def test_what_goes_to_a_worker_can_be_pickled(data, rng):
-    X, y, w = data
-    context, point = make_context(X, True), make_point(rng, True)
-    chunk = Chunk(X, y, w)
-    again = pickle.loads(
-        pickle.dumps((chunk, context, point, summarize_chunk(chunk, 0, PLAN)))
-    )
-    A, rows = make_block(*again[0][:3], again[1])
-    assert isinstance(rows, Rows)
-    found, expected = (
-        sum_losses(A, rows, *again[1:3]),
-        sum_losses(A, rows, context, point),
-    )
-    np.testing.assert_array_equal(found.gradient, expected.gradient)
 
 
 def test_a_label_that_was_not_there_is_one_sentence(data):

@@ -2,8 +2,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy.optimize import brentq
-from scipy.special import expit
 
 from kreinlearn.losses import Logistic, Multinomial
 from kreinlearn.operators import Dense
@@ -109,43 +107,6 @@ def test_restored_steps_meet_the_constraint_inside_the_box(loss, columns, rng):
     D = dual.project_step(point, D, scale)
     np.testing.assert_allclose((point.A + D).sum(axis=0), 0, atol=1e-10)
     assert dual.largest_step(point, D).min() > 1.0
-
-
-def test_residual_vanishes_exactly_at_stationary_points():
-    dual, K = make(Logistic(), 1, problems=1)
-    point = dual.point(dual.start())
-    y = 2 * dual.Y[:, 0, 0] - 1
-    w, lam = dual.weights[:, 0], dual.lam[0]
-    f = K @ point.A[:, 0, 0]
-    used = w > 0
-    p = (lam * y * point.A[:, 0, 0])[used] / w[used]
-    naive = np.abs(p - expit(-y * f)[used]).max()
-    assert point.residual[0] == pytest.approx(naive)
-
-
-def test_binary_intercept_agrees_with_a_root_finder(rng):
-    F = 30 * rng.standard_normal((50, 2, 1))
-    Y = rng.integers(0, 2, F.shape).astype(float)
-    w = rng.uniform(size=(50, 2))
-    w /= w.sum(axis=0)
-    c = intercepts(Logistic(), Y, F, w)
-    for p in range(2):
-
-        def total(c, p=p):
-            return (w[:, p] * (Y[:, p, 0] - expit(F[:, p, 0] + c))).sum()
-
-        assert c[p, 0] == pytest.approx(brentq(total, -500, 500, xtol=1e-13))
-
-
-@pytest.mark.parametrize("size", [1.0, 30.0, 1e4])
-def test_multinomial_intercepts_balance_the_classes(rng, size):
-    F = size * rng.standard_normal((60, 2, 4))
-    Y = np.eye(4)[rng.integers(0, 4, (60, 2))]
-    w = np.full((60, 2), 1 / 60)
-    loss = Multinomial()
-    c = intercepts(loss, Y, F, w)
-    error = (w[..., None] * loss.error(Y, loss.at(F + c))).sum(axis=0)
-    np.testing.assert_allclose(error, 0, atol=1e-9)
 
 
 @pytest.mark.parametrize("seed", SEEDS)

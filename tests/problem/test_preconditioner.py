@@ -72,16 +72,6 @@ def test_it_solves_with_the_matrix_of_the_module(rng):
         np.testing.assert_allclose(M @ solved[:, p, c], R[:, p, c], atol=1e-9)
 
 
-def test_problems_are_taken_and_turned_off(rng):
-    _, s, _, found = made(rng)
-    R = rng.standard_normal(s.shape)
-    whole = found.solve(R)
-    np.testing.assert_allclose(found.take([2, 0]).solve(R[:, [2, 0]]), whole[:, [2, 0]])
-    off = found.off(np.array([False, True, False])).solve(R)
-    np.testing.assert_array_equal(off[:, 1], R[:, 1])
-    np.testing.assert_allclose(off[:, [0, 2]], whole[:, [0, 2]])
-
-
 def test_a_sketch_of_nothing_leaves_all_as_it_is(rng):
     R = rng.standard_normal((5, 1, 1))
     sketch = NystroemSketch.of(Dense(-np.eye(5)))

@@ -14,6 +14,7 @@ from tests.conftest import gram_of_signature
 N = 60
 HELD = np.arange(0, N, 4)
 LAMS = np.array([1.0, 0.1, 0.01])
+SETTINGS = {"multinomial": False, "fit_intercept": True, "max_iter": 100}
 
 
 def matrix(kind):
@@ -25,6 +26,13 @@ def matrix(kind):
     return Dense(K)
 
 
+def make_fold(K, held=HELD, w=None):
+    """Return the features of a fold whose held-out samples have no weight."""
+    w = np.ones(N) if w is None else w
+    w[held] = 0
+    return compute_features(K, w, held)
+
+
 def ridge_scores(fold, norms, scale, columns, lams, **settings):
     """Return scores and what converged of one fold."""
     every = np.tile(lams, (1, len(norms), 1))
@@ -32,12 +40,6 @@ def ridge_scores(fold, norms, scale, columns, lams, **settings):
     about = ([fold], [scale], [norms], every, columns)
     scores, converged = ridge.ridge_scores(*about, **settings)
     return scores[0], converged[0]
-
-
-def held_out(matrix, norms, columns, lams, **settings):
-    """Return the scores of one matrix by norm."""
-    paths = [(matrix, norm, lams) for norm in norms]
-    return dict(zip(norms, out_of_fold_scores(paths, columns, **settings), strict=True))
 
 
 def columns_of(n_classes, seed=0):
@@ -84,19 +86,9 @@ def test_two_classes(norm, kind, fit_intercept, weighted):
     index, columns = columns_of(2)
     w = np.random.default_rng(3).uniform(0.5, 2.0, N) if weighted else np.ones(N)
     scale = compute_scale(K, w)
-    w[HELD] = 0
-    fold = compute_features(K, w, HELD)
-    found, converged = ridge_scores(
-        fold,
-        [norm],
-        scale,
-        columns,
-        LAMS,
-        multinomial=False,
-        fit_intercept=fit_intercept,
-        max_iter=100,
-        tol=1e-7,
-    )
+    fold = make_fold(K, w=w)
+    settings = SETTINGS | {"fit_intercept": fit_intercept, "tol": 1e-7}
+    found, converged = ridge_scores(fold, [norm], scale, columns, LAMS, **settings)
     assert converged.all() and found.shape == (1, 3, len(HELD), 1)
     Phi = features(K, norm, w, scale)
     for lam, scores in zip(LAMS, found[0], strict=True):
@@ -110,9 +102,8 @@ def test_three_classes(norm):
     index, columns = columns_of(3)
     w = np.ones(N)
     scale = compute_scale(K, w)
-    w[HELD] = 0
     settings = {"fit_intercept": True, "max_iter": 100, "tol": 1e-7}
-    fold = compute_features(K, w, HELD)
+    fold = make_fold(K, w=w)
     about = (fold, [norm], scale, columns, LAMS)
     found, _ = ridge_scores(*about, multinomial=True, **settings)
     Phi = features(K, norm, w, scale)
@@ -129,9 +120,6 @@ def test_three_classes(norm):
         np.testing.assert_allclose(apart[..., c], one[..., 0], atol=1e-5)
 
 
-SETTINGS = {"multinomial": False, "fit_intercept": True, "max_iter": 100}
-
-
 def two_folds():
     """Return two folds, and the weights of all samples in them."""
     folds = [(np.setdiff1d(np.arange(N), held), held) for held in (HELD, HELD + 1)]
@@ -141,34 +129,10 @@ def two_folds():
     return weights, folds
 
 
-def test_both_norms_at_once_and_in_threads():
-    K, (_, columns) = matrix("dense"), columns_of(2)
-    folded = FoldedMatrix(K, *two_folds(), ["hilbert", "euclidean"])
-    both = held_out(folded, folded.norms, columns, LAMS, tol=1e-7, **SETTINGS)
-    for norm in both:
-        alone = held_out(folded, [norm], columns, LAMS, tol=1e-7, **SETTINGS)[norm]
-        for one, other in zip(both[norm][0], alone[0], strict=True):
-            np.testing.assert_allclose(one, other, atol=1e-6)
-    scale = compute_scale(K, np.ones(N))
-    assert folded.scale == pytest.approx(scale, rel=0.1)
-    assert FoldedMatrix(K, *two_folds(), ["krein"]).scale == pytest.approx(scale)
-
-
 def test_steps_that_end_early_are_not_converged():
     K, (_, columns) = matrix("dense"), columns_of(2)
-    w = np.ones(N)
-    w[HELD] = 0
-    _, converged = ridge_scores(
-        compute_features(K, w, HELD),
-        ["hilbert"],
-        1.0,
-        columns,
-        LAMS / 1000,
-        multinomial=False,
-        fit_intercept=True,
-        max_iter=1,
-        tol=1e-4,
-    )
+    about = (make_fold(K), ["hilbert"], 1.0, columns, LAMS / 1000)
+    _, converged = ridge_scores(*about, **SETTINGS | {"max_iter": 1, "tol": 1e-4})
     assert not converged.any()
 
 
@@ -201,13 +165,11 @@ def precisions(monkeypatch):
 @pytest.mark.parametrize("kind", ["dense", "general", "wide"])
 def test_single_precision_finds_the_same(kind, n_classes, precisions, monkeypatch):
     K, (_, columns) = matrix(kind), columns_of(n_classes)
-    w = np.ones(N)
-    w[HELD] = 0
-    fold = compute_features(K, w, HELD)
+    fold = make_fold(K)
     lams = np.array([10.0, 0.1, 1e-3]) * fold.scale / N
     norms = ["hilbert", "euclidean"] if kind == "dense" else ["euclidean"]
     about = (fold, norms, fold.scale, columns, lams)
-    settings = {"multinomial": n_classes > 2, "fit_intercept": True, "max_iter": 100}
+    settings = SETTINGS | {"multinomial": n_classes > 2}
     single, converged = ridge_scores(*about, tol=1e-4, **settings)
     assert precisions == ["float32"] and converged.all()
     exact, _ = ridge_scores(*about, tol=1e-9, **settings)
@@ -220,25 +182,9 @@ def test_single_precision_finds_the_same(kind, n_classes, precisions, monkeypatc
     assert (np.abs(single - double) / size).max() < 2e-3
 
 
-def test_tiny_lam_has_the_same_scores_in_single_precision(monkeypatch):
-    K, (_, columns) = matrix("dense"), columns_of(2)
-    w = np.ones(N)
-    w[HELD] = 0
-    fold = compute_features(K, w, HELD)
-    lams = np.array([1e-3, 1e-5, 1e-7]) * fold.scale / N
-    about = (fold, ["hilbert", "euclidean"], fold.scale, columns, lams)
-    single, _ = ridge_scores(*about, tol=1e-3, **SETTINGS)
-    monkeypatch.setattr(ridge, "SINGLE_TOL", np.inf)
-    double, _ = ridge_scores(*about, tol=1e-3, **SETTINGS)
-    size = np.abs(double).max(axis=(2, 3), keepdims=True)
-    assert (np.abs(single - double) / size).max() < 0.02
-
-
 def test_paths_that_fail_are_solved_in_double_precision(precisions):
     K, (_, columns) = matrix("dense"), columns_of(2)
-    w = np.ones(N)
-    w[HELD] = 0
-    fold = compute_features(K, w, HELD)
+    fold = make_fold(K)
     about = (fold, ["hilbert"], fold.scale, columns, LAMS * fold.scale / N)
     ridge_scores(*about, tol=1e-4, **{**SETTINGS, "max_iter": 1})
     assert precisions == ["float32", "float64"]
@@ -248,74 +194,16 @@ def test_paths_that_fail_are_solved_in_double_precision(precisions):
 def test_next_to_no_penalty_on_separable_classes_stays_finite(seed):
     index, columns = columns_of(3, seed)
     K = Dense(10.0 * (index[:, None] == index) + gram_of_signature(35, 25))
-    w = np.ones(N)
-    w[HELD] = 0
-    fold = compute_features(K, w, HELD)
-    found, _ = ridge_scores(
-        fold,
-        ["hilbert", "euclidean"],
-        fold.scale,
-        columns,
-        10.0 ** np.arange(0, -13, -1.0) * fold.scale / N,
-        multinomial=True,
-        fit_intercept=True,
-        max_iter=100,
-        tol=1e-9,
-    )
+    fold = make_fold(K)
+    lams = 10.0 ** np.arange(0, -13, -1.0) * fold.scale / N
+    about = (fold, ["hilbert", "euclidean"], fold.scale, columns, lams)
+    found, _ = ridge_scores(*about, **SETTINGS | {"multinomial": True, "tol": 1e-9})
     assert np.isfinite(found).all() and np.abs(found).max() < 1e4
-
-
-def test_a_race_by_single_precision_sees_nearly_the_same():
-    K, (_, columns) = matrix("dense"), columns_of(2)
-    single, double = (
-        held_out(
-            FoldedMatrix(K, *two_folds(), ["hilbert"], dtype),
-            ["hilbert"],
-            columns,
-            LAMS,
-            tol=1e-4,
-            **SETTINGS,
-        )
-        for dtype in (np.float32, np.float64)
-    )
-    pair = single["hilbert"][0][0], double["hilbert"][0][0]
-    np.testing.assert_allclose(*pair, atol=1e-2)
-
-
-@pytest.mark.parametrize("n_classes", [2, 3])
-def test_stacked_folds_give_the_scores_of_single_folds(n_classes, precisions):
-    K, (_, columns) = matrix("dense"), columns_of(n_classes)
-    held = [HELD, np.arange(1, N, 7), np.arange(2, N, 3)]  # folds of three sizes
-    folds = []
-    for rows in held:
-        w = np.ones(N)
-        w[rows] = 0
-        folds.append(compute_features(K, w, rows))
-    lams = np.array([10.0, 0.1, 1e-3]) * folds[0].scale / N
-    about = (["hilbert", "euclidean"], folds[0].scale, columns, lams)
-    settings = {"multinomial": n_classes > 2, "fit_intercept": True, "max_iter": 100}
-    stacked, converged = ridge.ridge_scores(
-        folds,
-        [folds[0].scale] * 3,
-        [about[0]] * 3,
-        np.tile(lams, (3, 2, 1)),
-        columns,
-        tol=1e-8,
-        **settings,
-    )
-    assert converged.shape == (3, 2, 3) and converged.all()
-    for fold, scores in zip(folds, stacked, strict=True):
-        single, _ = ridge_scores(fold, *about, tol=1e-8, **settings)
-        np.testing.assert_allclose(scores, single, atol=1e-5)
 
 
 def test_only_folds_that_fail_are_solved_again(precisions, monkeypatch):
     K, (_, columns) = matrix("dense"), columns_of(2)
-    folds = []
-    for rows in (HELD, HELD + 1):
-        w = np.ones(N)
-        w[rows] = 0
-        folds.append(compute_features(K, w, rows))
+    folds = [make_fold(K, rows) for rows in (HELD, HELD + 1)]
     path, sizes = ridge._solve_path, []
 
     def fail_once(some, scales, norms, lams, dtype, **settings):
@@ -325,18 +213,10 @@ def test_only_folds_that_fail_are_solved_again(precisions, monkeypatch):
         return scores, converged
 
     monkeypatch.setattr(ridge, "_solve_path", fail_once)
-    lams = LAMS * folds[0].scale
-    _, converged = ridge.ridge_scores(
-        folds,
-        [folds[0].scale] * 2,
-        [["hilbert"]] * 2,
-        np.tile(lams, (2, 1, 1)),
-        columns,
-        multinomial=False,
-        fit_intercept=True,
-        max_iter=100,
-        tol=1e-4,
-    )
+    scale = folds[0].scale
+    lams = np.tile(LAMS * scale, (2, 1, 1))
+    about = (folds, [scale] * 2, [["hilbert"]] * 2, lams, columns)
+    _, converged = ridge.ridge_scores(*about, **SETTINGS, tol=1e-4)
     assert precisions == ["float32", "float64"] and sizes == [2, 1]
     assert converged.all()
 
@@ -344,22 +224,11 @@ def test_only_folds_that_fail_are_solved_again(precisions, monkeypatch):
 @pytest.mark.parametrize("unit", [1e-150, 1e-20, 1e20, 1e150])
 def test_scores_do_not_depend_on_the_unit_of_the_matrix(unit):
     _, columns = columns_of(2)
-    w = np.ones(N)
-    w[HELD] = 0
     found = []
     for factor in (1.0, unit):
-        fold = compute_features(Dense(matrix("dense").K * factor), w, HELD)
-        scores, converged = ridge_scores(
-            fold,
-            ["hilbert", "euclidean"],
-            fold.scale,
-            columns,
-            LAMS * fold.scale,
-            multinomial=False,
-            fit_intercept=True,
-            max_iter=100,
-            tol=1e-4,
-        )
+        fold = make_fold(Dense(matrix("dense").K * factor))
+        about = (fold, ["hilbert", "euclidean"], fold.scale, columns, LAMS * fold.scale)
+        scores, converged = ridge_scores(*about, **SETTINGS, tol=1e-4)
         assert converged.all()
         found.append(scores)
     np.testing.assert_allclose(*found, atol=1e-4)

@@ -1,9 +1,6 @@
-import io
-
 import numpy as np
 import pytest
 from scipy.optimize import minimize
-from scipy.special import expit
 
 from kreinlearn.operators import Dense
 from kreinlearn.problem import KreinRisk
@@ -16,7 +13,6 @@ from kreinlearn.solvers import (
     Status,
 )
 from kreinlearn.solvers.cccp import MAX_INNER_STEPS, _as_read
-from kreinlearn.solvers.monitor import Printer, callback_for
 from kreinlearn.spectrum import split
 from tests.conftest import gram_of_signature
 
@@ -290,47 +286,7 @@ def test_vanishing_rate_is_stalled():
     assert solver.solve(risk(K, y, 0.1), np.ones(31), tol=1e-12).status == ("stalled",)
 
 
-def test_the_rate_of_the_letter_goes_on_shrinking():
-    K, y = small()
-    problem = risk(K, y, 0.1)
-    rates = [row["rate"] for row in CCCP().solve(problem, tol=1e-12).history[1:]]
-    np.testing.assert_allclose(rates, 0.02 * 0.8 ** np.arange(1, 21))
-
-
-def test_summed_loss_scales_everything_by_n():
-    K, y = small()
-    mean, summed = risk(K, y, 0.1), risk(K, y, 0.1, scale=30.0)
-    w = np.random.default_rng(0).standard_normal(31)
-    assert summed.value(w) == pytest.approx(30 * mean.value(w))
-    np.testing.assert_allclose(summed.grad(w), 30 * mean.grad(w))
-    assert summed.lipschitz == pytest.approx(30 * mean.lipschitz)
-    # the same eps means one inner step on a mean loss, more on a summed one
-    once = CCCP(inner=SAFE, eps=1e-2, outer_iter=1)
-    steps = [once.solve(p, tol=1e-12).history[1]["inner"] for p in (mean, summed)]
-    assert steps[0] == 1 < steps[1]
-
-
-def test_residual_is_that_of_the_dual():
-    K, y = small()
-    problem = risk(K, y, 0.1)
-    w = np.random.default_rng(0).standard_normal(31)
-    f = K @ w[:30] + w[30]
-    expected = np.abs(30 * 0.1 * y * w[:30] - expit(-y * f)).max()
-    assert problem.residual(w) == pytest.approx(expected)
-
-
 def test_callback_stops():
     K, y = small()
     result = CCCP().solve(risk(K, y, 0.1), tol=1e-12, callback=lambda r: r["iter"] == 3)
     assert result.n_iter == (3,)
-
-
-def test_printer_writes_fixed_width_lines():
-    out = io.StringIO()
-    K, y = small()
-    CCCP(outer_iter=2).solve(risk(K, y, 0.1), tol=1e-12, callback=Printer(out))
-    lines = out.getvalue().splitlines()
-    assert len(lines) == 4 and len({len(line) for line in lines}) == 1
-    assert lines[0].split()[:3] == ["iter", "inner", "value"]
-    assert lines[2].split()[0] == "1" and lines[2].split()[-1] == "False"
-    assert callback_for(0) is None and isinstance(callback_for(1), Printer)

@@ -171,52 +171,6 @@ def test_products_along_a_path_on_eeg(data_home):
     assert K.products < 150
 
 
-def test_a_block_gives_what_its_problems_give_alone(indefinite):
-    K, y = indefinite
-    n = len(y)
-    lams = np.array([0.3, 0.1, 0.03, 0.01])
-    weights = np.full((n, 4), 1.0)
-    weights[::5, 1] = 0.0  # a held-out fold
-    weights[1::7, 2] = 3.0
-    weights /= weights.sum(axis=0)
-    block = binary(K, y, lams, weights=weights)
-    together = block.point(DualNewton().solve(block, tol=1e-10).w)
-    for j in range(4):
-        dual = block.take([j])
-        alone = dual.point(DualNewton().solve(dual, tol=1e-10).w)
-        np.testing.assert_allclose(together.A[:, j], alone.A[:, 0], atol=1e-7)
-        np.testing.assert_allclose(together.c[j], alone.c[0], atol=1e-7)
-
-
-def test_weights_of_zero_and_two_are_rows_left_out_and_repeated(indefinite):
-    K, y = indefinite
-    n = len(y)
-    weights = np.ones(n)
-    weights[:4], weights[4:9] = 0.0, 2.0
-    rows = np.repeat(np.arange(n), weights.astype(int))
-    dual = binary(K, y, 0.1, weights=(weights / weights.sum())[:, None])
-    repeated = binary(K[np.ix_(rows, rows)], y[rows], 0.1)
-    point = dual.point(DualNewton().solve(dual, tol=1e-11).w)
-    other = repeated.point(DualNewton().solve(repeated, tol=1e-11).w)
-    np.testing.assert_allclose(point.F[rows, 0], other.F[:, 0], atol=1e-7)
-    assert np.all(point.A[:4] == 0)
-
-
-@pytest.mark.parametrize("intercept", [False, True])
-def test_a_path_gives_what_its_problems_give_alone(indefinite, intercept):
-    K, y = indefinite
-    lams = [0.3, 0.1, 0.03, 1e-5]  # the last too far for one stride
-    block = binary(K, y, lams, intercept=intercept)
-    result = DualNewton().solve(block, tol=1e-9, after=[-1, 0, 1, 0])
-    assert set(result.status) == {Status.CONVERGED}
-    together = block.point(result.w)
-    assert together.residual.max() < 2e-9
-    for j in range(3):
-        dual = block.take([j])
-        cold = dual.point(DualNewton().solve(dual, tol=1e-9).w)
-        np.testing.assert_allclose(together.A[:, j], cold.A[:, 0], atol=1e-5)
-
-
 def test_a_path_takes_fewer_products_than_its_problems_alone(rng):
     X = scaled(rng.standard_normal((150, 4)))
     y = np.where(X[:, 0] + 0.2 * rng.standard_normal(150) > 0.5, 1.0, -1.0)
@@ -254,15 +208,6 @@ def test_history_and_callback(indefinite):
     assert stopped.n_iter == (0,) and stopped.status == (Status.MAX_ITER,)
 
 
-def test_permuting_samples_permutes_coefficients(indefinite, rng):
-    K, y = indefinite
-    order = rng.permutation(len(y))
-    dual, other = binary(K, y, 0.1), binary(K[np.ix_(order, order)], y[order], 0.1)
-    a = dual.point(DualNewton().solve(dual, tol=1e-11).w).A
-    b = other.point(DualNewton().solve(other, tol=1e-11).w).A
-    np.testing.assert_allclose(a[order], b, atol=1e-7)
-
-
 def test_max_iter_is_named(indefinite):
     K, y = indefinite
     result = DualNewton(max_iter=1).solve(binary(K, y, 1e-3), tol=1e-9)
@@ -276,9 +221,3 @@ def test_a_non_finite_matrix_is_named(indefinite):
     with np.errstate(invalid="ignore"):
         result = DualNewton().solve(binary(K, y, 0.1, intercept=False), tol=1e-9)
     assert result.status == (Status.NONFINITE,)
-
-
-def test_single_precision_reaches_single_precision(indefinite):
-    K, y = indefinite
-    result = DualNewton().solve(binary(K.astype(np.float32), y, 0.1), tol=1e-5)
-    assert result.status == (Status.CONVERGED,)

@@ -13,31 +13,12 @@ from kreinlearn.spectrum import (
 from tests.conftest import gram_of_signature
 
 
-def test_decompose_returns_the_matrix_and_its_signature():
-    K = gram_of_signature(12, 5, 3)
-    spectrum = decompose(K)
-    assert spectrum.signature == (12, 5, 3)
-    np.testing.assert_allclose(spectrum.matrix(), K, atol=1e-12)
-    parts = spectrum.positive().matrix() + spectrum.negative().matrix()
-    np.testing.assert_allclose(parts, K, atol=1e-12)
-
-
 @pytest.mark.parametrize("negative", [3, 260])
 def test_few_and_many_negative_pairs_agree_with_all(negative):
     K = gram_of_signature(450 - negative, negative)
     alone, full = decompose(K, "negative"), decompose(K).negative()
     np.testing.assert_allclose(alone.values, full.values, rtol=1e-9)
     np.testing.assert_allclose(alone.matrix(), full.matrix(), atol=1e-9 * len(K))
-
-
-def test_negative_end_alone_agrees_with_all():
-    K = gram_of_signature(12, 5, 3)
-    alone = decompose(K, "negative")
-    full = decompose(K).negative()
-    np.testing.assert_allclose(alone.values, full.values)
-    np.testing.assert_allclose(alone.matrix(), full.matrix(), atol=1e-12)
-    assert decompose(gram_of_signature(5, 0), "negative").values.size == 0
-    assert decompose(np.zeros((4, 4)), "negative").values.size == 0
 
 
 @pytest.mark.parametrize("end", ["smallest", "largest"])
@@ -56,26 +37,6 @@ def test_lanczos_stops_when_told_that_it_is_enough():
     K = gram_of_signature(300, 100)
     bound = extreme(Dense(K), "smallest", enough=lambda value, error: value < 1e9)
     assert bound.steps == 1
-
-
-@pytest.mark.parametrize("mode", ["paper", "tight", "shift"])
-@pytest.mark.parametrize("signature", [(20, 10, 0), (20, 0, 5), (0, 12, 0), (0, 0, 6)])
-def test_splits_are_positive_decompositions(mode, signature):
-    K = gram_of_signature(*signature)
-    n = len(K)
-    parts = split(Dense(K), mode)
-    minus = parts.minus(np.eye(n))
-    plus = K + minus
-    slack = 1e-9 * max(1.0, np.abs(K).max())
-    assert np.linalg.eigvalsh(minus)[0] >= -slack
-    assert np.linalg.eigvalsh(plus)[0] >= -slack
-    assert parts.norm_plus == pytest.approx(np.linalg.norm(plus, 2), abs=slack)
-    assert parts.norm_minus == pytest.approx(np.linalg.norm(minus, 2), abs=slack)
-    assert parts.norm == pytest.approx(np.linalg.norm(K, 2), abs=slack)
-    if mode == "paper" and signature[1]:
-        assert parts.tau > -np.linalg.eigvalsh(K)[0]
-    if mode == "tight":
-        assert parts.tau == 0
 
 
 def test_describe_lists_everything():

@@ -3,7 +3,7 @@ import pytest
 
 from kreinlearn.operators import Dense
 from kreinlearn.spectrum import certify_above, extreme
-from kreinlearn.spectrum.lanczos import FAILURE_PROBABILITY, _hopeless, _lanczos
+from kreinlearn.spectrum.lanczos import FAILURE_PROBABILITY, _lanczos
 from tests.conftest import scaled, tl1_naive
 
 
@@ -116,41 +116,6 @@ def test_what_is_enough_is_asked_with_value_and_error():
         extreme(K, "lowest")
 
 
-def test_lanczos_vectors_stay_orthogonal():
-    # Without reorthogonalization an eigenvalue that stands out would come back.
-    values = np.concatenate([[1e3], np.linspace(0.0, 1.0, 150)])
-    K = Dense(spectrum_of(values))
-    entries = list(_lanczos(K, 1.0, 60, 0))
-    assert len(entries) == 60
-    T = np.diag([alpha for alpha, _ in entries])
-    beta = [beta for _, beta in entries[:-1]]
-    T += np.diag(beta, 1) + np.diag(beta, -1)
-    ritz = np.linalg.eigvalsh(T)
-    assert (ritz > 500).sum() == 1 and ritz[-1] == pytest.approx(1e3)
-    flipped = list(_lanczos(K, -1.0, 60, 0))
-    np.testing.assert_allclose(
-        np.array(flipped)[:5], np.array(entries)[:5] * [-1, 1], rtol=1e-6
-    )
-
-
-def test_a_floor_tells_the_smallest_ritz_value():
-    K = spectrum_of(np.linspace(1.0, 2.0, 40))
-    found = certify_above(Dense(K), 0.0, max_steps=40)
-    assert found.verdict is True
-    steps = found.steps
-    entries = list(_lanczos(Dense(K), 1.0, steps, 0))
-    T = np.diag([alpha for alpha, _ in entries])
-    beta = [beta for _, beta in entries[:-1]]
-    T += np.diag(beta, 1) + np.diag(beta, -1)
-    assert found.value == pytest.approx(np.linalg.eigvalsh(T)[0])
-    assert certify_above(Dense(K), 1.5, max_steps=40).verdict is False
-    assert certify_above(Dense(K), 0.999, max_steps=3) == certify_above(
-        Dense(K), 0.999, max_steps=3
-    )
-    assert certify_above(Dense(K), 0.999, max_steps=3).verdict is None
-    assert certify_above(Dense(K), 0.999, max_steps=3).steps == 3
-
-
 def test_a_level_on_an_eigenvalue_is_not_proven():
     for n in (1, 3):
         assert certify_above(Dense(np.eye(n)), 1.0, max_steps=5).verdict is False
@@ -174,16 +139,6 @@ def test_the_proof_takes_what_the_start_may_hide():
     assert found.steps == steps
 
 
-def test_a_sum_that_grows_too_slowly_is_hopeless():
-    grows = [2.0**j for j in range(10)]  # twice as much with each step
-    of_late = [1.0] * 5 + [2.0**j for j in range(5)]  # what came before does not count
-    for sums in (grows, of_late):
-        assert not _hopeless(sums, sums[-1] * 4.0**10 * 0.99, 19)
-        assert _hopeless(sums, sums[-1] * 4.0**10 * 1.01, 19)
-    for share in (0.5, 1.0):
-        assert not _hopeless(grows, grows[-1] * share, 9)  # it is there
-
-
 @pytest.mark.parametrize("scale", [1e-8, 1.0, 1e8])
 def test_invariant_spaces_are_seen_at_any_scale(scale):
     K = Dense(scale * spectrum_of(np.array([1.0] * 5 + [2.0] * 5)))
@@ -191,17 +146,3 @@ def test_invariant_spaces_are_seen_at_any_scale(scale):
     assert found.verdict is True and found.steps == 2
     assert found.value == pytest.approx(scale)
     assert extreme(K, "smallest", rtol=1e-30).steps == 2
-
-
-def test_what_is_proven_is_proven_of_the_start_that_was_made(monkeypatch):
-    seeds, usual = [], np.random.default_rng
-    monkeypatch.setattr(
-        np.random, "default_rng", lambda seed: seeds.append(seed) or usual(seed)
-    )
-    certify_above(Dense(np.eye(3)), 0.5, max_steps=3, seed=7)
-    assert set(seeds) == {7}
-    seeds.clear()
-    extreme(Dense(np.eye(3)), "largest", seed=8)
-    extreme(Dense(np.eye(3)), "largest")
-    certify_above(Dense(np.eye(3)), 0.5, max_steps=3)
-    assert seeds == [8, 0, 0, 0]

@@ -62,13 +62,6 @@ def test_matrices_of_the_convex_norms_are_positive_semidefinite(square):
         assert np.linalg.eigvalsh(matrix.K)[0] > -1e-9
 
 
-def test_only_the_euclidean_norm_takes_any_matrix(square):
-    K = General(np.triu(square))
-    for norm in ("krein", "hilbert"):
-        with pytest.raises(TypeError, match="needs a symmetric matrix"):
-            make_dual_matrix(norm, K, np.ones(40))
-
-
 def test_scale_is_the_mean_absolute_eigenvalue(square):
     moduli = np.abs(np.linalg.eigvalsh(square))
     assert compute_scale(Dense(square), np.ones(40)) == pytest.approx(moduli.mean())
@@ -147,18 +140,6 @@ def test_samples_without_weight_have_no_part_in_the_scale(square):
     w[10:] = 0.0
     some = np.abs(np.linalg.eigvalsh(square[:10, :10])).mean()
     assert compute_scale(Dense(square), w) == pytest.approx(some)
-
-
-def test_some_samples_are_drawn_in_order_and_always_the_same(monkeypatch):
-    idx = np.arange(100, 160)
-    assert norms._some(idx) is idx
-    monkeypatch.setattr(norms, "SCALE_SAMPLES", 60)
-    assert norms._some(idx) is idx
-    monkeypatch.setattr(norms, "SCALE_SAMPLES", 20)
-    some = norms._some(idx)
-    assert len(np.unique(some)) == 20 and (np.diff(some) > 0).all()
-    chosen = np.random.default_rng(0).choice(60, 20, replace=False)
-    np.testing.assert_array_equal(some, idx[np.sort(chosen)])
 
 
 def test_the_norm_that_does_not_fit_is_named(square):

@@ -84,8 +84,3 @@ def test_single_precision_is_kept(mode):
     K = gram_of_signature(8, 4).astype(np.float32)
     change = replace_eigenvalues(decompose(K), mode)
     assert change.matrix().dtype == change.extension().dtype == np.float32
-
-
-def test_unknown_mode():
-    with pytest.raises(ValueError, match="'mode' must be one of 'flip'.*got 'mend'"):
-        replace_eigenvalues(decompose(np.eye(2)), "mend")
