@@ -8,7 +8,6 @@ import pytest
 from sklearn.base import clone
 from sklearn.model_selection import cross_val_score
 from sklearn.utils import get_tags
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import kreinlearn
 from kreinlearn import (
@@ -20,39 +19,6 @@ from kreinlearn import (
 )
 from kreinlearn.exceptions import IndefiniteKernelWarning
 from kreinlearn.kernels.transforms import DEFAULT_CANDIDATES, FORMS
-
-
-class CheckedRegression(KreinLogisticRegression):
-    """Tells scikit-learn's checks that X holds distances, not similarities."""
-
-    metric = "precomputed"
-
-
-class CheckedMachine(KreinSVC):
-    """The same."""
-
-    metric = "precomputed"
-
-
-EXPECTED = {
-    "check_positive_only_tag_during_fit": "names the pair: test_bad_distances",
-    "check_estimators_nan_inf": "names the pair, once columns are those of training",
-    "check_classifiers_one_label_sample_weights": "passes no distances",
-    "check_class_weight_classifiers": "passes no distances",
-}
-PROBABLE = {"check_decision_proba_consistency": "passes no distances"}
-
-
-@pytest.mark.slow
-@parametrize_with_checks(
-    [CheckedRegression("distance"), CheckedMachine(kernel="distance")],
-    expected_failed_checks=lambda model: (
-        EXPECTED | (PROBABLE if hasattr(model, "predict_proba") else {})
-    ),
-)
-def test_scikit_learn_contract(estimator, check):
-    check(estimator)
-
 
 SINGLE = [KreinLogisticRegression(), KreinSVC(), DCASVC()]
 ALL = [*SINGLE, KreinLogisticRegressionCV(lams=[0.1, 0.01], norms=("hilbert",), cv=3)]

@@ -9,31 +9,10 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC
 from sklearn.utils import get_tags
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import kreinlearn
 from kreinlearn import DistanceSimilarity, SpectrumRepair
 from kreinlearn.kernels.transforms import FORMS
-
-
-class Checked(DistanceSimilarity):
-    """Tells scikit-learn's checks that X holds distances, not similarities."""
-
-    metric = "precomputed"
-
-
-EXPECTED = {
-    "check_positive_only_tag_during_fit": "names the pair: test_bad_distances",
-    "check_estimators_nan_inf": "names the pair, once columns are those of training: "
-    "test_bad_new_distances",
-}
-
-
-@parametrize_with_checks(
-    [Checked(form) for form in FORMS], expected_failed_checks=lambda _: EXPECTED
-)
-def test_scikit_learn_contract(estimator, check):
-    check(estimator)
 
 
 @pytest.fixture

@@ -1,16 +1,9 @@
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from kreinlearn import LandmarkFeatures, LandmarkLogisticRegression
 from kreinlearn.kernels import gram
-
-
-@parametrize_with_checks([LandmarkFeatures()])
-@pytest.mark.filterwarnings("ignore:n_landmarks:UserWarning")
-def test_scikit_learn_contract(estimator, check):
-    check(estimator)
 
 
 @pytest.mark.filterwarnings("ignore:n_landmarks:UserWarning")

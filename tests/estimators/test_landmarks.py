@@ -6,7 +6,6 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 from sklearn.model_selection import KFold, ShuffleSplit
 from sklearn.multiclass import OneVsRestClassifier
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import kreinlearn
 from kreinlearn import KreinLogisticRegression, LandmarkLogisticRegression
@@ -17,32 +16,7 @@ from kreinlearn.spectrum.decompose import decompose
 from tests.conftest import scaled
 
 FEW = pytest.mark.filterwarnings("ignore:n_landmarks:UserWarning")
-WITHOUT_LAMS = {
-    f"check_sample_weight_equivalence_on_{kind}_data": "it sets cv, and values of lam "
-    "that are tried then depend on the number of rows"
-    for kind in ("dense", "sparse")
-}
 NORMS = ("hilbert", "euclidean", "krein")
-
-
-@parametrize_with_checks([LandmarkLogisticRegression(lams=[0.1])])
-@FEW
-@pytest.mark.filterwarnings("ignore:The Gram matrix")
-def test_scikit_learn_contract(estimator, check):
-    check(estimator)
-
-
-@pytest.mark.slow
-@parametrize_with_checks(
-    [
-        LandmarkLogisticRegression("rbf", norm="euclidean", multi_class="ovr", lam=0.1),
-        LandmarkLogisticRegression("rbf", cv=2, lams=[1e-2, 1e-3]),
-    ],
-    expected_failed_checks=lambda estimator: {} if estimator.lams else WITHOUT_LAMS,
-)
-@FEW
-def test_scikit_learn_contract_with_other_settings(estimator, check):
-    check(estimator)
 
 
 def made(n, seed=0):

@@ -15,7 +15,6 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from kreinlearn import KreinLogisticRegression, SpectrumRepair
 from kreinlearn.datasets import make_monks
@@ -30,37 +29,6 @@ from kreinlearn.solvers import (
 )
 from kreinlearn.solvers.base import Result, Status
 from tests.conftest import gram_of_signature, scaled
-
-EXPECTED = {
-    "precomputed": {
-        "check_decision_proba_consistency": "passes vectors, not similarities",
-    }
-}
-
-
-# The checks' data are not scaled, which the estimator rightly remarks on.
-NOT_SCALED = pytest.mark.filterwarnings(
-    "ignore::kreinlearn.exceptions.IndefiniteKernelWarning"
-)
-
-
-@parametrize_with_checks([KreinLogisticRegression()])
-@NOT_SCALED
-def test_scikit_learn_contract(estimator, check):
-    check(estimator)
-
-
-@pytest.mark.slow
-@parametrize_with_checks(
-    [
-        KreinLogisticRegression(kernel="precomputed"),
-        KreinLogisticRegression(kernel="rbf", norm="hilbert", multi_class="ovr"),
-    ],
-    expected_failed_checks=lambda estimator: EXPECTED.get(estimator.kernel, {}),
-)
-@NOT_SCALED
-def test_scikit_learn_contract_with_other_settings(estimator, check):
-    check(estimator)
 
 
 @pytest.fixture
@@ -281,14 +249,6 @@ def test_run_to_accuracy_the_published_procedure_diverges():
     X, y = make_monks(1)
     rows = np.random.default_rng(0).permutation(len(y))[:40]
     check_divergence(scaled(X)[rows], y[rows], 1000)
-
-
-@pytest.mark.slow
-def test_run_to_accuracy_the_published_procedure_diverges_on_monks(data_home):
-    from reproduction.data import load
-
-    bunch = load("monks1", data_home)
-    check_divergence(scaled(bunch.data), bunch.target, 100_000)
 
 
 def test_weights(moons):

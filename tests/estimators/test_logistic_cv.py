@@ -12,7 +12,6 @@ from sklearn.model_selection import (
     StratifiedKFold,
     cross_val_predict,
 )
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from kreinlearn import KreinLogisticRegression, KreinLogisticRegressionCV
 from kreinlearn.exceptions import ConvergenceWarning
@@ -31,26 +30,6 @@ from kreinlearn.spectrum.norms import compute_scale
 from tests.conftest import scaled
 
 DOCS = Path(__file__).parents[2] / "docs"
-EXPECTED = {"check_decision_proba_consistency": "passes vectors, not similarities"}
-
-
-# What small data that are not scaled rightly bring about.
-EXPECTED_WARNINGS = pytest.mark.filterwarnings(
-    "ignore::kreinlearn.exceptions.IndefiniteKernelWarning",
-    "ignore:The least populated class:UserWarning",
-)
-
-
-@pytest.mark.slow
-@parametrize_with_checks(
-    [
-        KreinLogisticRegressionCV(lams=[0.1], cv=2, kernel="precomputed"),
-    ],
-    expected_failed_checks=lambda _: EXPECTED,
-)
-@EXPECTED_WARNINGS
-def test_scikit_learn_contract_with_other_settings(estimator, check):
-    check(estimator)
 
 
 @pytest.fixture

@@ -58,29 +58,8 @@ def test_what_is_clearly_behind_is_dropped():
     assert why["error"] == pytest.approx(0.1 * 2**0.5 / 20, rel=0.2)
 
 
-@pytest.mark.parametrize(("best", "part"), [(0, (0, 3)), (5, (4, 7)), (9, (7, 10))])
-def test_windows_of_lam_have_one_length(best, part):
-    windows = race([-0.2, -0.2, -0.2, -0.2], 0.1, 400, best=best)[0]
-    assert all(window == {"hilbert": slice(*part)} for window in windows.values())
-
-
 def test_doubt_keeps():
     assert race([-0.5, -0.2, -0.5, -0.25], 2.0, 300)[2] == []
-
-
-def test_little_that_is_behind_matters_with_many_samples(monkeypatch):
-    monkeypatch.setattr(racing, "MAX_WORK", 10**9)
-    few = race([-0.5, -0.2, -0.3, -0.22], 0.01, 100)
-    many = race([-0.5, -0.2, -0.3, -0.22], 0.01, 10_000)
-    assert few[2] == [] and [one["kernel"] for one in many[2]] == ["rbf"]
-
-
-def test_many_samples_leave_room_for_few_settings():
-    ratios = np.linspace(0.1, 0.9, 9)
-    many = [resolve_kernel("tl1", {"ratio": ratio}) for ratio in ratios]
-    windows, _, dropped = race(np.linspace(-0.21, -0.2, 9), 3.0, 2000, many)
-    assert list(windows) == [8, 7, 6]
-    assert "not among the best 3 settings" in {why["reason"] for why in dropped}
 
 
 def test_subsamples_keep_the_classes_in_proportion():

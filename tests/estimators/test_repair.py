@@ -4,16 +4,10 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC
 from sklearn.utils import get_tags
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from kreinlearn import KreinSVC, SpectrumRepair
 from kreinlearn.spectrum.repair import REPAIRS
 from tests.conftest import gram_of_signature
-
-
-@parametrize_with_checks([SpectrumRepair(mode) for mode in REPAIRS])
-def test_scikit_learn_contract(estimator, check):
-    check(estimator)
 
 
 @pytest.mark.parametrize("mode", REPAIRS)

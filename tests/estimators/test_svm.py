@@ -7,7 +7,6 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import (
     check_sample_weight_equivalence_on_dense_data,
-    parametrize_with_checks,
 )
 
 from kreinlearn import DCASVC, KreinSVC
@@ -22,35 +21,6 @@ from tests.conftest import gram_of_signature, scaled
 
 BOTH = pytest.mark.parametrize("Machine", [KreinSVC, DCASVC])
 TIGHT = {KreinSVC: 1e-9, DCASVC: 1e-10}  # LIBSVM gets ten times the latter
-
-
-EXPECTED = {
-    f"check_sample_weight_equivalence_on_{kind}_data": "LIBSVM's steps differ within "
-    "the default tol; holds for a tight one, see the test of weights"
-    for kind in ("dense", "sparse")
-}
-# The checks' data are not scaled, which the estimators rightly remark on.
-NOT_SCALED = pytest.mark.filterwarnings(
-    "ignore::kreinlearn.exceptions.IndefiniteKernelWarning"
-)
-
-
-@parametrize_with_checks(
-    [KreinSVC(), DCASVC()], expected_failed_checks=lambda _: EXPECTED
-)
-@NOT_SCALED
-def test_scikit_learn_contract(estimator, check):
-    check(estimator)
-
-
-@pytest.mark.slow
-@parametrize_with_checks(
-    [KreinSVC(kernel="precomputed"), DCASVC(kernel="precomputed")],
-    expected_failed_checks=lambda _: EXPECTED,
-)
-@NOT_SCALED
-def test_scikit_learn_contract_of_similarities(estimator, check):
-    check(estimator)
 
 
 @pytest.fixture

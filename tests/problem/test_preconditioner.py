@@ -72,14 +72,6 @@ def test_it_solves_with_the_matrix_of_the_module(rng):
         np.testing.assert_allclose(M @ solved[:, p, c], R[:, p, c], atol=1e-9)
 
 
-def test_a_sketch_of_nothing_leaves_all_as_it_is(rng):
-    R = rng.standard_normal((5, 1, 1))
-    sketch = NystroemSketch.of(Dense(-np.eye(5)))
-    assert sketch.V.shape == (5, 0) and (sketch.rest == 0).all()
-    found = Preconditioner.of(sketch, np.ones((5, 1, 1)), np.zeros(1))
-    np.testing.assert_array_equal(found.solve(R), R)
-
-
 def test_models_without_preconditioner_where_they_are_told(rng):
     K, n = gram_of_signature(30, 0), 30
     Y = rng.integers(0, 2, (n, 2, 1)).astype(float)

@@ -81,66 +81,6 @@ def test_minima_are_those_of_dense_newton(n_classes):
             np.testing.assert_allclose(x[s, p], expected, atol=1e-6)
 
 
-@pytest.mark.parametrize("start", [0.5, 4.0])
-@pytest.mark.parametrize("n_classes", [1, 3])
-def test_minima_do_not_depend_on_the_start(start, n_classes):
-    problems = make_problems(n_classes)
-    x, errors = solve(problems, np.zeros((S, P, n_classes, Q)), 1e-9, 100)
-    rng = np.random.default_rng(1)
-    far = start * rng.standard_normal((S, P, n_classes, Q))
-    far -= far.mean(axis=2, keepdims=True) * (n_classes > 1)
-    y, errors = solve(problems, far, 1e-9, 200)
-    assert (errors <= 1e-9).all()
-    F, G = problems.compute_scores(x), problems.compute_scores(y)
-    np.testing.assert_allclose(F, G, atol=1e-6)
-
-
-@pytest.mark.parametrize("n_classes", [1, 3])
-def test_single_precision_is_near(n_classes):
-    start = np.zeros((S, P, n_classes, Q))
-    exact, _ = solve(make_problems(n_classes), start, 1e-9, 100)
-    problems = make_problems(n_classes, np.float32)
-    x, errors = solve(problems, start.astype(np.float32), 1e-4, 100)
-    assert x.dtype == np.float32 and (errors <= 1e-4).all()
-    np.testing.assert_allclose(
-        problems.compute_scores(x),
-        make_problems(n_classes).compute_scores(exact),
-        atol=0.02,
-    )
-
-
-def test_steps_end_early_and_errors_state_it():
-    problems = make_problems(1)
-    start = np.zeros((S, P, 1, Q))
-    x, errors = solve(problems, start, 1e-9, 0)
-    np.testing.assert_array_equal(x, start)
-    assert (errors > 1e-9).all()
-    _, errors = solve(problems, start, 1e-9, 1)
-    assert (errors > 1e-9).any()
-
-
-def test_a_tolerance_of_zero_ends():
-    problems = make_problems(3)
-    x, errors = solve(problems, np.zeros((S, P, 3, Q)), 0.0, 500)
-    assert np.isfinite(x).all() and errors.max() < 1e-6
-
-
-def test_samples_without_weight_do_not_count():
-    problems = make_problems(1)
-    x, _ = solve(problems, np.zeros((S, P, 1, Q)), 1e-9, 100)
-    problems.E[0, -4:] = 1e3
-    problems.E[..., -1] = 1
-    problems.Y[0, ..., -4:] = 1 - problems.Y[0, ..., -4:]
-    y, _ = solve(problems, np.zeros((S, P, 1, Q)), 1e-9, 100)
-    np.testing.assert_allclose(x, y, atol=1e-7)
-
-
-def test_few_samples_invert_no_leading_features():
-    problems = make_problems(1, n=9)
-    x, errors = solve(problems, np.zeros((S, P, 1, Q)), 1e-9, 100)
-    assert (errors <= 1e-9).all() and np.isfinite(x).all()
-
-
 @pytest.mark.parametrize("n_classes", [1, 3])
 def test_hessian_product_and_leading_inverse_are_those_of_differences(n_classes):
     problems = make_problems(n_classes)

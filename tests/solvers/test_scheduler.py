@@ -7,7 +7,7 @@ from kreinlearn.losses import Logistic
 from kreinlearn.operators import Dense
 from kreinlearn.problem import KreinDual
 from kreinlearn.solvers import DualNewton, Status, newton
-from kreinlearn.solvers.newton import CONTINUATION_TOL, MAX_START_SCORE, continuation
+from kreinlearn.solvers.newton import MAX_START_SCORE
 from tests.conftest import gram_of_signature
 
 
@@ -49,21 +49,6 @@ def test_rows_tell_the_way_of_each_problem():
     np.testing.assert_allclose(lams, [0.1, 0.01, 1e-3])
 
 
-def test_each_value_of_lam_starts_where_the_one_before_has_roughly_arrived():
-    result = DualNewton().solve(problem([1.0, 1e-3]), tol=1e-10, after=[-1, 0])
-    rows = result.history
-    order = [1.0, 0.1, 0.01, 1e-3]
-    first = [
-        min(i for i, r in enumerate(rows) if np.isclose(r["lam"], lam)) for lam in order
-    ]
-    assert first == sorted(first)
-    for earlier, at in zip(order[:-1], first[1:], strict=True):
-        before = [r["residual"] for r in rows[:at] if np.isclose(r["lam"], earlier)]
-        assert before[-1] < CONTINUATION_TOL
-        # None went on to its end before the next one started, but for the problem.
-        assert all(residual >= CONTINUATION_TOL for residual in before[:-1])
-
-
 def test_a_tiny_lam_begins_where_scores_are_moderate():
     block = problem([1e-6])
     result = DualNewton().solve(block, tol=1e-6)
@@ -75,13 +60,6 @@ def test_a_tiny_lam_begins_where_scores_are_moderate():
     assert result.status == (Status.CONVERGED,)
     # A large one begins with itself.
     assert DualNewton().solve(problem([10.0]), tol=1e-6).history[0]["lam"] == 10.0
-
-
-def test_long_paths_take_longer_strides():
-    nodes = continuation([-1], [1e-300], [1e250])
-    factors = [node.factor for node in nodes]
-    assert len(factors) == 101 and factors[0] == 1e250 and factors[-1] == 1.0
-    np.testing.assert_allclose(factors[0] / factors[1], 1e250**0.01)
 
 
 def test_products_are_computed_again_before_an_end_is_told():
@@ -107,25 +85,6 @@ def test_variables_and_products_belong_together_whatever_the_end():
         np.testing.assert_allclose(result.F[:, ended], point.F[:, ended], atol=1e-7)
         for status, residual in zip(result.status, point.residual, strict=True):
             assert (status == Status.CONVERGED) == (residual < 1e-9)
-
-
-def test_what_is_stopped_on_its_path_is_kept_as_far_as_it_came():
-    block = problem([1e-6])
-    seen = []
-
-    def stop(row):
-        seen.append(row)
-        return len(seen) == 3
-
-    result = DualNewton().solve(block, tol=1e-9, callback=stop)
-    assert len(seen) == len(result.history) == 3
-    assert result.status == (Status.MAX_ITER,) and seen[-1]["lam"] > 1e-6
-    point = block.point(result.w)
-    # The same dual variables at the lam of the problem.
-    np.testing.assert_allclose(result.F, point.F, rtol=1e-6)
-    start = block.point(block.start())
-    assert not np.allclose(result.w, block.start())
-    assert point.value < start.value
 
 
 def test_steps_without_gain_are_stalled():

@@ -6,7 +6,6 @@ from kreinlearn.operators import Blocked, Dense
 from kreinlearn.spectrum import (
     decompose,
     describe,
-    extreme,
     split,
     theorem1_bound,
 )
@@ -19,24 +18,6 @@ def test_few_and_many_negative_pairs_agree_with_all(negative):
     alone, full = decompose(K, "negative"), decompose(K).negative()
     np.testing.assert_allclose(alone.values, full.values, rtol=1e-9)
     np.testing.assert_allclose(alone.matrix(), full.matrix(), atol=1e-9 * len(K))
-
-
-@pytest.mark.parametrize("end", ["smallest", "largest"])
-@pytest.mark.parametrize("n", [(1, 0), (60, 20), (300, 100)])
-def test_lanczos_bounds_the_end(end, n):
-    K = gram_of_signature(*n, seed=3)
-    values = np.linalg.eigvalsh(K)
-    true = values[0] if end == "smallest" else values[-1]
-    bound = extreme(Dense(K), end)
-    assert abs(bound.value - true) <= bound.error + 1e-9 * abs(values).max()
-    inside = bound.value >= true if end == "smallest" else bound.value <= true
-    assert inside or bound.value == pytest.approx(true, rel=1e-12)
-
-
-def test_lanczos_stops_when_told_that_it_is_enough():
-    K = gram_of_signature(300, 100)
-    bound = extreme(Dense(K), "smallest", enough=lambda value, error: value < 1e9)
-    assert bound.steps == 1
 
 
 def test_describe_lists_everything():

@@ -56,12 +56,6 @@ def test_back_gives_the_coefficients_of_k(square, rng, norm):
     assert_allclose(back(d)[7], 0)
 
 
-def test_matrices_of_the_convex_norms_are_positive_semidefinite(square):
-    for norm in ("hilbert", "euclidean"):
-        matrix = make_dual_matrix(norm, Dense(square), np.ones(40), formed=True).matrix
-        assert np.linalg.eigvalsh(matrix.K)[0] > -1e-9
-
-
 def test_scale_is_the_mean_absolute_eigenvalue(square):
     moduli = np.abs(np.linalg.eigvalsh(square))
     assert compute_scale(Dense(square), np.ones(40)) == pytest.approx(moduli.mean())
@@ -143,10 +137,10 @@ def test_samples_without_weight_have_no_part_in_the_scale(square):
 
 
 def test_the_norm_that_does_not_fit_is_named(square):
-    with pytest.raises(
-        TypeError, match=r"^The norm 'krein' needs a symmetric matrix\.$"
-    ):
-        make_dual_matrix("krein", General(square), np.ones(40))
+    for norm in ("krein", "hilbert"):
+        words = rf"^(The norm '{norm}'|norm='{norm}') needs a symmetric matrix\.$"
+        with pytest.raises(TypeError, match=words):
+            make_dual_matrix(norm, General(square), np.ones(40))
     blocked = Blocked(resolve_kernel("tl1"), np.ones((3, 1)))
     with pytest.raises(MemoryError, match="^norm='hilbert' needs the eigenvectors"):
         make_dual_matrix("hilbert", blocked, np.ones(3))

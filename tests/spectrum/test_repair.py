@@ -70,17 +70,3 @@ def test_null_directions_stay_null_in_the_extension(mode):
     np.testing.assert_allclose(
         K @ change.extension(), change.matrix(on_range=True), atol=1e-9
     )
-
-
-@pytest.mark.parametrize("mode", REPAIRS)
-def test_zero_matrix(mode):
-    change = replace_eigenvalues(decompose(np.zeros((4, 4))), mode)
-    np.testing.assert_array_equal(change.matrix(), np.zeros((4, 4)))
-    np.testing.assert_array_equal(change.extension(), np.zeros((4, 4)))
-
-
-@pytest.mark.parametrize("mode", REPAIRS)
-def test_single_precision_is_kept(mode):
-    K = gram_of_signature(8, 4).astype(np.float32)
-    change = replace_eigenvalues(decompose(K), mode)
-    assert change.matrix().dtype == change.extension().dtype == np.float32
