@@ -114,13 +114,6 @@ def test_extreme_logits_stay_finite():
     assert loss.logits(wall).min() >= LOG_FLOOR
 
 
-def test_logarithmic_mean_lies_between():
-    p, q = np.array([1e-8, 0.3, 0.5]), np.array([1e-2, 0.3, 0.5 + 1e-12])
-    mean = logarithmic_mean(p, q, np.log(p), np.log(q))
-    assert np.all(mean >= p * (1 - 1e-12)) and np.all(mean <= q * (1 + 1e-12))
-    assert mean[0] == pytest.approx((p[0] - q[0]) / np.log(p[0] / q[0]))
-
-
 def test_one_versus_rest_of_huge_scores_sums_to_one():
     scores = np.array([[0.0, -7.6e15, -1.0], [-5e14, -5e14 - 2, -1e15], [-3e15] * 3])
     P = np.exp(log_probabilities(scores, "ovr"))

@@ -10,7 +10,7 @@ from sklearn.multiclass import OneVsRestClassifier
 import kreinlearn
 from kreinlearn import KreinLogisticRegression, LandmarkLogisticRegression
 from kreinlearn.exceptions import ConvergenceWarning
-from kreinlearn.kernels import dtw, gram
+from kreinlearn.kernels import gram
 from kreinlearn.landmarks.sources import draw_folds
 from kreinlearn.spectrum.decompose import decompose
 from tests.conftest import scaled
@@ -245,21 +245,6 @@ def test_given_columns_are_those_of_the_kernel(squares):
     for new in (K[:7], C[:7]):
         found = whole.decision_function(new)
         np.testing.assert_allclose(found, usual.decision_function(X[:7]), atol=1e-7)
-
-
-def test_distances_and_their_kernel_agree():
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((60, 20)).cumsum(axis=1)
-    y = (X[:, -1] > 0).astype(int)
-    params = {"form": "gaussian", "width": 0.5}
-    shared = {"kernel_params": params, "lam": 1e-2}
-    usual = LandmarkLogisticRegression("dtw", n_landmarks=20, **shared).fit(X, y)
-    rows = usual.landmark_indices_
-    D = dtw(X, X[rows])
-    given = LandmarkLogisticRegression("distance", landmarks=rows, **shared).fit(D, y)
-    found, expected = given.decision_function(D), usual.decision_function(X)
-    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-8)
-    assert given.distance_median_ == usual.distance_median_
 
 
 SAMPLES = {

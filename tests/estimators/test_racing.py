@@ -97,6 +97,13 @@ def test_full_tries_everything(monkeypatch):
     )
 
 
+def test_same_data_same_choice():
+    X, y = moons()
+    one, two = (KreinLogisticRegressionCV(cv=3).fit(X, y) for _ in range(2))
+    assert one.dropped_ == two.dropped_
+    np.testing.assert_array_equal(one.predict_proba(X), two.predict_proba(X))
+
+
 def test_another_judge_sees_everything():
     X, y = moons(60)
     model = KreinLogisticRegressionCV(scoring="accuracy", cv=2, kernel="tl1")

@@ -218,6 +218,16 @@ def test_tslearn(channels):
 # -- what distances promise ------------------------------------------------------------
 
 
+@pytest.mark.parametrize(
+    ("name", "params"),
+    [("erp", {}), ("msm", {"c": 0.3}), ("twe", {"nu": 0.1, "lmbda": 0.2})],
+)
+def test_metrics_keep_the_triangle_inequality(name, params):
+    D = getattr(kernels, name)(ragged(), **params)
+    detours = (D[:, :, None] + D[None, :, :]).min(axis=1)
+    assert (D <= detours + 1e-9).all()
+
+
 MEMORY = """
 import numpy as np
 from tests.memory import peak

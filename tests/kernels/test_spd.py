@@ -222,6 +222,13 @@ def test_scales_beyond_double_precision_are_an_error():
 # -- invariances -----------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("metric", SPD_METRICS)
+def test_roots_of_distances_satisfy_the_triangle_inequality(metric):
+    distances = np.sqrt(spd_distances(wishart(40, 3), metric=metric))
+    detours = (distances[:, :, None] + distances[None]).min(axis=1)
+    assert (distances <= detours + 1e-12).all()
+
+
 # -- definiteness ----------------------------------------------------------------------
 
 SIGMAS = [0.1, 0.3, 1.0, 3.0, 10.0, 100.0]
