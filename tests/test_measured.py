@@ -89,14 +89,6 @@ def test_code_that_only_moves_leaves_a_page_fresh(measured, copy):
     assert measured.is_stale("theory", copy)
 
 
-def test_tables_depend_on_the_protocol_of_the_reproduction(measured, copy):
-    file = copy / measured.REPRODUCTION / "protocol.py"
-    code = file.read_text(encoding="utf-8")
-    file.write_text(code.replace("N_FOLDS = 5", "N_FOLDS = 4"), encoding="utf-8")
-    assert measured.is_stale("table3", copy) and measured.is_stale("table2", copy)
-    assert not measured.is_stale("table1", copy)
-
-
 def test_numbers_are_those_of_this_code(measured):
     stale = [key for key in measured.PAGES if measured.is_stale(key)]
     if stale:
@@ -196,8 +188,3 @@ def test_a_method_that_finds_something_else_is_run_again_whole(
     assert "so were all cells of b. Seconds are of the first run.*" in measured.note(
         "results/table7", copy
     )
-
-
-def test_a_page_without_cells_cannot_be_checked(measured, cells, capsys):
-    assert measured.main(["--check", "speed"]) == 2
-    assert "speed has no records of cells" in capsys.readouterr().err

@@ -12,7 +12,6 @@ from scipy.spatial.distance import cdist
 from sklearn import config_context
 from sklearn.base import BaseEstimator, clone
 from sklearn.datasets import load_wine
-from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -194,14 +193,6 @@ def test_notebooks_link_to_the_page_of_the_class(Estimator):
 
 
 # -- parameters of the kernel ----------------------------------------------------------
-
-
-def test_kernel_parameters_in_the_grid_of_a_pipeline():
-    model = make_pipeline(MinMaxScaler(), KreinSVC(kernel="tl1"))
-    grid = {"kreinsvc__kernel_params__ratio": [0.3, 0.7], "kreinsvc__C": [1.0]}
-    search = GridSearchCV(model, grid, cv=3).fit(X, y)
-    ratio = search.best_params_["kreinsvc__kernel_params__ratio"]
-    assert search.best_estimator_[-1].kernel_params == {"ratio": ratio}
 
 
 @pytest.mark.parametrize("Estimator", WITH_KERNEL, ids=lambda one: one.__name__)

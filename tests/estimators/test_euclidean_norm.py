@@ -99,15 +99,6 @@ def lopsided(X, Y):
     return np.exp(-np.abs(X[:, None, 0] - 0.6 * Y[None, :, 0]))
 
 
-def test_blocked_and_asymmetric_kernel_of_the_users(rng):
-    X = rng.uniform(size=(90, 1))
-    y = (X[:, 0] > 0.5).astype(int)
-    params = {"lam": 1e-3, "norm": "euclidean", "tol": 1e-9}
-    dense = KreinLogisticRegression(lopsided, operator="dense", **params).fit(X, y)
-    blocked = KreinLogisticRegression(lopsided, operator="blocked", **params).fit(X, y)
-    assert_allclose(dense.predict_proba(X), blocked.predict_proba(X), atol=1e-3)
-
-
 @pytest.mark.parametrize("how", ["mean", "max", "min"])
 def test_symmetrize_before_any_norm(similar, how):
     K, y = similar

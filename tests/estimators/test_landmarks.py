@@ -33,19 +33,6 @@ def squares():
 
 @FEW
 @pytest.mark.parametrize("norm", NORMS)
-def test_all_samples_as_landmarks_are_the_exact_estimator(norm):
-    X, y = made(1000)
-    lam = 0.1 if norm == "krein" else 1e-2
-    exact = KreinLogisticRegression(norm=norm, lam=lam, tol=1e-9).fit(X, y)
-    model = LandmarkLogisticRegression(norm=norm, lam=lam, tol=1e-9).fit(X, y)
-    assert exact.regime_ == "unique"
-    found, expected = model.decision_function(X), exact.decision_function(X)
-    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-6)
-    np.testing.assert_array_equal(model.landmark_indices_, np.arange(1000))
-
-
-@FEW
-@pytest.mark.parametrize("norm", NORMS)
 @pytest.mark.parametrize("multi_class", ["ovr", "multinomial"])
 def test_all_samples_as_landmarks_with_weights_and_classes(squares, norm, multi_class):
     X, y = squares

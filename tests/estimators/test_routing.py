@@ -5,7 +5,7 @@ import pytest
 from sklearn import config_context
 from sklearn.exceptions import UnsetMetadataPassedError
 from sklearn.metrics import get_scorer, make_scorer
-from sklearn.model_selection import GroupKFold, cross_validate
+from sklearn.model_selection import GroupKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 
@@ -50,19 +50,6 @@ def test_groups_reach_the_splitter():
 def test_groups_that_no_splitter_takes_are_refused():
     with pytest.raises(TypeError, match=r"fit got unexpected argument\(s\) {'groups'}"):
         search().fit(X, y, groups=GROUPS)
-
-
-def test_groups_go_through_a_pipeline_and_a_cross_validation():
-    model = make_pipeline(MinMaxScaler(), search(cv=GroupKFold(3)))
-    model.fit(X, y, groups=GROUPS)
-    rows = MinMaxScaler().fit_transform(X)
-    by_hand = search(cv=GroupKFold(3)).fit(rows, y, groups=GROUPS)
-    np.testing.assert_array_equal(model[-1].scores_, by_hand.scores_)
-    given = {"cv": GroupKFold(3), "params": {"groups": GROUPS}}
-    found = cross_validate(model, X, y, return_estimator=True, **given)
-    train = next(GroupKFold(3).split(X, y, GROUPS))[0]
-    model.fit(X[train], y[train], groups=GROUPS[train])
-    np.testing.assert_array_equal(found["estimator"][0][-1].scores_, model[-1].scores_)
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from kreinlearn.kernels import (
     spd_widths,
 )
 from tests.kernels.test_products import SPD, common, matrices, words
-from tests.kernels.test_rows import CASES, IDS, VECTOR, samples
+from tests.kernels.test_rows import CASES, VECTOR, samples
 
 
 @pytest.fixture
@@ -58,16 +58,6 @@ def test_the_bits_are_those_of_gram_for_matrices(name, dtype):
         similarities = Similarities(stack)
         for params in ({}, {"sigma": 0.7}, {"sigma": 1.3, "ridge": 0.1}):
             same_bits(similarities, name, params)
-
-
-@pytest.mark.parametrize(("name", "params"), CASES, ids=IDS)
-def test_a_form_of_a_measure_is_the_kernel(name, params):
-    X, Y, kernel = samples(7, 3), samples(5, 3, seed=1), KERNELS[name]
-    D = kernel.measure.function(X, Y)
-    K = kernel.make_transform(X, params)(D)
-    np.testing.assert_array_equal(K, kernel(X, Y, **params))
-    assert kernel.make_transform(X, params)(D, out=D) is D
-    np.testing.assert_array_equal(D, K)
 
 
 def test_a_measure_is_computed_once(measured):

@@ -154,17 +154,3 @@ def test_preconditioner_is_symmetric_positive_definite_and_keeps_the_space(
     # stays where the model lives
     Z = model.precondition(U)
     np.testing.assert_allclose(model.project(model.root.tangent(Z)), Z)
-
-
-def test_preconditioner_of_a_matrix_of_low_rank_is_the_inverse(rng):
-    n = 40
-    B = rng.standard_normal((n, 6))
-    K = Dense(B @ B.T)
-    Y = rng.integers(0, 2, (n, 2, 1)).astype(float)
-    lam = np.array([0.1, 0.02])
-    dual = KreinDual(K, Y, np.full((n, 2), 1 / n), lam, Logistic(), False)
-    shift = np.array([0.0, 0.7])
-    model = dual.with_preconditioner().model(dual.point(dual.start()), shift)
-    X = rng.standard_normal(Y.shape)
-    H = model.hessian_vector(*model.apply(X), X)
-    np.testing.assert_allclose(model.precondition(H), X, atol=1e-8)

@@ -161,16 +161,6 @@ def test_products_on_guide1(data_home):
     assert K.products < 60
 
 
-@pytest.mark.slow
-def test_products_along_a_path_on_eeg(data_home):
-    X, y = half("EEG", data_home)
-    K = Counting(tl1_matrix(X))
-    lams = [1e-2, 1e-3, 1e-4, 1e-5, 1e-6]
-    result = DualNewton().solve(binary(K, y, lams), tol=1e-6, after=range(-1, 4))
-    assert set(result.status) == {Status.CONVERGED}
-    assert K.products < 150
-
-
 def test_a_path_takes_fewer_products_than_its_problems_alone(rng):
     X = scaled(rng.standard_normal((150, 4)))
     y = np.where(X[:, 0] + 0.2 * rng.standard_normal(150) > 0.5, 1.0, -1.0)
