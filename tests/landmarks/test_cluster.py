@@ -15,11 +15,8 @@ import pandas as pd
 import pytest
 
 from kreinlearn import LandmarkLogisticRegression
-from kreinlearn.kernels import resolve_kernel
 from kreinlearn.landmarks import engine as engines
-from kreinlearn.landmarks.engine import DaskExecutor, Engine, ThreadExecutor
-from kreinlearn.landmarks.passes import PassContext, Point, SamplingPlan, fit_columns
-from kreinlearn.landmarks.sources import Chunk, MemorySource
+from kreinlearn.landmarks.engine import DaskExecutor
 
 dask = pytest.importorskip("dask", reason="needs the extra dask")
 distributed = pytest.importorskip("distributed", reason="needs the extra dask")
@@ -152,63 +149,6 @@ def test_predictions_are_lazy(data, labels):
             np.testing.assert_array_equal(found, expected)
         else:
             np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("memory", [0, 30_000, None])
-@pytest.mark.parametrize("dtype", [None, np.float32])
-def test_engines_give_the_same_sums(client, data, memory, dtype):
-    X, y, w = data
-    plan = SamplingPlan(3, 100, 5)
-    chunks = [Chunk(X[i : i + 700], y[i : i + 700], w[i : i + 700]) for i in STARTS]
-    executor = ThreadExecutor(MemorySource(X, y, w, 1000), 10**8, n_threads=1)
-    local = Engine(executor, dtype)
-    parts = [dask.delayed(_chunk_of)(*chunk) for chunk in chunks]
-    remote = Engine(DaskExecutor(parts, None, memory, client), dtype)
-    both = [remote, local]
-    summaries = [engine.summarize(plan) for engine in both]
-    for name in vars(summaries[0]):
-        values = [getattr(summary, name) for summary in summaries]
-        if np.asarray(values[0]).dtype.kind == "f":
-            np.testing.assert_allclose(*values, rtol=1e-12)
-        else:
-            np.testing.assert_array_equal(*values)
-    columns = fit_columns(resolve_kernel("tl1"), X[:7])
-    context = PassContext(
-        columns, summaries[0].labels, np.array([1.0, 2.0, 3.0]), False, plan
-    )
-    for engine in both:
-        engine.prepare(context)
-    rng = np.random.default_rng(1)
-    fold = np.repeat([-1, 0, 2], 3)
-    point = Point(rng.standard_normal((8, 9, 1)), np.tile(np.arange(3), 3), fold)
-    groups = [np.array([0, 1]), np.array([4])]
-    for fraction in (1.0, 0.3):
-        each = [
-            (
-                engine.sums(point, fraction).gradient,
-                engine.sums(point, fraction, "double").gradient,
-                engine.hessians(point, groups, fraction),
-                engine.held_out_losses(point, "ovr", fraction),
-            )
-            for engine in both
-        ]
-        rough = 1e-12 if dtype is None else 1e-6
-        for found, expected, close in zip(*each, (*[1e-12] * 3, rough), strict=True):
-            gap = np.abs(found - expected).max() / np.abs(expected).max()
-            assert gap < close
-    np.testing.assert_allclose(remote.weights(0.3), local.weights(0.3), rtol=1e-12)
-    np.testing.assert_allclose(remote.weights(1.0), summaries[1].weights, rtol=1e-12)
-    assert remote.is_exact == local.is_exact
-    assert remote.n_passes == local.n_passes
-    assert (remote.executor.cached_fraction == 1.0) == (memory is None)
-
-
-STARTS = range(0, N, 700)
-
-
-def _chunk_of(*given):
-    return Chunk(*given)
 
 
 def test_what_workers_may_keep():

@@ -154,3 +154,51 @@ def test_preconditioner_is_symmetric_positive_definite_and_keeps_the_space(
     # stays where the model lives
     Z = model.precondition(U)
     np.testing.assert_allclose(model.project(model.root.tangent(Z)), Z)
+
+
+class Own:
+    """Matrices of problems, and in which precision products were asked for."""
+
+    def __init__(self, matrices, asked):
+        self.matrices, self.asked = matrices, asked
+
+    def take(self, which):
+        return Own(self.matrices[which], self.asked)
+
+    def product(self, B, *, native):
+        self.asked.append(native)
+        return np.einsum("pij,jpc->ipc", self.matrices, B)
+
+
+def test_problems_may_have_matrices_of_their_own(rng):
+    n = 12
+    matrices = np.stack([gram_of_signature(8, 4, seed=seed) for seed in range(3)])
+    Y = rng.integers(0, 2, (n, 3, 1)).astype(float)
+    weights, lam, asked = np.full((n, 3), 1 / n), np.array([0.1, 0.2, 0.3]), []
+    shared = {"weights": weights, "lam": lam, "loss": Logistic()}
+    K = Dense(matrices.mean(axis=0))
+    block = KreinDual(K, Y, **shared, own=Own(matrices, asked))
+    w = block.feasible(rng.standard_normal(Y.shape))
+    D = rng.standard_normal(Y.shape)
+    point, product = block.point(w), block.product(D)
+    assert asked == [False, True]  # double precision, then that of the matrix
+    part = block.take([2, 0])
+    np.testing.assert_allclose(part.product(D[:, [2, 0]]), product[:, [2, 0]])
+    for p in range(3):
+        alone = KreinDual(Dense(matrices[p]), Y, **shared).take([p])
+        expected = alone.point(w[:, [p]])
+        np.testing.assert_allclose(point.F[:, [p]], expected.F, atol=1e-10)
+        np.testing.assert_allclose(point.value[[p]], expected.value)
+        np.testing.assert_allclose(product[:, [p]], alone.product(D[:, [p]]))
+    assert KreinDual(K, Y, **shared).take([0]).own is None
+
+
+def test_samples_without_weight_have_no_part_in_the_residual():
+    dual, _ = make(Logistic(), 1, problems=1)
+    w = np.zeros(dual.Y.shape)
+    point = dual.point(w)
+    w[3] = 600.0  # the one without weight: far off, and of no account
+    moved = dual.point(w)
+    np.testing.assert_array_equal(moved.residual, point.residual)
+    np.testing.assert_array_equal(moved.value, point.value)
+    assert (moved.A[3] == 0).all()

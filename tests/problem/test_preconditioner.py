@@ -3,9 +3,7 @@
 import numpy as np
 import pytest
 
-from kreinlearn.losses import Logistic
 from kreinlearn.operators import Dense
-from kreinlearn.problem import KreinDual
 from kreinlearn.problem.preconditioner import NystroemSketch, Preconditioner
 from tests.conftest import gram_of_signature
 
@@ -70,28 +68,3 @@ def test_it_solves_with_the_matrix_of_the_module(rng):
     for p, c in np.ndindex(3, 2):
         M = matrix(sketch, s[:, p, c], shift[p])
         np.testing.assert_allclose(M @ solved[:, p, c], R[:, p, c], atol=1e-9)
-
-
-def test_models_without_preconditioner_where_they_are_told(rng):
-    K, n = gram_of_signature(30, 0), 30
-    Y = rng.integers(0, 2, (n, 2, 1)).astype(float)
-    weights, lam = np.full((n, 2), 1 / n), np.array([0.1, 0.2])
-    dual = KreinDual(Dense(K), Y, weights, lam, Logistic(), False)
-    point = dual.point(dual.start())
-    R = rng.standard_normal(Y.shape)
-    plain = dual.model(point, np.zeros(2))
-    assert plain.precondition(R) is R
-    assert plain.without_preconditioner(np.array([True, True])) is plain
-    assert plain.with_shift(np.ones(2)).preconditioner is None
-    model = dual.with_preconditioner().model(point, np.zeros(2))
-    half = model.without_preconditioner(np.array([True, False]))
-    np.testing.assert_array_equal(half.precondition(R)[:, 0], R[:, 0])
-    np.testing.assert_allclose(half.precondition(R)[:, 1], model.precondition(R)[:, 1])
-    taken = model.take([1])
-    np.testing.assert_allclose(
-        taken.precondition(R[:, [1]]), model.precondition(R)[:, [1]]
-    )
-    # A shift moves the preconditioner with the model.
-    shifted = model.with_shift(np.array([0.0, 3.0]))
-    H = shifted.hessian_vector(*shifted.apply(R), R)
-    np.testing.assert_allclose(shifted.precondition(H), R, atol=1e-8)

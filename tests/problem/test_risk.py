@@ -105,3 +105,29 @@ def test_objective_is_unbounded_below_for_indefinite_matrices():
     v = np.linalg.eigh(K)[1][:, 0]
     values = [risk.value(t * v) for t in (1e2, 1e4, 1e6)]
     assert values[0] > values[1] > values[2] and values[2] < -1e8
+
+
+def test_a_point_is_evaluated_once(rng, monkeypatch):
+    (problem, _), calls = make(), []
+    usual = Dense.matmat
+    monkeypatch.setattr(Dense, "matmat", lambda s, B: calls.append(1) or usual(s, B))
+    w = rng.standard_normal(31)
+    problem.value(w), problem.value(w), problem.surrogate(w)
+    assert len(calls) == 1
+    problem.value(w.copy())
+    assert len(calls) == 2
+
+
+def test_residuals_leave_out_samples_without_weight(rng):
+    weights = np.full(30, 1 / 28)
+    weights[[3, 4]] = 0.0
+    K = gram_of_signature(20, 10, scale=0.02)
+    y = np.where(np.arange(30) % 3, 1.0, -1.0)
+    problem = KreinRisk(Dense(K), split(Dense(K)), y, weights, 0.1)
+    w = np.r_[0.01 * rng.standard_normal(30), 0.2]
+    w[3] = 1e6
+    f = K @ w[:30] + w[30]
+    b = 1 / (1 + np.exp(np.clip(y * f, -700, 700)))
+    used = weights > 0
+    expected = np.abs(0.1 * y * w[:30] / np.where(used, weights, 1) - b)[used].max()
+    assert problem.residual(w) == pytest.approx(expected)

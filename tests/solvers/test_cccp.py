@@ -275,6 +275,14 @@ def test_vanishing_rate_is_stalled():
     assert solver.solve(risk(K, y, 0.1), np.ones(31), tol=1e-12).status == ("stalled",)
 
 
+def test_a_start_that_meets_the_tolerance_has_converged():
+    problem = risk(*small(), 0.1)
+    result = CCCP().solve(problem, tol=1e3)
+    assert result.status == (Status.CONVERGED,) and result.n_iter == (0,)
+    whole = CCCP().solve(problem, np.ones(31, dtype=int), tol=1e3)
+    assert whole.w.dtype == float  # a start of integers is no model of integers
+
+
 def test_callback_stops():
     K, y = small()
     result = CCCP().solve(risk(K, y, 0.1), tol=1e-12, callback=lambda r: r["iter"] == 3)

@@ -6,9 +6,7 @@ import pytest
 from kreinlearn.losses import Logistic, Multinomial
 from kreinlearn.operators import Dense
 from kreinlearn.problem import KreinDual
-from kreinlearn.solvers import newton as step
 from kreinlearn.solvers.newton import (
-    NewtonStep,
     conjugate_gradients,
     dot,
 )
@@ -59,40 +57,3 @@ def test_negative_curvature_is_that_of_the_matrix(columns):
     assert found.negative[1] == 0  # where lam is large, nothing is bent
     shifted = model.with_shift(np.array([1.1 * lowest, 0.0]))
     assert not conjugate_gradients(shifted, np.full(2, 1e-8), 500).negative.any()
-
-
-def crowded():
-    """Return a block, a point, and a step that would take many samples beyond walls."""
-    block = dual((30, 0), (0.03,))
-    start = 3 * np.random.default_rng(1).standard_normal(block.Y.shape)
-    point = block.point(block.feasible(start))
-    model = block.model(point, np.zeros(1))
-    found = conjugate_gradients(model, np.array([1e-10]), 500)
-    D, KD = 4 * found.D, 4 * found.KD
-    largest = block.largest_step(point, D)
-    assert largest.min() < step.BOUND_FRACTION
-    return block, point, D, KD, largest
-
-
-def test_samples_near_a_wall_are_scaled_one_by_one():
-    block, point, D, KD, largest = crowded()
-    newton = NewtonStep(1e-6, 500)
-    after, t, gained = newton._move(block, point, D, KD)
-    assert newton.products == 1 and gained.all() and t[0] > 0.1
-    # Others go further than the nearest wall would let the whole step go.
-    moved = np.abs(after.A - point.A) / np.abs(D)
-    assert moved.max() > 0.995 * largest.min() and after.value < point.value
-    fresh = block.K.matmat(after.A[:, 0])[:, None]
-    np.testing.assert_allclose(after.F, fresh, atol=1e-9)
-    np.testing.assert_allclose(after.A.sum(axis=0), 0, atol=1e-9)
-
-
-def test_a_step_far_from_walls_is_taken_whole():
-    block = dual((30, 0), (10.0,))
-    point = block.point(block.start())
-    model = block.model(point, np.zeros(1))
-    found = conjugate_gradients(model, np.array([1e-10]), 500)
-    newton = NewtonStep(1e-6, 500)
-    after, t, gained = newton._move(block, point, found.D, found.KD)
-    assert newton.products == 0 and t[0] == 1 and gained.all()
-    np.testing.assert_allclose(after.A, point.A + found.D, atol=1e-12)
