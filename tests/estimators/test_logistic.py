@@ -229,47 +229,26 @@ def test_what_is_no_solver_is_refused(solver, moons):
         KreinLogisticRegression(solver=solver).fit(*moons)
 
 
-def check_divergence(X, y, max_inner):
-    solver = CCCP(
-        inner=GradientDescent(step="lipschitz"),
-        eps=1e-7,
-        outer_iter=1000,
-        split="tight",
-        max_inner=max_inner,
-    )
+def test_run_to_accuracy_the_published_procedure_diverges():
+    X, y = make_monks(1)
+    rows = np.random.default_rng(0).permutation(len(y))[:40]
+    safe = GradientDescent(step="lipschitz")
+    solver = CCCP(inner=safe, eps=1e-7, outer_iter=1000, split="tight", max_inner=1000)
     model = KreinLogisticRegression(solver=solver, lam=0.1)
     with pytest.warns(DivergenceWarning, match="unbounded below.*solver='newton'"):
-        model.fit(X, y)
+        model.fit(scaled(X)[rows], y[rows])
     assert model.status_ == "diverged"
     assert np.isfinite(model.dual_coef_).all() and np.isfinite(model.intercept_).all()
     assert model.history_[-1]["value"] < -1e3
 
 
-def test_run_to_accuracy_the_published_procedure_diverges():
-    X, y = make_monks(1)
-    rows = np.random.default_rng(0).permutation(len(y))[:40]
-    check_divergence(scaled(X)[rows], y[rows], 1000)
-
-
-def test_weights(moons):
-    X, y = moons
-    weights = np.random.default_rng(0).integers(0, 3, len(y))
-    rows = np.repeat(np.arange(len(y)), weights)
-    weighted = KreinLogisticRegression(tol=1e-10).fit(X, y, sample_weight=weights)
-    repeated = KreinLogisticRegression(tol=1e-10).fit(X[rows], y[rows])
-    np.testing.assert_allclose(
-        weighted.predict_proba(X), repeated.predict_proba(X), atol=1e-7
-    )
-    balanced = KreinLogisticRegression(class_weight="balanced", tol=1e-10)
-    share = len(y[:70]) / (2 * np.bincount(y[:70]))
-    by_hand = KreinLogisticRegression(tol=1e-10)
-    balanced.fit(X[:70], y[:70])
-    by_hand.fit(X[:70], y[:70], sample_weight=share[y[:70]])
-    np.testing.assert_allclose(balanced.dual_coef_, by_hand.dual_coef_, atol=1e-6)
-    given = KreinLogisticRegression(class_weight={0: share[0], 1: share[1]}, tol=1e-10)
-    np.testing.assert_allclose(
-        given.fit(X[:70], y[:70]).dual_coef_, by_hand.dual_coef_, atol=1e-6
-    )
+def test_class_weights_are_sample_weights(moons):
+    X, y = moons[0][:70], moons[1][:70]
+    weights = len(y) / (2 * np.bincount(y))
+    by_hand = KreinLogisticRegression(tol=1e-10).fit(X, y, sample_weight=weights[y])
+    for given in ("balanced", dict(enumerate(weights))):
+        model = KreinLogisticRegression(class_weight=given, tol=1e-10).fit(X, y)
+        np.testing.assert_allclose(model.dual_coef_, by_hand.dual_coef_, atol=1e-6)
 
 
 def test_precomputed_in_scikit_learns_tools(moons):

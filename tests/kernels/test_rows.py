@@ -330,29 +330,28 @@ def test_parameters_that_must_be_positive(name, parameter):
         KERNELS[name]([[1.0]], **{parameter: "one"})
 
 
-@pytest.mark.parametrize("name", ["polynomial", "tanh"])
-def test_constant_term_must_be_a_number(name):
-    with pytest.raises(ValueError, match=r"'coef0' must be a finite number, got nan\."):
-        KERNELS[name]([[1.0]], coef0=math.nan)
-    with pytest.raises(TypeError, match=r"'coef0' must be a finite number, got None\."):
-        KERNELS[name]([[1.0]], coef0=None)
-
-
-def test_degree_of_a_polynomial_is_a_count():
-    with pytest.raises(TypeError, match=r"'degree' .* whole number, got 2\.5\."):
-        rows.polynomial([[1.0]], degree=2.5)
-    with pytest.raises(ValueError, match=r"'degree' .* whole number, got 0\."):
-        rows.polynomial([[1.0]], degree=0)
-
-
-def test_tau_and_ratio_exclude_each_other():
-    with pytest.raises(ValueError, match=r"not both, got tau=1\.0 and ratio=0\.5\."):
-        rows.tl1([[1.0]], tau=1.0, ratio=0.5)
-
-
-def test_narrow_is_narrower_than_wide():
-    with pytest.raises(ValueError, match=r"'sigma_wide', got 2 and 1\.5\."):
-        rows.gaussian_difference([[1.0]], sigma_narrow=2, sigma_wide=1.5)
+@pytest.mark.parametrize(
+    ("name", "params", "error", "match"),
+    [
+        ("polynomial", {"coef0": math.nan}, ValueError, "finite number, got nan"),
+        ("polynomial", {"coef0": None}, TypeError, "finite number, got None"),
+        ("tanh", {"coef0": math.nan}, ValueError, "finite number, got nan"),
+        ("tanh", {"coef0": None}, TypeError, "finite number, got None"),
+        ("polynomial", {"degree": 2.5}, TypeError, r"whole number, got 2\.5"),
+        ("polynomial", {"degree": 0}, ValueError, "whole number, got 0"),
+        ("tl1", {"tau": 1.0, "ratio": 0.5}, ValueError, r"got tau=1\.0 and ratio=0\.5"),
+        (
+            "gaussian_difference",
+            {"sigma_narrow": 2, "sigma_wide": 1.5},
+            ValueError,
+            r"'sigma_wide', got 2 and 1\.5",
+        ),
+    ],
+)
+def test_other_bad_parameters(name, params, error, match):
+    first = next(iter(params))
+    with pytest.raises(error, match=rf"'{first}' .*{match}.*\."):
+        KERNELS[name]([[1.0]], **params)
 
 
 # -- names, functions, gram ------------------------------------------------------------
