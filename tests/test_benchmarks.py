@@ -165,17 +165,6 @@ def test_seconds_of_each_unit_are_found_again(script):
     assert costs.learned(rows) == pytest.approx(true, rel=1e-6)
 
 
-def test_more_workers_take_less_time_and_hold_less(script):
-    plan = script("landmark_plan")
-    seconds = dict.fromkeys(plan.UNITS, 1e-9) | {"factor": 1.0, "task": 1e-4}
-    seconds |= {"sums": 1.0, "message": 1e-3}
-    lines = [plan.run_of(seconds, 10**9, 1000, k, 10, 5) for k in (1, 10, 100)]
-    taken = [line.split("|")[4].split() for line in lines]
-    minutes = [float(n) / {"min": 1, "s": 60}[unit] for n, unit in taken]
-    assert minutes[0] > 9 * minutes[1] > 9 * 5 * minutes[2] > 0
-    assert plan.run_of(seconds, 10**6, 1000, 1000, 10, 5) is None
-
-
 def test_a_run_goes_on_where_it_was_ended(script, tmp_path, monkeypatch):
     curves, calls = script("landmark_curves"), []
     monkeypatch.setattr(

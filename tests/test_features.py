@@ -90,6 +90,14 @@ def test_integers_and_floats_agree():
         np.testing.assert_allclose(other, C, rtol=1e-12, atol=1e-15)
 
 
+def test_bool_images():
+    images = pictures(3) > 0.5
+    np.testing.assert_array_equal(
+        RegionCovariance().fit_transform(images),
+        RegionCovariance().fit_transform(images.astype(float)),
+    )
+
+
 def test_color_becomes_luminance():
     color = np.random.default_rng(0).integers(256, size=(3, 9, 8, 3), dtype=np.uint8)
     gray = (
@@ -102,6 +110,10 @@ def test_color_becomes_luminance():
         )
     mixed = RegionCovariance().fit_transform([color[0], gray[1], color[2]])
     np.testing.assert_allclose(mixed, expected, atol=1e-14)
+
+
+def test_three_dimensions_are_always_gray():
+    assert RegionCovariance().fit_transform(pictures(5, 6, 3)).shape == (5, 9, 9)
 
 
 def test_images_of_different_sizes():

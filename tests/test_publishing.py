@@ -1,5 +1,6 @@
 """What is published: versions that agree, workflows, the recipe, and the wheel."""
 
+import os
 import re
 import subprocess
 import sys
@@ -167,3 +168,29 @@ def test_links_of_the_readme_work_outside_the_checkout(wheel):
     readme = said.partition("\n\n")[2]
     links = re.findall(r"\]\(([^)\s]+)\)", readme)
     assert links and [each for each in links if not each.startswith("https://")] == []
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="no times of other processes")
+def test_the_import_takes_little_longer_than_that_of_scikit_learn():
+    codes = (
+        "from kreinlearn import KreinLogisticRegressionCV",
+        "import sklearn.linear_model",
+    )
+    seconds = []
+    for done in range(1, 13):
+        # in turns, so that a busy moment of the machine affects both
+        seconds.append([processor_seconds(code) for code in codes])
+        ours, theirs = map(min, zip(*seconds, strict=True))
+        if done >= 3 and ours < 1.2 * theirs:
+            break
+    assert ours < 1.2 * theirs
+
+
+def processor_seconds(code):
+    """Return the processor time of a process that runs code, compiled before."""
+    kept = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+    before = os.times()
+    subprocess.run([sys.executable, "-c", code], check=True, env=kept)
+    after = os.times()
+    return sum(after[2:4]) - sum(before[2:4])

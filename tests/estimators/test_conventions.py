@@ -192,6 +192,18 @@ def test_notebooks_link_to_the_page_of_the_class(Estimator):
     assert f"   {Estimator.__name__}\n" in listed[1]
 
 
+def test_public_methods_have_types():
+    for Estimator in ESTIMATORS:
+        for name, method in inspect.getmembers(Estimator, inspect.isfunction):
+            if name.startswith("_") or not method.__module__.startswith("kreinlearn"):
+                continue
+            given = inspect.signature(method)
+            where = f"{Estimator.__name__}.{name}"
+            assert given.return_annotation is not inspect.Signature.empty, where
+            for one in list(given.parameters.values())[1:]:
+                assert one.annotation is not inspect.Parameter.empty, (where, one)
+
+
 # -- parameters of the kernel ----------------------------------------------------------
 
 

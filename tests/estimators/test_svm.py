@@ -256,6 +256,14 @@ def test_a_class_without_weight_never_wins(Machine):
 
 
 @BOTH
+def test_single_precision(Machine, moons):
+    X, y = moons
+    single = Machine(dtype="float32").fit(X, y)
+    assert single.X_fit_.dtype == np.float32
+    np.testing.assert_array_equal(single.predict(X), Machine().fit(X, y).predict(X))
+
+
+@BOTH
 def test_zero_matrix_predicts_the_intercept(Machine):
     machine = Machine(kernel="precomputed").fit(np.zeros((6, 6)), [0, 0, 0, 0, 1, 1])
     assert np.ptp(machine.decision_function(np.zeros((2, 6)))) == 0

@@ -133,6 +133,14 @@ def test_functions_of_the_user():
     )
 
 
+def test_functions_need_not_be_symmetric():
+    def first(X, Y):
+        return np.repeat(np.asarray(X)[:, :1], len(Y), axis=1)
+
+    X, B = samples(20, 2), columns(20, 2)
+    agree(multiply(X, None, B, first), gram(X, None, first), B)
+
+
 def test_the_kernels_themselves_are_compiled_too(monkeypatch):
     monkeypatch.delattr("kreinlearn.kernels.registry.multiply_values")
     X, B = samples(20, 4), columns(20, 2)
@@ -180,6 +188,23 @@ def test_what_fills_up_a_tile_does_not_count(n):
 # -- samples and columns ---------------------------------------------------------------
 
 
+def test_layout_does_not_matter():
+    X, B = samples(40, 6), columns(40, 4)
+    frozen = B.copy()
+    frozen.setflags(write=False)
+    wide = np.zeros((80, 8))
+    wide[::2, ::2] = B
+    expected = multiply(X, None, B)
+    for same in (np.asfortranarray(B), frozen, wide[::2, ::2], B.tolist()):
+        np.testing.assert_array_equal(multiply(X, None, same), expected)
+    for same in (np.asfortranarray(X), X.tolist()):
+        np.testing.assert_array_equal(multiply(same, None, B), expected)
+    np.testing.assert_array_equal(B, columns(40, 4))
+    np.testing.assert_array_equal(
+        multiply(X, None, B.astype(np.float32)), multiply(X, None, np.float32(B) * 1.0)
+    )
+
+
 def test_one_column_may_be_a_vector():
     X, b = samples(30, 4), columns(30, 1)[:, 0]
     for kernel in ("tl1", inner):
@@ -192,6 +217,11 @@ def test_one_column_may_be_a_vector():
 
 def test_no_column_is_no_work():
     assert multiply(samples(9, 2), None, np.empty((9, 0))).shape == (9, 0)
+
+
+def test_mixed_precision_is_double_precision():
+    X, Y, B = samples(30, 4, np.float32), samples(20, 4, seed=1), columns(20, 2)
+    agree(multiply(X, Y, B), gram(X, Y), B)
 
 
 # -- mistakes --------------------------------------------------------------------------

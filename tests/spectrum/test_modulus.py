@@ -3,30 +3,13 @@
 import numpy as np
 
 from kreinlearn.spectrum import norms as modulus
-from kreinlearn.spectrum.norms import matrix_modulus, modulus_factor, negative_part
+from kreinlearn.spectrum.norms import matrix_modulus, modulus_factor
 from tests.conftest import gram_of_signature
 
 
 def naive(K):
     mu, V = np.linalg.eigh(K)
     return (V * np.abs(mu)) @ V.T
-
-
-def test_factors_of_the_negative_part(rng):
-    K = gram_of_signature(8, 5)
-    weights = rng.uniform(0.5, 2.0, 13)
-    root = np.sqrt(weights)
-    inner = root[:, None] * K * root
-    mu, V = np.linalg.eigh(inner)
-    expected = (V * np.maximum(-mu, 0)) @ V.T / root[:, None] / root
-    found = negative_part(K, weights)
-    np.testing.assert_allclose(found.matrix(), expected, atol=1e-10)
-    a = rng.standard_normal(13)
-    np.testing.assert_allclose(found.product(a), expected @ a, atol=1e-10)
-    np.testing.assert_allclose(K @ found.right, -found.left * found.sizes, atol=1e-10)
-    again = negative_part(K, 7 * weights)  # only their ratios matter
-    np.testing.assert_allclose(again.matrix(), expected, atol=1e-10)
-    assert (found.sizes > 0).all()
 
 
 def test_samples_without_weight_are_as_if_new(rng):
