@@ -6,7 +6,7 @@ import pytest
 from scipy import ndimage
 from sklearn.base import clone
 
-from kreinlearn.features import RegionCovariance
+from kreinlearn.features import FEATURES, RegionCovariance, pixel_features
 from kreinlearn.kernels import spd_distances
 
 
@@ -70,6 +70,22 @@ def test_grid_cuts_the_features_of_the_whole_image():
     for image, regions in zip(images, C, strict=True):
         expected = [descriptor(image, r, c) for r in rows for c in columns]
         np.testing.assert_allclose(regions, expected, rtol=1e-12, atol=1e-14)
+
+
+def test_derivatives_are_the_filters():
+    image = pictures(1, 20, 30)[0]
+    features = dict(zip(FEATURES, pixel_features(image), strict=True))
+    for name, axis, weights in [
+        ("|Gx|", 1, [-1, 0, 1]),
+        ("|Gy|", 0, [-1, 0, 1]),
+        ("|Gxx|", 1, [1, -2, 1]),
+        ("|Gyy|", 0, [1, -2, 1]),
+    ]:
+        expected = ndimage.correlate1d(image, weights, axis, mode="nearest")
+        np.testing.assert_allclose(features[name], np.abs(expected), atol=1e-14)
+    np.testing.assert_allclose(
+        features["angle"], np.arctan2(features["|Gx|"], features["|Gy|"])
+    )
 
 
 # -- kinds of images -------------------------------------------------------------------

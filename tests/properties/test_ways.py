@@ -1,9 +1,11 @@
 """Different ways to one result: stored or not, all at once or one by one, as rows."""
 
 import numpy as np
+from sklearn.metrics import log_loss
 
 from kreinlearn import (
     KreinLogisticRegression,
+    KreinLogisticRegressionCV,
     LandmarkLogisticRegression,
 )
 from kreinlearn.kernels import gram
@@ -99,6 +101,39 @@ def test_a_block_is_its_problems_one_by_one(case, intercept, is_path, data):
         scale = 1 / (lam[j] * n)
         same(all_points.A[:, j] / scale, point.A[:, 0] / scale, 1e-7)
         same(all_points.c[j], point.c[0], 1e-6)
+
+
+@examples(6)
+@hypothesis.given(
+    case=cases(least=15, classes=(2, 3)), norm=st.sampled_from(["krein", "hilbert"])
+)
+def test_a_search_is_its_fits_one_by_one(case, norm):
+    K, y = case.K, np.arange(case.n) % len(set(case.y))
+    folds = [(np.flatnonzero(part), np.flatnonzero(~part)) for part in _halves(case.n)]
+    lams = [9 * case.lam, 3 * case.lam]
+    settings = {"kernel_params": {"check": False}, "tol": 1e-10}
+    search = KreinLogisticRegressionCV(
+        lams=lams,
+        norms=[norm],
+        kernel="precomputed",
+        cv=folds,
+        search="full",
+        refit=False,
+        **settings,
+    ).fit(K, y)
+    for i, lam in enumerate(lams):
+        for j, (train, held) in enumerate(folds):
+            single = KreinLogisticRegression("precomputed", lam=lam, norm=norm)
+            single.set_params(**settings).fit(K[np.ix_(train, train)], y[train])
+            P = single.predict_proba(K[np.ix_(held, train)])
+            score = -log_loss(y[held], P, labels=np.unique(y))
+            same(search.scores_[0, 0, i, j], score, 1e-4)
+
+
+def _halves(n):
+    """Return two ways to cut samples whose classes take turns in two."""
+    first = np.arange(n) < n // 2
+    return first, ~first
 
 
 @examples()

@@ -3,7 +3,6 @@
 import io
 
 import numpy as np
-import pytest
 
 from kreinlearn.solvers.monitor import Printer, callback_for
 
@@ -28,13 +27,3 @@ def test_standard_output_is_the_one_of_the_moment(capsys):
     assert isinstance(show, Printer)
     show({"iter": 1})
     assert capsys.readouterr().out == "        iter\n           1\n"
-
-
-@pytest.mark.parametrize("nothing", [0, False])
-def test_silence(nothing):
-    assert callback_for(nothing) is None
-
-
-def test_a_function_is_the_callback_itself():
-    rows = []
-    assert callback_for(rows.append) == rows.append

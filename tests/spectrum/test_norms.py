@@ -71,18 +71,6 @@ def test_scale_is_the_mean_absolute_eigenvalue(square):
     assert compute_scale(Dense(np.zeros((5, 5))), np.ones(5)) == 1.0
 
 
-def test_scale_with_weights_is_that_of_repeated_rows(square, rng):
-    counts = rng.integers(0, 4, 40)
-    rows = np.repeat(np.arange(40), counts)
-    for K in (square, np.triu(square)):
-        repeated = General(K[np.ix_(rows, rows)])
-        one, two = (
-            compute_scale(General(K), counts),
-            compute_scale(repeated, np.ones(len(rows))),
-        )
-        assert one == pytest.approx(two)
-
-
 def test_scale_of_many_samples_is_that_of_some(square, monkeypatch):
     monkeypatch.setattr(norms, "SCALE_SAMPLES", 25)
     some = compute_scale(Dense(square), np.ones(40))
@@ -113,27 +101,6 @@ def test_the_matrix_of_each_norm(square, rng):
     roots = np.sqrt(w / w.sum())
     s = np.abs(np.linalg.eigvalsh(full * roots[:, None] * roots)).sum()
     assert_allclose(formed.matmat(d), (full * w) @ full @ d / s, rtol=1e-6)
-
-
-def test_scales_of_matrices_that_are_not_square(square):
-    K = square[:, :15]
-    w = np.ones(40)
-    values = np.linalg.svd(K, compute_uv=False)
-    assert compute_scale(General(K), w) == pytest.approx(
-        values.sum() / np.sqrt(40 * 15)
-    )
-    # Columns that belong to no sample count once, whatever the weights.
-    w[:5] = 3.0
-    d = np.ones((40, 1))
-    matrix = make_dual_matrix("euclidean", General(K), w, 2.0).matrix
-    assert_allclose(matrix.matmat(d), K @ (K.T @ d) / 2.0)
-
-
-def test_samples_without_weight_have_no_part_in_the_scale(square):
-    w = np.ones(40)
-    w[10:] = 0.0
-    some = np.abs(np.linalg.eigvalsh(square[:10, :10])).mean()
-    assert compute_scale(Dense(square), w) == pytest.approx(some)
 
 
 def test_the_norm_that_does_not_fit_is_named(square):
