@@ -115,7 +115,7 @@ REPEATED = {
 }
 """Why a weight of two is not the same as a row repeated, to 1e-7."""
 DISTANCES = {
-    "check_positive_only_tag_during_fit": "names the pair: test_distance_similarity.py",
+    "check_positive_only_tag_during_fit": "names the pair: test_distance.py",
     "check_estimators_nan_inf": "names the pair, once columns are those of training",
 }
 

@@ -1,3 +1,7 @@
+import json
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -8,12 +12,17 @@ from sklearn.model_selection import KFold, ShuffleSplit
 from sklearn.multiclass import OneVsRestClassifier
 
 import kreinlearn
-from kreinlearn import KreinLogisticRegression, LandmarkLogisticRegression
+from kreinlearn import (
+    KreinLogisticRegression,
+    LandmarkFeatures,
+    LandmarkLogisticRegression,
+)
 from kreinlearn.exceptions import ConvergenceWarning
-from kreinlearn.kernels import gram
+from kreinlearn.kernels import KERNELS, gram
 from kreinlearn.landmarks.sources import draw_folds
 from kreinlearn.spectrum.decompose import decompose
 from tests.conftest import scaled
+from tests.estimators.test_domains import DOMAINS, Y, samples_of
 
 FEW = pytest.mark.filterwarnings("ignore:n_landmarks:UserWarning")
 NORMS = ("hilbert", "euclidean", "krein")
@@ -310,3 +319,108 @@ def test_given_folds_are_used(squares):
         np.testing.assert_allclose(model.scores_[0, 0, f], expected, atol=1e-3)
     with pytest.raises(ValueError, match=r"'cv' must hold each sample out once"):
         LandmarkLogisticRegression(cv=ShuffleSplit(2), **shared).fit(X, y)
+
+
+@pytest.mark.filterwarnings("ignore:n_landmarks:UserWarning")
+def test_products_with_signs_are_the_similarities(rng):
+    X = rng.uniform(size=(40, 3))
+    features = LandmarkFeatures()
+    phi = features.fit_transform(X)
+    K = gram(X)
+    np.testing.assert_allclose((phi * features.signs_) @ phi.T, K, atol=1e-8)
+    values, vectors = np.linalg.eigh(K)
+    modulus = (vectors * np.abs(values)) @ vectors.T
+    np.testing.assert_allclose(phi @ phi.T, modulus, atol=1e-8)
+    assert (features.signs_ < 0).any()
+
+
+def test_features_are_those_of_the_estimator(rng):
+    X = rng.uniform(size=(60, 3))
+    y = (X[:, 0] > 0.5).astype(int)
+    features = LandmarkFeatures(n_landmarks=30).fit(X)
+    phi = features.transform(X)
+    model = LandmarkLogisticRegression(n_landmarks=30, lam=1e-2, tol=1e-9).fit(X, y)
+    np.testing.assert_array_equal(model.landmarks_, features.landmarks_)
+    peer = LogisticRegression(C=1 / 0.6, tol=1e-10, max_iter=10_000).fit(phi, y)
+    found, expected = peer.decision_function(phi), model.decision_function(X)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-5)
+    moduli = np.abs(np.linalg.eigvalsh(gram(features.landmarks_)))
+    raised = np.sort(np.abs(features.eigenvalues_))
+    assert (raised >= np.sort(moduli)[-len(raised) :] - 1e-9).all()
+    single = features.transform(X.astype(np.float32))
+    assert single.dtype == np.float32
+    np.testing.assert_allclose(single, phi, rtol=0, atol=1e-4)
+    names = features.get_feature_names_out()
+    assert names[0] == "landmarkfeatures0" and len(names) == phi.shape[1]
+    frame = features.set_output(transform="pandas").transform(X)
+    assert list(frame.columns) == list(names)
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"kernel": "precomputed"}, "'kernel' must compare samples"),
+        ({"landmarks": "best"}, "'landmarks' must be one of"),
+    ],
+)
+def test_bad_parameters_of_features_are_one_sentence(rng, settings, words):
+    with pytest.raises(ValueError, match=words):
+        LandmarkFeatures(**settings).fit(rng.uniform(size=(20, 2)))
+
+
+NAMES = [name for name in DOMAINS if KERNELS[name].samples in ("graphs", "sets")]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("landmarks", ["uniform", "leverage"])
+@pytest.mark.parametrize("name", NAMES)
+def test_graphs_and_sets_are_samples(name, landmarks, rng, tmp_path):
+    if name in ("wasserstein", "histogram_wasserstein"):
+        pytest.importorskip("ot")
+    X = samples_of(KERNELS[name].samples, rng)
+    if name == "histogram_wasserstein":
+        X = np.array([rng.dirichlet([5, 1, 1][:: 2 * label - 1]) for label in Y])
+    model = LandmarkLogisticRegression(
+        name, n_landmarks=9, landmarks=landmarks, lam=1e-2, chunk_size=7
+    ).fit(X, Y)
+    assert model.converged_ and model.score(X, Y) > 0.8
+    rows = model.landmark_indices_
+    assert len(model.landmarks_) == len(rows) == 9
+    given = LandmarkLogisticRegression(name, landmarks=[X[i] for i in rows], lam=1e-2)
+    expected = model.decision_function(X)
+    np.testing.assert_allclose(
+        given.fit(X, Y).decision_function(X), expected, atol=1e-8
+    )
+    kreinlearn.save(model, tmp_path / "model.krein")
+    same = kreinlearn.load(tmp_path / "model.krein")
+    np.testing.assert_array_equal(same.decision_function(X), expected)
+
+
+PEAK = """
+import json, sys
+import numpy as np
+from kreinlearn import LandmarkLogisticRegression
+from tests.memory import peak
+rng = np.random.default_rng(0)
+X = rng.standard_normal((int(sys.argv[1]), 16)).cumsum(axis=1)
+model = LandmarkLogisticRegression("dtw", n_landmarks=30, lam=1e-2, memory="4MB")
+model.fit(X, (X[:, -1] > 0).astype(int))
+print(json.dumps([model.status_, peak() / 2**20]))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="reads the peak of a process")
+def test_memory_of_many_series_is_linear():
+    found = {}
+    for n in (2000, 20_000):
+        done = subprocess.run(
+            [sys.executable, "-c", PEAK, str(n)],
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        status, found[n] = json.loads(done.stdout)
+        assert status == "converged"
+    # The series take 2.3 MB more; a matrix of all pairs would take 3,000.
+    assert found[20_000] - found[2000] < 60

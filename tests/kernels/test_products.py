@@ -6,8 +6,8 @@ from functools import partial
 import numpy as np
 import pytest
 
-from kreinlearn.kernels import KERNELS, _pairwise, gram, multiply, products
-from kreinlearn.kernels.threads import ordered_parallel
+from kreinlearn.kernels import KERNELS, _pairwise, gram, multiply, products, threads
+from kreinlearn.kernels.threads import apply_limit, limit_threads, ordered_parallel
 from tests.kernels.test_rows import CASES, IDS, VECTOR, samples
 from tests.memory import peak
 
@@ -380,3 +380,30 @@ def test_workspaces_share_a_budget(monkeypatch):
         multiply(np.zeros((n, m)), None, np.zeros((n, k)))
         assert len(taken) > 1 or m == 90_000
         assert sum(part.nbytes for workspace in taken for part in workspace) < 2**26
+
+
+def threads_of(n_threads):
+    """Return the threads that share out pieces of work."""
+    seen = set()
+    threads.parallel_for(lambda *_: seen.add(threading.get_ident()), 100, n_threads)
+    return seen
+
+
+def test_a_thread_may_keep_kernels_to_itself():
+    assert apply_limit(7) == 7
+    with limit_threads(3):
+        assert apply_limit(7) == 3 and apply_limit(2) == 2
+        with limit_threads(5):
+            assert apply_limit(7) == 3
+    with limit_threads(1):
+        assert apply_limit(7) == 1
+        assert threads_of(4) == {threading.get_ident()}
+        elsewhere = []
+        other = threading.Thread(target=lambda: elsewhere.append(apply_limit(7)))
+        other.start()
+        other.join()
+        assert elsewhere == [7]
+        with limit_threads(2):
+            pass
+        assert apply_limit(7) == 1
+    assert apply_limit(7) == 7
