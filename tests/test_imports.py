@@ -1,4 +1,4 @@
-"""What importing the package does not do, asked of one fresh process."""
+"""What importing the package does not do, and interrupts while it is imported."""
 
 import json
 import subprocess
@@ -70,3 +70,24 @@ def test_the_command_line_answers_without_scikit_learn_and_numba():
     call = [sys.executable, "-c", program]
     done = subprocess.run(call, capture_output=True, text=True, check=False)
     assert done.returncode == 0 and done.stdout, done.stderr
+
+
+INTERRUPTED_IMPORT = """
+import sys
+class Interrupted:
+    def find_spec(self, name, path=None, target=None):
+        if name == {name!r}:
+            raise KeyboardInterrupt
+sys.meta_path.insert(0, Interrupted())
+sys.argv = ["krein", "info"]
+import kreinlearn.__main__
+kreinlearn.__main__.start()
+"""
+
+
+def test_an_interrupt_during_imports_is_a_clean_exit():
+    for name in ("kreinlearn.app.cli", "click", "kreinlearn.app.cli.info"):
+        call = [sys.executable, "-c", INTERRUPTED_IMPORT.format(name=name)]
+        ended = subprocess.run(call, capture_output=True, text=True)
+        assert ended.returncode == 130
+        assert ended.stderr.strip() == "krein: interrupted."

@@ -46,12 +46,6 @@ def test_every_page_exists_and_has_a_record(measured):
         assert set(record) - {"checked"} == {"date", "revision", "code"}
 
 
-def test_every_page_of_results_has_a_command(measured):
-    known = {page.name for page in measured.PAGES.values()}
-    for page in (ROOT / "docs" / "results").glob("*.md"):
-        assert f"results/{page.stem}" in known
-
-
 def test_commands_exist(measured):
     for page in measured.PAGES.values():
         for command in page.commands:
@@ -93,19 +87,6 @@ def test_code_that_only_moves_leaves_a_page_fresh(measured, copy):
     assert not measured.is_stale("theory", copy)
     (source / "moved.py").write_text(f"{code}\nSTEPS = 7\n", encoding="utf-8")
     assert measured.is_stale("theory", copy)
-
-
-def test_tables_depend_on_the_protocol_of_the_reproduction(measured, copy):
-    file = copy / measured.REPRODUCTION / "protocol.py"
-    code = file.read_text(encoding="utf-8")
-    file.write_text(code.replace("N_FOLDS = 5", "N_FOLDS = 4"), encoding="utf-8")
-    assert measured.is_stale("table3", copy) and measured.is_stale("table2", copy)
-    assert not measured.is_stale("table1", copy)
-
-
-def test_built_pages_ask_for_the_note():
-    said = (ROOT / "docs" / "conf.py").read_text(encoding="utf-8")
-    assert 'app.connect("source-read", _tell_when_measured)' in said
 
 
 def test_numbers_are_those_of_this_code(measured):
@@ -207,16 +188,3 @@ def test_a_method_that_finds_something_else_is_run_again_whole(
     assert "so were all cells of b. Seconds are of the first run.*" in measured.note(
         "results/table7", copy
     )
-
-
-def test_a_page_without_cells_cannot_be_checked(measured, cells, capsys):
-    assert measured.main(["--check", "speed"]) == 2
-    assert "speed has no records of cells" in capsys.readouterr().err
-
-
-def test_times_of_a_table_are_those_of_one_run(measured):
-    cell = {"key": "a", "acc": 0.5, "fit_s": 1.0, "git": "before"}
-    assert measured._renewed(cell, None) is cell
-    renewed = measured._renewed(cell, {"key": "a", "acc": 0.6, "fit_s": 9.0})
-    assert renewed["git"] != "before"
-    assert renewed | {"git": ""} == {"key": "a", "acc": 0.6, "fit_s": 1.0, "git": ""}

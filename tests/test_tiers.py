@@ -9,12 +9,6 @@ ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 
 
-def test_slow_tests_are_left_out_unless_they_are_asked_for():
-    options = PROJECT["tool"]["pytest"]["ini_options"]
-    assert "-m=not slow" in options["addopts"]
-    assert [mark.partition(":")[0] for mark in options["markers"]] == ["slow"]
-
-
 def test_a_change_must_pass_both_tiers():
     script = ROOT / ".ci" / "run"
     if not script.exists():
@@ -43,8 +37,3 @@ def test_every_package_has_a_lowest_version():
     extras = PROJECT["project"]["optional-dependencies"].values()
     for named in (PROJECT["project"]["dependencies"], *extras):
         assert [each for each in named if ">=" not in each] == []
-
-
-def test_a_wheel_holds_the_package_alone():
-    wheel = PROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]
-    assert wheel == {"packages": ["src/kreinlearn"]}

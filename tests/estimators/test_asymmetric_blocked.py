@@ -5,8 +5,7 @@ import pytest
 
 from kreinlearn import KreinLogisticRegression
 from kreinlearn.exceptions import IndefiniteKernelWarning
-from kreinlearn.kernels import resolve_kernel
-from kreinlearn.operators import MIRROR_ROWS, Blocked
+from kreinlearn.operators import MIRROR_ROWS
 
 N = 60
 X = np.random.default_rng(0).uniform(size=(N, 3))
@@ -98,12 +97,3 @@ def test_symmetrize_and_the_euclidean_norm_take_it():
             np.isnan(dense.mu_min_), np.isnan(blocked.mu_min_)
         )
     assert np.isnan(blocked.mu_min_)
-
-
-def test_asymmetry_is_that_of_the_matrix():
-    kernel = Changed(0.25)
-    K = kernel(X, X)
-    gap = np.abs(K - K.T).max()
-    expected = gap, gap / np.abs(K).max()
-    np.testing.assert_allclose(Blocked(resolve_kernel(kernel), X).asymmetry(), expected)
-    assert Blocked(resolve_kernel("tl1"), X).asymmetry() == (0.0, 0.0)

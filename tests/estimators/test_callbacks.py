@@ -5,7 +5,6 @@ import sys
 
 import numpy as np
 import pytest
-from sklearn.model_selection import GridSearchCV
 
 from kreinlearn import (
     KreinLogisticRegression,
@@ -112,14 +111,6 @@ def test_callbacks_are_torn_down_after_an_error():
     with pytest.raises(ValueError, match="'lam' must be"):
         KreinLogisticRegression(lam=-1.0).set_callbacks(listener).fit(X, y)
     assert listener.heard[-1] == "teardown"
-
-
-def test_callbacks_of_a_grid_reach_the_estimator():
-    listener = Listener()
-    grid = {"kernel_params__ratio": [0.3, 0.7]}
-    search = GridSearchCV(KreinLogisticRegression(), grid, cv=2)
-    search.set_callbacks(listener).fit(X, y)
-    assert listener.tasks().count(("begin", "fit")) == 1 + 4 + 1
 
 
 def test_a_progress_bar(capsys):

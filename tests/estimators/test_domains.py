@@ -16,8 +16,7 @@ from kreinlearn import (
     load,
     save,
 )
-from kreinlearn.kernels import KERNELS, dtw, gram, smith_waterman
-from kreinlearn.kernels.graphs import wl_assignment
+from kreinlearn.kernels import KERNELS, dtw, gram
 
 Y = np.arange(30) % 2
 
@@ -87,20 +86,6 @@ def test_a_form_is_learned_as_from_given_distances(series, form):
     assert_allclose(mine.predict_proba(new), other.predict_proba(rows), rtol=1e-12)
 
 
-@pytest.mark.slow
-def test_scores_are_similarities_as_they_are():
-    words = ["MKVLA", "MKVA", "LLGGP", "LGGP", "MKAA", "LLGPP"] * 3
-    y = [0, 0, 1, 1, 0, 1] * 3
-    mine = KreinLogisticRegression("smith_waterman", norm="hilbert").fit(words, y)
-    other = KreinLogisticRegression("precomputed", norm="hilbert")
-    other.fit(smith_waterman(words), y)
-    rows = smith_waterman(["MKVV", "LLL"], words)
-    assert_allclose(mine.predict_proba(["MKVV", "LLL"]), other.predict_proba(rows))
-    graphs = samples_of("graphs", None)
-    K = KERNELS["weisfeiler_lehman_assignment"](graphs, rounds=2)
-    assert_array_equal(K, wl_assignment(graphs, rounds=2))
-
-
 def test_a_search_measures_once_and_tries_forms(series, monkeypatch):
     calls = []
     measure = KERNELS["dtw"].measure
@@ -130,13 +115,6 @@ def test_other_estimators_and_scikit_learn(series):
     assert scores.mean() > 0.5
     aeon = np.stack([x[:15] for x in series])[:, None]  # samples, channels, times
     assert KreinLogisticRegression("dtw").fit(aeon, Y).predict(aeon).shape == (30,)
-
-
-def test_only_the_support_is_kept(series):
-    w = np.ones(len(Y))
-    w[:6] = 0
-    model = KreinLogisticRegression("dtw").fit(series, Y, sample_weight=w)
-    assert len(model.X_fit_) == len(model.support_) == 24
 
 
 def test_bad_calls_are_one_sentence(series):

@@ -63,44 +63,6 @@ def test_many_classes_are_multinomial_regression_on_rows(similar):
     assert_allclose(ours(K, y).predict_proba(K), other.predict_proba(K), atol=1e-6)
 
 
-def test_it_is_a_squared_matrix_with_a_scale(similar):
-    K, y = similar
-    squared = KreinLogisticRegression("precomputed", lam=LAM, tol=1e-10)
-    squared.fit(K @ K / scale(K), y)
-    assert_allclose(
-        ours(K, y).decision_function(K),
-        squared.decision_function(K @ K / scale(K)),
-        atol=1e-7,
-    )
-
-
-def test_a_weight_of_two_is_a_row_repeated(similar):
-    K, y = similar
-    counts = np.random.default_rng(0).integers(0, 4, len(y))
-    rows = np.repeat(np.arange(len(y)), counts)
-    weighted = ours(K, y, class_weight={0: 2, 1: 1, 2: 1})
-    weighted.fit(K, y, sample_weight=counts)
-    rows = np.concatenate([rows, rows[y[rows] == 0]])
-    repeated = ours(K[np.ix_(rows, rows)], y[rows])
-    assert_allclose(
-        weighted.decision_function(K), repeated.decision_function(K[:, rows]), atol=1e-8
-    )
-
-
-def test_samples_without_weight_are_left_out(similar):
-    K, y = similar
-    w = np.ones(len(y))
-    w[::5] = 0
-    kept = np.flatnonzero(w)
-    part = ours(K[np.ix_(kept, kept)], y[kept])
-    whole = ours(K, y)
-    whole.fit(K, y, sample_weight=w)
-    assert_allclose(
-        whole.decision_function(K), part.decision_function(K[:, kept]), atol=1e-8
-    )
-    assert not whole.dual_coef_[:, ::5].any()
-
-
 def test_asymmetric_matrices_are_taken_as_they_are(similar):
     K, y = similar
     K = K + 0.3 * np.random.default_rng(1).standard_normal(K.shape)
@@ -131,33 +93,10 @@ def test_rectangular_matrices_are_features(similar):
     assert_allclose(again.dual_coef_, other.coef_, atol=1e-7)
 
 
-def test_blocked_is_the_same_as_dense(rng):
-    X = rng.uniform(size=(150, 4))
-    y = (X[:, 0] > X[:, 1]).astype(int)
-    fits = [
-        KreinLogisticRegression(
-            lam=1e-3, norm="euclidean", operator=operator, tol=1e-9
-        ).fit(X, y)
-        for operator in ("dense", "blocked")
-    ]
-    assert fits[1].operator_ == "blocked"
-    assert_allclose(fits[0].dual_coef_, fits[1].dual_coef_, atol=1e-7)
-    assert_allclose(fits[0].predict_proba(X), fits[1].predict_proba(X), atol=1e-8)
-
-
 def lopsided(X, Y):
     """A similarity whose mirror image differs."""
     X, Y = np.asarray(X), np.asarray(Y)
     return np.exp(-np.abs(X[:, None, 0] - 0.6 * Y[None, :, 0]))
-
-
-def test_blocked_and_asymmetric_kernel_of_the_users(rng):
-    X = rng.uniform(size=(90, 1))
-    y = (X[:, 0] > 0.5).astype(int)
-    params = {"lam": 1e-3, "norm": "euclidean", "tol": 1e-9}
-    dense = KreinLogisticRegression(lopsided, operator="dense", **params).fit(X, y)
-    blocked = KreinLogisticRegression(lopsided, operator="blocked", **params).fit(X, y)
-    assert_allclose(dense.predict_proba(X), blocked.predict_proba(X), atol=1e-3)
 
 
 @pytest.mark.parametrize("how", ["mean", "max", "min"])
@@ -213,23 +152,6 @@ def test_search_on_asymmetric_matrices_says_what_it_left_out(similar):
         KreinLogisticRegressionCV(kernel="precomputed", norms=["hilbert"]).fit(K, y)
 
 
-def test_search_on_a_rectangular_matrix(similar):
-    K, y = similar
-    model = KreinLogisticRegressionCV(kernel="precomputed", norms=("euclidean",))
-    model.fit(K[:, :20], y)
-    assert model.predict_proba(K[:4, :20]).shape == (4, 3)
-
-
-def test_single_precision_ends_at_the_same_point(similar):
-    K, y = similar
-    single = ours(K.astype(np.float32), y, 1e-3)
-    assert_allclose(
-        single.predict_proba(K.astype(np.float32)),
-        ours(K, y, 1e-3).predict_proba(K),
-        atol=1e-4,
-    )
-
-
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_published_procedures_take_it_too(similar):
     K, y = similar
@@ -238,10 +160,3 @@ def test_published_procedures_take_it_too(similar):
         "precomputed", norm="euclidean", solver="ccicp-gd", lam=1e-2
     )
     assert model.fit(K, y).score(K, y) > 0.7
-
-
-def test_a_stored_matrix_that_is_not_symmetric_is_dense():
-    K = np.random.default_rng(0).uniform(size=(20, 20))
-    y = np.arange(20) % 2
-    model = KreinLogisticRegression("precomputed", norm="euclidean").fit(K, y)
-    assert model.operator_ == "dense"

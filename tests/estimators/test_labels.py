@@ -9,9 +9,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.datasets import make_moons
 from sklearn.model_selection import (
-    GridSearchCV,
     StratifiedKFold,
-    cross_val_score,
 )
 from sklearn.pipeline import make_pipeline
 
@@ -384,40 +382,6 @@ def test_pipelines_whose_steps_hand_on_frames():
 FOLDS = StratifiedKFold(3, shuffle=True, random_state=0)
 
 
-@pytest.mark.parametrize("labels", [STRINGS, range(N)])
-def test_folds_of_a_frame_are_those_of_the_array(labels):
-    model = clone(MODELS["repaired"])
-    frame = square(labels)
-    scores = []
-    for train, test in FOLDS.split(K, y):
-        model.fit(frame.iloc[train, np.sort(train)[::-1]], y[train])
-        scores.append(model.score(frame.iloc[test, train[::-1]], y[test]))
-    expected = cross_val_score(model, K, y, cv=FOLDS)
-    np.testing.assert_array_equal(scores, expected)
-    assert 0.5 < expected.mean() < 1
-
-
-def test_a_search_of_a_frame_made_an_array():
-    frame = square().iloc[SHUFFLED, OTHERWISE]
-    grid = {"lam": [1.0, 0.1, 0.01]}
-    search = GridSearchCV(KreinLogisticRegression("precomputed"), grid, cv=FOLDS)
-    ordered = frame.loc[:, frame.index].to_numpy()
-    found = search.fit(ordered, y[SHUFFLED]).cv_results_["mean_test_score"]
-    inner = K[np.ix_(SHUFFLED, SHUFFLED)]
-    expected = search.fit(inner, y[SHUFFLED]).cv_results_["mean_test_score"]
-    np.testing.assert_array_equal(found, expected)
-
-
-@pytest.mark.xfail(
-    raises=pd.errors.InvalidIndexError,
-    reason="scikit-learn splits both sides of arrays only",
-    strict=False,
-)
-def test_a_search_of_a_frame():
-    found = cross_val_score(MODELS["svc"], square(), y, cv=FOLDS, error_score="raise")
-    np.testing.assert_array_equal(found, cross_val_score(MODELS["svc"], K, y, cv=FOLDS))
-
-
 def test_polars():
     pl = pytest.importorskip("polars", reason="polars is not installed")
     frame = pl.DataFrame(K, schema=STRINGS)
@@ -433,15 +397,3 @@ def test_polars():
     series = pd.Series(y, index=STRINGS)
     with pytest.raises(ValueError, match=r"y\.loc\[X\.columns\]"):
         model.fit(frame, series.iloc[::-1])
-
-
-def test_tables_of_pyarrow_are_left_to_scikit_learn():
-    pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
-    model = KreinSVC(kernel="precomputed").fit(
-        pa.table(square().reset_index(drop=True)), y
-    )
-    expected = KreinSVC(kernel="precomputed").fit(K, y).predict(ROWS)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # versions differ in whether they see names
-        found = model.predict(pa.table(new()).select(STRINGS))
-    np.testing.assert_array_equal(found, expected)

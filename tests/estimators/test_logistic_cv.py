@@ -1,12 +1,9 @@
-from collections import Counter
-from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy.special import expit
-from sklearn.datasets import load_wine, make_moons
+from sklearn.datasets import make_moons
 from sklearn.metrics import accuracy_score, make_scorer
 from sklearn.model_selection import (
     GridSearchCV,
@@ -15,11 +12,10 @@ from sklearn.model_selection import (
     StratifiedKFold,
     cross_val_predict,
 )
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from kreinlearn import KreinLogisticRegression, KreinLogisticRegressionCV
 from kreinlearn.exceptions import ConvergenceWarning
-from kreinlearn.kernels import KERNELS, gram
+from kreinlearn.kernels import gram
 from kreinlearn.operators import Dense, General
 from kreinlearn.search.crossval import FoldedMatrix
 from kreinlearn.search.grid import MORE_UNITS, UNITS
@@ -34,26 +30,6 @@ from kreinlearn.spectrum.norms import compute_scale
 from tests.conftest import scaled
 
 DOCS = Path(__file__).parents[2] / "docs"
-EXPECTED = {"check_decision_proba_consistency": "passes vectors, not similarities"}
-
-
-# What small data that are not scaled rightly bring about.
-EXPECTED_WARNINGS = pytest.mark.filterwarnings(
-    "ignore::kreinlearn.exceptions.IndefiniteKernelWarning",
-    "ignore:The least populated class:UserWarning",
-)
-
-
-@pytest.mark.slow
-@parametrize_with_checks(
-    [
-        KreinLogisticRegressionCV(lams=[0.1], cv=2, kernel="precomputed"),
-    ],
-    expected_failed_checks=lambda _: EXPECTED,
-)
-@EXPECTED_WARNINGS
-def test_scikit_learn_contract_with_other_settings(estimator, check):
-    check(estimator)
 
 
 @pytest.fixture
@@ -273,35 +249,6 @@ def test_certificates_are_those_of_the_worst_averaged_model(rings):
     assert not hasattr(without, "residual_") and not hasattr(without, "regime_")
 
 
-@pytest.mark.slow
-def test_many_classes_and_grid_search():
-    X, y = load_wine(return_X_y=True)
-    X = scaled(X)
-    cv = StratifiedKFold(3)
-    for multi_class in ("ovr", "multinomial"):
-        mine = KreinLogisticRegressionCV(
-            lams=LAMS,
-            norms=["krein"],
-            kernel="tl1",
-            kernel_grid={},
-            multi_class=multi_class,
-            cv=cv,
-        ).fit(X, y)
-        grid = GridSearchCV(
-            KreinLogisticRegression(multi_class=multi_class),
-            {"lam": LAMS},
-            cv=cv,
-            scoring="neg_log_loss",
-        ).fit(X, y)
-        np.testing.assert_allclose(
-            mine.scores_[0, 0].mean(axis=1),
-            grid.cv_results_["mean_test_score"],
-            atol=1e-4,
-        )
-        assert mine.lam_ == grid.best_params_["lam"]
-        np.testing.assert_allclose(mine.predict_proba(X), grid.predict_proba(X))
-
-
 def test_best_setting_is_refitted(moons):
     X, y = moons
     model = KreinLogisticRegressionCV(
@@ -393,37 +340,6 @@ def test_both_norms_are_solved_once_where_they_are_the_same(moons, monkeypatch):
     assert np.isnan(model.scores_[:, 1]).all() and model.norm_ == "krein"
 
 
-@pytest.fixture
-def measured(monkeypatch):
-    """Count how often each measure is computed; no matrix may come another way."""
-    counts = Counter()
-
-    def counted(measure, X, Y=None, **params):
-        counts[measure.name] += 1
-        return measure.function(X, Y, **params)
-
-    for name, kernel in dict(KERNELS).items():
-        measure = replace(kernel.measure, function=partial(counted, kernel.measure))
-        monkeypatch.setitem(KERNELS, name, replace(kernel, measure=measure))
-    monkeypatch.setattr("kreinlearn.kernels.ResolvedKernel.cross", None)
-    return counts
-
-
-def test_a_measure_is_computed_once_for_search_and_refit(measured, rng):
-    X = rng.uniform(size=(60, 40))  # of fewer features it is computed faster than kept
-    y = (X[:, :20].sum(axis=1) > 10).astype(int)
-    model = KreinLogisticRegressionCV(lams=[0.1], cv=2)
-    assert len(model.fit(X, y).estimators_) > 1
-    assert measured == {"L1 distance": 1, "squared Euclidean distance": 1}
-
-
-def test_a_measure_between_matrices_is_computed_once(measured, rng):
-    A = rng.standard_normal((30, 3, 20)) * (1 + np.arange(30)[:, None, None] % 2)
-    model = KreinLogisticRegressionCV(lams=[0.1], cv=2, kernel="spd_stein")
-    model.fit(A @ A.transpose(0, 2, 1) / 20, np.arange(30) % 2)
-    assert measured == {"S-divergence": 1}
-
-
 def test_nothing_is_stored_if_blocked(moons, monkeypatch):
     X, y = moons
     monkeypatch.setattr("kreinlearn.kernels.ResolvedKernel.matrix", None)
@@ -468,18 +384,6 @@ def test_splitters_groups_and_scorers(moons):
     scorer = make_scorer(accuracy_score)
     model = KreinLogisticRegressionCV(cv=listed, scoring=scorer, **settings).fit(X, y)
     assert 0.5 < model.best_score_ <= 1.0
-
-
-def test_precomputed_agrees_with_the_kernel(moons):
-    X, y = moons
-    K = gram(X, kernel="tl1", ratio=0.5)
-    given = KreinLogisticRegressionCV(kernel="precomputed", lams=LAMS).fit(K, y)
-    named = KreinLogisticRegressionCV(
-        kernel="tl1", kernel_params={"ratio": 0.5}, lams=LAMS
-    ).fit(X, y)
-    np.testing.assert_allclose(given.scores_, named.scores_)
-    assert named.kernel_settings_ == [("tl1", {"ratio": 0.5})]
-    np.testing.assert_allclose(given.predict_proba(K), named.predict_proba(X))
 
 
 def test_weights_are_used_in_fits_and_scores(moons):

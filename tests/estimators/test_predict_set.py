@@ -1,7 +1,5 @@
 """Prediction sets: thresholds against a count by hand, coverage, bad input."""
 
-import math
-
 import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
@@ -11,7 +9,6 @@ from sklearn.preprocessing import minmax_scale
 
 import kreinlearn
 from kreinlearn import KreinLogisticRegressionCV
-from kreinlearn.estimators.logistic_cv import find_threshold
 
 
 @pytest.fixture(scope="module")
@@ -59,16 +56,6 @@ def test_sets_cover_new_samples_and_grow_with_the_coverage(wine):
         assert found.any(axis=1).all()
         sizes.append(found.sum())
     assert sizes == sorted(sizes)
-
-
-def test_thresholds_by_hand():
-    reached = np.linspace(0.1, 1, 10)
-    for coverage in (0.1, 0.3, 0.5, 0.77, 0.9):
-        needed = math.ceil(11 * coverage - 1e-9)
-        expected = sorted(reached)[10 - needed]
-        assert find_threshold(reached, coverage) == pytest.approx(expected)
-    assert find_threshold(reached, 10 / 11) == pytest.approx(0.1)
-    assert find_threshold(reached, 0.92) == 0 == find_threshold(np.array([]), 0.5)
 
 
 def test_too_few_samples_keep_all_labels_with_a_warning(wine):

@@ -9,7 +9,7 @@ from sklearn.preprocessing import minmax_scale
 
 from kreinlearn import KreinLogisticRegressionCV
 from kreinlearn.kernels import gram, resolve_kernel
-from kreinlearn.search import Candidate, racing, restrict_folds, stratified_subsample
+from kreinlearn.search import Candidate, racing, stratified_subsample
 
 SETTINGS = [resolve_kernel("tl1", {"ratio": ratio}) for ratio in (0.1, 0.3, 0.5)]
 SETTINGS.append(resolve_kernel("rbf"))
@@ -58,29 +58,8 @@ def test_what_is_clearly_behind_is_dropped():
     assert why["error"] == pytest.approx(0.1 * 2**0.5 / 20, rel=0.2)
 
 
-@pytest.mark.parametrize(("best", "part"), [(0, (0, 3)), (5, (4, 7)), (9, (7, 10))])
-def test_windows_of_lam_have_one_length(best, part):
-    windows = race([-0.2, -0.2, -0.2, -0.2], 0.1, 400, best=best)[0]
-    assert all(window == {"hilbert": slice(*part)} for window in windows.values())
-
-
 def test_doubt_keeps():
     assert race([-0.5, -0.2, -0.5, -0.25], 2.0, 300)[2] == []
-
-
-def test_little_that_is_behind_matters_with_many_samples(monkeypatch):
-    monkeypatch.setattr(racing, "MAX_WORK", 10**9)
-    few = race([-0.5, -0.2, -0.3, -0.22], 0.01, 100)
-    many = race([-0.5, -0.2, -0.3, -0.22], 0.01, 10_000)
-    assert few[2] == [] and [one["kernel"] for one in many[2]] == ["rbf"]
-
-
-def test_many_samples_leave_room_for_few_settings():
-    ratios = np.linspace(0.1, 0.9, 9)
-    many = [resolve_kernel("tl1", {"ratio": ratio}) for ratio in ratios]
-    windows, _, dropped = race(np.linspace(-0.21, -0.2, 9), 3.0, 2000, many)
-    assert list(windows) == [8, 7, 6]
-    assert "not among the best 3 settings" in {why["reason"] for why in dropped}
 
 
 def test_subsamples_keep_the_classes_in_proportion():
@@ -90,13 +69,6 @@ def test_subsamples_keep_the_classes_in_proportion():
     np.testing.assert_array_equal(np.bincount(index[rows]), [70, 25, 5])
     assert not np.array_equal(rows, stratified_subsample(index, 100, seed=1))
     np.testing.assert_array_equal(stratified_subsample(index, 1000, 0), np.arange(1000))
-
-
-def test_folds_among_rows():
-    folds = [(np.array([0, 2, 4]), np.array([1, 3, 5]))]
-    ((train, held),) = restrict_folds(folds, np.array([1, 2, 5]))
-    np.testing.assert_array_equal(train, [1])
-    np.testing.assert_array_equal(held, [0, 2])
 
 
 def test_few_samples_of_two_classes_are_searched_whole():

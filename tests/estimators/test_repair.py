@@ -1,20 +1,12 @@
 import numpy as np
-import pandas as pd
 import pytest
-from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC
-from sklearn.utils import get_tags
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from kreinlearn import KreinSVC, SpectrumRepair
+from kreinlearn import SpectrumRepair
 from kreinlearn.spectrum.repair import REPAIRS
 from tests.conftest import gram_of_signature
-
-
-@parametrize_with_checks([SpectrumRepair(mode) for mode in REPAIRS])
-def test_scikit_learn_contract(estimator, check):
-    check(estimator)
 
 
 @pytest.mark.parametrize("mode", REPAIRS)
@@ -55,20 +47,6 @@ def test_none_changes_the_training_matrix_only():
     assert repair.extension_ is None
 
 
-@pytest.mark.parametrize("out_of_sample", ["exact", "none"])
-def test_cross_validation_slices_rows_and_columns(indefinite, out_of_sample):
-    K, y = indefinite
-    model = make_pipeline(
-        SpectrumRepair("clip", out_of_sample), SVC(kernel="precomputed")
-    )
-    assert get_tags(model).input_tags.pairwise
-    assert np.isfinite(cross_val_score(model, K, y, cv=4)).all()
-    grid = {"spectrumrepair__mode": list(REPAIRS), "svc__C": [0.1, 1.0]}
-    search = GridSearchCV(model, grid, cv=3, error_score="raise").fit(K, y)
-    assert search.best_score_ > 0.5
-    assert search.predict(K[:5]).shape == (5,)
-
-
 def test_cross_validation_by_hand(indefinite):
     K, y = indefinite
     train, test = np.arange(0, 40, 2), np.arange(1, 40, 2)
@@ -80,32 +58,6 @@ def test_cross_validation_by_hand(indefinite):
     # Clipping projects on the eigenvectors with positive eigenvalue.
     rows = K[np.ix_(test, train)] @ V[:, mu > 0] @ V[:, mu > 0].T
     assert score == pytest.approx([svc.score(rows, y[test])])
-
-
-def test_flip_before_a_machine_is_the_krein_machine(indefinite):
-    K, y = indefinite
-    train, test = np.arange(0, 40, 2), np.arange(1, 40, 2)
-    inner, rows = K[np.ix_(train, train)], K[np.ix_(test, train)]
-    flipped = make_pipeline(SpectrumRepair("flip"), SVC(kernel="precomputed", tol=1e-8))
-    krein = KreinSVC(kernel="precomputed", tol=1e-8)
-    np.testing.assert_allclose(
-        flipped.fit(inner, y[train]).decision_function(rows),
-        krein.fit(inner, y[train]).decision_function(rows),
-        atol=1e-6,
-    )
-
-
-def test_precision_names_and_frames():
-    K = gram_of_signature(6, 3)
-    repair = SpectrumRepair("flip")
-    assert repair.fit_transform(K.astype(np.float32)).dtype == np.float32
-    assert repair.transform(K[:2].astype(np.float32)).dtype == np.float32
-    names = [f"s{i}" for i in range(9)]
-    frame = pd.DataFrame(K, columns=names, index=names)
-    out = SpectrumRepair("flip").set_output(transform="pandas").fit_transform(frame)
-    assert list(out.columns) == names
-    assert repair.n_features_in_ == 9
-    assert list(repair.fit(frame).get_feature_names_out()) == names
 
 
 def test_messages():

@@ -5,7 +5,7 @@ import pytest
 from sklearn import config_context
 from sklearn.exceptions import UnsetMetadataPassedError
 from sklearn.metrics import get_scorer, make_scorer
-from sklearn.model_selection import GridSearchCV, GroupKFold, cross_validate
+from sklearn.model_selection import GroupKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 
@@ -52,19 +52,6 @@ def test_groups_that_no_splitter_takes_are_refused():
         search().fit(X, y, groups=GROUPS)
 
 
-def test_groups_go_through_a_pipeline_and_a_cross_validation():
-    model = make_pipeline(MinMaxScaler(), search(cv=GroupKFold(3)))
-    model.fit(X, y, groups=GROUPS)
-    rows = MinMaxScaler().fit_transform(X)
-    by_hand = search(cv=GroupKFold(3)).fit(rows, y, groups=GROUPS)
-    np.testing.assert_array_equal(model[-1].scores_, by_hand.scores_)
-    given = {"cv": GroupKFold(3), "params": {"groups": GROUPS}}
-    found = cross_validate(model, X, y, return_estimator=True, **given)
-    train = next(GroupKFold(3).split(X, y, GROUPS))[0]
-    model.fit(X[train], y[train], groups=GROUPS[train])
-    np.testing.assert_array_equal(found["estimator"][0][-1].scores_, model[-1].scores_)
-
-
 @pytest.mark.parametrize(
     "model",
     [
@@ -82,18 +69,6 @@ def test_weights_are_asked_for(model):
     rows = MinMaxScaler().fit_transform(X)
     by_hand = model.fit(rows, y, sample_weight=WEIGHTS).predict_proba(rows)
     np.testing.assert_array_equal(found.predict_proba(X), by_hand)
-
-
-def test_weights_in_a_grid_of_kernel_parameters():
-    model = KreinLogisticRegression("rbf").set_fit_request(sample_weight=True)
-    model.set_score_request(sample_weight=True)
-    grid = GridSearchCV(model, {"kernel_params__sigma": [0.3, 1.0]}, cv=3)
-    found = grid.fit(X, y, sample_weight=WEIGHTS)
-    one = KreinLogisticRegression(
-        "rbf", kernel_params=found.best_estimator_.kernel_params
-    )
-    expected = one.fit(X, y, sample_weight=WEIGHTS).decision_function(X)
-    np.testing.assert_array_equal(found.decision_function(X), expected)
 
 
 def test_by_name_a_scorer_gets_the_weights_of_the_fit():

@@ -1,5 +1,4 @@
 import numpy as np
-import pandas as pd
 import pytest
 from sklearn.datasets import make_moons
 
@@ -60,12 +59,6 @@ def test_a_sample_needed_by_any_class_is_kept(moons):
     np.testing.assert_array_equal(model.support_, np.flatnonzero(needed.any(axis=0)))
     expected = gram(X, kernel="rbf") @ model.dual_coef_.T + model.intercept_
     np.testing.assert_allclose(model.decision_function(X), expected, atol=1e-10)
-
-
-@pytest.mark.parametrize("Machine", [KreinSVC, DCASVC])
-def test_machines_with_a_kernel_are_sparse(Machine, moons):
-    X, y = moons
-    assert 0 < len(Machine(kernel="rbf").fit(X, y).support_) < 0.9 * len(y)
 
 
 def test_samples_are_not_copied_if_all_are_needed(moons):
@@ -144,17 +137,6 @@ def test_other_numbers_of_columns_are_refused(moons):
                 model.predict(np.ones((2, wrong)))
 
 
-def test_columns_of_the_support_are_found_by_name(moons):
-    X, y = moons
-    names = [f"s{i}" for i in range(len(y))]
-    K = pd.DataFrame(gram(X, kernel="rbf"), columns=names)
-    model = KreinSVC(kernel="precomputed").fit(K, y)
-    part = K.iloc[:, model.support_]
-    np.testing.assert_array_equal(model.predict(part), model.predict(K))
-    np.testing.assert_array_equal(model.predict(part.iloc[:, ::-1]), model.predict(K))
-    assert model.n_features_in_ == len(y)
-
-
 def test_estimators_with_supports_of_their_own(moons):
     X, y = moons
     K = np.abs(X[:, None] - X).sum(axis=2)
@@ -169,15 +151,4 @@ def test_estimators_with_supports_of_their_own(moons):
     np.testing.assert_array_equal(model.support_, np.delete(np.arange(80), 3))
     np.testing.assert_array_equal(
         model.decision_function(K), model.decision_function(K[:, model.support_])
-    )
-
-
-def test_no_sample_is_needed_if_all_coefficients_are_zero(moons):
-    X, y = moons
-    model = KreinLogisticRegression().fit(X, y)
-    model.dual_coef_ = np.zeros_like(model.dual_coef_)
-    model._store_support(model._restore_kernel(), X)
-    assert len(model.X_fit_) == 0
-    np.testing.assert_array_equal(
-        model.decision_function(X), np.full(len(y), model.intercept_[0])
     )

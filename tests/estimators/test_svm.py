@@ -1,21 +1,18 @@
 import numpy as np
 import pytest
 from scipy.optimize import linprog, minimize
-from sklearn.datasets import load_iris, load_wine, make_moons
+from sklearn.datasets import load_iris, make_moons
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import (
     check_sample_weight_equivalence_on_dense_data,
-    parametrize_with_checks,
 )
 
 from kreinlearn import DCASVC, KreinSVC
 from kreinlearn.estimators.svm import (
     dual_violation,
     solve_dca,
-    solve_margin,
     solve_tilted,
 )
 from kreinlearn.kernels import gram
@@ -24,35 +21,6 @@ from tests.conftest import gram_of_signature, scaled
 
 BOTH = pytest.mark.parametrize("Machine", [KreinSVC, DCASVC])
 TIGHT = {KreinSVC: 1e-9, DCASVC: 1e-10}  # LIBSVM gets ten times the latter
-
-
-EXPECTED = {
-    f"check_sample_weight_equivalence_on_{kind}_data": "LIBSVM's steps differ within "
-    "the default tol; holds for a tight one, see the test of weights"
-    for kind in ("dense", "sparse")
-}
-# The checks' data are not scaled, which the estimators rightly remark on.
-NOT_SCALED = pytest.mark.filterwarnings(
-    "ignore::kreinlearn.exceptions.IndefiniteKernelWarning"
-)
-
-
-@parametrize_with_checks(
-    [KreinSVC(), DCASVC()], expected_failed_checks=lambda _: EXPECTED
-)
-@NOT_SCALED
-def test_scikit_learn_contract(estimator, check):
-    check(estimator)
-
-
-@pytest.mark.slow
-@parametrize_with_checks(
-    [KreinSVC(kernel="precomputed"), DCASVC(kernel="precomputed")],
-    expected_failed_checks=lambda _: EXPECTED,
-)
-@NOT_SCALED
-def test_scikit_learn_contract_of_similarities(estimator, check):
-    check(estimator)
 
 
 @pytest.fixture
@@ -107,16 +75,6 @@ def test_subproblem_with_any_linear_term_is_solved_exactly(seed, C):
     np.testing.assert_allclose(column.a, a, atol=1e-5 * max(1, np.abs(a).max()))
     free = (y * column.a > 1e-7) & (y * column.a < bounds - 1e-7)
     np.testing.assert_allclose((K @ column.a + column.b - t)[free], 0, atol=1e-5)
-
-
-def test_subproblem_with_the_labels_as_linear_term_is_the_classifier(moons):
-    X, y = moons
-    K, y = gram(X, kernel="rbf", sigma=0.5), signed(y)
-    bounds = np.full(len(y), 2.0)
-    tilted = solve_tilted(K, y, y, bounds, tol=1e-9)
-    plain = solve_margin(K, y, bounds, tol=1e-9, max_iter=-1)
-    np.testing.assert_allclose(tilted.a, plain.a, atol=1e-6)
-    assert tilted.b == pytest.approx(plain.b, abs=1e-6)
 
 
 # --- positive semidefinite kernels: scikit-learn's own machine --------------------
@@ -295,54 +253,6 @@ def test_a_class_without_weight_never_wins(Machine):
 
 
 # --- the estimators in use --------------------------------------------------------
-
-
-@BOTH
-def test_precomputed_callable_and_named_kernels_agree(Machine, moons):
-    X, y = moons
-    params = {"tau": 0.6}
-    K = gram(X, kernel="tl1", **params)
-    named = Machine(kernel="tl1", kernel_params=params).fit(X, y)
-    called = Machine(kernel=lambda A, B: gram(A, B, "tl1", **params)).fit(X, y)
-    given = Machine(kernel="precomputed").fit(K, y)
-    f = named.decision_function(X[:7])
-    np.testing.assert_allclose(called.decision_function(X[:7]), f, atol=1e-9)
-    np.testing.assert_allclose(given.decision_function(K[:7]), f, atol=1e-9)
-    assert named.n_features_in_ == 2 and given.n_features_in_ == 120
-
-
-@BOTH
-def test_samples_that_are_not_numbers(Machine):
-    def common(X, Y):
-        return np.array([[len(set(x) & set(z)) for z in Y] for x in X], dtype=float)
-
-    words = ["kernel", "trick", "krein", "space", "pine", "oak", "fir", "ash"]
-    y = ["math"] * 4 + ["tree"] * 4
-    machine = Machine(kernel=common, C=10).fit(words, y)
-    assert machine.score(words, y) == 1
-
-
-@BOTH
-def test_grid_search_over_gram_matrices(Machine):
-    X, y = load_wine(return_X_y=True)
-    K = gram(scaled(X), kernel="tl1", ratio=0.3)
-    search = GridSearchCV(
-        Machine(kernel="precomputed"), {"C": [0.01, 1.0]}, cv=3, error_score="raise"
-    ).fit(K, y)
-    assert search.best_score_ > 0.9
-    direct = cross_val_score(Machine(kernel_params={"ratio": 0.3}), scaled(X), y, cv=3)
-    given = cross_val_score(Machine(kernel="precomputed"), K, y, cv=3)
-    np.testing.assert_allclose(direct, given)
-
-
-@BOTH
-def test_permuting_samples_permutes_coefficients(Machine, indefinite):
-    K, y = indefinite
-    order = np.random.default_rng(3).permutation(40)
-    settings = {"kernel": "precomputed", "C": 0.05, "tol": 1e-9}
-    a = Machine(**settings).fit(K, y).dual_coef_
-    b = Machine(**settings).fit(K[np.ix_(order, order)], y[order]).dual_coef_
-    np.testing.assert_allclose(b, a[:, order], atol=1e-5)
 
 
 @BOTH

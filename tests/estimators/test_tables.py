@@ -18,12 +18,10 @@ from kreinlearn import (
     LandmarkLogisticRegression,
     SpectrumRepair,
 )
-from kreinlearn.kernels import KERNELS
 
 rng = np.random.default_rng(0)
 X = rng.uniform(size=(60, 8)) * (rng.uniform(size=(60, 8)) < 0.4)
 y = (X.sum(axis=1) > 1.6).astype(int)
-ROW_KERNELS = sorted(name for name in KERNELS if KERNELS[name].samples == "rows")
 MODELS = {
     "single": KreinLogisticRegression("rbf", kernel_params={"sigma": 1.0}),
     "search": KreinLogisticRegressionCV(
@@ -48,20 +46,6 @@ def test_sparse_rows_give_the_same_bits(name, form):
     for new in (X[:7], getattr(sparse, form)(X[:7])):
         np.testing.assert_array_equal(model.decision_function(new), expected)
     np.testing.assert_array_equal(dense.predict(given), dense.predict(X))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("kernel", ROW_KERNELS)
-def test_every_kernel_between_rows_takes_sparse_ones(kernel):
-    model = KreinLogisticRegression(kernel, norm="hilbert")
-    given = sparse.csr_array(X.astype(np.float32))
-    found = model.fit(given, y).decision_function(given)
-    assert model.X_fit_.dtype == np.float32
-    expected = model.fit(X.astype(np.float32), y).decision_function(
-        X.astype(np.float32)
-    )
-    np.testing.assert_array_equal(found, expected)
-    assert model.__sklearn_tags__().input_tags.sparse
 
 
 def test_sparse_rows_in_a_grid_and_as_landmarks():

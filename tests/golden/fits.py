@@ -78,14 +78,9 @@ def list_fits() -> dict[str, Fit]:
     cases: dict[str, Fit] = {}
 
     def add(name, estimator, samples, fit=None, **params):
-        def make():
-            if isinstance(estimator, type):
-                return estimator(**params)
-            return estimator(**params) if params else estimator()
-
         is_search = estimator is KreinLogisticRegressionCV or "search" in name
         assert name not in cases, name
-        cases[name] = Fit(make, samples, fit or {}, is_search)
+        cases[name] = Fit(partial(estimator, **params), samples, fit or {}, is_search)
 
     add_kernels(add)
     add_logistic(add)

@@ -76,7 +76,10 @@ A = {
     "lam_": 0.1,
     "norm_": "krein",
     "scores_": np.array([np.nan, 1.0]),
+    "zero": np.array([0.0]),
 }
+COMMAND = {f"m.krein: {name}": each for name, each in A.items()}
+COMMAND |= {"exit code": 0, "p.csv:": [{"proba": 0.5, "kind": "a"}]}
 MERGED = [compare.Change("merged", "fit/*", "one loop")]
 
 
@@ -102,50 +105,40 @@ def test_equal_results_and_new_fields_are_equal_in_bits():
         ("norm_", "hilbert"),
         ("scores_", np.array([0.0, 1.0])),
         ("tol", None),
+        ("zero", np.array([-0.0])),
     ],
 )
 def test_any_unlisted_difference_is_found(field, value):
     assert get_levels(A | {field: value}) == ("different", [field])
 
 
-def test_a_field_that_disappears_is_found_at_every_level():
+@pytest.mark.parametrize("changes", [(), MERGED])
+def test_a_field_that_disappears_is_found_at_every_level(changes):
     new = {name: each for name, each in A.items() if name != "scores_"}
-    assert get_levels(new) == ("different", ["scores_"])
-    assert get_levels(new, MERGED) == ("different", ["scores_"])
+    assert get_levels(new, changes) == ("different", ["scores_"])
 
 
-def test_signs_of_zero_and_negative_nan_are_bits():
-    old = {"x": np.array([0.0])}
-    assert get_levels({"x": np.array([-0.0])}, old=old)[0] == "different"
-
-
-def test_merged_code_keeps_choices_outputs_and_residuals():
-    close = A["predict_proba"] + 5e-7
-    new = A | {"predict_proba": close, "dual_coef_": A["dual_coef_"] + 0.1}
-    assert get_levels(new, MERGED)[0] == "tolerance"
-    assert get_levels(A | {"residual_": 9e-7}, MERGED)[0] == "tolerance"
-    for name, value in {
-        "predict_proba": A["predict_proba"] + 2e-6,
-        "residual_": 2e-6,
-        "lam_": 0.11,
-        "norm_": "hilbert",
-    }.items():
-        assert get_levels(A | {name: value}, MERGED) == ("different", [name])
-
-
-def test_models_and_tables_of_merged_commands_are_compared():
-    old = {f"m.krein: {name}": each for name, each in A.items()}
-    old |= {"exit code": 0, "p.csv:": [{"proba": 0.5, "kind": "a"}]}
-    for name, value, level in (
-        ("m.krein: dual_coef_", A["dual_coef_"] + 1, "tolerance"),
-        ("m.krein: residual_", 9e-7, "tolerance"),
-        ("m.krein: residual_", 2e-6, "different"),
-        ("m.krein: lam_", 0.11, "different"),
-        ("p.csv:", [{"proba": 0.5000001, "kind": "a"}], "tolerance"),
-        ("p.csv:", [{"proba": 0.5, "kind": "b"}], "different"),
-        ("exit code", 2, "different"),
-    ):
-        assert get_levels(old | {name: value}, MERGED, old)[0] == level, name
+@pytest.mark.parametrize(
+    ("old", "field", "value", "level"),
+    [
+        (A, "predict_proba", A["predict_proba"] + 5e-7, "tolerance"),
+        (A, "predict_proba", A["predict_proba"] + 2e-6, "different"),
+        (A, "dual_coef_", A["dual_coef_"] + 0.1, "tolerance"),
+        (A, "residual_", 9e-7, "tolerance"),
+        (A, "residual_", 2e-6, "different"),
+        (A, "lam_", 0.11, "different"),
+        (A, "norm_", "hilbert", "different"),
+        (COMMAND, "m.krein: dual_coef_", A["dual_coef_"] + 1, "tolerance"),
+        (COMMAND, "m.krein: residual_", 9e-7, "tolerance"),
+        (COMMAND, "m.krein: residual_", 2e-6, "different"),
+        (COMMAND, "m.krein: lam_", 0.11, "different"),
+        (COMMAND, "p.csv:", [{"proba": 0.5000001, "kind": "a"}], "tolerance"),
+        (COMMAND, "p.csv:", [{"proba": 0.5, "kind": "b"}], "different"),
+        (COMMAND, "exit code", 2, "different"),
+    ],
+)
+def test_merged_code_keeps_choices_outputs_and_residuals(old, field, value, level):
+    assert get_levels(old | {field: value}, MERGED, old) == (level, [field])
 
 
 def test_intended_changes_are_limited_to_their_fields():

@@ -1,11 +1,6 @@
 """Measures block by block: progress, the cache on disk, the same to the last bit."""
 
 import os
-import signal
-import subprocess
-import sys
-import textwrap
-import time
 
 import numpy as np
 import pytest
@@ -235,51 +230,6 @@ def test_content_that_cannot_be_pickled_is_not_stored(tmp_path, worth_it):
         compute_measure(KERNELS["dtw"].measure, X, {"window": Odd(0.2)})
         compute_measure(KERNELS["dtw"].measure, X, {"window": Odd(0.9)})
     assert list(tmp_path.iterdir()) == []
-
-
-SLOW = """
-    import sys, time
-    import numpy as np
-    from kreinlearn.kernels import Measure, measuring
-    from kreinlearn.kernels import _cache
-
-    _cache.MIN_CACHED_SECONDS = -1.0
-    calls = []
-
-    def slow(X, Y=None):
-        Y = X if Y is None else Y
-        calls.append(len(X))
-        print(len(X), flush=True)
-        if len(calls) == int(sys.argv[2]):
-            time.sleep(600)
-        return np.abs(np.subtract.outer(X, Y))
-
-    with measuring(cache=sys.argv[1]):
-        D = _cache.compute_measure(Measure("slow", slow, len), list(range(640)), {})
-    assert np.array_equal(D, np.abs(np.subtract.outer(np.arange(640), np.arange(640))))
-"""
-
-
-@pytest.mark.slow
-def test_a_killed_run_is_continued(tmp_path):
-    script = tmp_path / "slow.py"
-    script.write_text(textwrap.dedent(SLOW))
-    cache = tmp_path / "cache"
-    call = [sys.executable, str(script), str(cache)]
-    # All samples once, then two calls per block; it hangs in the ninth.
-    run = subprocess.Popen([*call, "9"], stdout=subprocess.PIPE, text=True)
-    for _ in range(9):
-        run.stdout.readline()
-    run.send_signal(signal.SIGKILL)
-    run.wait()
-    run.stdout.close()
-    start = time.monotonic()
-    done = subprocess.run([*call, "0"], capture_output=True, text=True, check=True)
-    assert time.monotonic() - start < 60
-    calls = len(done.stdout.split())
-    assert 0 < calls <= 1 + 2 * 10 - 1 - 2 * 3  # at least three blocks were kept
-    done = subprocess.run([*call, "0"], capture_output=True, text=True, check=True)
-    assert done.stdout == ""
 
 
 def test_a_search_measures_new_samples_once(monkeypatch):

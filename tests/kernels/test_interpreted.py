@@ -4,26 +4,13 @@ What a compiler assumes and Python does not, such as indices within their bounds
 here; and a tool that counts which lines are run sees those of compiled functions.
 """
 
-import os
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 
 from kreinlearn import KreinLogisticRegressionCV
 from kreinlearn.kernels import KERNELS, gram
 from tests.kernels.test_cache import samples_of
-
-PROGRAM = """
-import sys
-import numpy as np
-from numba import config
-from tests.kernels.test_interpreted import results
-
-assert config.DISABLE_JIT
-np.savez(sys.argv[1], **results())
-"""
+from tests.kernels.test_plain import assert_same_without_compiler
 
 WRAP = "ignore:overflow encountered:RuntimeWarning"
 """Hashes of labels are meant to wrap; NumPy's numbers say so, compiled ones do not."""
@@ -106,7 +93,7 @@ def searches(found):
             found[f"search {n_classes} {norm}"] = model.held_out_proba_
 
 
-def results():
+def compute_results():
     found = {}
     measures(found)
     wide_rows(found)
@@ -117,13 +104,9 @@ def results():
 
 @pytest.mark.slow
 def test_python_gives_the_same_numbers(tmp_path):
-    more = {"KREINLEARN_PLAIN": "1", "NUMBA_DISABLE_JIT": "1"}
-    call = [sys.executable, "-W", WRAP, "-c", PROGRAM, str(tmp_path / "plain.npz")]
-    subprocess.run(call, check=True, env=os.environ | more)
-    interpreted, compiled = np.load(tmp_path / "plain.npz"), results()
-    assert set(interpreted.files) == set(compiled)
-    for key, values in compiled.items():
-        tol = 1e-5 if key.startswith("search") else 1e-10
-        np.testing.assert_allclose(
-            interpreted[key], values, rtol=tol, atol=tol, err_msg=key
-        )
+    assert_same_without_compiler(
+        __name__,
+        tmp_path,
+        lambda key: 1e-5 if key.startswith("search") else 1e-10,
+        options=("-W", WRAP),
+    )

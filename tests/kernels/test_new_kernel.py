@@ -146,11 +146,3 @@ def test_a_function_is_a_kernel_too(data):
             KERNELS[NAME].make_transform(X, {})
     finally:
         del KERNELS[NAME]
-
-
-def test_without_it_the_name_is_unknown(data, capsys):
-    with pytest.raises(ValueError, match="must be one of .*got 'worst_feature'"):
-        gram(data[0], kernel=NAME)
-    with pytest.raises(SystemExit):
-        cli.main(["fit", "t.csv", "-o", "m.krein", "--kernel", NAME])
-    assert "'worst_feature' is not one of 'epanechnikov'" in capsys.readouterr().err

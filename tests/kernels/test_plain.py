@@ -5,7 +5,6 @@ import subprocess
 import sys
 
 import numpy as np
-import pytest
 
 from kreinlearn.kernels import gram, multiply
 from tests.kernels.test_products import columns
@@ -13,23 +12,43 @@ from tests.kernels.test_rows import VECTOR, samples
 
 PROGRAM = """
 import sys
+from importlib import import_module
 import numpy as np
-from tests.kernels.test_plain import results
+from numba import config
 from kreinlearn.kernels._compiled import llvm
 
-assert llvm.PLAIN_LOOPS
-np.savez(sys.argv[1], **results(*sys.argv[2:]))
+assert llvm.PLAIN_LOOPS and bool(config.DISABLE_JIT) == (sys.argv[3] == "1")
+np.savez(sys.argv[1], **import_module(sys.argv[2]).compute_results())
 """
 
 
-def results(*sizes):
+def assert_same_without_compiler(module, tmp_path, get_tol, jit="0", options=()):
+    """Compare ``compute_results()`` of a module with that of plain, interpreted code.
+
+    Return both, by key.
+    """
+    path = tmp_path / "plain.npz"
+    disabled = str(1 - int(jit))
+    more = {"KREINLEARN_PLAIN": "1", "NUMBA_DISABLE_JIT": disabled}
+    call = [sys.executable, *options, "-c", PROGRAM, str(path), module, disabled]
+    subprocess.run(call, check=True, env=os.environ | more)
+    plain, ours = dict(np.load(path)), sys.modules[module].compute_results()
+    assert set(plain) == set(ours)
+    for key, values in ours.items():
+        tol = get_tol(key)
+        assert plain[key].dtype == np.asarray(values).dtype
+        np.testing.assert_allclose(plain[key], values, rtol=tol, atol=tol, err_msg=key)
+    return plain, ours
+
+
+def compute_results():
     """Return matrices and products of kernels between rows, by a key.
 
     With 3 features all kernels, with 130 those that compiled code still sums, with 5
     all in single precision.
     """
     found = {}
-    for m in map(int, sizes):
+    for m in (3, 5, 130):
         dtype = np.float32 if m == 5 else np.float64
         X, Y = samples(9, m, dtype), samples(6, m, dtype, seed=1)
         for name in ("tl1", "laplacian") if m == 130 else VECTOR:
@@ -41,19 +60,12 @@ def results(*sizes):
     return found
 
 
-@pytest.mark.parametrize(
-    ("sizes", "is_interpreted"), [(("3", "5", "130"), "1")], ids=["interpreted"]
-)
-def test_plain_loops_give_the_same(sizes, is_interpreted, tmp_path):
-    more = {"KREINLEARN_PLAIN": "1", "NUMBA_DISABLE_JIT": is_interpreted}
-    call = [sys.executable, "-c", PROGRAM, str(tmp_path / "plain.npz"), *sizes]
-    subprocess.run(call, check=True, env=os.environ | more)
-    plain, ours = np.load(tmp_path / "plain.npz"), results(*sizes)
-    assert set(plain.files) == set(ours)
-    for key, values in ours.items():
-        assert plain[key].dtype == values.dtype
-        tol = 2e-5 if " 5 " in key else 1e-12
-        np.testing.assert_allclose(plain[key], values, rtol=tol, atol=tol, err_msg=key)
+def test_plain_loops_give_the_same(tmp_path):
+    plain, ours = assert_same_without_compiler(
+        __name__, tmp_path, lambda key: 2e-5 if " 5 " in key else 1e-12
+    )
     # Without products nothing is fused: the same bits.
-    for key in (f"tl1 {m} {kind}" for m in sizes for kind in ("symmetric", "cross")):
+    for key in (
+        f"tl1 {m} {kind}" for m in (3, 5, 130) for kind in ("symmetric", "cross")
+    ):
         np.testing.assert_array_equal(plain[key], ours[key])

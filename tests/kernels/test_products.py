@@ -6,9 +6,8 @@ from functools import partial
 import numpy as np
 import pytest
 
-from kreinlearn.kernels import KERNELS, _pairwise, gram, multiply, products, rows
-from kreinlearn.kernels.threads import ordered_parallel
-from tests.kernels import naive
+from kreinlearn.kernels import KERNELS, _pairwise, gram, multiply, products, threads
+from kreinlearn.kernels.threads import apply_limit, limit_threads, ordered_parallel
 from tests.kernels.test_rows import CASES, IDS, VECTOR, samples
 from tests.memory import peak
 
@@ -74,13 +73,6 @@ def test_product_is_that_of_the_matrix(name, params, dtype, n):
         agree(multiply(X, None, B, name, **params), K, B, tol)
         agree(multiply(X, Y, C, name, **params), cross, C, tol)
         agree(multiply(Y, X, B, name, **params), turned, B, tol)
-
-
-@pytest.mark.parametrize(("name", "params"), CASES, ids=IDS)
-def test_product_is_that_of_the_double_loop(name, params):
-    X, B = samples(37, 5), columns(37, 2)
-    K = naive.matrix(getattr(naive, name), X, X, **params)
-    agree(multiply(X, None, B, name, **params), K, B, tol=1e-12)
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
@@ -156,15 +148,6 @@ def test_the_kernels_themselves_are_compiled_too(monkeypatch):
         product = multiply(X, None, B, KERNELS[name])
         np.testing.assert_array_equal(product, multiply(X, None, B, name))
         np.testing.assert_array_equal(product, multiply(X, X, B, name))
-
-
-def test_every_kernel_has_a_form_with_its_parameters():
-    assert sorted(each.name for each in KERNELS.values() if each.measure.sums) == VECTOR
-    for name in VECTOR:
-        with pytest.raises(TypeError, match=r"takes .*, got 'unknown'\."):
-            multiply([[1.0]], None, [1.0], name, unknown=1)
-        with pytest.raises(TypeError, match=r"unexpected keyword argument 'unknown'"):
-            multiply([[1.0]], None, [1.0], KERNELS[name], unknown=1)
 
 
 # -- bits ------------------------------------------------------------------------------
@@ -399,6 +382,28 @@ def test_workspaces_share_a_budget(monkeypatch):
         assert sum(part.nbytes for workspace in taken for part in workspace) < 2**26
 
 
-def test_vector_kernels_are_those_that_are_compiled():
-    for name in VECTOR:
-        assert KERNELS[name].function is getattr(rows, name)
+def threads_of(n_threads):
+    """Return the threads that share out pieces of work."""
+    seen = set()
+    threads.parallel_for(lambda *_: seen.add(threading.get_ident()), 100, n_threads)
+    return seen
+
+
+def test_a_thread_may_keep_kernels_to_itself():
+    assert apply_limit(7) == 7
+    with limit_threads(3):
+        assert apply_limit(7) == 3 and apply_limit(2) == 2
+        with limit_threads(5):
+            assert apply_limit(7) == 3
+    with limit_threads(1):
+        assert apply_limit(7) == 1
+        assert threads_of(4) == {threading.get_ident()}
+        elsewhere = []
+        other = threading.Thread(target=lambda: elsewhere.append(apply_limit(7)))
+        other.start()
+        other.join()
+        assert elsewhere == [7]
+        with limit_threads(2):
+            pass
+        assert apply_limit(7) == 1
+    assert apply_limit(7) == 7

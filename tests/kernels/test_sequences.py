@@ -1,21 +1,20 @@
 """Alignments and edit distances, against plain Python, parasail, Opal and RapidFuzz."""
 
 import itertools
-import os
-import subprocess
 import sys
 
 import numpy as np
 import pytest
 
 from kreinlearn.kernels import (
+    check_sequences,
     jaro_winkler,
     levenshtein,
     needleman_wunsch,
     smith_waterman,
 )
 from kreinlearn.kernels import sequences as alignment
-from kreinlearn.kernels.sequences import SEQUENCE_MEASURES
+from tests.kernels.test_plain import assert_same_without_compiler
 
 AMINO = "ARNDCQEGHILKMFPSTWYV"
 MEASURES = {"local": smith_waterman, "global": needleman_wunsch}
@@ -140,18 +139,6 @@ def test_opal_finds_the_same(kind, algorithm):
     np.testing.assert_array_equal(MEASURES[kind](X, Y, normalized=False), expected)
 
 
-def test_what_a_gap_costs():
-    # Twelve letters on both sides keep the gap in the middle, and 11 each pay for it.
-    side = "W" * 12
-    for k in (1, 2, 5):
-        z = side + "P" * k + side
-        for measure in MEASURES.values():
-            one = measure([side * 2], [z], normalized=False)
-            assert one == 24 * 11 - (12 + (k - 1) * 1)
-            # BLAST: existence 11, extension 1.
-            assert one == 24 * 11 - (11 + k * 1)
-
-
 @pytest.mark.parametrize("kind", MEASURES)
 @pytest.mark.parametrize(("n", "k"), [(1, 1), (1, 70), (70, 1), (33, 64), (64, 33)])
 def test_blocks_and_halves_have_the_same_bits(kind, n, k):
@@ -167,29 +154,20 @@ def test_blocks_and_halves_have_the_same_bits(kind, n, k):
     np.testing.assert_array_equal(measure(X, X), both[:n, :n])
 
 
-def test_normalized_scores():
-    X = draw(30, 5, 60, seed=7)
-    raw = smith_waterman(X, normalized=False)
-    own = raw.diagonal()
-    S = smith_waterman(X)
-    np.testing.assert_allclose(S, raw / np.sqrt(np.outer(own, own)), rtol=1e-15)
-    assert S.min() >= 0 and S.max() == 1
-    assert needleman_wunsch(X).min() < 0
-
-
 @pytest.mark.parametrize("kind", MEASURES)
 @pytest.mark.parametrize("matrix", alignment.MATRIX_NAMES)
 @pytest.mark.parametrize("gaps", [(12, 1), (1, 1), (4, 0), (0, 0)])
-def test_scores_with_oneself(kind, matrix, gaps):
+def test_normalized_scores(kind, matrix, gaps):
     letters = alignment.load_substitution(matrix).letters
     unknown = "N" if matrix == "nuc44" else "X"
     X = draw(25, 1, 30, letters + unknown * 40, seed=8) + draw(7, 1, 20, letters)
-    xs = alignment._encode("X", X, matrix)
-    rule = alignment._Alignment(matrix, gaps, kind == "local")
-    found = alignment._compute_self_scores(xs, rule)
-    costs = {"gap_open": gaps[0], "gap_extend": gaps[1], "normalized": False}
-    expected = MEASURES[kind](X, matrix=matrix, **costs).diagonal()
-    np.testing.assert_array_equal(found, expected)
+    given = {"gap_open": gaps[0], "gap_extend": gaps[1], "matrix": matrix}
+    raw = MEASURES[kind](X, normalized=False, **given)
+    used = np.flatnonzero(raw.diagonal() > 0)
+    assert len(used) >= 5
+    raw, own = raw[np.ix_(used, used)], raw.diagonal()[used]
+    S = MEASURES[kind]([X[i] for i in used], **given)
+    np.testing.assert_allclose(S, raw / np.sqrt(np.outer(own, own)), rtol=1e-15)
 
 
 @pytest.mark.parametrize("matrix", alignment.MATRIX_NAMES)
@@ -273,44 +251,127 @@ def test_without_rapidfuzz(monkeypatch):
     assert smith_waterman(["W"]) == 1
 
 
-def test_records():
-    names = ["smith_waterman", "needleman_wunsch", "levenshtein", "jaro_winkler"]
-    kinds = ["score", "score", "distance", "score"]
-    assert [each.name for each in SEQUENCE_MEASURES] == names
-    assert [each.kind for each in SEQUENCE_MEASURES] == kinds
-    assert SEQUENCE_MEASURES[0].size(["AA", "AAAA"]) == 3
-    X = draw(20, 3, 9)
-    assert SEQUENCE_MEASURES[2].median(X) == np.median(
-        levenshtein(X)[np.triu_indices(20, 1)]
-    )
+# -- containers and bad input ----------------------------------------------------------
+
+
+class Record:
+    """Stands for Biopython's SeqRecord, which has a Seq, which has bytes."""
+
+    def __init__(self, text):
+        self.seq = Seq(text)
+
+
+class Seq:
+    def __init__(self, text):
+        self.text = text
+
+    def __bytes__(self):
+        return self.text.encode()
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        ["MKV", "mrv"],
+        ("MKV", "mrv"),
+        np.array(["MKV", "mrv"]),
+        np.array(["MKV", "mrv"], dtype=object),
+        [b"MKV", np.str_("mrv")],
+        [Record("MKV"), Seq("mrv")],
+    ],
+    ids=["list", "tuple", "array", "objects", "bytes", "biopython"],
+)
+def test_containers(given):
+    found = check_sequences(given)
+    assert found == ["MKV", "mrv"] and {type(each) for each in found} == {str}
+    assert check_sequences(given, matrix="blosum62") == ["MKV", "MRV"]
+    assert smith_waterman(given).shape == (2, 2)
+
+
+def test_containers_of_libraries():
+    pd = pytest.importorskip("pandas")
+    assert check_sequences(pd.Series(["A", "C"], index=[7, 3])) == ["A", "C"]
+    with pytest.raises(TypeError, match=r"DataFrame of shape \(2, 1\)"):
+        check_sequences(pd.DataFrame({"s": ["A", "C"]}))
+    with pytest.raises(TypeError, match="Sequence 1 .* got nan"):
+        check_sequences(pd.Series(["A", float("nan")]))
+    biopython = pytest.importorskip("Bio.SeqRecord", reason="Biopython is not there")
+    from Bio.Seq import Seq
+
+    assert check_sequences([Seq("MK"), biopython.SeqRecord(Seq("A"))]) == ["MK", "A"]
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "words"),
+    [
+        ("MKV", TypeError, ["'X'", "list of sequences", "got str"]),
+        ({"a": "MKV"}, TypeError, ["got dict"]),
+        (7, TypeError, ["got int"]),
+        (np.array([["MKV"]]), TypeError, ["(1, 1)", "one-dimensional"]),
+        ([], ValueError, ["at least one"]),
+        (["A", ""], ValueError, ["Sequence 1", "is empty", "leave it out"]),
+        (["A", "C", None], TypeError, ["Sequence 2", "None", "NoneType"]),
+        (["A", 3], TypeError, ["Sequence 1", "3"]),
+        (["A", ["C"]], TypeError, ["Sequence 1", "list"]),
+        (["A", b"\xff"], TypeError, ["Sequence 1"]),
+        (["AA", "AC", "ACU"], ValueError, ["Sequence 2", "'U' as letter 3", "X, any"]),
+        (
+            ["A", "A-C"],
+            ValueError,
+            ["Sequence 1", "'-' as letter 2", "gaps", "replace"],
+        ),
+        (["A", "Aé"], ValueError, ["Sequence 1", "'é' as letter 2"]),
+        (["A", "日本"], ValueError, ["Sequence 1", "'日' as letter 1"]),
+        (["A", "A?"], ValueError, ["Sequence 1", "'?' as letter 2"]),
+        (["A", "A C"], ValueError, ["Sequence 1", "' ' as letter 2"]),
+    ],
+)
+def test_bad_sequences(given, error, words):
+    for call in (
+        lambda: smith_waterman(given),
+        lambda: check_sequences(given, matrix="blosum62"),
+    ):
+        with pytest.raises(error) as raised:
+            call()
+        said = str(raised.value)
+        assert all(word in said for word in words), said
+        assert said.endswith(".") and "\n" not in said
+    with pytest.raises(error, match="'Y'"):
+        needleman_wunsch(["A"], given)
+
+
+@pytest.mark.parametrize(
+    ("params", "error", "words"),
+    [
+        ({"matrix": "blosum1"}, ValueError, "'matrix' must be one of"),
+        ({"gap_open": 1.5}, TypeError, "'gap_open' must be a whole number, got 1.5"),
+        ({"gap_extend": True}, TypeError, "'gap_extend' must be a whole number"),
+        ({"gap_open": -1}, ValueError, "'gap_open' is a cost.*got -1"),
+        ({"gap_open": 2000}, ValueError, "0 to 1000, got 2000"),
+        ({"gap_open": 1, "gap_extend": 2}, ValueError, "gap_open=1 and gap_extend=2"),
+    ],
+)
+def test_bad_parameters(params, error, words):
+    with pytest.raises(error, match=words):
+        smith_waterman(["A"], **params)
+
+
+def test_scores_that_nothing_can_be_divided_by():
+    with pytest.raises(ValueError, match=r"Sequence 1 of 'Y'.*'X'.*normalized=False"):
+        smith_waterman(["A"], ["A", "X"])
+    with pytest.raises(ValueError, match="Sequence 0 of 'X'.*score -5 with itself"):
+        needleman_wunsch(["AXXXXXXXXX"])
+    assert smith_waterman(["X"], normalized=False) == 0
 
 
 # -- the vector code turned off --------------------------------------------------------
 
-PROGRAM = """
-import sys
-import numpy as np
-from tests.kernels.test_sequences import plain_results
-from kreinlearn.kernels._compiled import llvm
 
-assert llvm.PLAIN_LOOPS
-np.savez(sys.argv[1], **plain_results())
-"""
-
-
-def plain_results():
+def compute_results():
     X = [*draw(6, 1, 14, seed=12), "W" * 13]
     return {kind: measure(X, normalized=False) for kind, measure in MEASURES.items()}
 
 
-@pytest.mark.parametrize(
-    "is_interpreted", ["1", pytest.param("0", marks=pytest.mark.slow)]
-)
-def test_plain_loops_give_the_same(is_interpreted, tmp_path):
-    more = {"KREINLEARN_PLAIN": "1", "NUMBA_DISABLE_JIT": is_interpreted}
-    call = [sys.executable, "-c", PROGRAM, str(tmp_path / "plain.npz")]
-    subprocess.run(call, check=True, env=os.environ | more)
-    plain, ours = np.load(tmp_path / "plain.npz"), plain_results()
-    assert set(plain.files) == set(ours)
-    for key, values in ours.items():
-        np.testing.assert_array_equal(plain[key], values, err_msg=key)
+@pytest.mark.parametrize("jit", ["0", pytest.param("1", marks=pytest.mark.slow)])
+def test_plain_loops_give_the_same(jit, tmp_path):
+    assert_same_without_compiler(__name__, tmp_path, lambda key: 0.0, jit)

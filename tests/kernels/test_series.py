@@ -1,7 +1,6 @@
 """Elastic distances: against plain Python, aeon and tslearn, and in all containers."""
 
 import math
-import os
 import subprocess
 import sys
 import warnings
@@ -14,6 +13,7 @@ from kreinlearn import kernels
 from kreinlearn.kernels import check_series
 from kreinlearn.kernels.series import SERIES_MEASURES
 from tests.kernels import naive_series
+from tests.kernels.test_plain import assert_same_without_compiler
 from tests.memory import peak
 
 SETTINGS = [
@@ -93,15 +93,6 @@ def test_derivatives_are_distances_between_slopes(name, channels):
             [X[0][0][:2]] if channels == 1 else [tuple(z[:2] for z in X[0])],
             derivative=True,
         )
-
-
-def test_amerced_warping_lies_between_warping_and_the_euclidean_distance():
-    X = equal()
-    free, none = kernels.dtw(X), kernels.dtw(X, window=0)
-    np.testing.assert_array_equal(kernels.adtw(X, penalty=0), free)
-    np.testing.assert_allclose(kernels.adtw(X, penalty=1e6), none)
-    some = kernels.adtw(X, penalty=0.3)
-    assert (free <= some).all() and (some <= none + 1e-12).all()
 
 
 @CHANNELS
@@ -191,12 +182,6 @@ def test_aeon_erp_where_it_cannot_start_with_a_gap(aeon, channels):
         np.testing.assert_allclose(kernels.erp(X, g=g), D, rtol=1e-9, atol=1e-8)
 
 
-def test_aeon_erp_charges_more_for_a_gap_in_front(aeon):
-    x, y = [1.0, 5.0, 2.0], [5.0, 2.0]
-    assert kernels.erp([x], [y]) == 1.0
-    assert theirs(aeon, "erp", [np.array(x), np.array(y)])[0, 1] > 1.0
-
-
 def test_aeon_lcss_in_a_window(aeon):
     """They drop what was found on leaving the window; never is more found there."""
     X = equal()
@@ -243,19 +228,6 @@ def test_metrics_keep_the_triangle_inequality(name, params):
     assert (D <= detours + 1e-9).all()
 
 
-def test_the_unit_is_that_of_the_data():
-    X = equal()
-    for name in ("dtw", "wdtw", "erp"):
-        function = getattr(kernels, name)
-        np.testing.assert_allclose(function(1000 * X), 1000 * function(X))
-
-
-def test_a_window_of_no_width_is_the_euclidean_distance():
-    X = equal(3)
-    expected = np.linalg.norm(X[0] - X[1])
-    assert kernels.dtw(X[:1], X[1:2], window=0)[0, 0] == pytest.approx(expected)
-
-
 MEMORY = """
 import numpy as np
 from tests.memory import peak
@@ -278,18 +250,7 @@ def test_no_table_of_a_pair_is_stored():
     assert int(said) < 5e7
 
 
-PROGRAM = """
-import sys
-import numpy as np
-from tests.kernels.test_series import plain_results
-from kreinlearn.kernels._compiled import llvm
-
-assert llvm.PLAIN_LOOPS
-np.savez(sys.argv[1], **plain_results())
-"""
-
-
-def plain_results():
+def compute_results():
     """Return a small matrix of each measure, for one channel and for two."""
     return {
         f"{name} {params} {channels}": getattr(kernels, name)(
@@ -302,13 +263,7 @@ def plain_results():
 
 @pytest.mark.slow
 def test_plain_loops_give_the_same(tmp_path):
-    more = {"KREINLEARN_PLAIN": "1", "NUMBA_DISABLE_JIT": "1"}
-    call = [sys.executable, "-c", PROGRAM, str(tmp_path / "plain.npz")]
-    subprocess.run(call, check=True, env=os.environ | more)
-    plain, ours = np.load(tmp_path / "plain.npz"), plain_results()
-    assert set(plain.files) == set(ours)
-    for key, D in ours.items():
-        np.testing.assert_allclose(plain[key], D, rtol=1e-12, atol=1e-12, err_msg=key)
+    assert_same_without_compiler(__name__, tmp_path, lambda key: 1e-12)
 
 
 # -- containers ------------------------------------------------------------------------
@@ -471,17 +426,3 @@ def test_bad_parameters(name, params, words):
 def test_overflow_is_said():
     with pytest.raises(ValueError, match="too large for double precision"):
         kernels.dtw([[1e200], [0.0]])
-
-
-def test_records():
-    assert [measure.name for measure in SERIES_MEASURES] == sorted(
-        {name for name, _ in SETTINGS}
-    )
-    for measure in SERIES_MEASURES:
-        known = {p for name, each in SETTINGS if name == measure.name for p in each}
-        assert set(measure.params) == {*known, "derivative"}
-        assert measure.kind == "distance" and not measure.is_squared
-        assert measure.size(TWO) == 6
-        np.testing.assert_array_equal(
-            measure.function(ONE, None), getattr(kernels, measure.name)(ONE)
-        )

@@ -9,14 +9,13 @@ import pytest
 
 from kreinlearn.kernels import (
     KERNELS,
-    Measure,
     Similarities,
     gram,
     spd_distances,
     spd_widths,
 )
 from tests.kernels.test_products import SPD, common, matrices, words
-from tests.kernels.test_rows import CASES, IDS, VECTOR, samples
+from tests.kernels.test_rows import CASES, VECTOR, samples
 
 
 @pytest.fixture
@@ -59,16 +58,6 @@ def test_the_bits_are_those_of_gram_for_matrices(name, dtype):
         similarities = Similarities(stack)
         for params in ({}, {"sigma": 0.7}, {"sigma": 1.3, "ridge": 0.1}):
             same_bits(similarities, name, params)
-
-
-@pytest.mark.parametrize(("name", "params"), CASES, ids=IDS)
-def test_a_form_of_a_measure_is_the_kernel(name, params):
-    X, Y, kernel = samples(7, 3), samples(5, 3, seed=1), KERNELS[name]
-    D = kernel.measure.function(X, Y)
-    K = kernel.make_transform(X, params)(D)
-    np.testing.assert_array_equal(K, kernel(X, Y, **params))
-    assert kernel.make_transform(X, params)(D, out=D) is D
-    np.testing.assert_array_equal(D, K)
 
 
 def test_a_measure_is_computed_once(measured):
@@ -116,22 +105,6 @@ def test_functions_are_called():
     assert similarities.grid(common, {}) == {}
 
 
-@pytest.mark.parametrize(
-    ("name", "params", "error", "match"),
-    [
-        ("tl1", {"sigma": 1}, TypeError, r"'tl1' takes 'tau', 'ratio', got 'sigma'\."),
-        ("tl1", {"tau": -1}, ValueError, "'tau' must be a positive number"),
-        ("tl2", {}, ValueError, "'kernel' must be one of .*'tl1'.*got 'tl2'"),
-        ("spd_stein", {"ridge": []}, TypeError, "'ridge' must be a number"),
-    ],
-)
-def test_errors_are_those_of_gram(name, params, error, match):
-    X = matrices(3) if name == "spd_stein" else samples(3, 40)
-    for compute in (Similarities(X).matrix, lambda k, p: gram(X, None, k, **p)):
-        with pytest.raises(error, match=match):
-            compute(name, params)
-
-
 # -- settings --------------------------------------------------------------------------
 
 
@@ -163,19 +136,3 @@ def test_the_median_of_all_is_that_of_some():
         assert once[0] == measure.median(X, ridge=0.1)
         D = spd_distances(X, metric=name.removeprefix("spd_"), ridge=0.1)
         assert once == spd_widths(D)
-
-
-def test_settings_of_a_comparison():
-    labels = {kernel.label for kernel in KERNELS.values()}
-    assert {"tl1 (ratio 0.7)", "rbf (median width)", "linear", "spd_stein"} <= labels
-    assert KERNELS["linear"].default_params(np.eye(3)) == {}
-    assert KERNELS["spd_stein"].default_params(matrices(3)) == {}
-    assert KERNELS["laplacian"].default_params(np.eye(3)) == {"sigma": 2.0}
-
-
-def test_a_measure_of_ones_own_has_a_median():
-    def lengths(X, Y=None):
-        return np.abs(np.subtract.outer([*map(len, X)], [*map(len, Y or X)]))
-
-    measure = Measure("difference of lengths", lengths, len)
-    assert measure.median(["a", "bbb", "ccc"]) == 2.0

@@ -71,13 +71,6 @@ def test_euclidean_distances_centered_are_inner_products(points):
     np.testing.assert_allclose(fit_transform(D, "centered")(D), X @ X.T, atol=1e-12)
 
 
-def test_the_unit_of_distances_does_not_matter_to_forms_with_a_width(points):
-    D = distances(points, points)
-    for form in ("exponential", "gaussian"):
-        first, second = (fit_transform(u * D, form)(u * D) for u in (1.0, 1e-3))
-        np.testing.assert_allclose(second, first, rtol=1e-12)
-
-
 @pytest.mark.parametrize(
     ("upper", "expected"),
     [

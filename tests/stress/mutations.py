@@ -20,21 +20,9 @@ FIELD = re.compile(rb"[^\s,;:\t()'\"\[\]{}]+")
 
 
 def mutated(rng: random.Random, content: bytes, other: bytes) -> bytes:
-    """Return content with one to four changes, inside archives too.
+    """Return a file with one to four changes, inside archives too.
 
-    Parameters
-    ----------
-    rng : Random
-        Decides.
-    content : bytes
-        A file that is fine.
-    other : bytes
-        Another one, of which a part may be taken.
-
-    Returns
-    -------
-    bytes
-        What a reader gets.
+    Parts of ``other`` may be put into it.
     """
     if content[:2] == b"PK" and rng.random() < 0.7:
         return rezipped(rng, content)

@@ -43,22 +43,7 @@ def _seeds(reader: str) -> list[dict[str, bytes]]:
 
 
 def case(reader: str, seed: int, number: int, folder: Path) -> Path:
-    """Write a damaged file, and return where it is.
-
-    Parameters
-    ----------
-    reader : str
-        One of `NAMES`.
-    seed, number : int
-        Which one.
-    folder : Path
-        Empty.
-
-    Returns
-    -------
-    Path
-        The file, or the folder if the reader takes one.
-    """
+    """Write a damaged file; return it, or its folder if the reader takes one."""
     rng = random.Random(f"{reader} {seed} {number}")
     seeds = _seeds(reader)
     whole = dict(rng.choice(seeds))
