@@ -52,12 +52,6 @@ def test_lanczos_bounds_the_end(end, n):
     assert inside or bound.value == pytest.approx(true, rel=1e-12)
 
 
-def test_lanczos_stops_when_told_that_it_is_enough():
-    K = gram_of_signature(300, 100)
-    bound = extreme(Dense(K), "smallest", enough=lambda value, error: value < 1e9)
-    assert bound.steps == 1
-
-
 @pytest.mark.parametrize("mode", ["paper", "tight", "shift"])
 @pytest.mark.parametrize("signature", [(20, 10, 0), (20, 0, 5), (0, 12, 0), (0, 0, 6)])
 def test_splits_are_positive_decompositions(mode, signature):

@@ -4,7 +4,7 @@ Letters: ``K`` (n, n) symmetric, ``x`` a random Gaussian start, ``q_j`` the Lanc
 vectors, ``T`` the tridiagonal matrix of ``alpha`` and ``beta``.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -72,7 +72,6 @@ def extreme(
     *,
     max_steps: int = 100,
     rtol: float = 1e-6,
-    enough: Callable[[float, float], bool] | None = None,
     seed: int = 0,
 ) -> Bound:
     """Return one end of the spectrum by Lanczos steps, with an error bound.
@@ -87,9 +86,6 @@ def extreme(
         Most products with K.
     rtol : float
         Stop when the error is below this share of the largest modulus seen.
-    enough : callable, optional
-        Called with value and error; a true return stops. Whoever only needs to know
-        on which side of a number the eigenvalue lies need not wait for its digits.
     seed : int
         Seed of the random start.
 
@@ -116,8 +112,6 @@ def extreme(
         value, error = float(ritz[0]), coupling * abs(float(s[-1, 0]))
         scale = float(np.abs(ritz).max())
         if error <= rtol * scale or coupling <= 1e-14 * scale:
-            break
-        if enough is not None and enough(sign * value, error):
             break
         beta.append(coupling)
     return Bound(sign * value, error, len(alpha))
