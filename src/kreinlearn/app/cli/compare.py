@@ -115,6 +115,7 @@ def compare_command(
     names = _split_names(kernels)
     chosen = None if methods is None else _split_names(methods)
     table = samples.open_samples(data, reading, names[0] if names else None)
+    options.print_note(table.remark)
     n = len(table.y) if table.y is not None else 0
     request: Facts = {"methods": chosen, "folds": folds, "repeats": repeats}
     measure = transformer = None
@@ -139,7 +140,6 @@ def compare_command(
                 )
         if table.X is not None:
             transformer = prepare(table.X, **steps)
-        options.print_note(table.remark)
         with progress_bar(sys.stderr, "compare") as progress:
             found = compare(
                 given,
