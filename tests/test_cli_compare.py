@@ -93,6 +93,29 @@ def test_other_settings_are_refused_with_one_line(capsys, flowers, tmp_path):
     assert code == 2 and "nothing.csv" in err and len(err.splitlines()) == 1
 
 
+@pytest.mark.parametrize(
+    ("count", "given", "words"),
+    [
+        (
+            3,
+            (),
+            "has 3 rows, but 5 folds need 5 of each class; use --folds 3, or remove",
+        ),
+        (3, ("--folds", "2"), "2 folds need 4 of each class; use --folds 3, or remove"),
+        (1, (), "has 1 row, but 5 folds need 5 of each class; add rows, or remove the"),
+        (9, ("--kernels", "gauss"), "got 'gauss'. Did you mean 'rbf'?"),
+        (9, ("--kernels", "tl1,laplace"), "'laplace'. Did you mean 'laplacian'?"),
+        (9, ("--kernels", "zzz"), "--kernels must be one of 'epanechnikov'"),
+    ],
+)
+def test_rare_classes_and_unknown_kernels(capsys, tmp_path, count, given, words):
+    rows = [f"{i},{i % 3},{'rare' if i < count else 'usual'}" for i in range(30)]
+    path = tmp_path / "t.csv"
+    path.write_text("\n".join(["a,b,kind", *rows]))
+    code, out, err = run(capsys, "compare", str(path), *given)
+    assert (code, out) == (2, "") and words in err, err
+
+
 @pytest.mark.usefixtures("not_drawn")
 def test_large_data_are_announced(capsys, flowers, monkeypatch):
     monkeypatch.setattr("kreinlearn.app.comparison.run.LARGE_DATA", 10)

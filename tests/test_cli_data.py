@@ -71,7 +71,9 @@ def test_similarities_without_names(capsys, here):
     [
         ("one name", ["29 of 30 names agree", "row 'mont' has no column"]),
         ("case", ["30 of the 30", "'N0', which differs in upper and lower case"]),
-        ("swapped", ["d.csv is a matrix: exchange the two files"]),
+        ("swapped", ["y.csv and d.csv are exchanged", "by --labels y.csv."]),
+        ("swapped, no names", ["list.csv and plain.csv are exchanged"]),
+        ("other names", ["No name in y.csv ('W0', ...) is a sample of d.csv ('n0', "]),
         ("few lines", ["list.txt must have 30 lines", "got 29"]),
         ("not square", ["holds a table of 30 columns", "A matrix is square"]),
     ],
@@ -85,6 +87,11 @@ def test_slips_are_named(capsys, here, change, words):
         y.rename(str.upper).to_csv("y.csv", header=False)
     elif change == "swapped":
         matrix, labels = labels, matrix
+    elif change == "swapped, no names":
+        Path("list.txt").rename("list.csv")
+        matrix, labels = "list.csv", "plain.csv"
+    elif change == "other names":
+        y.set_axis([f"W{i}" for i in range(30)]).to_csv("y.csv", header=False)
     elif change == "few lines":
         matrix, labels = "plain.csv", "list.txt"
         y[:-1].to_csv(labels, index=False, header=False)
@@ -92,6 +99,52 @@ def test_slips_are_named(capsys, here, change, words):
         matrix = "plain-new.csv"
     code, out, err = run(capsys, "fit", matrix, "--distance", "--labels", labels, *FIT)
     assert (code, out) == (2, "") and all(word in err for word in words), err
+
+
+@pytest.mark.parametrize(
+    ("model", "new", "words"),
+    [
+        ("d.csv", "plain-new.csv", "plain-new.csv has no names, but the 30 training"),
+        ("d.csv", "plain.csv", "plain.csv has no names, but the 30 training samples"),
+        (
+            "plain.csv",
+            "new.csv",
+            "new.csv has names, but the model was trained without",
+        ),
+        ("plain.csv", "d.csv", "d.csv has names, but the model was trained without"),
+        ("d.csv", "t.csv", "(none of its columns is one, such as 'n0')"),
+        ("plain.csv", "t.csv", "(line 1: a finite number was expected, got 'a' in"),
+        ("d.csv", "t.parquet", "(parquet is a format of tables)"),
+        ("plain.csv", "t.parquet", "(parquet is a format of tables)"),
+    ],
+)
+def test_new_samples_unlike_the_training_samples(capsys, here, model, new, words):
+    table = pd.DataFrame({"a": range(4), "b": range(4), "kind": list("xyxy")})
+    table.to_csv("t.csv", index=False)
+    table.to_parquet("t.parquet")
+    labels = "y.csv" if model == "d.csv" else "list.txt"
+    assert run(capsys, "fit", model, "--distance", "--labels", labels, *FIT)[0] == 0
+    code, out, err = run(capsys, "predict", "m.krein", new)
+    assert (code, out) == (2, "") and words in err, err
+    if new.startswith("t."):
+        start = f"The model was trained on a matrix of distances, but {new} holds a tab"
+        assert err.startswith(f"krein: {start}")
+
+
+@pytest.mark.parametrize("source", ["labels", "table"])
+def test_labels_that_differ_in_case(capsys, here, source):
+    _, y = here
+    y = y.where(np.arange(30) % 4 > 0, y.str.upper())
+    call = ["d.csv", "--distance", "--labels", "y.csv"]
+    y.to_csv("y.csv", header=False)
+    if source == "table":
+        call = ["y.csv"]
+        y.rename("kind").reset_index(drop=True).to_frame().assign(
+            a=np.arange(30.0) % 7
+        )[["a", "kind"]].to_csv("y.csv", index=False)
+    code, _, err = run(capsys, "fit", *call, *FIT)
+    note = "y.csv: the labels 'OUT' and 'out' differ only in case and count as two"
+    assert code == 0 and err.count(note) == 1, err
 
 
 def test_labels_with_a_title_that_is_a_sample(capsys, here):
@@ -155,6 +208,12 @@ def test_dates_need_a_decision(capsys, patients):
     call = ("fit", "p.csv", "--id", "patient", "--drop", "clinic", "--impute", *FIT)
     code, _, err = run(capsys, *call)
     assert code == 2 and "leave them out (--drop visit)" in err
+    code, _, err = run(capsys, *call, "--one-hot")
+    assert code == 2 and "dates such as '2024-03-01'" in err
+    frame = pd.read_csv("p.csv")
+    frame.assign(visit=frame["visit"].str[:-1] + "1").to_csv("p.csv", index=False)
+    code, _, err = run(capsys, *call)
+    assert code == 2 and "To encode each date as a category" in err
     assert run(capsys, *call, "--one-hot")[0] == 0
 
 

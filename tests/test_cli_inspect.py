@@ -101,6 +101,27 @@ def test_options_are_repeated_in_the_command_to_run_next(table, capsys):
     assert f"`krein fit {expected} -o model.krein`" in found["sentences"][-1]
 
 
+@pytest.mark.parametrize(
+    ("y", "words"),
+    [
+        (["a", "b"], "Next: add samples, at least 5 of each class."),
+        (
+            ["a"] * 4 + ["b"] * 9,
+            "at least 5 of each class, or run `krein fit {} --cv 4",
+        ),
+        (["a"] * 9 + ["b"], "at least 5 of each class, or run `krein fit {} --lam 0.0"),
+        ([*range(21)] * 3 + [22], "labels of classes; these are 22 different numbers"),
+    ],
+)
+def test_the_next_step_with_rare_classes(tmp_path, capsys, y, words):
+    path = tmp_path / "few.csv"
+    rows = [f"{i % 7},{i % 5},{label}" for i, label in enumerate(y)]
+    path.write_text("\n".join(["a,b,kind", *rows]) + "\n")
+    code, out, err = run([path, "--permutations", 9, "--json"], capsys)
+    assert code == 0, err
+    assert words.format(path) in json.loads(out)["sentences"][-1]
+
+
 def test_a_matrix_without_labels(tmp_path, capsys):
     K, _ = make_gram((3, 2), n_samples=20, random_state=0)
     path = tmp_path / "K.npy"

@@ -107,3 +107,15 @@ def test_coverage_needs_held_out_samples(here, capsys):
     fit(capsys, "--lam", "0.1")
     code, _, err = run(capsys, "predict", "m.krein", "new.csv", "--coverage", "0.9")
     assert code == 2 and "--coverage needs a model of cross-validation" in err
+
+
+@pytest.mark.parametrize("command", ["fit", "inspect", "compare"])
+def test_leaking_columns_are_named(here, capsys, command):
+    rng = np.random.default_rng(0)
+    y = np.arange(60) % 2
+    table = {"a": rng.normal(size=60), "cost": 3.0 * y + 1, "kind": y}
+    pd.DataFrame(table).to_csv("leak.csv", index=False)
+    more = ("--methods", "SVC clip", "--folds", "2") if command == "compare" else ()
+    code, _, err = run(capsys, command, "leak.csv", *more)
+    assert code == 0
+    assert "warning: leak.csv: column 'cost' alone predicts every label" in err

@@ -216,7 +216,7 @@ def test_a_labels_file_with_more_columns(krein, data):
         ("predict D.krein pairs.csv", ["line 2", "--format pairs"]),
         ("predict D.krein lost-pairs.csv --format pairs", ["lacks 1 of", "'n2'"]),
         ("predict D.krein d.npz --missing 1", ["every pair must be known"]),
-        ("predict K.krein square.csv", ["have no names", "give npz, npy or csv"]),
+        ("predict K.krein square.csv", ["square.csv has names, but the model"]),
         ("predict K.krein hits.m8", ["have no names"]),
         ("predict t.krein hits.m8", ["trained on a table"]),
         ("predict t.krein t.csv --missing 1", ["holds a table", "leave out --missing"]),

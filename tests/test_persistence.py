@@ -463,9 +463,12 @@ def test_other_files_are_refused(content, tmp_path):
     path.write_bytes(content)
     for read in (kreinlearn.load, stamp):
         with pytest.raises(
-            ValueError, match=r"data.csv is not a model that kreinlearn"
+            ValueError, match=r"data.csv is not a model that kreinlearn.*comes first in"
         ):
             read(path)
+    renamed = path.rename(tmp_path / "data.krein")
+    with pytest.raises(ValueError, match=r"data.krein is not a model.*\)\.$"):
+        kreinlearn.load(renamed)
 
 
 def test_missing_files_and_folders(tmp_path):

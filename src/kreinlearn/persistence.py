@@ -43,6 +43,9 @@ STAMP_MEMBER = "kreinlearn.json"
 """Member of the archive that identifies our files."""
 STAMPED_PACKAGES = ("kreinlearn", "scikit-learn", "numpy", "skops")
 """Packages whose versions are written."""
+MODEL_ENDING = ".krein"
+MODEL_FIRST = " The model comes first in `krein predict MODEL DATA`."
+"""Hint for files that are not named as models are."""
 DIGEST_CHUNK = 2**20
 """Bytes of a member that are read at once for its digest."""
 TRUSTED_SETTINGS = (
@@ -248,9 +251,10 @@ def _read_stamp(path: PathName, file: BinaryIO) -> Stamp:
         if number < 1:
             raise ValueError(f"there is no format {number}")
     except Exception as error:
+        is_other = not os.fspath(path).endswith(MODEL_ENDING)
         raise ValueError(
             f"{path} is not a model that kreinlearn.save wrote, or it is damaged "
-            f"({_first_line(error)})."
+            f"({_first_line(error)}).{MODEL_FIRST * is_other}"
         ) from None
     if number > FORMAT_VERSION:
         raise ValueError(

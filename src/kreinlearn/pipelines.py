@@ -23,7 +23,12 @@ from sklearn.preprocessing import (
 from kreinlearn._memory import available_bytes
 from kreinlearn._typing import Array
 from kreinlearn._validation import check_choice
-from kreinlearn.io.columns import MANY_WORDS, NUMERIC_FRACTION, warn_about_columns
+from kreinlearn.io.columns import (
+    MANY_WORDS,
+    MIN_ROWS_PER_WORD,
+    NUMERIC_FRACTION,
+    warn_about_columns,
+)
 from kreinlearn.io.dataset import Dataset
 from kreinlearn.io.formats import table_blocks
 from kreinlearn.io.text import quote_names
@@ -433,8 +438,8 @@ def _find_problems(
     dates = [name for name in words if is_date_column(X[name])]
     names = [name for name in words if _is_name_column(X[name]) and name not in dates]
     texts = [name for name in words if name not in (*names, *dates)]
-    if one_hot:
-        dates = [name for name in dates if _is_name_column(X[name])]
+    rare = [n for n in dates if X[n].count() < MIN_ROWS_PER_WORD * X[n].nunique()]
+    dates = rare if one_hot else dates
     for i, name in enumerate(names):
         known = X[name].dropna()
         yield (
@@ -447,8 +452,7 @@ def _find_problems(
         )
     if dates:
         remedy = f"leave them out (--drop {dates[0]}), or convert them to numbers"
-        is_repeated = all(X[name].nunique() <= X[name].count() / 2 for name in dates)
-        if not one_hot and is_repeated:
+        if not rare:
             remedy += (
                 " such as days. To encode each date as a category, use one_hot=True "
                 "(--one-hot)"

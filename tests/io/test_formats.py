@@ -161,7 +161,10 @@ def test_rectangular_only_where_it_is_asked_for(tmp_path):
 @pytest.mark.parametrize(
     ("arrays", "words"),
     [
-        ({"A": K, "B": K, "y": [1, 0, 1]}, ["named 'K' or 'S'", "'A' (3, 3)"]),
+        (
+            {"A": K, "B": K, "y": [1, 0, 1]},
+            ["named 'K' or 'S'", "'A' (3, 3)", "numpy.savez(path, K=matrix, y=labels)"],
+        ),
         ({"y": [1, 0, 1]}, ["named 'K' or 'S'", "'y' (3,)"]),
         ({}, ["got no arrays"]),
         ({"K": K}, ["no labels named 'y'", "'K' (3, 3)"]),
@@ -174,7 +177,10 @@ def test_rectangular_only_where_it_is_asked_for(tmp_path):
         ({"K": K + 1j, "y": [1, 0, 1]}, ["real numbers", "complex128"]),
         ({"K": K[0], "y": [1, 0, 1]}, ["must be square", "(3,)"]),
         ({"K": K[:0, :0], "y": []}, ["must be square", "(0, 0)"]),
-        ({"K": K, "y": np.array([Trap()] * 3)}, ["Python objects", "y.astype(str)"]),
+        (
+            {"K": K, "y": np.array([Trap()] * 3)},
+            ["Python objects", "numpy.asarray(y, dtype='U')"],
+        ),
         ({"K": np.array([[Trap()]]), "y": [1]}, ["Python objects"]),
     ],
 )

@@ -419,7 +419,10 @@ def test_labels_by_name(tmp_path):
     [
         ("ant,a\nbee,a\ndog,d\n", "no label for 1 of the 4 samples in p.csv.*'cat'"),
         ("ANT,a\nBEE,a\nCAT,d\nDOG,d\n", "4 of the 4 .*'ANT', which differs in upper"),
-        ("eel,a\nfox,d\n", "4 of the 4 samples.*its names are others, such as 'fox'"),
+        (
+            "eel,a\nfox,d\n",
+            r"No name in .*y.csv \('fox', ...\) is a sample of p.csv \('.*', ...\)",
+        ),
         ("ant,a\nant,b\nbee,a\ncat,d\ndog,d\n", "line 2: 'ant' has the label 'b', but"),
         ("ant,a\nbee,a\ncat,\ndog,d\n", "no label in line 3"),
         ("ant,a\nbee,a\ncat,a\ndog,a\n", "one class only"),

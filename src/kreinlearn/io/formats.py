@@ -5,10 +5,10 @@ A new format is one reader and one row of `FILE_FORMATS`.
 
 import io
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import numpy as np
 
@@ -29,12 +29,18 @@ from kreinlearn.io.dataset import (
     ReadOptions,
     TrainingRecord,
 )
-from kreinlearn.io.labels import as_labels, read_labels
+from kreinlearn.io.labels import as_labels, describe_similar_classes, read_labels
 from kreinlearn.io.matrices import LABELS_NAME
 from kreinlearn.io.pairs import LIST_FORMATS
 from kreinlearn.io.samples import EDGE_FILE, SAMPLE_FORMATS
 from kreinlearn.io.tables import CsvFile, TableSource
-from kreinlearn.io.text import check_file, decode_lines, name_file
+from kreinlearn.io.text import (
+    check_file,
+    decode_lines,
+    name_file,
+    parse_number,
+    read_rows,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -156,12 +162,18 @@ def open_data(
     if model is not None:
         return _open_new(file, options, model, in_blocks)
     if file.format == "table":
-        return tables.read_table(
-            open_table(file, options), options, in_blocks=in_blocks
-        )
-    if file.format in SAMPLE_FORMATS:
-        return samples.read_samples(file.path, file.format, options)
-    return (_read_numpy if file.is_numpy else _read_text_scores)(file, options)
+        source = open_table(file, options)
+        data = tables.read_table(source, options, in_blocks=in_blocks)
+    elif file.format in SAMPLE_FORMATS:
+        data = samples.read_samples(file.path, file.format, options)
+    else:
+        data = (_read_numpy if file.is_numpy else _read_text_scores)(file, options)
+    y = data.y if data.label_counts is None else data.label_counts[0]
+    if y is not None and y.dtype.kind == "U":
+        if note := describe_similar_classes(set(y.tolist())):
+            note = f"{options.label_file or path}: {note}."
+            return replace(data, remark=f"{data.remark} {note}".lstrip())
+    return data
 
 
 def read(path: str | os.PathLike[str], **options: Any) -> Dataset:
@@ -417,9 +429,12 @@ def _check_fields(file: DataFile, options: ReadOptions, is_matrix: bool) -> None
     if not wrong:
         return
     remedy, labels = "", Path(options.label_file or "")
-    if labels.is_file() and matrices.is_square(labels, default):
-        remedy = f" {labels} is a matrix: exchange the two files."
-    elif file.csv is not None and {*wrong} & {*MATRIX_FIELDS, "label_file"}:
+    if labels.is_file() and matrices.is_square(labels, default, is_expected=True):
+        raise ValueError(
+            f"{file.path} and {labels} are exchanged: give the matrix first, and the "
+            f"labels by --labels {file.path}."
+        )
+    if file.csv is not None and {*wrong} & {*MATRIX_FIELDS, "label_file"}:
         width = len(tables.open_csv(file.csv, options).names)
         what = f"a table of {width} columns"
         remedy = (
@@ -601,7 +616,7 @@ def _adapt_options(
     options = replace(options, holds="distances" if model.is_distance else holds)
     if model.names is None or ending in NUMPY_ENDINGS:
         return options
-    if is_open and FORMAT_BY_ENDING.get(ending, "table") == "table":
+    if is_open and (ending in CSV_ENDINGS or ending not in FORMAT_BY_ENDING):
         format = training.format or "matrix"
     given = options.missing
     return replace(
@@ -645,8 +660,12 @@ def _open_new_scores(
             f"{SAMPLE_FORMATS[format]}; give their similarities with, or distances to, "
             "the training samples."
         )
+    if format == "table" and file.csv is None:
+        _reject_table(path, options, f"{file.ending[1:]} is a format of tables")
     needed = [int(place) + 1 for place in model.support]
     if names is not None and not file.is_numpy and format != "table":
+        if format == "matrix":
+            _check_new_names(file, options, names)
         found, K, note = pairs.read_scores(
             *(path, format, options),
             header=options.header,
@@ -655,14 +674,19 @@ def _open_new_scores(
             needed=[names[place - 1] for place in needed],
         )
         return Dataset(str(path), K=K, names=found, remark=note)
+    if format == "matrix" and options.format is None and not file.is_numpy:
+        _reject_names(path)
     if not file.is_numpy and format != "table":
         raise ValueError(
             f"The training samples of the model have no names to find in {path}; give "
             f"npz, npy or csv with {n_train} columns, one for each in their order."
         )
-    read = _read_numpy if file.is_numpy else _read_nameless
-    data = read(file, options)
-    shape, n_needed = np.asarray(data.K).shape, len(needed) or n_train
+    n_needed = len(needed) or n_train
+    if file.is_numpy:
+        data = _read_numpy(file, options)
+    else:
+        data = _read_nameless(file, options, (n_train, n_needed))
+    shape = np.asarray(data.K).shape
     if shape[1] not in (n_train, n_needed):
         listed = ", ".join(str(place) for place in needed[:10])
         part = (
@@ -681,18 +705,69 @@ def _open_new_scores(
     return data
 
 
-def _read_nameless(file: DataFile, options: ReadOptions) -> Dataset:
-    """Return a matrix of numbers with one row per new sample."""
+def _check_new_names(
+    file: DataFile, options: ReadOptions, training: Sequence[str]
+) -> None:
+    """Raise if a matrix of new samples has no names, or no training sample."""
+    known = set(training)
+    rows = read_rows(file.path, options.sep, options.decimal, short_first=True)
+    _, first = next(rows)
+    if not known.isdisjoint(first):
+        return
+    if all(parse_number(cell) is not None for cell in first):
+        raise ValueError(
+            f"{file.path} has no names, but the {len(training)} training samples of "
+            "the model have: add a first line with their names, and a first column "
+            "with those of the new samples."
+        )
+    if known.isdisjoint(row[0] for _, row in rows):
+        reason = f"none of its columns is one, such as {training[0]!r}"
+        _reject_table(file.path, options, reason)
+
+
+def _reject_names(path: Path) -> NoReturn:
+    """Raise an error about names that the model does not know."""
+    raise ValueError(
+        f"{path} has names, but the model was trained without: remove the first line "
+        "and the first column, with columns in the order of training, or train again "
+        "with names."
+    )
+
+
+def _reject_table(path: Path, options: ReadOptions, reason: str) -> NoReturn:
+    """Raise an error about a table for a model that takes a matrix."""
+    raise ValueError(
+        f"The model was trained on a matrix of {options.holds or 'similarities'}, but "
+        f"{path} holds a table; give npz, npy or csv with a column for each training "
+        f"sample ({reason})."
+    )
+
+
+def _count_named_columns(file: DataFile, options: ReadOptions) -> int:
+    """Return the number of columns of a matrix with names, zero for a table."""
+    try:
+        matrix = matrices.read_text_matrix(file.path, options, True)
+    except ValueError:
+        return 0
+    return matrix.values.shape[1]
+
+
+def _read_nameless(
+    file: DataFile, options: ReadOptions, widths: Collection[int]
+) -> Dataset:
+    """Return a matrix of numbers with one row per new sample.
+
+    If a file has names and one of the widths, the message is about its names.
+    """
     path = file.path
     try:
         lines = file.iterate_lines()
         values = matrices.read_text_matrix(path, options, False, lines).values
     except ValueError as error:
-        raise ValueError(
-            f"The model was trained on a matrix of {options.holds or 'similarities'}, "
-            f"but {path} holds a table; give npz, npy or csv with a column for each "
-            f"training sample ({str(error).rstrip('.')})."
-        ) from None
+        if _count_named_columns(file, options) in widths:
+            _reject_names(path)
+        reason = str(error).removeprefix(f"{path}, ").rstrip(".")
+        _reject_table(path, options, reason)
     rows, columns = range(1, len(values) + 1), range(-1, -values.shape[1] - 1, -1)
     table = pairs.ScoreTable(str(path), rows, columns, options, False)
     K, notes = table.complete(values, values)

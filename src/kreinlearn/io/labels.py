@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -105,6 +105,24 @@ def _check_numbers_differ(classes: Array, where: str) -> None:
                 f"{where} holds the labels {other!r} and {label!r}, which may be the "
                 "same number or two names; write them alike, or add a letter."
             )
+
+
+def describe_similar_classes(classes: Collection[str]) -> str:
+    """Return a note about two classes that differ only in case, or nothing.
+
+    Examples
+    --------
+    >>> describe_similar_classes(["french", "FRENCH"])
+    "the labels 'FRENCH' and 'french' differ only in case and count as two classes"
+    """
+    known = dict[str, str]()
+    for label in sorted(classes):
+        if (other := known.setdefault(label.casefold(), label)) != label:
+            return (
+                f"the labels {other!r} and {label!r} differ only in case and count as "
+                "two classes"
+            )
+    return ""
 
 
 def to_text_labels(cells: CellColumn) -> Array:
@@ -330,7 +348,11 @@ def _describe_unlabeled(
         other = by_case[first.lower()]
         advice = f"it has {other!r}, which differs in upper and lower case only"
     elif len(without) == len(names):
-        advice = f"its names are others, such as {next(iter(found))!r}"
+        return (
+            f"No name in {path} ({next(iter(found))!r}, ...) is a sample of {source} "
+            f"({first!r}, ...); give the labels of these samples, with names in the "
+            "first column."
+        )
     return (
         f"{path} has no label for {len(without):,} of the {len(names):,} samples in "
         f"{source}, first {first!r}; {advice}."

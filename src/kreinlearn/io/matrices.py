@@ -113,7 +113,8 @@ def _choose_array(
         wanted, kind = " or ".join(map(repr, names)), ("vector", "matrix")[dims - 1]
         raise ValueError(
             f"{path} must hold a {kind} named {wanted}, or one {kind} only, got "
-            f"{_list_shapes(shapes) or 'no arrays'}."
+            f"{_list_shapes(shapes) or 'no arrays'}; save it alone or under that name: "
+            f"numpy.savez(path, {names[0]}={kind}, y=labels)."
         )
     return chosen[0]
 
@@ -146,7 +147,7 @@ def read_array(path: Path, name: str, stream: IO[bytes]) -> Array:
     if dtype.hasobject:
         raise ValueError(
             f"{path}: {name} is an array of Python objects, which could run code and "
-            "is not read; save it as numbers or text, e.g. y.astype(str)."
+            "is not read; save numbers or text, e.g. numpy.asarray(y, dtype='U')."
         )
     if dtype.kind not in "biufUS":
         raise ValueError(f"{path}: {name} must hold real numbers or text, got {dtype}.")

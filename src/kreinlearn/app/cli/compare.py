@@ -6,6 +6,7 @@ import sys
 import textwrap
 from collections.abc import Iterator
 from contextlib import contextmanager
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,13 @@ COMPARISON_FOOTNOTE = (
     "over folds, not a standard error. Methods with equal predictions share a row.\n"
     "s: seconds per fit with its tuning."
 )
+
+RARE_CLASS = re.compile(
+    r"has (?P<count>\d+) rows(?P<need>, but .* of each class); use fewer folds.*"
+)
+"""Message about a class with too few rows for the folds."""
+MIN_ANY_FOLDS = 3
+"""Rows of each class that any comparison needs."""
 
 
 @options.command(
@@ -107,9 +115,12 @@ def compare_command(
     names = _split_names(kernels)
     chosen = None if methods is None else _split_names(methods)
     table = samples.open_samples(data, reading, names[0] if names else None)
+    options.print_note(table.remark)
     n = len(table.y) if table.y is not None else 0
     request: Facts = {"methods": chosen, "folds": folds, "repeats": repeats}
     measure = transformer = None
+    if options.list_given(("kernels",)) and (table.is_table or table.kind):
+        _check_kernels(names, table.kind or "rows")
     with _name_options():
         kernel: str | list[str] = names if table.is_table else "precomputed"
         check_request(table.y, n, kernel=kernel, **request)
@@ -129,7 +140,6 @@ def compare_command(
                 )
         if table.X is not None:
             transformer = prepare(table.X, **steps)
-        options.print_note(table.remark)
         with progress_bar(sys.stderr, "compare") as progress:
             found = compare(
                 given,
@@ -148,6 +158,7 @@ def compare_command(
                 progress=progress,
                 measure=measure,
             )
+    samples.note_leaks(table)
     found.results["command"] = options.repeat_command()
     found.save(Path(out, PAGE_NAME), overwrite=True)
     if as_json:
@@ -165,7 +176,29 @@ def _name_options() -> Iterator[None]:
         yield
     except ValueError as error:
         message = re.sub("'(methods|kernels|folds|repeats|form)'", r"--\1", str(error))
+        message = RARE_CLASS.sub(_advise_folds, message)
         raise ValueError(message) from error
+
+
+def _advise_folds(found: re.Match[str]) -> str:
+    """Return the message about a rare class, with the folds that it allows."""
+    count = int(found["count"])
+    rows = f"{count} row{'s' * (count > 1)}"
+    remedy = f"use --folds {count}" if count >= MIN_ANY_FOLDS else "add rows"
+    return f"has {rows}{found['need']}; {remedy}, or remove the rows of this class."
+
+
+def _check_kernels(names: list[str], kind: str) -> None:
+    """Raise if a name is nearly that of a kernel, with this kernel."""
+    known = options.list_kernels(kind)
+    nearby = {**options.KERNEL_ALIASES, **{name: name for name in known}}
+    for name in names:
+        near = get_close_matches(name.lower(), nearby, 1)
+        if name not in known and near and nearby[near[0]] in known:
+            raise ValueError(
+                f"--kernels must be one of {', '.join(known)}, got {name!r}. Did you "
+                f"mean {nearby[near[0]]!r}?"
+            )
 
 
 def _measure_samples(

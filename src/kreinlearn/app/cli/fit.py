@@ -189,12 +189,12 @@ def _fit(
 
     from kreinlearn.pipelines import prepare
 
+    print_note(data.remark)
     classes, counts = data.count_labels()
     is_exact = given["landmarks"] is None
     folds = given["cv"] or (CV_FOLDS if is_exact else LANDMARK_FOLDS)
     _check_folds(data, classes, counts, folds if given["lam"] is None else 1)
     splits = samples.make_group_folds(data, folds, "--cv")
-    print_note(data.remark)
     steps = {name: given[name] for name in options.PREPARATION_OPTIONS}
     before = features = None
     blocks: Any = None

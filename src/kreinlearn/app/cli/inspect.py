@@ -107,6 +107,7 @@ def inspect_command(
             command=_fit_command(given, y),
             **about,
         )
+    samples.note_leaks(table)
     results = found.results
     results["command"] = options.repeat_command()
     if y is None and table.names is not None and table.kind is None:
@@ -126,7 +127,7 @@ def _fit_command(words: list[str], y: Array | None) -> str:
     from kreinlearn.app.cli.fit import CV_FOLDS
 
     _, counts = np.unique([] if y is None else y, return_counts=True)
-    if len(counts) < 2:
+    if len(counts) < 2 or counts.sum() == 2:
         return ""
     least, folds = int(counts.min()), list[str]()
     if least < CV_FOLDS:  # each fold needs a sample of each class

@@ -31,6 +31,7 @@ from kreinlearn.app.inspection.page import inspection_page, list_scores
 from kreinlearn.app.methods import UNCHECKED_PARAMS, inner_folds
 from kreinlearn.app.report import PageResult
 from kreinlearn.app.runs import Record, describe_environment
+from kreinlearn.io.labels import MAX_PLAIN_CLASSES
 from kreinlearn.kernels import KERNELS, gram
 from kreinlearn.kernels.transforms import fit_transform, list_candidates
 from kreinlearn.losses import loss_for
@@ -59,6 +60,8 @@ TEST_LEVEL = 0.05
 """Level of the tests."""
 MAX_NAMES = 5
 """Rare classes that are named."""
+ENOUGH_CLASS_SAMPLES = 5
+"""Samples of each class that the default folds of a search need."""
 MATRIX_KERNELS = ("distance", "precomputed")
 """Kernels of data that are a matrix."""
 DEFAULT_KERNEL = "tl1"
@@ -243,7 +246,8 @@ def inspect_similarity(
     command = _python_code(found, kernel, is_odd) if command is None else command
     sentences, found["n_verdict"] = _state_findings(found)
     clip = _clip_code(kernel, params, is_odd)
-    found["sentences"] = [*sentences, *notes, _state_next_step(found, command, clip)]
+    step = _state_next_step(found, command, clip, None if y is None else np.asarray(y))
+    found["sentences"] = [*sentences, *notes, step]
     found["versions"] = describe_environment()["ver"]
     return Inspection(found, K, labels)
 
@@ -513,9 +517,20 @@ def _state_evidence(found: Record) -> list[str]:
     ]
 
 
-def _state_next_step(found: Record, command: str, clip: str) -> str:
+def _state_next_step(
+    found: Record, command: str, clip: str, labels: Array | None
+) -> str:
     if found["matrix"] not in ("semidefinite", "indefinite"):
         return "Next: check how the similarities were computed."
+    classes, counts = np.unique([] if labels is None else labels, return_counts=True)
+    if len(classes) > 1 and counts.min() < ENOUGH_CLASS_SAMPLES:
+        if classes.dtype.kind in "iuf" and len(classes) > MAX_PLAIN_CLASSES:
+            return (
+                f"Next: give labels of classes; these are {len(classes)} different "
+                "numbers, some of them rare."
+            )
+        run = f", or run `{command}`" if command else ""
+        return f"Next: add samples, at least {ENOUGH_CLASS_SAMPLES} of each class{run}."
     if not command:
         return "Next: add labels of two classes or more."
     if found["recommendation"] == "unknown":
