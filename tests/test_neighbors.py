@@ -52,6 +52,8 @@ def test_a_distance_matrix_of_scikit_bio(kind, iris):
     several = KreinLogisticRegressionCV(kernel="distance")
     several.fit({"a": matrix, "b": make_matrix(kind, cdist(X, X), ids)}, labels)
     assert several.similarity_weights_["weight"].sum() == pytest.approx(1)
+    listed = KreinLogisticRegressionCV(kernel="distance").fit([matrix, matrix], labels)
+    assert listed.similarity_names_ == ["0", "1"]
 
 
 @pytest.mark.parametrize("ending", ["tsv", "lsmat"])

@@ -215,6 +215,15 @@ def test_new_samples_need_the_same_matrices(wine, model):
         model.predict([new[..., 0], new[..., 1].T[:, :-1], new[..., 2]])
 
 
+def test_names_of_new_samples_that_occur_twice_must_agree(wine, model):
+    ids = [str(i) for i in range(len(TRAIN))]
+    new = wine[0][np.ix_(NEW[:3], TRAIN)]
+    rows = (["a", "b", "b"], ["a", "b", "b"], ["b", "a", "b"])
+    frames = [pd.DataFrame(new[..., i], rows[i], ids) for i in range(3)]
+    with pytest.raises(ValueError, match="some occur twice in '0' or '2'"):
+        model.predict(frames)
+
+
 @pytest.mark.parametrize("kernel", ["distance", "precomputed"])
 def test_sparse_matrices_need_a_value_for_missing_pairs(wine, kernel):
     D, y = wine

@@ -37,7 +37,11 @@ def list_matrices(
         found = {str(name): matrix for name, matrix in X.items()}
     elif isinstance(X, np.ndarray) and X.ndim == 3:
         found = {str(i): X[..., i] for i in range(X.shape[2])}
-    elif isinstance(X, list | tuple) and len(X) > 0 and np.ndim(X[0]) == 2:
+    elif (
+        isinstance(X, list | tuple)
+        and len(X) > 0
+        and (np.ndim(X[0]) == 2 or hasattr(X[0], "to_data_frame"))
+    ):
         found = {str(i): matrix for i, matrix in enumerate(X)}
     else:
         return None
@@ -81,6 +85,11 @@ def _match_rows(matrices: NamedMatrices) -> NamedMatrices:
                         "missing): add what is missing, or drop it from the others."
                     )
             if labels != rows:
+                if len(set(rows)) < len(rows) or len(labels) != len(rows):
+                    raise ValueError(
+                        "Rows must have different names to be matched, but some occur "
+                        f"twice in {first!r} or {name!r}; rename them."
+                    )
                 matrix = matrix.loc[rows]
         elif ours != theirs:
             raise ValueError(
