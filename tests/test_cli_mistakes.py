@@ -119,3 +119,8 @@ def test_leaking_columns_are_named(here, capsys, command):
     code, _, err = run(capsys, command, "leak.csv", *more)
     assert code == 0
     assert "warning: leak.csv: column 'cost' alone predicts every label" in err
+
+
+def test_a_mistyped_file_gets_a_suggestion(here, capsys):
+    code, _, err = run(capsys, "fit", "label.csv")
+    assert code == 2 and "There is no file label.csv. Did you mean labels.csv?" in err

@@ -10,6 +10,7 @@ import warnings
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from difflib import get_close_matches
 from itertools import chain, islice, pairwise
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
@@ -100,7 +101,11 @@ def check_file(path: str | os.PathLike[str], expected: str) -> Path:
     if place.is_dir():
         raise IsADirectoryError(f"{path} is a folder; {expected} was expected.")
     if not place.exists():
-        raise FileNotFoundError(f"There is no file {path}.")
+        folder = place.parent
+        names = [each.name for each in folder.iterdir()] if folder.is_dir() else []
+        near = get_close_matches(place.name, names, 1)
+        hint = f" Did you mean {folder / near[0]}?" if near else ""
+        raise FileNotFoundError(f"There is no file {path}.{hint}")
     return place
 
 
