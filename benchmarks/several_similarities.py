@@ -7,8 +7,8 @@ Writes ``results/several.csv`` and the table of ``benchmarks.md``.
 Data sets, distances, other methods and splits were fixed before the first run. The best
 single distance is the one with the lowest mean log-loss on the test samples, which no
 user can know in advance; *chosen alone* is the one with the best held-out score in
-training. The sum of models (stacking inside the search) was added after a first run, in
-which stacking was better on the proteins.
+training. That row, and the sum of models (stacking inside the search), were added after
+a first run, in which stacking was better on the proteins.
 """
 
 import argparse
