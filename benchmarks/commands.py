@@ -38,9 +38,10 @@ def app(
     """Measure speed against the other libraries that are installed.
 
     NAME is machine, product, kernels, spd, series, sequences, graphs, transport, fit,
-    cv, search, published, blocked, scaling, landmarks, dask or import; all of them by
-    default, which takes more than an hour. A ratio above one means that kreinlearn is
-    faster. Each result is written at once: an interrupted run keeps its results.
+    cv, search, load, published, blocked, scaling, landmarks, dask or import; all of
+    them by default, which takes more than an hour. A ratio above one means that
+    kreinlearn is faster. Each result is written at once: an interrupted run keeps its
+    results.
     """
     scripts = find_scripts()
     for name in names:

@@ -20,6 +20,7 @@ TITLES = {
     "fit": "One fit of a given matrix",
     "cv": "The grid of a cross-validation",
     "search": "The default search, from samples to a model",
+    "load": "Beside busy processes",
     "blocked": "Without a stored matrix",
 }
 EXPLAINED = {
@@ -35,6 +36,10 @@ EXPLAINED = {
     "![Seconds against log-loss, one panel per data set](images/speed-search.svg)\n\n"
     "Down and to the left is better. Support vector machines have no probabilities, "
     "only a time, the dotted line.",
+    "load": "The default search on a machine that others use: *ours* is its time "
+    "alone, and *ratio* how much longer the others take. BLAS has one thread up to "
+    "8,000 samples, while folds run in threads. Without that limit, threads of BLAS "
+    "wait for each other.",
     "blocked": "K is computed again in every product. *tiles* computes its entries "
     "once and discards them. The bound is half of that, because a product can use each "
     "entry twice.",

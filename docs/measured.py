@@ -80,7 +80,9 @@ PAGES = {
     "speed": Page(
         "speed",
         (
-            _bench("machine product kernels spd fit cv search blocked scaling import"),
+            _bench(
+                "machine product kernels spd fit cv search load blocked scaling import"
+            ),
             "python benchmarks/page.py {out}",
         ),
         (*EXACT, *LANDMARKS),

@@ -19,6 +19,7 @@ from kreinlearn import (
     KreinLogisticRegressionCV,
     LandmarkLogisticRegression,
 )
+from kreinlearn.estimators import logistic
 from kreinlearn.kernels import _pairwise, gram, threads
 from kreinlearn.operators import MAX_SINGLE_THREAD, one_thread
 
@@ -62,7 +63,7 @@ MODELS = {
     ),
     "more than one thread": (
         KreinLogisticRegression(kernel="tl1", lam=1.0),
-        rings(MAX_SINGLE_THREAD + 20),
+        rings(logistic.SINGLE_THREAD_FIT + 20),
     ),
 }
 
@@ -232,16 +233,47 @@ def test_blas_has_its_threads_again_whoever_leaves_last():
             assert blas_threads() == before
 
 
-def test_small_fits_in_threads_have_one_thread_of_blas():
-    seen = set()
+def make_spy(seen):
+    """Return a kernel that notes the threads of BLAS."""
 
-    def spying(X, Y):
+    def kernel(X, Y):
         seen.update(blas_threads().values())
         return X @ Y.T
 
+    return kernel
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        KreinLogisticRegression(),
+        KreinLogisticRegressionCV(norms=["euclidean"], lams=[1.0], cv=2),
+    ],
+    ids=["fit", "search"],
+)
+def test_blas_has_one_thread_beyond_the_size_of_eigendecompositions(model):
+    seen = set()
+    X, y = rings(MAX_SINGLE_THREAD + 1)
+    with threadpool_limits(2):
+        model.set_params(kernel=make_spy(seen)).fit(X, y)
+    assert seen == {1}
+
+
+def test_fits_above_the_limit_keep_the_threads_of_blas(monkeypatch):
+    seen = set()
+    monkeypatch.setattr(logistic, "SINGLE_THREAD_FIT", 30)
+    with threadpool_limits(2):
+        before = set(blas_threads().values())
+        KreinLogisticRegression(kernel=make_spy(seen)).fit(*rings(40))
+    assert seen == before
+
+
+def test_small_fits_in_threads_have_one_thread_of_blas():
+    seen = set()
+
     def fit(seed):
         X, y = rings(40, seed)
-        KreinLogisticRegression(kernel=spying).fit(X, y)
+        KreinLogisticRegression(kernel=make_spy(seen)).fit(X, y)
 
     with threadpool_limits(2):
         before = blas_threads()

@@ -22,7 +22,7 @@ WIDENED_ROWS = 64
 SYMV_COLUMNS = 4
 """Up to this many columns are multiplied one by one: faster for n of 1000 or more."""
 MAX_SINGLE_THREAD = 600
-"""Up to this many samples linear algebra runs on one thread."""
+"""Samples up to which an eigendecomposition gains nothing from a second thread."""
 DIAGONAL_ROWS = 64
 """Samples whose matrix is computed at once for the sake of its diagonal."""
 MIRROR_ROWS = 1024
@@ -363,13 +363,13 @@ class RowProducts:
 
 
 @contextmanager
-def limit_blas_threads(n: int) -> Iterator[None]:
-    """Limit BLAS to one thread while matrices of n samples are small.
+def limit_blas_threads(n: int, limit: int = MAX_SINGLE_THREAD) -> Iterator[None]:
+    """Limit BLAS to one thread up to a number of samples.
 
-    Up to 600 samples two threads gain nothing; and where other processes run, threads
-    that wait for each other lose a lot.
+    Threads of BLAS wait for each other in busy loops. If other processes use the
+    processors, two threads take several times as long as one.
     """
-    if n > MAX_SINGLE_THREAD:
+    if n > limit:
         yield
     else:
         with one_thread():

@@ -52,6 +52,8 @@ from kreinlearn.spectrum.norms import NORMS, make_dual_matrix
 
 MIN_LAM = 1e-250
 """Smallest lam whose inverse leaves room for similarities in double precision."""
+SINGLE_THREAD_FIT = 2000
+"""Samples up to which BLAS has one thread: more are slow if processors are shared."""
 
 
 class KreinLogisticRegression(ProbabilisticKernelClassifier):
@@ -269,7 +271,10 @@ class KreinLogisticRegression(ProbabilisticKernelClassifier):
         check_classes(labels, weights)  # weights of a class may be zero
         if len(labels) > MAX_QUICK_SAMPLES:
             check_fit_cost(len(labels), len(self.classes_), self.norm, self.solver)
-        with limit_blas_threads(len(labels)), report_measures(self.verbose):
+        with (
+            limit_blas_threads(len(labels), SINGLE_THREAD_FIT),
+            report_measures(self.verbose),
+        ):
             shared = Similarities(samples, is_search=False)
             kernel = kernel.fit(shared)
             any_shape = self._takes_any_shape

@@ -100,6 +100,9 @@ MAX_WARM, MAX_WARM_HARD, HARD_UNITS = 300, 1000, 5e-4
 """Largest number of samples for which final fits start from the solution of a ridge
 problem, which needs an eigendecomposition; the same where lam is below so many of its
 units, and fits from scratch take many steps."""
+SINGLE_THREAD_SEARCH = 8000
+"""Samples up to which BLAS has one thread. Folds run in threads, so that two threads of
+BLAS gain at most a tenth; if processors are shared, they take twice as long."""
 SHARED_PARAMS = (
     "fit_intercept",
     "multi_class",
@@ -403,7 +406,7 @@ class KreinLogisticRegressionCV(ProbabilisticKernelClassifier):
         check_search_cost(first, kernels[0], norms, *work)
         n_jobs = None if self.n_jobs is None else effective_n_jobs(self.n_jobs)
         with (
-            limit_blas_threads(len(labels)),
+            limit_blas_threads(len(labels), SINGLE_THREAD_SEARCH),
             report_measures(self.verbose),
             nullcontext() if n_jobs is None else limit_threads(n_jobs),
         ):
