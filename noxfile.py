@@ -74,6 +74,17 @@ def dist(session: nox.Session) -> None:
     session.run("check-wheel-contents", *(each for each in built if "whl" in each))
 
 
+@nox.session(default=False, python=["3.11", "3.12", "3.13"])
+def install(session: nox.Session) -> None:
+    """Install the wheel, then the sdist of `dist`, and run the command line."""
+    for pattern in ("*.whl", "*.tar.gz"):
+        (path,) = Path("dist").resolve().glob(pattern)
+        session.install("--force-reinstall", str(path))
+        with session.chdir(session.create_tmp()):  # nothing of the checkout
+            session.run("krein", "--version")
+            session.run("krein", "demo", "--force")
+
+
 @nox.session(default=False)
 def review(session: nox.Session) -> None:
     """Check how the project is set up: workflows, metadata, citation."""

@@ -102,7 +102,14 @@ INTERNAL |= {"pages", "runs"}
 # Pages that use files made on another page.
 GIVEN_FILES = ("README.md", "docs/index.md", "docs/command-line.md")
 # Links lead to these hosts only; checking that their pages exist needs a network.
-HOSTS = {"download.pytorch.org", "keepachangelog.com", "github.com", "doi.org"}
+HOSTS = {
+    "scientific-python.org",
+    "semver.org",
+    "download.pytorch.org",
+    "keepachangelog.com",
+    "github.com",
+    "doi.org",
+}
 HOSTS |= {"pypi.org", "cran.r-project.org", "img.shields.io", "scikit-learn.org"}
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
@@ -397,6 +404,8 @@ def test_the_reference_lists_what_exists():
 def known_words():
     """Return identifiers that pages may mention: names, parameters, attributes."""
     words = set()
+    for module in ("samples", "matrices", "tables", "text"):  # of add-a-format
+        words.update(vars(importlib.import_module(f"kreinlearn.io.{module}")))
     for name in listed():
         value = resolve(name)
         words.add(name.rpartition(".")[2])
@@ -426,6 +435,8 @@ FOREIGN = {
     "KREINLEARN_DATA",
     "KREINLEARN_CACHE",
     "CalibratedClassifierCV",
+    "DataFrame",
+    "FutureWarning",
     "Covariances",
     "MinMaxScaler",
     "OneClassSVM",
@@ -444,7 +455,7 @@ def test_names_on_pages_exist(page):
     known = known_words() | FOREIGN
     options = {each for app in PROGRAMS.values() for each in options_of(app)}
     options |= {"--help", "--minutes", "--seed"}
-    options |= {"--strict", "--check"}  # of pip-audit and docs/measure
+    options |= {"--strict", "--check", "--inventory", "--only"}  # of other programs
     spans = re.findall(r"(?<!`)`([^`\n]+)`(?!`)", prose(PAGES[page]))
     for span in spans:
         for name in re.findall(r"\bkreinlearn(?:\.\w+)+(?![\w*])", span):

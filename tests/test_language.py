@@ -10,8 +10,8 @@ DOCS = ROOT / "docs"
 GENERATED = {"messages.md", "changelog.md"}
 PAGES = [path for path in sorted(DOCS.glob("*.md")) if path.name not in GENERATED]
 DEVELOPER_PAGES = {
-    *("add-a-kernel", "add-a-solver", "citing", "contributing", "cost-model"),
-    *("design", "developers", "internals", "paper", "reproduce", "speed"),
+    *("add-a-format", "add-a-kernel", "add-a-solver", "citing", "contributing"),
+    *("cost-model", "design", "developers", "internals", "paper", "reproduce", "speed"),
     *("testing", "theory"),
 }
 USER_PAGES = [path for path in PAGES if path.stem not in DEVELOPER_PAGES]

@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 import sys
+import tarfile
 import tomllib
 import zipfile
 from pathlib import Path
@@ -39,7 +40,8 @@ def test_the_version_is_the_same_everywhere():
     assert f'\n  version: "{VERSION}"\n' in text("recipe/recipe.yaml")
     newest = re.search(r"^## (\S+) - (\S+)$", text("CHANGELOG.md"), re.M)
     assert newest[1] == VERSION
-    assert re.fullmatch(r"unreleased|\d{4}-\d\d-\d\d", newest[2])
+    assert re.fullmatch(r"\d{4}-\d\d-\d\d", newest[2])
+    assert f"\ndate-released: {newest[2]}\n" in text("CITATION.cff")
 
 
 def test_pythons_are_those_that_are_tested():
@@ -110,20 +112,16 @@ def wheel(tmp_path_factory):
     for module in ("hatchling", "hatch_fancy_pypi_readme"):
         pytest.importorskip(module, reason="needs hatchling: pip install '.[test]'")
     folder = tmp_path_factory.mktemp("wheel")
-    call = [
-        sys.executable,
-        "-m",
-        "hatchling",
-        "build",
-        "-t",
-        "wheel",
-        "-d",
-        str(folder),
-    ]
-    done = subprocess.run(call, cwd=ROOT, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
+    build(folder, "wheel")
     (path,) = folder.glob("*.whl")
     return path
+
+
+def build(folder, target):
+    """Build the wheel or the sdist of this checkout."""
+    call = [sys.executable, "-m", "hatchling", "build", "-t", target, "-d", folder]
+    done = subprocess.run(map(str, call), cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.slow
@@ -138,7 +136,9 @@ def test_the_wheel_has_what_it_needs_and_no_more(wheel):
         if path.is_file() and "__pycache__" not in path.parts
     }
     assert {"kreinlearn/py.typed", "kreinlearn/app/report/page.html.j2"} <= files
-    assert {name for name in names if ".dist-info/" not in name} == files
+    info = f"kreinlearn-{VERSION}.dist-info"
+    about = {"METADATA", "RECORD", "WHEEL", "entry_points.txt", "licenses/LICENSE"}
+    assert set(names) == files | {f"{info}/{name}" for name in about}
     # A checkout has these.
     for word in ("bench", "reproduc", "paper", "project.toml"):
         assert [name for name in names if word in name] == []
@@ -147,9 +147,23 @@ def test_the_wheel_has_what_it_needs_and_no_more(wheel):
     assert needed and all("extra ==" in each for each in needed)
 
 
-def test_the_sdist_includes_the_reproduction():
-    included = PROJECT["tool"]["hatch"]["build"]["targets"]["sdist"]["include"]
-    assert {"src", "reproduction", "benchmarks", "tests"} <= set(included)
+def test_the_sdist_has_what_the_checkout_has(tmp_path):
+    pytest.importorskip("hatchling", reason="needs hatchling: pip install '.[test]'")
+    build(tmp_path, "sdist")
+    (path,) = tmp_path.glob("*.tar.gz")
+    top = f"kreinlearn-{VERSION}/"
+    with tarfile.open(path) as archive:
+        members = archive.getmembers()
+    names = {each.name.removeprefix(top) for each in members if each.isfile()}
+    packages = ("src", "reproduction", "benchmarks", "tests")
+    code = [path for name in packages for path in (ROOT / name).rglob("*.py")]
+    assert {path.relative_to(ROOT).as_posix() for path in code} <= names
+    listed = subprocess.run(
+        ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True
+    )
+    if listed.returncode == 0:  # not in a copy without its history
+        assert names - {"PKG-INFO"} == set(listed.stdout.split())
+    assert path.stat().st_size < 10 * MEGABYTE
 
 
 def test_the_tests_install_what_the_reproduction_needs():
