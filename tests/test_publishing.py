@@ -180,6 +180,7 @@ def test_links_of_the_readme_work_outside_the_checkout(wheel):
     said = zipfile.ZipFile(wheel).read(metadata).decode()
     assert "License-Expression: BSD-3-Clause" in said
     readme = said.partition("\n\n")[2]
+    assert "pip install kreinlearn" in readme and "not on PyPI" not in readme
     links = re.findall(r"\]\(([^)\s]+)\)", readme)
     assert links and [each for each in links if not each.startswith("https://")] == []
 
