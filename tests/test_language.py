@@ -70,6 +70,12 @@ def test_the_documentation_is_short():
     assert sum(words[path] for path in USER_PAGES) <= MAX_USER_WORDS
 
 
+@pytest.mark.parametrize("name, lines", [("CONTRIBUTING", 60), ("CHANGELOG", 60)])
+def test_pages_for_contributors_fit_on_a_screen(name, lines):
+    text = (ROOT / f"{name}.md").read_text(encoding="utf-8")
+    assert len(text.splitlines()) <= lines and len(text.split()) <= 700
+
+
 @pytest.mark.parametrize("page", USER_PAGES, ids=lambda path: path.stem)
 def test_sentences_are_short(page):
     found = sentences(page.read_text(encoding="utf-8"))
