@@ -334,10 +334,8 @@ def _is_finite_and_symmetric(K: Array) -> bool:
     with np.errstate(invalid="ignore", over="ignore"):
         for i in starts:
             for j in starts[i // MIRROR_TILE :]:
-                tile, mirror = (
-                    K[i : i + MIRROR_TILE, j : j + MIRROR_TILE],
-                    K[j : j + MIRROR_TILE, i : i + MIRROR_TILE],
-                )
+                tile = K[i : i + MIRROR_TILE, j : j + MIRROR_TILE]
+                mirror = K[j : j + MIRROR_TILE, i : i + MIRROR_TILE]
                 difference = buffer[: tile.shape[0], : tile.shape[1]]
                 if np.subtract(tile, mirror.T, out=difference).any():
                     return False
@@ -350,7 +348,6 @@ def _asymmetry(K: Array) -> tuple[float, float]:
     for i in range(0, len(K), STRIP_ROWS):
         rows = K[i : i + STRIP_ROWS]
         largest = max(largest, float(np.abs(rows).max()))
-        difference = max(
-            difference, float(np.abs(rows - K[:, i : i + STRIP_ROWS].T).max())
-        )
+        mirror = K[:, i : i + STRIP_ROWS].T
+        difference = max(difference, float(np.abs(rows - mirror).max()))
     return difference, difference / largest if largest > 0 else 0.0

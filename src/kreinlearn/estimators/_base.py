@@ -47,7 +47,7 @@ from kreinlearn.kernels.registry import (
     resolve_kernel,
 )
 from kreinlearn.losses import Link, log_probabilities
-from kreinlearn.operators import Blocked, Dense, General
+from kreinlearn.operators import Blocked, Dense, General, take_samples
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -296,10 +296,7 @@ class KernelEstimator(DocumentedEstimator, CallbackSupportMixin, BaseEstimator):
         elif needed.all():
             self.X_fit_ = X
         else:
-            is_array = isinstance(X, np.ndarray)
-            self.X_fit_ = (
-                X[self.support_] if is_array else [X[i] for i in self.support_]
-            )
+            self.X_fit_ = take_samples(X, self.support_)
 
 
 class KernelClassifier(ClassifierMixin, KernelEstimator):
@@ -663,20 +660,13 @@ def warn_if_uninformative(K: Dense | General | Blocked, kernel: ResolvedKernel) 
 
 def _find_uninformative(K: Array) -> str | None:
     """Return "diagonal" or "constant" if K is almost that."""
-    n = len(K)
-    diagonal = np.abs(K.diagonal())
-    row_sums = np.zeros(n)
-    low, high = np.inf, -np.inf
-    for i in range(0, n, STRIP_ROWS):
-        rows = K[i : i + STRIP_ROWS]
-        row_sums[i : i + STRIP_ROWS] = np.abs(rows).sum(axis=1)
-        low, high = min(low, float(rows.min())), max(high, float(rows.max()))
-    off = float((row_sums - diagonal).sum()) / (n * (n - 1))
+    n, sizes = len(K), np.abs(K)
+    diagonal = sizes.diagonal()
+    off = float((sizes.sum(axis=1) - diagonal).sum()) / (n * (n - 1))
     if off < INFORMATIVE_TOL * float(diagonal.mean()):
         return "diagonal"
-    return (
-        "constant" if high - low < INFORMATIVE_TOL * max(abs(high), abs(low)) else None
-    )
+    is_constant = float(K.max()) - float(K.min()) < INFORMATIVE_TOL * float(sizes.max())
+    return "constant" if is_constant else None
 
 
 # Callbacks of scikit-learn, such as progress bars.

@@ -225,9 +225,7 @@ def fit_dual(
         result = solver.solve(block, w0, tol=tol, callback=callback)
     # Products of an end that was not certified are sums of steps, perhaps in single
     # precision: the reported residual comes from a fresh one.
-    is_certified = isinstance(solver, DualNewton) and all(
-        status == Status.CONVERGED for status in result.status
-    )
+    is_certified = isinstance(solver, DualNewton) and {*result.status} == {"converged"}
     point = block.point(result.w, result.F if is_certified else None)
     if not (np.isfinite(point.A).all() and np.isfinite(point.c).all()):
         raise ValueError(
@@ -240,7 +238,7 @@ def fit_dual(
         point.c.reshape(k),
         str(max(result.status, key=STATUS_ORDER)),
         max(result.n_iter),
-        residual if not is_certified else max(result.crit),
+        max(result.crit) if is_certified else residual,
         residual,
         list(result.history),
     )
@@ -322,14 +320,6 @@ def check_relative_lam(K: Dense | General | Blocked, lam: float) -> None:
             f"got {lam:.2g}; divide the similarities by their scale, raise lam, or use "
             "multi_class='ovr'."
         )
-
-
-def make_overflow_error(lam: float) -> ValueError:
-    """Return the error for scores that overflow."""
-    return ValueError(
-        f"Scores overflow with similarities of this range and lam={lam:.2g}; raise "
-        "lam, or divide the similarities and lam by one constant."
-    )
 
 
 def warn_not_converged(fit: Fit, solver: Any, needs: str, tol: float) -> None:

@@ -53,7 +53,7 @@ from kreinlearn.landmarks.passes import (
 from kreinlearn.landmarks.penalty import build_penalty, landmark_gram
 from kreinlearn.landmarks.sources import BlockSource, Chunk, MemorySource, Source
 from kreinlearn.losses import find_link
-from kreinlearn.operators import gemm
+from kreinlearn.operators import gemm, take_samples
 from kreinlearn.search import UNITS
 from kreinlearn.solvers.monitor import callback_for
 from kreinlearn.spectrum.norms import NORMS
@@ -427,7 +427,7 @@ class LandmarkLogisticRegression(_LandmarkEstimator, ProbabilisticKernelClassifi
         if Z is None:
             method = (self.landmarks, M, grid[0], seed)
             which = select.select_landmarks(summary, *method)
-            Z, rows = sources.take_samples(summary.samples, which), summary.row[which]
+            Z, rows = take_samples(summary.samples, which), summary.row[which]
             if summary.n_used <= M:
                 all_weights = summary.weight[which], summary.label[which]
         weights = None
@@ -912,7 +912,7 @@ class LandmarkFeatures(
             _, summary = _summarize(samples, n, plan)
             method = (self.landmarks, M, kernel, seed)
             which = select.select_landmarks(summary, *method)
-            Z = sources.take_samples(summary.samples, which)
+            Z = take_samples(summary.samples, which)
         else:
             Z = self._check_samples(kernel, self.landmarks, reset=False)
         columns = fit_columns(kernel, Z)

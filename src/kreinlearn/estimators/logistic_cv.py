@@ -76,7 +76,6 @@ from kreinlearn.search import (
     stratified_subsample,
     weigh_models,
 )
-from kreinlearn.search.racing import describe_dropped
 from kreinlearn.search.ridge import warm_start_scores
 from kreinlearn.solvers.base import Status
 from kreinlearn.solvers.monitor import Watch, callback_for
@@ -390,9 +389,7 @@ class KreinLogisticRegressionCV(ProbabilisticKernelClassifier):
         check_classes(labels, counts)  # weights of a class may be zero
         shared = Similarities(samples, names=names)
         settings = self._list_settings(kernels, shared, names)
-        self.kernel_settings_ = [
-            (each.source, each.described_params) for each in settings
-        ]
+        self.kernel_settings_ = [(one.source, one.described_params) for one in settings]
         score_weight, groups = self._route(sample_weight, groups)
         folds = self._make_folds(labels, groups)
         self._link = find_link(len(self.classes_), self.multi_class != "ovr")
@@ -547,9 +544,7 @@ class KreinLogisticRegressionCV(ProbabilisticKernelClassifier):
     def _check_parameters(self) -> tuple[list[ResolvedKernel], Array | None]:
         """Return the kernels and the values of lam, if given, or raise."""
         kernels = list_kernels(self.kernel)
-        pairwise = {"precomputed", "distance"} & {
-            k for k in kernels if isinstance(k, str)
-        }
+        pairwise = [each for each in ("precomputed", "distance") if each in kernels]
         if len(kernels) > 1 and (self.kernel_params or pairwise):
             raise ValueError(
                 "Several kernels go with neither 'kernel_params' nor 'precomputed' nor "
@@ -601,10 +596,9 @@ class KreinLogisticRegressionCV(ProbabilisticKernelClassifier):
                 "'X' must have the shape (n_samples, n_samples, n_matrices), got "
                 f"{shape}; np.moveaxis(X, 0, 2) puts the matrices last."
             )
-        matrices = None
-        if kernel.is_pairwise:
-            matrices = list_matrices(X, kernel, is_training=True)
         about = (y, sample_weight, groups)
+        is_pairwise = kernel.is_pairwise
+        matrices = list_matrices(X, kernel, is_training=True) if is_pairwise else None
         if matrices is None:
             return super()._check_training(kernel, X, *about)
         valid: list[Array] = []
@@ -613,9 +607,8 @@ class KreinLogisticRegressionCV(ProbabilisticKernelClassifier):
                 samples, labels = super()._check_training(kernel, matrix, *about)
             valid.insert(0, np.asarray(samples))
         self.similarity_names_ = list(matrices)
-        self.similarity_scales_ = np.array(
-            [measure_scale(each, kernel.is_distance) for each in valid]
-        )
+        scales = [measure_scale(each, kernel.is_distance) for each in valid]
+        self.similarity_scales_ = np.array(scales)
         return stack_with_mean(valid, self.similarity_scales_), labels
 
     def _list_similarities(self) -> list[str]:
@@ -728,20 +721,19 @@ class KreinLogisticRegressionCV(ProbabilisticKernelClassifier):
                 results = _evaluate(race, list(windows.items()), deadline)
                 entries = [one for each in results for one in each]
                 race_work = len(settings) * race.work
-                windows, self.lam_units_, self.dropped_ = racing.finish_race(
-                    context, race, entries
-                )
-        found: list[list[Candidate]] = []
+                found = racing.finish_race(context, race, entries)
+                windows, self.lam_units_, self.dropped_ = found
+        tried: list[list[Candidate]] = []
         report = _make_report(callback_for(self.verbose), settings)
         total = race_work + len(windows) * context.work
         runs = _evaluate(context, list(windows.items()), deadline)
         for own in notify_each(self, "search", runs, len(windows)):
-            found.append(own)
-            done = race_work + len(found) * context.work
+            tried.append(own)
+            done = race_work + len(tried) * context.work
             self.lam_units_[own[0].setting] = own[0].unit
             report(own, done / total)
-        self._explain_untried(context, found, n_samples)
-        candidates = [one for own in found for one in own]
+        self._explain_untried(context, tried, n_samples)
+        candidates = [one for own in tried for one in own]
         candidates.sort(key=lambda one: (one.setting, self.norms.index(one.norm)))
         if len(self.norms) > 1 and not all(one.is_symmetric for one in candidates):
             warn_caller(
@@ -750,8 +742,8 @@ class KreinLogisticRegressionCV(ProbabilisticKernelClassifier):
                 "symmetrize='mean', 'max' or 'min' to try them all.",
                 IndefiniteKernelWarning,
             )
-        tried = np.array([~np.isnan(one.fold_scores).all(1) for one in candidates])
-        n_lams = 1 + int(np.flatnonzero(tried.any(axis=0))[-1])
+        has_scores = [~np.isnan(one.fold_scores).all(axis=1) for one in candidates]
+        n_lams = 1 + int(np.flatnonzero(np.any(has_scores, axis=0))[-1])
         self.lams_ = np.array([context.make_lams(u)[:n_lams] for u in self.lam_units_])
         shape = (len(settings), len(self.norms), n_lams, len(context.folds))
         self.scores_ = np.full(shape, np.nan)
@@ -782,7 +774,7 @@ class KreinLogisticRegressionCV(ProbabilisticKernelClassifier):
         late = [i for i in every if i not in known]
         self._is_late = len(late) > 0
         self.dropped_ += [
-            describe_dropped(settings, i, norm, racing.TIME_OVER)
+            racing.describe_dropped(settings, i, norm, racing.TIME_OVER)
             for i in late
             for norm in context.norms
         ]
@@ -1040,13 +1032,10 @@ class KreinLogisticRegressionCV(ProbabilisticKernelClassifier):
         self._check_refit()
         new = self._split_new(X)
         shape = (len(new[0]), len(self.support_))
-        K, parts = (
-            np.zeros(shape),
-            np.zeros((*shape, len(self.estimators_[0].dual_coef_))),
-        )
-        for weight, model, own in zip(
-            self.weights_, self.estimators_, new, strict=True
-        ):
+        K = np.zeros(shape)
+        parts = np.zeros((*shape, len(self.estimators_[0].dual_coef_)))
+        models = zip(self.weights_, self.estimators_, new, strict=True)
+        for weight, model, own in models:
             at = np.searchsorted(self.support_, model.support_)
             similarities = model._compute_similarities(own)
             K[:, at] += weight * similarities

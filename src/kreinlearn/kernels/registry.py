@@ -8,6 +8,7 @@ Code below that boundary asks the resolved kernel, never the name.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -49,7 +50,7 @@ from kreinlearn.kernels.transforms import (
     list_candidates,
 )
 from kreinlearn.kernels.transport import TRANSPORT_KERNELS
-from kreinlearn.operators import Blocked, Dense, General
+from kreinlearn.operators import Blocked, Dense, General, take_samples
 
 Kind = str
 """What X holds: "rows", "matrices", "series", "sequences", "graphs" or "sets" (samples
@@ -143,9 +144,8 @@ class ResolvedKernel:
     @property
     def is_distance(self) -> bool:
         """Whether distances, given or computed, are transformed."""
-        return self.kind == "distance" or (
-            self.record is not None and self.record.is_distance
-        )
+        is_record = self.record is not None and self.record.is_distance
+        return is_record or self.kind == "distance"
 
     @property
     def is_stored(self) -> bool:
@@ -198,9 +198,8 @@ class ResolvedKernel:
     def restore(self, median: float, means: Array | None) -> "ResolvedKernel":
         """Return the kernel with a transform that was fitted before."""
         params = {**DEFAULT_PARAMS, **self.transform_params}
-        return replace(
-            self, transform=DistanceTransform(median=median, means=means, **params)
-        )
+        transform = DistanceTransform(median=median, means=means, **params)
+        return replace(self, transform=transform)
 
     def transform_values(self, values: Array) -> Array:
         """Return the similarities for distances or scores."""
@@ -269,9 +268,8 @@ class ResolvedKernel:
             return self.record.function(X, Y, **self.params)
         assert self.measure is not None
         if Y is None:
-            return self.transform_values(
-                compute_measure(self.measure, X, self.measure_params)
-            )
+            values = compute_measure(self.measure, X, self.measure_params)
+            return self.transform_values(values)
         K = np.empty(shape)
         for rows, values in self.iterate(X, Y):
             K[rows] = self.transform_values(values)
@@ -475,9 +473,8 @@ class ResolvedKernel:
         is_given = rest is not None and (self.kind == "distance" or len(rest) > 0)
         tried = list(ParameterGrid(rest)) if is_given else None
         forms = list_candidates(self.transform_params, tried)
-        return self._with_each(
-            {**one, **form} for one in ParameterGrid(own) for form in forms
-        )
+        pairs = product(ParameterGrid(own), forms)
+        return self._with_each({**one, **form} for one, form in pairs)
 
     def _with_each(self, tried: Any) -> list["ResolvedKernel"]:
         fixed = self.measure_params if self.is_distance else self.params
@@ -672,9 +669,7 @@ class Similarities:
 
     def take(self, rows: Array) -> "Similarities":
         """Return some of the samples."""
-        is_array = hasattr(self.X, "shape")
-        X = self.X[rows] if is_array else [self.X[i] for i in rows]
-        return Similarities(X, self._is_search)
+        return Similarities(take_samples(self.X, rows), self._is_search)
 
     def select_given(self, kernel: ResolvedKernel) -> Array:
         """Return the given matrix of a pairwise kernel, or one of several."""
@@ -770,11 +765,7 @@ def gram(
     array([[4.],
            [3.]])
     """
-    found = _resolve_call(kernel, params)
-    if found.is_measured:
-        assert found.record is not None and found.record.check is not None
-        X = found.record.check(X)
-        Y = None if Y is None else found.record.check(Y)
+    found, X, Y = _resolve_call(kernel, params, X, Y)
     return found.cross(X, Y)
 
 
@@ -825,17 +816,15 @@ def multiply(
     >>> multiply([[0.0, 0.0], [1.0, 0.5]], None, [1.0, 2.0], kernel="tl1", tau=2)
     array([3. , 4.5])
     """
-    found = _resolve_call(kernel, params)
-    if found.is_measured:
-        assert found.record is not None and found.record.check is not None
-        X = found.record.check(X)
-        Y = None if Y is None else found.record.check(Y)
+    found, X, Y = _resolve_call(kernel, params, X, Y)
     product = found.dot(X, Y, B)
     return product[:, 0] if np.ndim(B) == 1 else product
 
 
-def _resolve_call(kernel: str | Function, params: Params) -> ResolvedKernel:
-    """Return the kernel of a call of `gram` or `multiply`, or raise."""
+def _resolve_call(
+    kernel: str | Function, params: Params, X: SampleSet, Y: SampleSet | None
+) -> tuple[ResolvedKernel, SampleSet, SampleSet | None]:
+    """Return kernel and samples of a call of `gram` or `multiply`, checked."""
     resolve(kernel)
     record = KERNELS.get(kernel) if isinstance(kernel, str) else None
     if record is not None and record.is_distance:
@@ -845,7 +834,11 @@ def _resolve_call(kernel: str | Function, params: Params) -> ResolvedKernel:
             f"kreinlearn.kernels.KERNELS[{kernel!r}] returns into similarities by "
             "DistanceSimilarity."
         )
-    return resolve_kernel(kernel, params)
+    found = resolve_kernel(kernel, params)
+    if found.is_measured:
+        assert found.record is not None and found.record.check is not None
+        X, Y = found.record.check(X), None if Y is None else found.record.check(Y)
+    return found, X, Y
 
 
 def _make_key(kernel: ResolvedKernel) -> tuple[str, str]:

@@ -29,6 +29,7 @@ from kreinlearn._validation import (
 )
 from kreinlearn.kernels._pairwise import Compiled
 from kreinlearn.kernels._records import Params, Transform, median_distance
+from kreinlearn.operators import split_rows
 
 TRUNCATION_RATIO = 0.7
 """Where truncated kernels end, as a fraction of the largest distance in [0, 1]^m."""
@@ -269,9 +270,8 @@ def list_candidates(
     if tried is None:
         form = fixed.get("form")
         # Nothing but its own defaults for a form that is not tried otherwise.
-        tried = [one for one in DEFAULT_CANDIDATES if form in (None, one["form"])] or [
-            {}
-        ]
+        known = [one for one in DEFAULT_CANDIDATES if form in (None, one["form"])]
+        tried = known or [{}]
     settings: list[dict[str, Any]] = []
     for one in tried:
         each = {**DEFAULT_PARAMS, **one, **fixed}
@@ -285,8 +285,8 @@ def list_candidates(
 
 def _compute_mean_squares(D: Array) -> Array:
     """Return the mean squared distance of each row, row by row the same numbers."""
-    strips = [D[i : i + STRIP_ROWS] for i in range(0, len(D), STRIP_ROWS)]
-    squares = (np.square(strip, dtype=float, order="C") for strip in strips)
+    strips = split_rows(len(D), STRIP_ROWS)
+    squares = (np.square(D[strip], dtype=float, order="C") for strip in strips)
     return np.concatenate([each.mean(axis=1) for each in squares])
 
 
@@ -294,8 +294,7 @@ def _center(D: Array, means: Array) -> Array:
     """Return -J D^2 J / 2, where J subtracts the mean over the training samples."""
     rows, middle = _compute_mean_squares(D), float(means.mean())
     K = np.empty_like(D)
-    for i in range(0, len(D), STRIP_ROWS):
-        strip = slice(i, i + STRIP_ROWS)
+    for strip in split_rows(len(D), STRIP_ROWS):
         # One sum of both means, so that the result is symmetric to the last bit.
         sums = np.add.outer(rows[strip], means)
         sums -= np.square(D[strip], dtype=float)

@@ -211,14 +211,12 @@ def histogram_wasserstein(
     if is_line and p == 1:
         order = np.argsort(points[:, 0], kind="stable")
         gaps = np.diff(points[order, 0])
-        below, others_below = (
-            np.cumsum(each[:, order], axis=1)[:, :-1] * gaps for each in (rows, others)
-        )
         if m == 1:
             return np.zeros((n, len(others)))
-        return compute_pairwise(
-            below, None if is_same else others_below, "absolute", transforms.identity
-        )
+        sets = [rows] if is_same else [rows, others]
+        below = [np.cumsum(each[:, order], axis=1)[:, :-1] * gaps for each in sets]
+        pair = (below[0], None if is_same else below[1])
+        return compute_pairwise(*pair, "absolute", transforms.identity)
     weights = rows if is_same else np.concatenate([rows, others])
     clouds = [(points, each) for each in weights]
     if is_line:

@@ -368,17 +368,7 @@ def draw_folds(rows: Array, n_folds: int, seed: int) -> Array:
     """Return the fold that holds each row out, from 0 to ``n_folds - 1``."""
     if n_folds == 1:
         return np.zeros(len(rows), dtype=np.int64)
-    return np.asarray(
-        (draw_uniform(rows, seed, FOLD_STREAM) * n_folds).astype(np.int64)
-    )
-
-
-def take_samples(samples: SampleSet, which: Array) -> SampleSet:
-    """Return some of the samples, by positions or by a mask."""
-    if isinstance(samples, np.ndarray):
-        return samples[which]
-    positions = np.flatnonzero(which) if which.dtype == bool else which
-    return [samples[i] for i in positions]
+    return (draw_uniform(rows, seed, FOLD_STREAM) * n_folds).astype(np.int64)
 
 
 def concat_samples(parts: list[SampleSet]) -> SampleSet:

@@ -63,9 +63,8 @@ class NystroemSketch:
         """
         n = K.shape[0]
         order = np.random.default_rng(0).permutation(n)
-        landmarks = np.sort(
-            order[: min(MAX_LANDMARKS, max(MIN_LANDMARKS, n // SAMPLES_PER_LANDMARK))]
-        )
+        count = min(MAX_LANDMARKS, max(MIN_LANDMARKS, n // SAMPLES_PER_LANDMARK))
+        landmarks = np.sort(order[:count])
         C = np.ascontiguousarray(K.columns(landmarks))
         values, vectors = eigh(C[landmarks], check_finite=False)
         kept = values > max(EIGENVALUE_FLOOR * values[-1], 0.0)

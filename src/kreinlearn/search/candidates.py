@@ -256,9 +256,8 @@ class SearchContext:
             for f, own in enumerate(scores):
                 one.scores[f][part] = own
             one.converged[:, part] = converged
-            one.fold_scores[part], one.criteria[part] = self.scorer.score(
-                scores, self.folds
-            )
+            found = self.scorer.score(scores, self.folds)
+            one.fold_scores[part], one.criteria[part] = found
 
     def _find_norms(self, K: Operator) -> list[str]:
         """Return the norms to try with a matrix, without those that are the same."""

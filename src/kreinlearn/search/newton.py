@@ -13,14 +13,12 @@ from functools import cached_property
 import numpy as np
 
 from kreinlearn._typing import Array
+from kreinlearn.solvers.newton import ARMIJO_FRACTION, MAX_HALVINGS
 
 TINY_CURVATURE = 1e-30
 MAX_PRODUCTS = 200
 """Conjugate gradient iterations of one Newton step."""
-MAX_HALVINGS = 40
-ARMIJO_FRACTION = 1e-4
-"""Fraction of the predicted decrease that a step must reach."""
-CG_FORCING = 0.1
+MAX_CG_ERROR = 0.1
 """Largest fraction of the error that conjugate gradients may leave."""
 FINAL_FRACTION = 0.03
 """Fraction of the tolerance below which conjugate gradients need not go."""
@@ -177,7 +175,7 @@ def solve(
             )
         if step % PRECONDITIONER_STEPS == 0:
             blocks = _invert_leading(problems, curvature)
-        fraction = np.minimum(CG_FORCING, error)
+        fraction = np.minimum(MAX_CG_ERROR, error)
         fraction = np.maximum(fraction, FINAL_FRACTION * tol / np.maximum(error, tol))
         goal = np.where(is_open, fraction**2, np.inf)
         d, U = _find_directions(problems, prob, curvature, inverse, blocks, G, goal)
@@ -246,18 +244,15 @@ def _find_directions(
         H += problems.penalty * Q
         bend = _dot(Q, H)
         is_open = (rz > goal) & (bend > TINY_CURVATURE)
-        alpha = np.where(is_open, rz / np.maximum(bend, TINY_CURVATURE), 0).reshape(
-            -1, 1
-        )
-        d_rows += alpha * Q_rows
-        R_rows -= alpha * H.reshape(R_rows.shape)
+        step = np.where(is_open, rz / np.maximum(bend, TINY_CURVATURE), 0)
+        d_rows += step.reshape(-1, 1) * Q_rows
+        R_rows -= step.reshape(-1, 1) * H.reshape(R_rows.shape)
         Z = precondition(R)
         new = _dot(R, Z)
         if not (is_open & (new > goal)).any():
             break
-        Q_rows *= np.where(
-            rz > TINY_CURVATURE, new / np.maximum(rz, TINY_CURVATURE), 0
-        ).reshape(-1, 1)
+        ratio = np.where(rz > TINY_CURVATURE, new / np.maximum(rz, TINY_CURVATURE), 0)
+        Q_rows *= ratio.reshape(-1, 1)
         Q += Z
         rz = new
     return d, problems.compute_scores(d)

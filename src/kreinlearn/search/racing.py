@@ -144,6 +144,5 @@ def describe_dropped(
 def describe_undecomposed(settings: Sequence[ResolvedKernel], n: int) -> list[Dropped]:
     """Return what ``dropped_`` holds of a norm that needs too many eigenvectors."""
     reason = f"eigenvectors of {n} samples take long; search='full' tries it"
-    return [
-        describe_dropped(settings, i, "hilbert", reason) for i in range(len(settings))
-    ]
+    every = range(len(settings))
+    return [describe_dropped(settings, i, "hilbert", reason) for i in every]

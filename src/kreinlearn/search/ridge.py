@@ -342,18 +342,10 @@ def _solve_path(
         problems = stack.make_problems(repeated, part.reshape(S, -1), n_classes)
         x, error = solve(problems, np.tile(start, (1, L, 1, 1)), tol, max_iter)
         start = x[:, -start.shape[1] :]
-        scores.append(
-            [
-                np.moveaxis(
-                    gemm(E, b.reshape(-1, b.shape[-1]).T, dtype)
-                    .astype(float)
-                    .reshape(len(E), L, N, k),
-                    0,
-                    2,
-                )
-                for E, b in zip(stack.held, x, strict=True)
-            ]
-        )
+        pairs = zip(stack.held, x, strict=True)
+        F = [gemm(E, b.reshape(-1, b.shape[-1]).T, dtype) for E, b in pairs]
+        shapes = [each.astype(float).reshape(len(each), L, N, k) for each in F]
+        scores.append([np.moveaxis(each, 0, 2) for each in shapes])
         errors.append(error.reshape(S, L, N, -1).max(axis=3))
     stack.keep_last(norms, start)
     found = [np.concatenate(fold).swapaxes(0, 1) for fold in zip(*scores, strict=True)]

@@ -197,9 +197,8 @@ class CCCP:
     ) -> list["_Run"]:
         """Return the runs of a block at their first iterates."""
         values, gradients = block.value(w), block.grad(w)
-        reach = MAX_GROWTH.get(
-            getattr(self.inner, "shrink", "step"), MAX_GROWTH["step"]
-        )
+        shrink = getattr(self.inner, "shrink", "step")
+        reach = MAX_GROWTH.get(shrink, MAX_GROWTH["step"])
         ends = _Ends(tol, self.outer_iter, reach, callback)
         return [
             _Run(w[:, j], float(values[j]), gradients[:, j], ends)

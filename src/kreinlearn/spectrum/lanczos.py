@@ -140,7 +140,7 @@ class Floor:
 def certify_above(
     K: Symmetric, level: float, *, max_steps: int, seed: int = 0
 ) -> Floor:
-    r"""Tell whether all eigenvalues of K are above a level.
+    r"""Decide whether all eigenvalues of K are above a level.
 
     Parameters
     ----------

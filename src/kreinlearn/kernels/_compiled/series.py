@@ -179,10 +179,8 @@ def _steps(out, panel, m, more):
 def _scale(costs, weights, i, m):
     """Multiply the costs of row i by weights of the time between the two."""
     for j in range(m):
-        target, weight = (
-            costs[(j + 1) * LANE_COUNT : (j + 2) * LANE_COUNT],
-            weights[abs(i - j)],
-        )
+        target = costs[(j + 1) * LANE_COUNT : (j + 2) * LANE_COUNT]
+        weight = weights[abs(i - j)]
         for lane in range(LANE_COUNT):
             target[lane] *= weight
 
@@ -191,10 +189,8 @@ def _scale(costs, weights, i, m):
 def _shift(costs, step, i, m):
     """Add a multiple of the time between the two to the costs of row i."""
     for j in range(m):
-        target, more = (
-            costs[(j + 1) * LANE_COUNT : (j + 2) * LANE_COUNT],
-            step * abs(i - j),
-        )
+        target = costs[(j + 1) * LANE_COUNT : (j + 2) * LANE_COUNT]
+        more = step * abs(i - j)
         for lane in range(LANE_COUNT):
             target[lane] += more
 
