@@ -17,11 +17,7 @@ from scipy.linalg import eigvalsh
 from kreinlearn._memory import check_bytes, fits
 from kreinlearn._typing import Array
 from kreinlearn._validation import SYMMETRY_TOL, asymmetry
-from kreinlearn.exceptions import (
-    ConvergenceWarning,
-    DivergenceWarning,
-    warn_caller,
-)
+from kreinlearn.exceptions import ConvergenceWarning, DivergenceWarning, warn_caller
 from kreinlearn.kernels import ResolvedKernel, measuring
 from kreinlearn.losses import loss_for
 from kreinlearn.operators import Blocked, Dense, General, Symmetric

@@ -41,11 +41,7 @@ from kreinlearn.estimators._base import (
     subtask,
     with_callbacks,
 )
-from kreinlearn.estimators._fit import (
-    STATUS_ORDER,
-    check_search_cost,
-    report_measures,
-)
+from kreinlearn.estimators._fit import STATUS_ORDER, check_search_cost, report_measures
 from kreinlearn.estimators._several import (
     SCALED_MEAN,
     list_matrices,

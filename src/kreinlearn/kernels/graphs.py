@@ -548,8 +548,5 @@ GRAPH_MEASURES = (
 )
 """All measures between graphs."""
 GRAPH_KERNELS = make_kernels(
-    "graphs",
-    check_graphs,
-    GRAPH_MEASURES,
-    wl_assignment="weisfeiler_lehman_assignment",
+    "graphs", check_graphs, GRAPH_MEASURES, wl_assignment="weisfeiler_lehman_assignment"
 )

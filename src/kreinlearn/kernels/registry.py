@@ -486,9 +486,7 @@ class ResolvedKernel:
 
 
 def resolve_kernel(
-    kernel: str | Function,
-    params: Params | None = None,
-    symmetrize: str | None = None,
+    kernel: str | Function, params: Params | None = None, symmetrize: str | None = None
 ) -> ResolvedKernel:
     """Return a kernel with its parameters checked, or raise.
 

@@ -21,12 +21,7 @@ from typing import Any
 import numpy as np
 
 from kreinlearn._typing import Array
-from kreinlearn._validation import (
-    STRIP_ROWS,
-    check_choice,
-    check_count,
-    check_positive,
-)
+from kreinlearn._validation import STRIP_ROWS, check_choice, check_count, check_positive
 from kreinlearn.kernels._pairwise import Compiled
 from kreinlearn.kernels._records import Params, Transform, median_distance
 from kreinlearn.operators import split_rows

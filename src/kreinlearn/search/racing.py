@@ -12,11 +12,7 @@ import numpy as np
 
 from kreinlearn._typing import Array
 from kreinlearn.kernels import ResolvedKernel
-from kreinlearn.search.candidates import (
-    Candidate,
-    SearchContext,
-    Windows,
-)
+from kreinlearn.search.candidates import Candidate, SearchContext, Windows
 from kreinlearn.search.grid import stratified_subsample
 
 SEARCH_ROWS = 1000
