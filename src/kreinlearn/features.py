@@ -1,8 +1,8 @@
 """Region covariance descriptors: images in, stacks of covariance matrices out.
 
 Each pixel of an image has nine features; the descriptor of a region is the 9 x 9
-covariance matrix of the features of its pixels. It has the same size whatever the size
-of the image, and the kernels ``spd_...`` compare descriptors.
+covariance matrix of the features of its pixels. Its size does not
+depend on that of the image, and the kernels ``spd_...`` compare descriptors.
 """
 
 from collections.abc import Iterator, Sequence
@@ -19,7 +19,7 @@ from kreinlearn._validation import check_count, check_positive
 __all__ = ["FEATURES", "RegionCovariance", "pixel_features"]
 
 FEATURES = ("x", "y", "I", "|Gx|", "|Gy|", "|G|", "|Gxx|", "|Gyy|", "angle")
-"""What the rows and columns of a descriptor stand for, in this order."""
+"""Features of the rows and columns of a descriptor, in this order."""
 
 Images = Array | Sequence[ArrayLike]
 """Images of one size as a stack, or of any sizes one by one."""
@@ -49,7 +49,7 @@ class RegionCovariance(TransformerMixin, BaseEstimator):
     grid : tuple of two int, default=(1, 1)
         Rows and columns of regions that every image is cut into.
     ridge : float, default=1e-6
-        Share of the mean of its diagonal that is added to the diagonal of every
+        Fraction of the mean of its diagonal that is added to the diagonal of every
         descriptor. Without it an image with a flat intensity, or derivatives in one
         direction only, gives a singular matrix. 0 adds nothing.
     white : float, default=None

@@ -174,7 +174,7 @@ class General(_Stored):
 
 
 def _widened_product(K: Array, B: Array) -> Array:
-    """Return K B in double precision, whatever the precision of K."""
+    """Return K B in double precision, for K in any precision."""
     if K.dtype == np.float64:
         return gemm(K, B)
     product = np.empty((len(K), B.shape[1]))
@@ -372,7 +372,7 @@ def limit_blas_threads(n: int) -> Iterator[None]:
 
 
 def require_stored(K: "Dense | General | Blocked", what: str) -> Array:
-    """Return a stored symmetric matrix, or raise with a message on what needs it."""
+    """Return a stored symmetric matrix, or raise; ``what`` needs it."""
     if isinstance(K, Dense):
         return K.K
     if isinstance(K, General):

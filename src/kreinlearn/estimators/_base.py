@@ -398,7 +398,7 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):
         )
 
     def _contributions(self, X: ArrayLike) -> tuple[Array, Array, Array]:
-        """Return what training samples contribute to the scores of new samples.
+        """Return the contributions of training samples to the scores of new ones.
 
         Positions (m,), similarities (n_new, m) and contributions (n_new, m, n_columns).
         """

@@ -297,7 +297,7 @@ class LandmarkLogisticRegression(_LandmarkEstimator, ProbabilisticKernelClassifi
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features), or whatever the kernel takes
+        X : array-like of shape (n_samples, n_features), or samples of the kernel
             Training samples; with ``kernel="precomputed"`` their similarities with the
             landmarks, with "distance" the distances, of shape (n_samples, M), or with
             all samples, of shape (n_samples, n_samples). Or a source that is read in
@@ -355,7 +355,7 @@ class LandmarkLogisticRegression(_LandmarkEstimator, ProbabilisticKernelClassifi
 
         Parameters
         ----------
-        X : array-like of shape (n_new, n_features), or whatever the kernel takes
+        X : array-like of shape (n_new, n_features), or samples of the kernel
             Samples; with ``kernel="precomputed"`` their similarities with the
             landmarks, with "distance" the distances. A Dask collection gives one.
 
@@ -372,7 +372,7 @@ class LandmarkLogisticRegression(_LandmarkEstimator, ProbabilisticKernelClassifi
 
         Parameters
         ----------
-        X : array-like of shape (n_new, n_features), or whatever the kernel takes
+        X : array-like of shape (n_new, n_features), or samples of the kernel
             Samples, as in `decision_function`.
 
         Returns
@@ -388,7 +388,7 @@ class LandmarkLogisticRegression(_LandmarkEstimator, ProbabilisticKernelClassifi
 
         Parameters
         ----------
-        X : array-like of shape (n_new, n_features), or whatever the kernel takes
+        X : array-like of shape (n_new, n_features), or samples of the kernel
             Samples, as in `decision_function`.
 
         Returns
@@ -730,7 +730,7 @@ class LandmarkLogisticRegression(_LandmarkEstimator, ProbabilisticKernelClassifi
         return np.asarray(np.concatenate(parts) + self.intercept_)
 
     def _contributions(self, X: ArrayLike) -> tuple[Array, Array, Array]:
-        """Return what landmarks contribute to the scores, as in the base class."""
+        """Return the contributions of landmarks, as in the base class."""
         samples, columns = self._check_new(X), self._columns()
         if self.support_ is not None and np.shape(samples)[1] != len(columns):
             samples = np.asarray(samples)[:, self.support_]
@@ -881,7 +881,7 @@ class LandmarkFeatures(
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features), or whatever the kernel takes
+        X : array-like of shape (n_samples, n_features), or samples of the kernel
             Samples.
         y : None
             Ignored.
@@ -941,7 +941,7 @@ class LandmarkFeatures(
 
         Parameters
         ----------
-        X : array-like of shape (n_new, n_features), or whatever the kernel takes
+        X : array-like of shape (n_new, n_features), or samples of the kernel
             Samples.
 
         Returns

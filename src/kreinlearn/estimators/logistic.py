@@ -114,7 +114,7 @@ class KreinLogisticRegression(ProbabilisticKernelClassifier):
         product, which needs memory for a few columns only and takes longer. "auto"
         stores it if it fits in memory.
     symmetrize : {None, "mean", "max", "min"}, default=None
-        What to make of K(x, z) and K(z, x) if they differ. None refuses a matrix that
+        How to combine K(x, z) and K(z, x) if they differ. None refuses a matrix that
         is not symmetric beyond rounding, unless the norm is "euclidean", which takes
         it. Rows of new samples in a given matrix are not changed.
     random_state : int, RandomState or None, default=None
@@ -245,7 +245,7 @@ class KreinLogisticRegression(ProbabilisticKernelClassifier):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features), or whatever the kernel takes
+        X : array-like of shape (n_samples, n_features), or samples of the kernel
             Training samples; with ``kernel="precomputed"`` the Gram matrix of shape
             (n_samples, n_samples), with "distance" the distances. Columns of a
             DataFrame are matched to rows by label.

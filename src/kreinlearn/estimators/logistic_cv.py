@@ -119,8 +119,8 @@ class KreinLogisticRegressionCV(ProbabilisticKernelClassifier):
     Parameters
     ----------
     kernel : str, callable or sequence of these, default=("tl1", "rbf", "laplacian")
-        Comparison of samples; several kernels of tables may be tried. What X holds
-        decides:
+        Comparison of samples; several kernels of tables may be tried. The
+        choice depends on X:
 
         - a matrix of distances: "distance"; of similarities: "precomputed"
         - a table of scaled features: "tl1", "rbf", "laplacian", "linear",
@@ -156,7 +156,7 @@ class KreinLogisticRegressionCV(ProbabilisticKernelClassifier):
         As in scikit-learn; an int means stratified folds, shuffled by
         ``random_state``.
     scoring : str or callable, default="neg_log_loss"
-        What is optimized. Log-loss chooses better than accuracy on small data, where
+        Score to maximize. Log-loss chooses better than accuracy on small data, where
         accuracy has many ties.
     average : bool, default=True
         Whether to average the scores of up to five models, each a setting of the kernel
@@ -170,7 +170,7 @@ class KreinLogisticRegressionCV(ProbabilisticKernelClassifier):
         is not tried if "euclidean" is. With another ``scoring`` than log-loss nothing
         is left out.
     refit : bool, default=True
-        Whether to fit what was chosen to all samples; without it nothing can be
+        Whether to fit the chosen models to all samples; without it nothing can be
         predicted.
     fit_intercept : bool, default=True
         Whether to add an intercept, which is not penalized.
@@ -200,7 +200,7 @@ class KreinLogisticRegressionCV(ProbabilisticKernelClassifier):
     max_time : float, default=None
         Seconds after which no further setting is tried, the most promising being first:
         the best so far is then fitted, alone, in at most as many seconds again. At
-        least one setting is tried, whatever it takes.
+        least one setting is tried, however long it takes.
 
     Attributes
     ----------
@@ -227,7 +227,7 @@ class KreinLogisticRegressionCV(ProbabilisticKernelClassifier):
     held_out_index_ : ndarray of shape (n_samples,)
         Position in ``classes_`` of the label of each sample; -1 if its weight is zero.
     estimators_ : list of KreinLogisticRegression
-        What predictions are made of, fitted to all samples; if ``refit``.
+        The averaged models, fitted to all samples; if ``refit``.
     support_ : ndarray of shape (n_support,)
         Positions of the training samples that any of them needs.
     weights_ : ndarray of shape (n_estimators,)
@@ -357,7 +357,7 @@ class KreinLogisticRegressionCV(ProbabilisticKernelClassifier):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features), or whatever the kernel takes
+        X : array-like of shape (n_samples, n_features), or samples of the kernel
             Training samples, as in `KreinLogisticRegression`. Several matrices of
             distances or similarities of the same samples: an array of shape
             (n_samples, n_samples, n_matrices), or a dict or list of matrices.
@@ -700,7 +700,7 @@ class KreinLogisticRegressionCV(ProbabilisticKernelClassifier):
         index: Array,
         n_samples: int,
     ) -> list[Candidate]:
-        """Try what a race leaves of all settings and norms; set ``scores_``."""
+        """Try the settings and norms that win a race; set ``scores_``."""
         settings = context.settings
         deadline = np.inf if self.max_time is None else time.monotonic() + self.max_time
         windows: dict[int, Any] = dict.fromkeys(range(len(settings)))
@@ -756,7 +756,7 @@ class KreinLogisticRegressionCV(ProbabilisticKernelClassifier):
     def _explain_untried(
         self, context: SearchContext, found: list[list[Candidate]], n_samples: int
     ) -> None:
-        """Add to ``dropped_`` what was not tried, and warn if time was over."""
+        """Add untried settings to ``dropped_``, and warn if time was over."""
         settings, every = context.settings, range(len(context.settings))
         if len(context.norms) < len(self.norms):
             self.dropped_ += racing.describe_undecomposed(settings, n_samples)
@@ -787,7 +787,7 @@ class KreinLogisticRegressionCV(ProbabilisticKernelClassifier):
     ) -> Array:
         """Set the best setting and ``held_out_proba_``; return weights of candidates.
 
-        Ties go to the larger lam, then to what comes first.
+        Ties go to the larger lam, then to the first candidate.
         """
         best = max(candidates, key=lambda one: (one.criterion, -one.best))
         self.kernel_, self.kernel_params_ = context.settings[best.setting].setting
@@ -868,7 +868,7 @@ class KreinLogisticRegressionCV(ProbabilisticKernelClassifier):
         weights: Array,
         draws: Array,
     ) -> None:
-        """Set what ``similarity_weights_`` and ``estimator_similarities_`` show.
+        """Set the data of ``similarity_weights_`` and ``estimator_similarities_``.
 
         Weights are those of candidates, times the spread of their scores.
         """
@@ -909,7 +909,7 @@ class KreinLogisticRegressionCV(ProbabilisticKernelClassifier):
         return pd.DataFrame(self._similarity_weights, index, columns)
 
     def _rescale(self, ratio: float, rows: Array, n_samples: int) -> None:
-        """Express what was learned from some of the samples in terms of all.
+        """Scale results from some of the samples to all samples.
 
         A unit of lam is inversely proportional to the number of samples.
         """

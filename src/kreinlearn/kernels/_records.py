@@ -44,12 +44,12 @@ class Measure:
     Parameters
     ----------
     name : str
-        What people call it.
+        Its usual name.
     function : callable
         ``function(X, Y, **params)`` gives the matrix of its values; Y may be None.
     size : callable
-        ``size(X)`` gives the number that default widths grow with: how many numbers a
-        sample has, or whatever the forms of this measure take.
+        ``size(X)`` gives the number that default widths grow with, such as that of the
+        features; the forms of this measure take it.
     params : tuple of str
         Parameters of the measure; all other parameters of a kernel are its form's.
     is_squared : bool
@@ -57,7 +57,7 @@ class Measure:
     metric : str, optional
         The name of the distance in `scipy.spatial.distance.pdist`.
     sums : {"absolute", "square", "product"}, optional
-        What is summed over the features: ``|x - z|``, ``(x - z)^2`` or ``x z``. Then
+        Terms of a sum over the features: ``|x - z|``, ``(x - z)^2`` or ``x z``. Then
         measure and form are computed together, by compiled code, and so are products
         with a matrix that is not stored.
     stored_from : int
@@ -89,7 +89,7 @@ class Measure:
         Returns
         -------
         float
-            The median of what is above 0; 1 if nothing is.
+            The median of the positive distances; 1 if there are none.
         """
         if self.metric is not None:
             rows = take_spaced(np.asarray(X, dtype=float), MEDIAN_ROW_SAMPLES)
@@ -139,20 +139,20 @@ class Kernel:
     Parameters
     ----------
     name : str
-        What estimators and the command line call it.
+        Its name in estimators and on the command line.
     function : callable
         ``function(X, Y=None, **params)`` gives a matrix with one row per sample of X
         and one column per sample of Y. Parameters are keyword-only.
     measure : Measure, optional
-        What is measured between two samples.
+        The measure between two samples.
     form : callable, optional
         ``form(size, **params)`` checks all parameters that are not the measure's, for
         samples of that size, and gives the function of the measure's values. The
         first line of its docstring is its formula. With a measure only.
     grid : Grid, optional
-        What a search tries; None means nothing but the defaults.
+        Values that a search tries; None means only the defaults.
     samples : {"rows", "matrices", "series", "sequences", "graphs", "sets"}
-        What a sample is: one row of a table, a symmetric positive definite matrix, a
+        Kind of a sample: one row of a table, a symmetric positive definite matrix, a
         time series, a sequence of letters, a graph, or a set of points or a histogram.
     is_definite : bool
         Whether it is positive definite for all parameters.
@@ -208,7 +208,7 @@ class Kernel:
 
     @property
     def label(self) -> str:
-        """The name, with how a comparison sets the parameters."""
+        """The name, and the parameters in a comparison."""
         if self.grid is None or self.grid.default is None:
             return self.name
         if self.grid.of_median:

@@ -53,7 +53,7 @@ from kreinlearn.kernels.transport import TRANSPORT_KERNELS
 from kreinlearn.operators import Blocked, Dense, General, take_samples
 
 Kind = str
-"""What X holds: "rows", "matrices", "series", "sequences", "graphs" or "sets" (samples
+"""Content of X: "rows", "matrices", "series", "sequences", "graphs" or "sets" (samples
 of a kernel with a name), "gram" or "distance" (a given matrix), or "callable" (samples
 of a user's function)."""
 PAIRWISE_KINDS: dict[str, Kind] = {"precomputed": "gram", "distance": "distance"}
@@ -98,7 +98,7 @@ class ResolvedKernel:
     params : mapping
         Its parameters.
     kind : str
-        What X holds, see `Kind`.
+        Content of X, see `Kind`.
     record : Kernel, optional
         The record of a kernel with a name.
     symmetrize : {"mean", "max", "min"}, optional
@@ -545,7 +545,7 @@ def _rebuild(
 
 
 def find_kind(kernel: Any) -> Kind:
-    """Return what X holds; "callable" for everything that has no name."""
+    """Return the content of X; "callable" for any kernel without a name."""
     if isinstance(kernel, str) and kernel in KERNELS:
         return KERNELS[kernel].samples
     is_pairwise = isinstance(kernel, str) and kernel in PAIRWISE_KINDS
@@ -840,7 +840,7 @@ def _resolve_call(
 
 
 def _make_key(kernel: ResolvedKernel) -> tuple[str, str]:
-    """Return what identifies a measure and its parameters."""
+    """Return a key for a measure with its parameters."""
     assert kernel.measure is not None
     known = dict(sorted(kernel.measure_params.items()))
     return kernel.measure.name, digest(known) or repr(known)

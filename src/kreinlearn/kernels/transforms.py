@@ -39,7 +39,7 @@ DEFAULT_CANDIDATES: tuple[dict[str, Any], ...] = (
     {"form": "negative"},
     *({"form": "truncated", "width": width} for width in (1.0, 2.0)),
 )
-"""What a search tries by default. Nested cross-validation on four matrices of distances
+"""Settings of a default search. Nested cross-validation on four matrices of distances
 (cat-cortex, protein twice, chickenpieces) had a mean log-loss of 0.108 with the average
 of these, 0.127 with the three exponentials, and 0.124 with the best single setting
 (truncated, width 2; of thirteen). These were the lowest of 17 sets that were compared
@@ -136,7 +136,7 @@ def wide_gaussian(size: int, sigma: float | None) -> Transform:
 
 @dataclass(frozen=True)
 class DistanceTransform:
-    """A form of distances, with what it learned from those among training samples.
+    """A form of distances, fitted to those among training samples.
 
     Parameters
     ----------

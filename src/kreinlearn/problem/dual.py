@@ -218,7 +218,7 @@ class KreinDual:
         The matrices, if each problem has its own; K is then one that is like them, and
         preconditions them.
     sketch : NystroemSketch, optional
-        What preconditions the models; see ``with_preconditioner``.
+        Preconditions the models; see ``with_preconditioner``.
     """
 
     K: Symmetric

@@ -125,7 +125,7 @@ def out_of_fold_scores(
     Parameters
     ----------
     paths : sequence of (FoldedMatrix, str, ndarray)
-        What to solve; convex problems of small matrices are solved together.
+        Problems to solve; convex problems of small matrices are solved together.
     Y : ndarray of shape (n, k)
         Targets, 0 or 1.
     multinomial, fit_intercept : bool
@@ -198,7 +198,7 @@ def _solve_ridge(
 
 @dataclass(frozen=True)
 class _MaskedRows:
-    """K diag(v) K' of each fold, with v (n, n_folds) zero for what it holds out."""
+    """K diag(v) K' of each fold, with v (n, n_folds) zero for held-out rows."""
 
     K: Dense | Blocked
     v: Array

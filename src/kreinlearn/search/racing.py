@@ -125,7 +125,7 @@ def describe_dropped(
     behind: float = np.nan,
     error: float = np.nan,
 ) -> Dropped:
-    """Return what ``dropped_`` holds of a candidate."""
+    """Return the entry of ``dropped_`` for a candidate."""
     return {
         "kernel": settings[setting].name,
         "params": settings[setting].described_params,
@@ -138,7 +138,7 @@ def describe_dropped(
 
 
 def describe_undecomposed(settings: Sequence[ResolvedKernel], n: int) -> list[Dropped]:
-    """Return what ``dropped_`` holds of a norm that needs too many eigenvectors."""
+    """Return entries of ``dropped_`` for a norm that needs too many eigenvectors."""
     reason = f"eigenvectors of {n} samples take long; search='full' tries it"
     every = range(len(settings))
     return [describe_dropped(settings, i, "hilbert", reason) for i in every]

@@ -137,7 +137,7 @@ class FoldStack:
 
     ``scales`` (S,) those of the matrices; ``E`` (S, n, q) features of training samples,
     ``held`` of those held out; ``Y`` (S, k, n) targets; ``weights`` (S, n), zero for
-    padded samples; ``units`` (S,) what features were divided by.
+    padded samples; ``units`` (S,) divisors of the features.
     """
 
     folds: Sequence[FoldFeatures]
@@ -242,7 +242,7 @@ def ridge_scores(
     max_iter: int,
     tol: float,
 ) -> tuple[list[Array], Array]:
-    """Return the scores of held-out samples for every norm and lam, and what converged.
+    """Return scores of held-out samples for every norm and lam, and convergence.
 
     Parameters
     ----------
@@ -328,7 +328,7 @@ def _solve_path(
     max_iter: int,
     tol: float,
 ) -> tuple[list[Array], Array]:
-    """Return what `ridge_scores` does, from larger to smaller lam in groups."""
+    """Return the results of `ridge_scores`, from larger to smaller lam in groups."""
     stack = stack_folds(folds, scales, Y, fit_intercept, dtype)
     S, N, total = lams.shape
     k = Y.shape[1]

@@ -80,7 +80,7 @@ class HeldOutScorer:
         fold_scores : ndarray of shape (L, n_folds)
             Larger is better.
         criteria : ndarray of shape (L,)
-            What models are chosen by: the mean, for log-loss with `PSEUDO_ERRORS`.
+            Criteria of the choice: the mean, for log-loss with `PSEUDO_ERRORS`.
         """
         rows = [held for _, held in folds]
         if self.is_log_loss:

@@ -1,8 +1,8 @@
 """Inner solvers of the published procedure: gradient descent, full or stochastic.
 
 Both do what the inner loop of the paper's Algorithm 1 does: step until the surrogate
-changes by at most eps. What the paper leaves open, or must have meant in another way
-than it is printed, is a setting: above all when the rate shrinks.
+changes by at most eps. Details that the paper leaves open, or cannot mean as printed,
+are settings: above all when the rate shrinks.
 """
 
 from collections.abc import Sequence
@@ -39,7 +39,7 @@ class InnerResult:
 
 
 class Inner(Protocol):
-    """What the outer loop asks of an inner solver."""
+    """Interface of an inner solver, as the outer loop uses it."""
 
     def first_rate(self, surrogate: FiniteSum) -> Array:
         """Rate of the very first step, shape () or (P,)."""
@@ -63,7 +63,7 @@ class Inner(Protocol):
 
 
 class _Descent:
-    """The inner loop of Algorithm 1, whatever its gradient is."""
+    """The inner loop of Algorithm 1, with any gradient."""
 
     step: Literal["paper", "lipschitz"]
     eta: float

@@ -145,7 +145,7 @@ class Node:
     problem : int
         Number of the problem.
     factor : float
-        What its lam is multiplied by.
+        Factor of its lam.
     before : Node or None
         The node to start from.
     """
@@ -243,7 +243,7 @@ class State(NamedTuple):
 
 @dataclass
 class NewtonStep:
-    """Makes steps, to a final residual of ``tol``, and counts what they cost.
+    """Makes steps, to a final residual of ``tol``, and counts their cost.
 
     ``products`` are those with K; ``columns`` counts the columns multiplied by CG.
     """
@@ -256,7 +256,7 @@ class NewtonStep:
     def step(
         self, block: Dual[PointT], point: PointT, state: State
     ) -> tuple[PointT, State]:
-        """Return the next iterate of each problem, and what to remember."""
+        """Return the next iterate and state of each problem."""
         model = block.model(point, state.shift)
         if state.curvature.any():
             model = model.without_preconditioner(state.curvature > 0)

@@ -162,7 +162,7 @@ class Negative(NamedTuple):
 
 
 def modulus_factor(K: Array, weights: Array) -> tuple[Array, Callable[[Array], Array]]:
-    """Return what makes K its modulus, and the map between coefficients.
+    """Return a factor G of ``|K| - K``, and the map between coefficients.
 
     Parameters
     ----------

@@ -146,12 +146,12 @@ def replace_eigenvalues(spectrum: Spectrum, mode: str) -> Repaired:
     spectrum : Spectrum
         All eigenvalues and eigenvectors of the matrix.
     mode : {"flip", "clip", "shift", "square"}
-        What to put in their place.
+        Function of the eigenvalues.
 
     Returns
     -------
     Repaired
-        The training matrix, and what extends it to new rows.
+        The training matrix, and its extension to new rows.
 
     Notes
     -----
@@ -164,7 +164,7 @@ def replace_eigenvalues(spectrum: Spectrum, mode: str) -> Repaired:
 
     For "flip" and "clip" the quotients are 1, -1 and 0, and nothing is amplified; for
     "square" the extension is K itself. For "shift" they are ``1 + |mu_n| / mu``, large
-    wherever mu is small: the extension then amplifies what is noise in ``K_new``.
+    wherever mu is small: the extension then amplifies noise in ``K_new``.
     (As a kernel between samples, the shift adds ``|mu_n|`` to the similarity of a
     sample with itself and nothing to that of two samples: new rows do not change.)
 
