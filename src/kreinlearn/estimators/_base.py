@@ -202,11 +202,18 @@ class KernelEstimator(DocumentedEstimator, CallbackSupportMixin, BaseEstimator):
             X, self._labels = match_training(
                 X, y=y, sample_weight=sample_weight, groups=groups
             )
-        samples, labels = self._check_samples(kernel, X, y, reset=True)
-        labels = column_or_1d(labels, warn=True)
+        samples, labels = self._check_labeled(kernel, X, y, reset=True)
+        return self._check_given(kernel, samples), labels
+
+    def _check_labeled(
+        self, kernel: ResolvedKernel, X: ArrayLike, y: ArrayLike, *, reset: bool
+    ) -> tuple[ValidSamples, Array]:
+        """Return validated samples and their labels, or raise."""
+        samples, given = self._check_samples(kernel, X, y, reset=reset)
+        labels = column_or_1d(given, warn=reset)
         check_consistent_length(samples, labels)
         check_classification_targets(labels)
-        return self._check_given(kernel, samples), labels
+        return samples, labels
 
     def _check_given(self, kernel: ResolvedKernel, X: ValidSamples) -> ValidSamples:
         """Return training samples; check a given matrix, and symmetrize it."""

@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.model_selection import ParameterGrid, check_cv
 from sklearn.utils import Tags, check_random_state
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
     check_consistent_length,
     check_is_fitted,
@@ -530,10 +529,7 @@ class LandmarkLogisticRegression(_LandmarkEstimator, ProbabilisticKernelClassifi
         if not kernel.is_pairwise or is_named:
             return super()._check_training(kernel, X, y, sample_weight, groups)
         self._labels = None
-        samples, labels = self._check_samples(kernel, X, y, reset=True)
-        labels = column_or_1d(labels, warn=True)
-        check_consistent_length(samples, labels)
-        check_classification_targets(labels)
+        samples, labels = self._check_labeled(kernel, X, y, reset=True)
         if kernel.is_distance:
             samples = check_distances(samples, square=False)
         return samples, labels
@@ -768,10 +764,7 @@ def _check_partition(
     if len(X) == len(y) == 0:
         return Chunk(X, np.empty(0))
     kernel = model._resolve_kernels()[0]
-    samples, labels = model._check_samples(kernel, X, y, reset=False)
-    labels = column_or_1d(labels)
-    check_consistent_length(samples, labels)
-    check_classification_targets(labels)
+    samples, labels = model._check_labeled(kernel, X, y, reset=False)
     if weights is not None:
         check_consistent_length(labels, weights)
         n = len(labels)  # all weights of a partition may be zero

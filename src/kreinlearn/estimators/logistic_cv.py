@@ -630,15 +630,12 @@ class KreinLogisticRegressionCV(ProbabilisticKernelClassifier):
         similarities: list[str],
     ) -> list[ResolvedKernel]:
         """Return every kernel with every combination of its parameters."""
-        if similarities:
-            kernels = [replace(kernels[0], similarity=name) for name in similarities]
-            found = [each.candidates(shared, self.kernel_grid) for each in kernels]
-            return [one for own in found for one in own]
         grid = self.kernel_grid
+        grids = [grid] * max(len(kernels), len(similarities))
         if grid is not None and len(kernels) > 1:
             grids = [grid.get(each.source) for each in kernels]
-        else:
-            grids = [grid] * len(kernels)
+        if similarities:
+            kernels = [replace(kernels[0], similarity=name) for name in similarities]
         pairs = zip(kernels, grids, strict=True)
         return [one for each, own in pairs for one in each.candidates(shared, own)]
 
@@ -708,7 +705,9 @@ class KreinLogisticRegressionCV(ProbabilisticKernelClassifier):
         self.lam_units_ = np.ones(len(settings))
         race_work = 0.0
         with subtask(self, "race"):
-            if self._needs_race(context):
+            # The criterion of a race is log-loss.
+            is_whole = self.search == "full" or not context.scorer.is_log_loss
+            if not is_whole and len(settings) > 1:
                 some = racing.draw_race(index, self._seed)
                 if len(shared.X) == len(rows):
                     shared = self._take_samples(settings[0], shared, some)
@@ -748,16 +747,11 @@ class KreinLogisticRegressionCV(ProbabilisticKernelClassifier):
             self.scores_[place] = one.fold_scores[:n_lams]
         return candidates
 
-    def _needs_race(self, context: SearchContext) -> bool:
-        """Return whether a race saves time and its criterion is that of the search."""
-        is_whole = self.search == "full" or not context.scorer.is_log_loss
-        return not is_whole and len(context.settings) > 1
-
     def _explain_untried(
         self, context: SearchContext, found: list[list[Candidate]], n_samples: int
     ) -> None:
         """Add untried settings to ``dropped_``, and warn if time was over."""
-        settings, every = context.settings, range(len(context.settings))
+        settings = context.settings
         if len(context.norms) < len(self.norms):
             self.dropped_ += racing.describe_undecomposed(settings, n_samples)
         known = {own[0].setting for own in found}
@@ -767,7 +761,7 @@ class KreinLogisticRegressionCV(ProbabilisticKernelClassifier):
             for one in self.dropped_
             if (one["kernel"], one["params"]) == (kernel.name, kernel.described_params)
         }
-        late = [i for i in every if i not in known]
+        late = [i for i in range(len(settings)) if i not in known]
         self._is_late = len(late) > 0
         self.dropped_ += [
             racing.describe_dropped(settings, i, norm, racing.TIME_OVER)

@@ -9,7 +9,7 @@ Letters: X (n samples) and Y (k samples), D (n, k) the values of a measure.
 
 import inspect
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
@@ -26,6 +26,10 @@ Function = Callable[..., Any]
 MEDIAN_SAMPLES, MEDIAN_ROW_SAMPLES, MEDIAN_PAIR_SAMPLES = 2000, 500, 200
 """Samples that a median distance is computed from: of stored distances, of rows, and of
 other samples, whose distances are expensive."""
+
+
+SampleKind = Literal["rows", "matrices", "series", "sequences", "graphs", "sets"]
+"""Kinds of samples of kernels with a name."""
 
 
 class Transform(Protocol):
@@ -176,9 +180,7 @@ class Kernel:
     measure: Measure | None = None
     form: Callable[..., Transform] | None = None
     grid: Grid | None = None
-    samples: Literal["rows", "matrices", "series", "sequences", "graphs", "sets"] = (
-        "rows"
-    )
+    samples: SampleKind = "rows"
     is_definite: bool = False
     check: Callable[[SampleSet], SampleSet] | None = None
 
@@ -241,15 +243,17 @@ class Kernel:
         scale = self.measure.median(X) if self.measure and grid.of_median else 1.0
         return {grid.parameter: grid.default * scale}
 
-    def check_params(self, params: Params) -> None:
+    def check_params(self, params: Params, known: Iterable[str] | None = None) -> None:
         """Raise unless all parameters are known.
 
         Parameters
         ----------
         params : mapping
             Parameters by name.
+        known : iterable of str, optional
+            Names of parameters; by default those of the function.
         """
-        known = self.parameters
+        known = list(self.parameters if known is None else known)
         for given in params:
             if given not in known:
                 listed = ", ".join(map(repr, known))
@@ -280,11 +284,19 @@ class Kernel:
         return self.form(self.measure.size(X), **own)
 
 
+def make_measure(
+    name: str,
+    function: Function,
+    size: Callable[[SampleSet], int],
+    kind: Literal["distance", "score"] = "distance",
+) -> Measure:
+    """Return a measure whose parameters are the keyword arguments of its function."""
+    params = tuple(inspect.getfullargspec(function).kwonlyargs)
+    return Measure(name, function, size, params, kind=kind)
+
+
 def make_kernels(
-    samples: Literal["series", "sequences", "graphs", "sets"],
-    check: Function,
-    measures: Sequence[Measure],
-    **names: str,
+    samples: SampleKind, check: Function, measures: Sequence[Measure], **names: str
 ) -> tuple[Kernel, ...]:
     """Return the records of measures between samples that are not arrays.
 

@@ -529,11 +529,7 @@ def resolve_kernel(
         record.check_params(params)
     elif record is not None:
         assert record.measure is not None
-        known = [*record.measure.params, *DEFAULT_PARAMS]
-        for name in params:
-            if name not in known:
-                listed = ", ".join(map(repr, known))
-                raise TypeError(f"Kernel {kernel!r} takes {listed}, got {name!r}.")
+        record.check_params(params, [*record.measure.params, *DEFAULT_PARAMS])
         check_transform_params(found.transform_params)
     return found
 

@@ -37,7 +37,7 @@ from kreinlearn._memory import check_bytes
 from kreinlearn._typing import Array, SampleSet
 from kreinlearn._validation import check_choice
 from kreinlearn.kernels import threads
-from kreinlearn.kernels._records import Measure, make_kernels
+from kreinlearn.kernels._records import make_kernels, make_measure
 
 __all__ = [
     "check_sequences",
@@ -590,13 +590,11 @@ def _compute_mean_length(X: SampleSet) -> int:
     return round(float(np.mean([len(x) for x in X])))
 
 
-_ALIGNMENT_PARAMS = ("matrix", "gap_open", "gap_extend", "normalized")
-_make_score = partial(Measure, size=_compute_mean_length, kind="score")
 SEQUENCE_MEASURES = (
-    _make_score("smith_waterman", smith_waterman, params=_ALIGNMENT_PARAMS),
-    _make_score("needleman_wunsch", needleman_wunsch, params=_ALIGNMENT_PARAMS),
-    Measure("levenshtein", levenshtein, _compute_mean_length),
-    _make_score("jaro_winkler", jaro_winkler),
+    make_measure("smith_waterman", smith_waterman, _compute_mean_length, "score"),
+    make_measure("needleman_wunsch", needleman_wunsch, _compute_mean_length, "score"),
+    make_measure("levenshtein", levenshtein, _compute_mean_length),
+    make_measure("jaro_winkler", jaro_winkler, _compute_mean_length, "score"),
 )
 """All measures between sequences."""
 SEQUENCE_KERNELS = make_kernels("sequences", check_sequences, SEQUENCE_MEASURES)

@@ -41,6 +41,7 @@ Without Y only half is computed, and results are symmetric to the last bit.
 """
 
 from collections.abc import Iterable
+from functools import partial
 from itertools import pairwise
 from numbers import Real
 
@@ -48,7 +49,7 @@ import numpy as np
 
 from kreinlearn._typing import Array, SampleSet
 from kreinlearn.kernels import threads
-from kreinlearn.kernels._records import Measure, make_kernels
+from kreinlearn.kernels._records import make_kernels, make_measure
 
 __all__ = ["adtw", "check_series", "dtw", "erp", "lcss", "msm", "twe", "wdtw"]
 
@@ -447,8 +448,8 @@ def _compute_distances(
     if derivative:
         rows = _compute_slopes(rows, "X")
         columns = None if columns is None else _compute_slopes(columns, "Y")
-    known = (*params, 0.0, 0.0)[:2]
-    settings = (float(known[0]), float(known[1]), _check_window(window))
+    first, second, *_ = (*params, 0.0, 0.0)
+    settings = (first, second, _check_window(window))
     if columns is not None and len(columns) < len(rows):  # a larger set fills panels
         D = np.ascontiguousarray(_fill(columns, rows, measure, settings).T)
     else:
@@ -495,10 +496,7 @@ def _fill(
     fill = series.make_fill(series.MEASURE_NAMES.index(measure), Y.shape[1] == 1)
     out = np.empty((len(x_order), len(y_order)))
     about = (out, X, x_starts, Y, y_starts, (x_order, y_order), panels, settings)
-
-    def work(first: int, last: int) -> None:
-        fill(*about, columns is None, first, last)
-
+    work = partial(fill, *about, columns is None)
     n_threads = 1 if len(X) * len(Y) < SERIAL_CELLS else threads.max_threads()
     threads.parallel_for(work, len(panels) - 1, n_threads)
     return out
@@ -741,9 +739,7 @@ def _count_values(X: SampleSet) -> int:
 
 
 SERIES_MEASURES = tuple(
-    Measure(
-        function.__name__, function, _count_values, tuple(function.__kwdefaults__ or ())
-    )
+    make_measure(function.__name__, function, _count_values)
     for function in (adtw, dtw, erp, lcss, msm, twe, wdtw)
 )
 """All measures between time series."""

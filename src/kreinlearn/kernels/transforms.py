@@ -67,9 +67,8 @@ def tanh(m: int, gamma: float | None, coef0: float) -> Compiled:
 
 def gaussian(m: int, sigma: float | None) -> Compiled:
     """Take s to exp(-s / sigma^2)."""
-    return Compiled(
-        "exponential", _check_positive_or("sigma", sigma, math.sqrt(m)) ** -2
-    )
+    sigma = _check_positive_or("sigma", sigma, math.sqrt(m))
+    return Compiled("exponential", sigma**-2)
 
 
 def exponential(m: int, sigma: float | None) -> Compiled:

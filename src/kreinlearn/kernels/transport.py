@@ -28,7 +28,7 @@ from kreinlearn._memory import check_fits
 from kreinlearn._typing import Array
 from kreinlearn.kernels import threads, transforms
 from kreinlearn.kernels._pairwise import compute_pairwise
-from kreinlearn.kernels._records import Measure, make_kernels
+from kreinlearn.kernels._records import make_kernels, make_measure
 
 __all__ = [
     "check_clouds",
@@ -506,21 +506,13 @@ def _count_bins(X: ArrayLike) -> int:
     return len(check_histograms(X)[0])
 
 
-_SLICED_PARAMS = ("p", "n_projections", "seed")
-TRANSPORT_MEASURES = (
-    Measure("Wasserstein distance", wasserstein, _count_dimensions, ("p",)),
-    Measure(
-        "sliced Wasserstein distance",
-        sliced_wasserstein,
-        _count_dimensions,
-        _SLICED_PARAMS,
-    ),
-    Measure(
-        "Wasserstein distance of histograms",
-        histogram_wasserstein,
-        _count_bins,
-        ("support", "p"),
-    ),
+TRANSPORT_MEASURES = tuple(
+    make_measure(name, function, size)
+    for name, function, size in (
+        ("Wasserstein distance", wasserstein, _count_dimensions),
+        ("sliced Wasserstein distance", sliced_wasserstein, _count_dimensions),
+        ("Wasserstein distance of histograms", histogram_wasserstein, _count_bins),
+    )
 )
 """All measures between distributions."""
 TRANSPORT_KERNELS = (
