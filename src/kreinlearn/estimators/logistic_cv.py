@@ -61,18 +61,11 @@ from kreinlearn.kernels.registry import list_kernels
 from kreinlearn.kernels.threads import limit_threads
 from kreinlearn.losses import find_link, log_probabilities
 from kreinlearn.operators import Blocked, Dense, General, limit_blas_threads
-from kreinlearn.search import (
-    Candidate,
-    Fold,
-    HeldOutScorer,
-    SearchContext,
-    racing,
-    restrict_folds,
-    stack_models,
-    stratified_subsample,
-    weigh_models,
-)
+from kreinlearn.search import racing
+from kreinlearn.search.candidates import Candidate, SearchContext
+from kreinlearn.search.grid import Fold, restrict_folds, stratified_subsample
 from kreinlearn.search.ridge import warm_start_scores
+from kreinlearn.search.scoring import HeldOutScorer, stack_models, weigh_models
 from kreinlearn.solvers.base import Status
 from kreinlearn.solvers.monitor import Watch, callback_for
 from kreinlearn.spectrum.norms import NORMS, compute_scale

@@ -13,7 +13,7 @@ import numpy as np
 
 from kreinlearn._typing import Array
 from kreinlearn.operators import Symmetric
-from kreinlearn.spectrum.decompose import Split, theorem1_bound
+from kreinlearn.spectrum.decompose import Split
 
 
 class Evaluated(NamedTuple):
@@ -91,12 +91,6 @@ class KreinRisk:
         norm2 = self.split.norm**2 + self.n_terms * self.fit_intercept
         smooth = self.lam * self.split.norm_plus + self.weights.max() * norm2 / 4
         return np.asarray(self.scale * smooth)
-
-    @property
-    def theorem1_bound(self) -> float:
-        """Right side of the paper's Theorem 1: a diagnostic, never a guarantee."""
-        norms = self.split.norm, self.split.norm_plus, self.split.norm_minus
-        return theorem1_bound(*norms, self.n_terms, float(self.lam))
 
     def block(self) -> Self:
         """Return the same problems as a block, whose arrays have a column for each."""

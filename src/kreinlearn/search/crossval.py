@@ -112,13 +112,7 @@ PathScores = tuple[list[Array], Array]
 
 
 def out_of_fold_scores(
-    paths: Sequence[LamPath],
-    Y: Array,
-    *,
-    multinomial: bool,
-    fit_intercept: bool,
-    max_iter: int,
-    tol: float,
+    paths: Sequence[LamPath], Y: Array, *, tol: float, **model: Any
 ) -> list[PathScores]:
     """Return the scores of held-out samples on all paths.
 
@@ -128,23 +122,16 @@ def out_of_fold_scores(
         Problems to solve; convex problems of small matrices are solved together.
     Y : ndarray of shape (n, k)
         Targets, 0 or 1.
-    multinomial, fit_intercept : bool
-        The model.
-    max_iter : int
-        Largest number of steps of one problem.
     tol : float
         Error of convex problems, see `ridge_scores`.
+    **model : bool or int
+        ``multinomial``, ``fit_intercept`` and ``max_iter``, as in `ridge_scores`.
 
     Returns
     -------
     list of (list of ndarray, ndarray)
         Scores and convergence, in the order of ``paths``.
     """
-    model: dict[str, Any] = {
-        "multinomial": multinomial,
-        "fit_intercept": fit_intercept,
-        "max_iter": max_iter,
-    }
     found: dict[int, PathScores] = {}
     by_matrix: dict[Any, list[int]] = defaultdict(list)
     for p, (matrix, norm, lams) in enumerate(paths):
@@ -271,11 +258,12 @@ def dual_scores(
     if norm == "euclidean":
         like = RowProducts(K, weights.mean(axis=1) / scale)
         own = _MaskedRows(K, weights / scale, fold)
+    targets = columns[:, column, None]
+    if multinomial:
+        targets = np.repeat(columns[:, None], len(at), axis=1)
     block = KreinDual(
         like,
-        np.repeat(columns[:, None], len(at), axis=1)
-        if multinomial
-        else columns[:, column, None],
+        targets,
         (weights / weights.sum(axis=0))[:, fold],
         lams[at],
         loss_for(multinomial),
