@@ -902,7 +902,7 @@ class LandmarkFeatures(
                 )
             n_candidates = select.count_candidates(self.landmarks, M)
             plan = SamplingPlan(1, n_candidates, seed)
-            _, summary = _summarize(samples, n, plan)
+            _, summary = _start_engine(samples, n, plan)
             method = (self.landmarks, M, kernel, seed)
             which = select.select_landmarks(summary, *method)
             Z = take_samples(summary.samples, which)
@@ -912,7 +912,7 @@ class LandmarkFeatures(
         self._store_columns(columns)
         K, moment = landmark_gram(columns, "hilbert"), None
         if not is_drawn or len(Z) < n:
-            engine, summary = _summarize(samples, FEATURE_ROWS, SamplingPlan())
+            engine, summary = _start_engine(samples, FEATURE_ROWS, SamplingPlan())
             model = (summary.labels, np.ones(1), False, SamplingPlan())
             engine.prepare(PassContext(columns, *model))
             moment = second_moment(engine)
@@ -958,7 +958,7 @@ class LandmarkFeatures(
         return int(self.components_.shape[1])
 
 
-def _summarize(
+def _start_engine(
     samples: Any, chunk_rows: int, plan: SamplingPlan
 ) -> tuple[Engine, DataSummary]:
     """Return an engine for samples of a single class, after its first pass."""

@@ -28,7 +28,7 @@ MEDIAN_SAMPLES, MEDIAN_ROW_SAMPLES, MEDIAN_PAIR_SAMPLES = 2000, 500, 200
 other samples, whose distances are expensive."""
 
 
-SampleKind = Literal["rows", "matrices", "series", "sequences", "graphs", "sets"]
+KernelSamples = Literal["rows", "matrices", "series", "sequences", "graphs", "sets"]
 """Kinds of samples of kernels with a name."""
 
 
@@ -180,7 +180,7 @@ class Kernel:
     measure: Measure | None = None
     form: Callable[..., Transform] | None = None
     grid: Grid | None = None
-    samples: SampleKind = "rows"
+    samples: KernelSamples = "rows"
     is_definite: bool = False
     check: Callable[[SampleSet], SampleSet] | None = None
 
@@ -296,7 +296,7 @@ def make_measure(
 
 
 def make_kernels(
-    samples: SampleKind, check: Function, measures: Sequence[Measure], **names: str
+    samples: KernelSamples, check: Function, measures: Sequence[Measure], **names: str
 ) -> tuple[Kernel, ...]:
     """Return the records of measures between samples that are not arrays.
 

@@ -451,9 +451,9 @@ def _compute_distances(
     first, second, *_ = (*params, 0.0, 0.0)
     settings = (first, second, _check_window(window))
     if columns is not None and len(columns) < len(rows):  # a larger set fills panels
-        D = np.ascontiguousarray(_fill(columns, rows, measure, settings).T)
+        D = np.ascontiguousarray(_compare_checked(columns, rows, measure, settings).T)
     else:
-        D = _fill(rows, columns, measure, settings)
+        D = _compare_checked(rows, columns, measure, settings)
     if not np.isfinite(D).all():
         raise ValueError(
             "Distances between series must be finite, but these are too large for "
@@ -477,7 +477,7 @@ def _compute_slopes(samples: list[Series], name: str) -> list[Series]:
     return [each[0] if len(each) == 1 else tuple(each) for each in slopes]
 
 
-def _fill(
+def _compare_checked(
     rows: list[Series],
     columns: list[Series] | None,
     measure: str,

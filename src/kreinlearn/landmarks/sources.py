@@ -188,11 +188,11 @@ def open_blocks(X: Any, y: Any, weight: Any) -> tuple[BlockReader, int | None] |
         )
     n_rows = getattr(X, "n_rows", None)
     if isinstance(X, Dataset):
-        return lambda: map(_check_numbers, X), n_rows
+        return lambda: map(_check_table_block, X), n_rows
     return (X if callable(X) else lambda: iter(X)), n_rows
 
 
-def _check_numbers(block: Dataset) -> tuple[Any, Any, Array | None]:
+def _check_table_block(block: Dataset) -> tuple[Any, Any, Array | None]:
     """Return a block of a table; raise if it holds text or a missing cell."""
     X: Any = block.X
     words = [name for name in X.columns if X[name].dtype.kind not in "fiub"]

@@ -156,7 +156,7 @@ def solve(
         G += problems.penalty * x
         spread = curvature.sum(axis=3, keepdims=True) + epsilon
         inverse = 1 / (spread * problems.squares + problems.penalty)
-        error = np.sqrt(_dot(G, G * inverse))
+        error = np.sqrt(_inner_products(G, G * inverse))
         errors[np.ix_(*left)] = error
         is_open = (error > tol) & ~is_stalled
         if step == max_iter or not is_open.any():
@@ -234,7 +234,7 @@ def _find_directions(
 
     d, R = np.zeros_like(G), -G
     Q = precondition(R)
-    rz = _dot(R, Q)
+    rz = _inner_products(R, Q)
     goal = goal * rz
     # Views with one row per problem: they multiply faster by one number per row.
     d_rows, R_rows, Q_rows = (A.reshape(rz.size, -1) for A in (d, R, Q))
@@ -242,13 +242,13 @@ def _find_directions(
         V = problems.compute_scores(Q)
         H = problems.sum_features(problems.apply_curvature(V, prob, curvature))
         H += problems.penalty * Q
-        bend = _dot(Q, H)
+        bend = _inner_products(Q, H)
         is_open = (rz > goal) & (bend > TINY_CURVATURE)
         step = np.where(is_open, rz / np.maximum(bend, TINY_CURVATURE), 0)
         d_rows += step.reshape(-1, 1) * Q_rows
         R_rows -= step.reshape(-1, 1) * H.reshape(R_rows.shape)
         Z = precondition(R)
-        new = _dot(R, Z)
+        new = _inner_products(R, Z)
         if not (is_open & (new > goal)).any():
             break
         ratio = np.where(rz > TINY_CURVATURE, new / np.maximum(rz, TINY_CURVATURE), 0)
@@ -273,9 +273,9 @@ def _search_lines(
     probabilities after the steps.
     """
     weighted = problems.penalty * d
-    slope, linear = _dot(G, d), _dot(weighted, x)
-    quadratic = _dot(weighted, d) / 2
-    value = loss + _dot(problems.penalty * x, x) / 2
+    slope, linear = _inner_products(G, d), _inner_products(weighted, x)
+    quadratic = _inner_products(weighted, d) / 2
+    value = loss + _inner_products(problems.penalty * x, x) / 2
     slack = 50 * np.finfo(F.dtype).eps * np.abs(value)
     t = np.ones_like(loss)
     for halving in range(MAX_HALVINGS + 1):
@@ -313,7 +313,7 @@ def _multiply(A: Array, panels: Array, size: int) -> Array:
     return found.reshape(*A.shape[:3], size)
 
 
-def _dot(A: Array, B: Array) -> Array:
+def _inner_products(A: Array, B: Array) -> Array:
     """Return the inner products (S, P) over the last two axes."""
     shape = (*A.shape[:2], -1)
     return np.vecdot(A.reshape(shape), B.reshape(shape))

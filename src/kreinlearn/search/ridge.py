@@ -36,7 +36,7 @@ from kreinlearn.spectrum.norms import EIGH_COPIES
 SINGLE_TOL = 1e-5
 """Smallest tolerance of problems solved in single precision, in half the time. Those
 that do not converge are solved again in double precision."""
-EIGENVALUE_FLOOR = 1e-12
+MIN_RELATIVE_EIGENVALUE = 1e-12
 """Features whose eigenvalue is below this fraction of the largest are left out."""
 GROUP_COLUMNS = 24
 """Columns of scores that are solved together, from larger to smaller lam."""
@@ -111,7 +111,7 @@ def compute_features(
         squares, vectors = np.linalg.eigh(gemm(scaled.T, scaled, dtype))
         sizes = np.sqrt(np.maximum(squares, 0.0))
     kept = np.argsort(-sizes, kind="stable")
-    kept = kept[sizes[kept] > EIGENVALUE_FLOOR * sizes.max(initial=0.0)]
+    kept = kept[sizes[kept] > MIN_RELATIVE_EIGENVALUE * sizes.max(initial=0.0)]
     directions = columns[:, None] * vectors[:, kept]
     E = gemm(part, directions, dtype)
     share = w / w.sum()
