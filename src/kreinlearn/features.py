@@ -259,9 +259,8 @@ def _intensity(image: Array, i: int, white: float | None) -> Array:
             f"Image {i} is of dtype {image.dtype}, which does not define how bright "
             "white is. Give 'white', e.g. 255, or convert to uint8."
         )
-    gray = np.asarray(
-        image @ LUMINANCE_WEIGHTS if image.ndim == 3 else image, dtype=np.float64
-    )
+    gray = image @ LUMINANCE_WEIGHTS if image.ndim == 3 else image
+    gray = np.asarray(gray, dtype=np.float64)
     if not np.isfinite(gray).all():
         r, c = np.argwhere(~np.isfinite(gray))[0]
         raise ValueError(

@@ -205,20 +205,11 @@ def fit_dual(
     """
     n, k = columns.shape
     shape = (n, 1, k) if multinomial else (n, k, 1)
-    block = KreinDual(
-        K,
-        columns.reshape(shape),
-        np.repeat(weights[:, None], shape[1], axis=1),
-        np.full(shape[1], lam),
-        loss_for(multinomial),
-        fit_intercept,
-    )
-    if start is None:
-        result = solver.solve(block, tol=tol, callback=callback)
-    else:
-        assert isinstance(solver, DualNewton)
-        w0 = start.reshape(shape)
-        result = solver.solve(block, w0, tol=tol, callback=callback)
+    shares = np.repeat(weights[:, None], shape[1], axis=1)
+    problem = (columns.reshape(shape), shares, np.full(shape[1], lam))
+    block = KreinDual(K, *problem, loss_for(multinomial), fit_intercept)
+    given: dict[str, Any] = {} if start is None else {"w0": start.reshape(shape)}
+    result = solver.solve(block, **given, tol=tol, callback=callback)
     # Products of an end that was not certified are sums of steps, perhaps in single
     # precision: the reported residual comes from a fresh one.
     is_certified = isinstance(solver, DualNewton) and {*result.status} == {"converged"}
@@ -281,15 +272,8 @@ def fit_dc(
     a, c = np.zeros((n, k)), np.zeros(k)
     results, residuals = [], []
     for j in range(k):
-        risk = KreinRisk(
-            K,
-            parts,
-            2 * columns[:, j] - 1,
-            weights,
-            lam,
-            fit_intercept=fit_intercept,
-            scale=scale,
-        )
+        y = 2 * columns[:, j] - 1
+        risk = KreinRisk(K, parts, y, weights, lam, fit_intercept, scale)
         result = solver.solve(risk, tol=tol, callback=callback, rng=rng)
         residuals.append(risk.residual(result.w))
         a[:, j], c[j] = result.w[:n], result.w[n] if fit_intercept else 0.0

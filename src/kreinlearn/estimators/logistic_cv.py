@@ -395,31 +395,19 @@ class KreinLogisticRegressionCV(ProbabilisticKernelClassifier):
         ):
             part = self._take_samples(kernels[0], shared, rows)
             folds = restrict_folds(folds, rows)
-            scorer = HeldOutScorer(
-                self,
-                self.scoring,
-                labels[rows],
-                None if score_weight is None else given[rows],
-                self.classes_,
-                self._link,
-            )
+            score_weights = None if score_weight is None else given[rows]
+            model = (self.classes_, self._link)
+            scored = (labels[rows], score_weights)
+            scorer = HeldOutScorer(self, self.scoring, *scored, *model)
             weights = np.zeros((len(rows), len(folds)))  # zero if held out
             for f, (train, _) in enumerate(folds):
                 own = (given[rows[train]], self.class_weight, self.classes_)
                 weights[train, f] = apply_class_weight(*own, index[rows[train]])
-            context = SearchContext(
-                partial(self._make_operator, part, rows),
-                settings,
-                norms,
-                lams,
-                folds,
-                one_hot(index[rows], len(self.classes_)),
-                counts[rows],
-                weights,
-                scorer,
-                bool(self.fit_intercept),
-                self.max_iter,
-            )
+            similarities = partial(self._make_operator, part, rows)
+            targets = one_hot(index[rows], len(self.classes_))
+            data = (folds, targets, counts[rows], weights, scorer)
+            fits = (bool(self.fit_intercept), self.max_iter)
+            context = SearchContext(similarities, settings, norms, lams, *data, *fits)
             candidates = self._search(context, part, rows, index[rows], len(labels))
             shares = self._choose(candidates, context, given[rows])
             ratio = context.n_used / np.count_nonzero(counts)
@@ -956,19 +944,15 @@ class KreinLogisticRegressionCV(ProbabilisticKernelClassifier):
         norms, lams = zip(*models, strict=True)
         if isinstance(K, Blocked) or "krein" in norms:
             return [None] * len(models)
-        return list(
-            warm_start_scores(
-                K,
-                counts,
-                compute_scale(K, counts),
-                norms,
-                lams,
-                one_hot(index, len(self.classes_)),
-                multinomial=self._link == "multinomial",
-                fit_intercept=bool(self.fit_intercept),
-                max_iter=self.max_iter,
-            )
+        problem = (K, counts, compute_scale(K, counts), norms, lams)
+        found = warm_start_scores(
+            *problem,
+            one_hot(index, len(self.classes_)),
+            multinomial=self._link == "multinomial",
+            fit_intercept=bool(self.fit_intercept),
+            max_iter=self.max_iter,
         )
+        return list(found)
 
     def _scores(self, X: ArrayLike) -> Array:
         """Averaged scores of new samples, shape (n_new, n_columns)."""

@@ -261,15 +261,9 @@ def dual_scores(
     targets = columns[:, column, None]
     if multinomial:
         targets = np.repeat(columns[:, None], len(at), axis=1)
-    block = KreinDual(
-        like,
-        targets,
-        (weights / weights.sum(axis=0))[:, fold],
-        lams[at],
-        loss_for(multinomial),
-        fit_intercept,
-        own,
-    )
+    shares = (weights / weights.sum(axis=0))[:, fold]
+    model = (loss_for(multinomial), fit_intercept, own)
+    block = KreinDual(like, targets, shares, lams[at], *model)
     # The same problem with the next larger lam.
     after = np.where(at > 0, np.arange(len(at)) - each, -1)
     solver = DualNewton(max_iter)

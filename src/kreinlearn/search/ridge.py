@@ -283,13 +283,9 @@ def ridge_scores(
     scores, converged = path(folds, scales, norms, lams, np.float32)
     failed = np.flatnonzero(~converged.all(axis=(1, 2))).tolist()
     if failed:
-        again, converged[failed] = path(
-            [folds[f] for f in failed],
-            [scales[f] for f in failed],
-            [norms[f] for f in failed],
-            lams[failed],
-            np.float64,
-        )
+        some, units = [folds[f] for f in failed], [scales[f] for f in failed]
+        rest = ([norms[f] for f in failed], lams[failed], np.float64)
+        again, converged[failed] = path(some, units, *rest)
         for f, each in zip(failed, again, strict=True):
             scores[f] = each
     return scores, converged
