@@ -6,6 +6,7 @@ depend on that of the image, and the kernels ``spd_...`` compare descriptors.
 """
 
 from collections.abc import Iterator, Sequence
+from itertools import product
 from numbers import Real
 from typing import Self
 
@@ -280,14 +281,9 @@ def _regions(
             f"Image {i} of shape ({h}, {w}) is too small for a grid of {rows} x "
             f"{columns} regions: each needs at least 2 pixels."
         )
-    return [
-        (
-            slice(r * h // rows, (r + 1) * h // rows),
-            slice(c * w // columns, (c + 1) * w // columns),
-        )
-        for r in range(rows)
-        for c in range(columns)
-    ]
+    down = [slice(r * h // rows, (r + 1) * h // rows) for r in range(rows)]
+    across = [slice(c * w // columns, (c + 1) * w // columns) for c in range(columns)]
+    return list(product(down, across))
 
 
 def _covariance(features: Array) -> Array:

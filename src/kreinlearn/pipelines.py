@@ -115,18 +115,15 @@ def prepare(
     check_table(X, impute=impute, one_hot=one_hot)
     numbers = [name for name in X.columns if name not in words]
     warn_about_columns(X, numbers, check_outliers=scale in ("minmax", "standard"))
-    number_steps = _chain(
-        SimpleImputer(strategy="median", keep_empty_features=True) if impute else None,
-        SCALER_MAKERS[scale](),
-    )
+    fillers = [
+        SimpleImputer(strategy=strategy, keep_empty_features=True) if impute else None
+        for strategy in ("median", "most_frequent")
+    ]
+    number_steps = _chain(fillers[0], SCALER_MAKERS[scale]())
     if not words:
         return number_steps
-    word_steps = _chain(
-        SimpleImputer(strategy="most_frequent", keep_empty_features=True)
-        if impute
-        else None,
-        OneHotEncoder(handle_unknown="ignore", sparse_output=False),
-    )
+    encoder = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
+    word_steps = _chain(fillers[1], encoder)
     both = [(number_steps, numbers)] if numbers else []
     return make_column_transformer(*both, (word_steps, words))
 
@@ -458,11 +455,8 @@ def _find_problems(
                 "(--one-hot)"
             )
         drop = [option for name in dates for option in ("--drop", name)]
-        yield (
-            f"{_list_columns(dates)} dates such as {_quote_first(X, dates)}",
-            remedy,
-            drop,
-        )
+        problem = f"{_list_columns(dates)} dates such as {_quote_first(X, dates)}"
+        yield problem, remedy, drop
     if texts and not one_hot:
         yield (
             f"{_list_columns(texts)} text such as {_quote_first(X, texts)}",

@@ -392,13 +392,12 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):
         is_pairwise = self.__sklearn_tags__().input_tags.pairwise
         names = _training_labels(self) if is_pairwise else None
         others = positions[flat].tolist()
+        others = others if names is None else [names[i] for i in others]
         return pd.DataFrame(
             {
                 "sample": row if known is None else [known[i] for i in row],
                 "class": self.classes_[column + (parts.shape[2] == 1)],
-                "training_sample": others
-                if names is None
-                else [names[i] for i in others],
+                "training_sample": others,
                 "similarity": K[row, flat],
                 "contribution": parts[row, flat, column],
             }

@@ -52,12 +52,9 @@ def list_matrices(
             f"Names of matrices must differ, also from {SCALED_MEAN!r}, got "
             f"{', '.join(map(repr, X))}; rename one."
         )
-    return _match_rows(
-        {
-            name: convert_matrix(matrix, kernel, is_training=is_training)
-            for name, matrix in found.items()
-        }
-    )
+    for name, matrix in found.items():
+        found[name] = convert_matrix(matrix, kernel, is_training=is_training)
+    return _match_rows(found)
 
 
 def _match_rows(matrices: NamedMatrices) -> NamedMatrices:

@@ -89,15 +89,8 @@ MAX_WARM, MAX_WARM_HARD, HARD_UNITS = 300, 1000, 5e-4
 problem, which needs an eigendecomposition; the same where lam is below so many of its
 units, and fits from scratch take many steps."""
 SHARED_PARAMS = (
-    "fit_intercept",
-    "multi_class",
-    "class_weight",
-    "tol",
-    "max_iter",
-    "dtype",
-    "operator",
-    "symmetrize",
-    "max_time",
+    *("fit_intercept", "multi_class", "class_weight", "tol", "max_iter"),
+    *("dtype", "operator", "symmetrize", "max_time"),
 )
 """Parameters passed to the estimators of single settings."""
 
@@ -852,21 +845,12 @@ class KreinLogisticRegressionCV(ProbabilisticKernelClassifier):
         part = np.array([[float(name == each) for name in names] for each in matrices])
         part[:, np.array(names) == SCALED_MEAN] = 1 / len(matrices)
         each_draw = part @ (draws / draws.sum(axis=0))
-        alone = [
-            [
-                float(one.fold_scores[one.best].mean())
-                for one, own in zip(candidates, names, strict=True)
-                if own == each
-            ]
-            for each in matrices
-        ]
-        self._similarity_weights = np.column_stack(
-            [
-                part @ weights / weights.sum(),
-                each_draw.std(axis=1),
-                [max(own, default=np.nan) for own in alone],
-            ]
-        )
+        scores = np.array([one.fold_scores[one.best].mean() for one in candidates])
+        own = (scores[np.array(names) == each].tolist() for each in matrices)
+        alone = [max(each, default=np.nan) for each in own]
+        shares = part @ weights / weights.sum()
+        columns = [shares, each_draw.std(axis=1), alone]
+        self._similarity_weights = np.column_stack(columns)
         self.estimator_similarities_ = [names[c] for c in np.flatnonzero(weights)]
 
     @property

@@ -672,14 +672,11 @@ def _convert_items(items: Iterable[object], name: str) -> list[Series]:
         if array.ndim == 2 and not isinstance(item, tuple):
             shapes.append(array.shape)
     is_last = bool(shapes) and _is_channels_last(shapes, name)
-    return [
-        array
-        if array.ndim == 1
-        else _split_channels(
-            array.T if is_last and not isinstance(item, tuple) else array
-        )
-        for item, array in zip(items, arrays, strict=True)
+    pairs = zip(items, arrays, strict=True)
+    turned = [
+        x.T if is_last and not isinstance(item, tuple) else x for item, x in pairs
     ]
+    return [x if x.ndim == 1 else _split_channels(x) for x in turned]
 
 
 def _convert_array(array: Array, name: str) -> list[Series]:

@@ -166,12 +166,9 @@ def solve(
             if keep.mean() >= kept_fraction:
                 continue
             problems, left[axis] = problems.compress(keep, axis), left[axis][keep]
+            arrays = (F, prob, x, loss, blocks, curvature, G, inverse, error, is_open)
             F, prob, x, loss, blocks, curvature, G, inverse, error, is_open = (
-                each.compress(keep, axis)
-                for each in (
-                    *(F, prob, x, loss, blocks, curvature, G, inverse, error),
-                    is_open,
-                )
+                each.compress(keep, axis) for each in arrays
             )
         if step % PRECONDITIONER_STEPS == 0:
             blocks = _invert_leading(problems, curvature)

@@ -71,12 +71,8 @@ def finish_race(
     """
     n, settings = len(context.Y), context.settings
     held = np.concatenate([rows for _, rows in race.folds])
-    logs = [
-        race.scorer.compute_logs(
-            np.concatenate([fold[one.best] for fold in one.scores]), held
-        )[0]
-        for one in candidates
-    ]
+    parts = ([fold[one.best] for fold in one.scores] for one in candidates)
+    logs = [race.scorer.compute_logs(np.concatenate(own), held)[0] for own in parts]
     order = sorted(range(len(candidates)), key=lambda c: -candidates[c].criterion)
     best = candidates[order[0]]
     max_settings = max(MIN_SETTINGS, MAX_WORK // n)

@@ -5,7 +5,6 @@ eigenvalues mu_1 >= ... >= mu_n; h a function of the eigenvalues with h(mu) >= 0
 ``K_new`` (k, n) the similarities of new samples with the training samples.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -79,12 +78,7 @@ def square(mu: Array) -> Array:
     return mu**2
 
 
-REPAIRS: dict[str, Callable[[Array], Array]] = {
-    "flip": flip,
-    "clip": clip,
-    "shift": shift,
-    "square": square,
-}
+REPAIRS = {each.__name__: each for each in (flip, clip, shift, square)}
 """Functions of the eigenvalues by name."""
 
 
