@@ -70,10 +70,8 @@ def _match_rows(matrices: NamedMatrices) -> NamedMatrices:
             and labels is not None
             and not (is_numbering(rows) or is_numbering(labels))
         ):
-            for known, new, lacking in (
-                (rows, set(labels), name),
-                (labels, set(rows), first),
-            ):
+            sides = ((rows, set(labels), name), (labels, set(rows), first))
+            for known, new, lacking in sides:
                 missing = [label for label in known if label not in new]
                 if missing:
                     raise ValueError(

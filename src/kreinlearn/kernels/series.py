@@ -673,9 +673,7 @@ def _convert_items(items: Iterable[object], name: str) -> list[Series]:
             shapes.append(array.shape)
     is_last = bool(shapes) and _is_channels_last(shapes, name)
     pairs = zip(items, arrays, strict=True)
-    turned = [
-        x.T if is_last and not isinstance(item, tuple) else x for item, x in pairs
-    ]
+    turned = [x.T if is_last and not isinstance(one, tuple) else x for one, x in pairs]
     return [x if x.ndim == 1 else _split_channels(x) for x in turned]
 
 
