@@ -671,7 +671,7 @@ class KreinLogisticRegressionCV(ProbabilisticKernelClassifier):
         index: Array,
         n_samples: int,
     ) -> list[Candidate]:
-        """Try the settings and norms that win a race; set ``scores_``."""
+        """Try the settings and norms that remain after a race; set ``scores_``."""
         settings = context.settings
         deadline = np.inf if self.max_time is None else time.monotonic() + self.max_time
         windows: dict[int, Any] = dict.fromkeys(range(len(settings)))
