@@ -5,7 +5,7 @@
 
 A mutant is a copy of one function with one small change: another operator, another
 number, an argument left out. A good test fails with it, which kills the mutant. Here a
-random sample of all mutants of `ROOMS` is tried by those of the tests in `TESTS` that
+random sample of all mutants of `PACKAGES` is tried by those tests in `TESTS` that
 run the function, in a copy of this checkout. What is left to look at are survivors,
 printed with their change.
 
@@ -24,7 +24,7 @@ from collections import Counter
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-ROOMS = ("problem/*", "solvers/*", "spectrum/*", "losses.py")
+PACKAGES = ("problem/*", "solvers/*", "spectrum/*", "losses.py")
 TESTS = (
     "tests/problem",
     "tests/solvers",
@@ -39,7 +39,7 @@ KILLED = ("killed", "timeout", "segfault", "suspicious")
 SETTINGS = """[mutmut]
 source_paths=src
 only_mutate=
-{rooms}
+{packages}
 also_copy=
     benchmarks
     reproduction
@@ -58,9 +58,9 @@ def prepare(folder: Path) -> None:
         ignored = shutil.ignore_patterns("__pycache__", ".hypothesis")
         shutil.copytree(ROOT / name, folder / name, ignore=ignored)
     shutil.copy(ROOT / "pyproject.toml", folder)
-    rooms = "\n".join(f"    src/kreinlearn/{room}" for room in ROOMS)
+    packages = "\n".join(f"    src/kreinlearn/{package}" for package in PACKAGES)
     tests = "\n".join(f"    {test}" for test in TESTS)
-    settings = SETTINGS.format(rooms=rooms, tests=tests)
+    settings = SETTINGS.format(packages=packages, tests=tests)
     (folder / "setup.cfg").write_text(settings, encoding="utf-8")
 
 
@@ -84,7 +84,7 @@ def ends_of(folder: Path) -> dict[str, str]:
 
 
 def file_of(mutant: str) -> str:
-    """Return the file of a mutant, `kreinlearn.room.file.x_function__mutmut_1`."""
+    """Return the file of a mutant, `kreinlearn.package.file.x_function__mutmut_1`."""
     return "/".join(mutant.split(".")[1:-1])
 
 

@@ -9,25 +9,25 @@ import pytest
 PROGRAM = """
 import json, sys
 import kreinlearn
-for room in sys.argv[1:]:
-    __import__(f"kreinlearn.{room}" if room else "kreinlearn")
-    print(json.dumps([room, sorted({name.split(".")[0] for name in sys.modules})]))
+for package in sys.argv[1:]:
+    __import__(f"kreinlearn.{package}" if package else "kreinlearn")
+    print(json.dumps([package, sorted({name.split(".")[0] for name in sys.modules})]))
 """
 MEASURES = ("kernels.graphs", "kernels.transport")
-ROOMS = ("", "kernels", *MEASURES, "kernels.spd", "app.comparison", "app.inspection")
+PACKAGES = ("", "kernels", *MEASURES, "kernels.spd", "app.comparison", "app.inspection")
 
 
 @pytest.fixture(scope="module")
 def fresh():
-    """Return what a process said that imports one room after the other."""
-    call = [sys.executable, "-W", "error", "-c", PROGRAM, *ROOMS]
+    """Return what a process said that imports one package after the other."""
+    call = [sys.executable, "-W", "error", "-c", PROGRAM, *PACKAGES]
     return subprocess.run(call, capture_output=True, text=True, check=False)
 
 
 def test_import_is_quiet(fresh):
     assert fresh.returncode == 0 and fresh.stderr == ""
     said = [json.loads(line) for line in fresh.stdout.splitlines()]
-    assert [room for room, _ in said] == list(ROOMS)
+    assert [package for package, _ in said] == list(PACKAGES)
     assert "numpy" in said[1][1]
 
 
@@ -44,8 +44,8 @@ def test_import_is_quiet(fresh):
 )
 def test_what_is_heavy_is_loaded_when_first_needed(fresh, heavy, last):
     loaded = dict(json.loads(line) for line in fresh.stdout.splitlines())
-    for room in ROOMS[: ROOMS.index(last) + 1]:
-        assert heavy not in loaded[room], room
+    for package in PACKAGES[: PACKAGES.index(last) + 1]:
+        assert heavy not in loaded[package], package
 
 
 def test_names_of_the_package_are_there():

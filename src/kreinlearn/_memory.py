@@ -21,11 +21,7 @@ SYSTEM_ROOT = Path("/")
 """Root of the file system."""
 GROUP_FILES = {
     "": ("memory.max", "memory.current", "inactive_file"),
-    "memory": (
-        "memory.limit_in_bytes",
-        "memory.usage_in_bytes",
-        "total_inactive_file",
-    ),
+    "memory": ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
 }
 """By controller in /proc/self/cgroup (version 2 has none): the files with the limit and
 the use, and the entry of memory.stat with cached files, which are part of the use but

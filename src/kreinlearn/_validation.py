@@ -89,9 +89,9 @@ def check_matrix(
     K : array-like of shape (n, n), or (n, k) if not ``square``
         Similarities.
     what : str
-        What the matrix is, for the message.
+        Name of the matrix, for the message.
     symmetric : {"refuse", "average", "any"}
-        What to do with a matrix that is not symmetric: raise unless the difference is
+        Treatment of a matrix that is not symmetric: raise unless the difference is
         small, and warn if it is more than rounding; take the symmetric part; or not
         even look.
     square : bool
@@ -102,7 +102,7 @@ def check_matrix(
     first : int
         Number of the first row and column, for the message.
     remedy : str
-        What to do about a matrix that is not symmetric.
+        Remedy for a matrix that is not symmetric.
 
     Returns
     -------
@@ -152,7 +152,7 @@ def judge_asymmetry(
     dtype : dtype
         Precision of the matrix.
     what, remedy : str
-        What the matrix is, and what to do about it, for the message.
+        Name of the matrix, and the remedy, for the message.
 
     Returns
     -------
@@ -222,9 +222,9 @@ def check_similarities(
     K : ndarray of shape (n, n)
         Finite numbers.
     what : str
-        What the matrix is, for the message.
+        Name of the matrix, for the message.
     ways : str
-        What to do about it.
+        Remedies, for the message.
     """
     if not looks_like_distances(K):
         return
@@ -238,8 +238,8 @@ def check_similarities(
 def looks_like_distances(K: Array) -> bool:
     """Return whether K has a zero diagonal and nothing negative off it, but not all 0.
 
-    Zero is what is negligible beside the largest entry. No second matrix is made, and
-    the diagonal of most similarities ends the question after one look at the entries.
+    Entries that are negligible beside the largest one count as zero. No second matrix
+    is made, and for most similarities the diagonal decides.
     """
     if len(K) < 2 or K.shape[0] != K.shape[1]:
         return False
@@ -264,7 +264,7 @@ def check_distances(
     D : array-like of shape (n, n), or (k, n) if not ``square``
         Distances among training samples, or of new samples to these.
     what : str
-        What the matrix is, for the message.
+        Name of the matrix, for the message.
     square : bool
         Whether rows and columns are the same samples.
     symmetric : bool
@@ -334,10 +334,8 @@ def _is_finite_and_symmetric(K: Array) -> bool:
     with np.errstate(invalid="ignore", over="ignore"):
         for i in starts:
             for j in starts[i // MIRROR_TILE :]:
-                tile, mirror = (
-                    K[i : i + MIRROR_TILE, j : j + MIRROR_TILE],
-                    K[j : j + MIRROR_TILE, i : i + MIRROR_TILE],
-                )
+                tile = K[i : i + MIRROR_TILE, j : j + MIRROR_TILE]
+                mirror = K[j : j + MIRROR_TILE, i : i + MIRROR_TILE]
                 difference = buffer[: tile.shape[0], : tile.shape[1]]
                 if np.subtract(tile, mirror.T, out=difference).any():
                     return False
@@ -350,7 +348,6 @@ def _asymmetry(K: Array) -> tuple[float, float]:
     for i in range(0, len(K), STRIP_ROWS):
         rows = K[i : i + STRIP_ROWS]
         largest = max(largest, float(np.abs(rows).max()))
-        difference = max(
-            difference, float(np.abs(rows - K[:, i : i + STRIP_ROWS].T).max())
-        )
+        mirror = K[:, i : i + STRIP_ROWS].T
+        difference = max(difference, float(np.abs(rows - mirror).max()))
     return difference, difference / largest if largest > 0 else 0.0

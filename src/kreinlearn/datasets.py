@@ -17,7 +17,7 @@ from kreinlearn._validation import check_count, check_positive
 __all__ = ["make_gram", "make_monks"]
 
 MONKS_VALUES = (3, 3, 2, 3, 4, 2)
-"""How many values each of the attributes a1 to a6 takes."""
+"""Number of values of each of the attributes a1 to a6."""
 
 SMALLEST_RATIO = 0.1
 """Smallest over largest magnitude of the nonzero eigenvalues of `make_gram`: far
@@ -101,7 +101,7 @@ def make_gram(
     signature : tuple of two or three int
         Number of positive, negative and, optionally, zero eigenvalues.
     n_samples : int, optional
-        Size of the matrix; what the signature leaves over is zero eigenvalues. By
+        Size of the matrix; eigenvalues beyond the signature are zero. By
         default the sum of the signature.
     scale : float, default=1.0
         Largest magnitude of an eigenvalue, of either sign.

@@ -1,11 +1,12 @@
 """Region covariance descriptors: images in, stacks of covariance matrices out.
 
 Each pixel of an image has nine features; the descriptor of a region is the 9 x 9
-covariance matrix of the features of its pixels. It has the same size whatever the size
-of the image, and the kernels ``spd_...`` compare descriptors.
+covariance matrix of the features of its pixels. Its size does not
+depend on that of the image, and the kernels ``spd_...`` compare descriptors.
 """
 
 from collections.abc import Iterator, Sequence
+from itertools import product
 from numbers import Real
 from typing import Self
 
@@ -19,7 +20,7 @@ from kreinlearn._validation import check_count, check_positive
 __all__ = ["FEATURES", "RegionCovariance", "pixel_features"]
 
 FEATURES = ("x", "y", "I", "|Gx|", "|Gy|", "|G|", "|Gxx|", "|Gyy|", "angle")
-"""What the rows and columns of a descriptor stand for, in this order."""
+"""Features of the rows and columns of a descriptor, in this order."""
 
 Images = Array | Sequence[ArrayLike]
 """Images of one size as a stack, or of any sizes one by one."""
@@ -49,7 +50,7 @@ class RegionCovariance(TransformerMixin, BaseEstimator):
     grid : tuple of two int, default=(1, 1)
         Rows and columns of regions that every image is cut into.
     ridge : float, default=1e-6
-        Share of the mean of its diagonal that is added to the diagonal of every
+        Fraction of the mean of its diagonal that is added to the diagonal of every
         descriptor. Without it an image with a flat intensity, or derivatives in one
         direction only, gives a singular matrix. 0 adds nothing.
     white : float, default=None
@@ -259,9 +260,8 @@ def _intensity(image: Array, i: int, white: float | None) -> Array:
             f"Image {i} is of dtype {image.dtype}, which does not define how bright "
             "white is. Give 'white', e.g. 255, or convert to uint8."
         )
-    gray = np.asarray(
-        image @ LUMINANCE_WEIGHTS if image.ndim == 3 else image, dtype=np.float64
-    )
+    gray = image @ LUMINANCE_WEIGHTS if image.ndim == 3 else image
+    gray = np.asarray(gray, dtype=np.float64)
     if not np.isfinite(gray).all():
         r, c = np.argwhere(~np.isfinite(gray))[0]
         raise ValueError(
@@ -281,14 +281,9 @@ def _regions(
             f"Image {i} of shape ({h}, {w}) is too small for a grid of {rows} x "
             f"{columns} regions: each needs at least 2 pixels."
         )
-    return [
-        (
-            slice(r * h // rows, (r + 1) * h // rows),
-            slice(c * w // columns, (c + 1) * w // columns),
-        )
-        for r in range(rows)
-        for c in range(columns)
-    ]
+    down = [slice(r * h // rows, (r + 1) * h // rows) for r in range(rows)]
+    across = [slice(c * w // columns, (c + 1) * w // columns) for c in range(columns)]
+    return list(product(down, across))
 
 
 def _covariance(features: Array) -> Array:

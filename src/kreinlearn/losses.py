@@ -79,7 +79,7 @@ class Root(NamedTuple):
 
 
 class Loss(Protocol):
-    """What a problem asks of a loss."""
+    """Interface of a loss, as problems use it."""
 
     hessian_bound: float
 
@@ -97,9 +97,6 @@ class Loss(Protocol):
 
     def entropy(self, p: Probabilities) -> Array:
         """Sum over classes of q log q (negative), shape (n, P)."""
-
-    def gap(self, p: Probabilities, b: Probabilities) -> Array:
-        """Difference of logits in the tangent space of the simplex, (n, P, C)."""
 
     def metric(self, p: Probabilities, b: Probabilities) -> Array:
         """Secant metric between two points, to be handed to ``root``, (n, P, C)."""
@@ -122,7 +119,7 @@ def logarithmic_mean(p: Array, q: Array, log_p: Array, log_q: Array) -> Array:
 
     It lies between p and q and tends to p as q tends to p. Used as a metric it makes
     a Newton step of the dual land exactly on ``q`` when K = 0, however far away or
-    close to the wall ``p`` is; the Hessian itself would crawl there.
+    close to its bound ``p`` is; steps by the Hessian itself would be tiny there.
 
     Parameters
     ----------
@@ -178,9 +175,6 @@ class Logistic:
     def entropy(self, p: Probabilities) -> Array:
         return np.asarray((p.q * p.log_q + p.r * p.log_r)[..., 0])
 
-    def gap(self, p: Probabilities, b: Probabilities) -> Array:
-        return self.logits(p) - self.logits(b)
-
     def metric(self, p: Probabilities, b: Probabilities) -> Array:
         # 1 / (1/L1 + 1/L2) of the two classes' logarithmic means equals
         # (p - b) / (difference of logits); this form never subtracts.
@@ -198,7 +192,7 @@ class Logistic:
     def largest_step(self, p: Probabilities, dq: Array) -> Array:
         with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
             limit = np.where(dq < 0, p.q, p.r) / np.abs(dq)
-        # What has underflowed and does not move is zero by zero.
+        # A probability that has underflowed and does not move gives 0 / 0.
         return np.asarray(np.where(dq == 0, np.inf, limit)[..., 0])
 
     def move(self, p: Probabilities, dq: Array, t: Array) -> Probabilities:
@@ -238,9 +232,6 @@ class Multinomial:
 
     def entropy(self, p: Probabilities) -> Array:
         return np.asarray((p.q * p.log_q).sum(axis=-1))
-
-    def gap(self, p: Probabilities, b: Probabilities) -> Array:
-        return p.log_q - b.log_q
 
     def metric(self, p: Probabilities, b: Probabilities) -> Array:
         return logarithmic_mean(p.q, b.q, p.log_q, b.log_q)

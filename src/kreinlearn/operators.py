@@ -12,7 +12,7 @@ from numpy.typing import DTypeLike
 from scipy.linalg import blas
 from threadpoolctl import LibController, ThreadpoolController
 
-from kreinlearn._typing import Array
+from kreinlearn._typing import Array, SampleSet
 from kreinlearn._validation import check_finite
 
 __all__ = ["Blocked", "Dense", "General", "RowProducts", "Symmetric", "gemm"]
@@ -76,9 +76,8 @@ def gemm(A: Array, B: Array, kind: DTypeLike = np.float64) -> Array:
     left, flip_left = (B.T, False) if B.flags.c_contiguous else (B, True)
     right, flip_right = (A.T, False) if A.flags.c_contiguous else (A, True)
     function = blas.sgemm if kind == np.float32 else blas.dgemm
-    return np.asarray(
-        function(1.0, left, right, trans_a=flip_left, trans_b=flip_right).T
-    )
+    product = function(1.0, left, right, trans_a=flip_left, trans_b=flip_right)
+    return np.asarray(product.T)
 
 
 class _Stored:
@@ -167,9 +166,6 @@ class General(_Stored):
         The matrix. Single precision stays single precision.
     """
 
-    def __init__(self, K: Array) -> None:
-        self.K = K
-
     def matmat(self, B: Array) -> Array:
         return _widened_product(self.K, B)
 
@@ -178,7 +174,7 @@ class General(_Stored):
 
 
 def _widened_product(K: Array, B: Array) -> Array:
-    """Return K B in double precision, whatever the precision of K."""
+    """Return K B in double precision, for K in any precision."""
     if K.dtype == np.float64:
         return gemm(K, B)
     product = np.empty((len(K), B.shape[1]))
@@ -254,20 +250,16 @@ class Blocked:
     def columns(self, idx: Array) -> Array:
         if len(idx) == 0:
             return np.empty((len(self.X), 0))
-        K = self.kernel.cross(self.X, self._take(idx))
+        K = self.kernel.cross(self.X, take_samples(self.X, idx))
         return K.astype(np.float64, copy=False)
 
     def rows(self, idx: Array) -> Array:
         return self.part(idx, np.arange(len(self.X)))
 
     def part(self, rows: Array, columns: Array) -> Array:
-        K = self.kernel.cross(self._take(rows), self._take(columns))
+        parts = take_samples(self.X, rows), take_samples(self.X, columns)
+        K = self.kernel.cross(*parts)
         return K.astype(np.float64, copy=False)
-
-    def _take(self, idx: Array) -> Any:
-        chosen = np.arange(len(self.X))[idx]
-        is_array = isinstance(self.X, np.ndarray)
-        return self.X[chosen] if is_array else [self.X[i] for i in chosen]
 
     def asymmetry(self) -> tuple[float, float]:
         """Return the largest ``|K - K'|``, and its ratio to the largest ``|K|``.
@@ -276,7 +268,7 @@ class Blocked:
         """
         difference = largest = 0.0
         n = 0 if self.kernel.is_symmetric else len(self.X)
-        parts = _slices(n, MIRROR_ROWS)
+        parts = split_rows(n, MIRROR_ROWS)
         for i in parts:
             for j in parts[i.start // MIRROR_ROWS :]:
                 K = self._compute_part(i, j)
@@ -292,16 +284,21 @@ class Blocked:
         return K
 
     def diagonal(self) -> Array:
-        parts = [
-            self.kernel.cross(self.X[i]).diagonal()
-            for i in _slices(len(self.X), DIAGONAL_ROWS)
-        ]
+        strips = split_rows(len(self.X), DIAGONAL_ROWS)
+        parts = [self.kernel.cross(self.X[i]).diagonal() for i in strips]
         return np.concatenate(parts).astype(np.float64)
 
 
-def _slices(n: int, step: int) -> list[slice]:
+def split_rows(n: int, step: int) -> list[slice]:
     """Return slices of n rows, at most ``step`` long."""
     return [slice(i, min(i + step, n)) for i in range(0, n, step)]
+
+
+def take_samples(samples: SampleSet, which: Array) -> SampleSet:
+    """Return some of the samples, by positions or by a mask."""
+    if isinstance(samples, np.ndarray):
+        return samples[which]
+    return [samples[i] for i in np.arange(len(samples))[which]]
 
 
 class RowProducts:
@@ -317,7 +314,7 @@ class RowProducts:
     Notes
     -----
     A product is two products with K: forming the matrix would take as long as some
-    n / 4 of them. `formed` does so, for searches, which need more.
+    n / 4 of them. `store` does so, for searches, which need more.
     """
 
     def __init__(self, K: "Dense | General | Blocked", v: Array) -> None:
@@ -347,10 +344,8 @@ class RowProducts:
         return self.K.matmat(self.v * self.K.rows(idx).T)
 
     def diagonal(self) -> Array:
-        n = self.shape[0]
-        strips = [
-            np.arange(i, min(i + DIAGONAL_ROWS, n)) for i in range(0, n, DIAGONAL_ROWS)
-        ]
+        every = np.arange(self.shape[0])
+        strips = (every[i] for i in split_rows(len(every), DIAGONAL_ROWS))
         return np.concatenate([self.K.rows(i) ** 2 @ self.v[:, 0] for i in strips])
 
     def store(self) -> Dense:
@@ -377,7 +372,7 @@ def limit_blas_threads(n: int, limit: int = MAX_SINGLE_THREAD) -> Iterator[None]
 
 
 def require_stored(K: "Dense | General | Blocked", what: str) -> Array:
-    """Return a stored symmetric matrix, or raise with a message on what needs it."""
+    """Return a stored symmetric matrix, or raise; ``what`` needs it."""
     if isinstance(K, Dense):
         return K.K
     if isinstance(K, General):

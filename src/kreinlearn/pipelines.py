@@ -115,18 +115,15 @@ def prepare(
     check_table(X, impute=impute, one_hot=one_hot)
     numbers = [name for name in X.columns if name not in words]
     warn_about_columns(X, numbers, check_outliers=scale in ("minmax", "standard"))
-    number_steps = _chain(
-        SimpleImputer(strategy="median", keep_empty_features=True) if impute else None,
-        SCALER_MAKERS[scale](),
-    )
+    fillers = [
+        SimpleImputer(strategy=strategy, keep_empty_features=True) if impute else None
+        for strategy in ("median", "most_frequent")
+    ]
+    number_steps = _chain(fillers[0], SCALER_MAKERS[scale]())
     if not words:
         return number_steps
-    word_steps = _chain(
-        SimpleImputer(strategy="most_frequent", keep_empty_features=True)
-        if impute
-        else None,
-        OneHotEncoder(handle_unknown="ignore", sparse_output=False),
-    )
+    encoder = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
+    word_steps = _chain(fillers[1], encoder)
     both = [(number_steps, numbers)] if numbers else []
     return make_column_transformer(*both, (word_steps, words))
 
@@ -275,7 +272,7 @@ def _iterate_features(
 
 
 def _draw_rows(blocks: Iterable["pd.DataFrame"]) -> "pd.DataFrame":
-    """Return rows from which a transformer learns nearly what it would from all.
+    """Return rows from which a transformer learns nearly the same as from all.
 
     They are all rows of a table that is small. Of others they are rows drawn at random,
     and with them every row that was the first one to hold a word, a missing cell, or
@@ -318,7 +315,7 @@ def _keep_smallest(
 
 
 def _find_new_values(X: "pd.DataFrame", seen: dict[str, set[Any]]) -> list[int]:
-    """Return the places of rows that hold what no row before did."""
+    """Return the places of rows with values that no row before had."""
     places: list[int] = []
     for name in X.columns:
         column, known = X[name], seen.setdefault(name, set())
@@ -369,7 +366,7 @@ def check_complete(X: "pd.DataFrame", advice: str) -> None:
     X : DataFrame of shape (n_samples, n_features)
         A table.
     advice : str
-        What to do then, for the message.
+        Remedy, for the message.
     """
     if message := describe_missing(X):
         raise ValueError(f"{_name_source(X)}{message}; {advice}.")
@@ -458,11 +455,8 @@ def _find_problems(
                 "(--one-hot)"
             )
         drop = [option for name in dates for option in ("--drop", name)]
-        yield (
-            f"{_list_columns(dates)} dates such as {_quote_first(X, dates)}",
-            remedy,
-            drop,
-        )
+        problem = f"{_list_columns(dates)} dates such as {_quote_first(X, dates)}"
+        yield problem, remedy, drop
     if texts and not one_hot:
         yield (
             f"{_list_columns(texts)} text such as {_quote_first(X, texts)}",
@@ -519,6 +513,6 @@ def _name_source(X: "pd.DataFrame") -> str:
 def _chain(*steps: TransformerMixin | None) -> TransformerMixin:
     """Return the steps that are there as one transformer."""
     kept = [step for step in steps if step is not None]
-    if not kept:  # passes on what comes, and learns the names of the columns
+    if not kept:  # passes on its input, and learns the names of the columns
         return FunctionTransformer(feature_names_out="one-to-one")
     return kept[0] if len(kept) == 1 else make_pipeline(*kept)

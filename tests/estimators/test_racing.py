@@ -9,7 +9,9 @@ from sklearn.preprocessing import minmax_scale
 
 from kreinlearn import KreinLogisticRegressionCV
 from kreinlearn.kernels import gram, resolve_kernel
-from kreinlearn.search import Candidate, racing, stratified_subsample
+from kreinlearn.search import racing
+from kreinlearn.search.candidates import Candidate
+from kreinlearn.search.grid import stratified_subsample
 
 SETTINGS = [resolve_kernel("tl1", {"ratio": ratio}) for ratio in (0.1, 0.3, 0.5)]
 SETTINGS.append(resolve_kernel("rbf"))

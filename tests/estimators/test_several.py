@@ -15,7 +15,7 @@ from sklearn.preprocessing import minmax_scale
 import kreinlearn
 from kreinlearn import KreinLogisticRegression, KreinLogisticRegressionCV
 from kreinlearn.estimators._several import SCALED_MEAN, measure_scale
-from kreinlearn.search import HeldOutScorer, stack_models
+from kreinlearn.search.scoring import HeldOutScorer, stack_models
 
 TRAIN, NEW = np.arange(0, 178, 2), np.arange(1, 178, 2)
 NAMES = ["acids", "all", "noise"]

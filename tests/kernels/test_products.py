@@ -50,7 +50,7 @@ def agree(product, K, B, tol=1e-14):
 def small_blocks(monkeypatch):
     """Cut everything into small pieces, so that there are many of them."""
     monkeypatch.setattr(products, "BLOCK_ROWS", (48, 48))
-    monkeypatch.setattr(products, "COLUMNS_AT_ONCE", 4)
+    monkeypatch.setattr(products, "PRODUCT_COLUMNS", 4)
     monkeypatch.setattr(products, "VALUES_BYTES", 8 * 30**2)
     monkeypatch.setattr(_pairwise, "TERMS_PER_THREAD", 1000)
     monkeypatch.setattr("kreinlearn.kernels.threads.max_threads", lambda: 3)

@@ -91,15 +91,6 @@ def test_batches_are_unbiased(rng):
     np.testing.assert_allclose(whole, surrogate.grad(w), atol=1e-12)
 
 
-def test_theorem_one_is_a_diagnostic():
-    risk, K = make("tight", lam=0.3)
-    values = np.linalg.eigvalsh(K)
-    top, low = values[-1], -values[0]
-    expected = 0.3 * (top - low) - max(top, low) ** 2 / (4 * 30)
-    assert risk.theorem1_bound == pytest.approx(expected)
-    assert make("paper", lam=0.3)[0].theorem1_bound == pytest.approx(expected)
-
-
 def test_objective_is_unbounded_below_for_indefinite_matrices():
     risk, K = make(intercept=False)
     v = np.linalg.eigh(K)[1][:, 0]

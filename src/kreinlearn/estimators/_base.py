@@ -47,7 +47,7 @@ from kreinlearn.kernels.registry import (
     resolve_kernel,
 )
 from kreinlearn.losses import Link, log_probabilities
-from kreinlearn.operators import Blocked, Dense, General
+from kreinlearn.operators import Blocked, Dense, General, take_samples
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -202,11 +202,18 @@ class KernelEstimator(DocumentedEstimator, CallbackSupportMixin, BaseEstimator):
             X, self._labels = match_training(
                 X, y=y, sample_weight=sample_weight, groups=groups
             )
-        samples, labels = self._check_samples(kernel, X, y, reset=True)
-        labels = column_or_1d(labels, warn=True)
+        samples, labels = self._check_labeled(kernel, X, y, reset=True)
+        return self._check_given(kernel, samples), labels
+
+    def _check_labeled(
+        self, kernel: ResolvedKernel, X: ArrayLike, y: ArrayLike, *, reset: bool
+    ) -> tuple[ValidSamples, Array]:
+        """Return validated samples and their labels, or raise."""
+        samples, given = self._check_samples(kernel, X, y, reset=reset)
+        labels = column_or_1d(given, warn=reset)
         check_consistent_length(samples, labels)
         check_classification_targets(labels)
-        return self._check_given(kernel, samples), labels
+        return samples, labels
 
     def _check_given(self, kernel: ResolvedKernel, X: ValidSamples) -> ValidSamples:
         """Return training samples; check a given matrix, and symmetrize it."""
@@ -296,10 +303,7 @@ class KernelEstimator(DocumentedEstimator, CallbackSupportMixin, BaseEstimator):
         elif needed.all():
             self.X_fit_ = X
         else:
-            is_array = isinstance(X, np.ndarray)
-            self.X_fit_ = (
-                X[self.support_] if is_array else [X[i] for i in self.support_]
-            )
+            self.X_fit_ = take_samples(X, self.support_)
 
 
 class KernelClassifier(ClassifierMixin, KernelEstimator):
@@ -388,20 +392,19 @@ class KernelClassifier(ClassifierMixin, KernelEstimator):
         is_pairwise = self.__sklearn_tags__().input_tags.pairwise
         names = _training_labels(self) if is_pairwise else None
         others = positions[flat].tolist()
+        others = others if names is None else [names[i] for i in others]
         return pd.DataFrame(
             {
                 "sample": row if known is None else [known[i] for i in row],
                 "class": self.classes_[column + (parts.shape[2] == 1)],
-                "training_sample": others
-                if names is None
-                else [names[i] for i in others],
+                "training_sample": others,
                 "similarity": K[row, flat],
                 "contribution": parts[row, flat, column],
             }
         )
 
     def _contributions(self, X: ArrayLike) -> tuple[Array, Array, Array]:
-        """Return what training samples contribute to the scores of new samples.
+        """Return the contributions of training samples to the scores of new ones.
 
         Positions (m,), similarities (n_new, m) and contributions (n_new, m, n_columns).
         """
@@ -663,20 +666,13 @@ def warn_if_uninformative(K: Dense | General | Blocked, kernel: ResolvedKernel) 
 
 def _find_uninformative(K: Array) -> str | None:
     """Return "diagonal" or "constant" if K is almost that."""
-    n = len(K)
-    diagonal = np.abs(K.diagonal())
-    row_sums = np.zeros(n)
-    low, high = np.inf, -np.inf
-    for i in range(0, n, STRIP_ROWS):
-        rows = K[i : i + STRIP_ROWS]
-        row_sums[i : i + STRIP_ROWS] = np.abs(rows).sum(axis=1)
-        low, high = min(low, float(rows.min())), max(high, float(rows.max()))
-    off = float((row_sums - diagonal).sum()) / (n * (n - 1))
+    n, sizes = len(K), np.abs(K)
+    diagonal = sizes.diagonal()
+    off = float((sizes.sum(axis=1) - diagonal).sum()) / (n * (n - 1))
     if off < INFORMATIVE_TOL * float(diagonal.mean()):
         return "diagonal"
-    return (
-        "constant" if high - low < INFORMATIVE_TOL * max(abs(high), abs(low)) else None
-    )
+    is_constant = float(K.max()) - float(K.min()) < INFORMATIVE_TOL * float(sizes.max())
+    return "constant" if is_constant else None
 
 
 # Callbacks of scikit-learn, such as progress bars.

@@ -17,11 +17,7 @@ from scipy.linalg import eigvalsh
 from kreinlearn._memory import check_bytes, fits
 from kreinlearn._typing import Array
 from kreinlearn._validation import SYMMETRY_TOL, asymmetry
-from kreinlearn.exceptions import (
-    ConvergenceWarning,
-    DivergenceWarning,
-    warn_caller,
-)
+from kreinlearn.exceptions import ConvergenceWarning, DivergenceWarning, warn_caller
 from kreinlearn.kernels import ResolvedKernel, measuring
 from kreinlearn.losses import loss_for
 from kreinlearn.operators import Blocked, Dense, General, Symmetric
@@ -209,25 +205,14 @@ def fit_dual(
     """
     n, k = columns.shape
     shape = (n, 1, k) if multinomial else (n, k, 1)
-    block = KreinDual(
-        K,
-        columns.reshape(shape),
-        np.repeat(weights[:, None], shape[1], axis=1),
-        np.full(shape[1], lam),
-        loss_for(multinomial),
-        fit_intercept,
-    )
-    if start is None:
-        result = solver.solve(block, tol=tol, callback=callback)
-    else:
-        assert isinstance(solver, DualNewton)
-        w0 = start.reshape(shape)
-        result = solver.solve(block, w0, tol=tol, callback=callback)
+    shares = np.repeat(weights[:, None], shape[1], axis=1)
+    problem = (columns.reshape(shape), shares, np.full(shape[1], lam))
+    block = KreinDual(K, *problem, loss_for(multinomial), fit_intercept)
+    given: dict[str, Any] = {} if start is None else {"w0": start.reshape(shape)}
+    result = solver.solve(block, **given, tol=tol, callback=callback)
     # Products of an end that was not certified are sums of steps, perhaps in single
     # precision: the reported residual comes from a fresh one.
-    is_certified = isinstance(solver, DualNewton) and all(
-        status == Status.CONVERGED for status in result.status
-    )
+    is_certified = isinstance(solver, DualNewton) and {*result.status} == {"converged"}
     point = block.point(result.w, result.F if is_certified else None)
     if not (np.isfinite(point.A).all() and np.isfinite(point.c).all()):
         raise ValueError(
@@ -240,7 +225,7 @@ def fit_dual(
         point.c.reshape(k),
         str(max(result.status, key=STATUS_ORDER)),
         max(result.n_iter),
-        residual if not is_certified else max(result.crit),
+        max(result.crit) if is_certified else residual,
         residual,
         list(result.history),
     )
@@ -287,15 +272,8 @@ def fit_dc(
     a, c = np.zeros((n, k)), np.zeros(k)
     results, residuals = [], []
     for j in range(k):
-        risk = KreinRisk(
-            K,
-            parts,
-            2 * columns[:, j] - 1,
-            weights,
-            lam,
-            fit_intercept=fit_intercept,
-            scale=scale,
-        )
+        y = 2 * columns[:, j] - 1
+        risk = KreinRisk(K, parts, y, weights, lam, fit_intercept, scale)
         result = solver.solve(risk, tol=tol, callback=callback, rng=rng)
         residuals.append(risk.residual(result.w))
         a[:, j], c[j] = result.w[:n], result.w[n] if fit_intercept else 0.0
@@ -322,14 +300,6 @@ def check_relative_lam(K: Dense | General | Blocked, lam: float) -> None:
             f"got {lam:.2g}; divide the similarities by their scale, raise lam, or use "
             "multi_class='ovr'."
         )
-
-
-def make_overflow_error(lam: float) -> ValueError:
-    """Return the error for scores that overflow."""
-    return ValueError(
-        f"Scores overflow with similarities of this range and lam={lam:.2g}; raise "
-        "lam, or divide the similarities and lam by one constant."
-    )
 
 
 def warn_not_converged(fit: Fit, solver: Any, needs: str, tol: float) -> None:

@@ -52,12 +52,9 @@ def list_matrices(
             f"Names of matrices must differ, also from {SCALED_MEAN!r}, got "
             f"{', '.join(map(repr, X))}; rename one."
         )
-    return _match_rows(
-        {
-            name: convert_matrix(matrix, kernel, is_training=is_training)
-            for name, matrix in found.items()
-        }
-    )
+    for name, matrix in found.items():
+        found[name] = convert_matrix(matrix, kernel, is_training=is_training)
+    return _match_rows(found)
 
 
 def _match_rows(matrices: NamedMatrices) -> NamedMatrices:
@@ -73,10 +70,8 @@ def _match_rows(matrices: NamedMatrices) -> NamedMatrices:
             and labels is not None
             and not (is_numbering(rows) or is_numbering(labels))
         ):
-            for known, new, lacking in (
-                (rows, set(labels), name),
-                (labels, set(rows), first),
-            ):
+            sides = ((rows, set(labels), name), (labels, set(rows), first))
+            for known, new, lacking in sides:
                 missing = [label for label in known if label not in new]
                 if missing:
                     raise ValueError(

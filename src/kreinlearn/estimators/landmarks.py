@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.model_selection import ParameterGrid, check_cv
 from sklearn.utils import Tags, check_random_state
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
     check_consistent_length,
     check_is_fitted,
@@ -53,7 +52,7 @@ from kreinlearn.landmarks.passes import (
 from kreinlearn.landmarks.penalty import build_penalty, landmark_gram
 from kreinlearn.landmarks.sources import BlockSource, Chunk, MemorySource, Source
 from kreinlearn.losses import find_link
-from kreinlearn.operators import gemm
+from kreinlearn.operators import gemm, take_samples
 from kreinlearn.search import UNITS
 from kreinlearn.solvers.monitor import callback_for
 from kreinlearn.spectrum.norms import NORMS
@@ -297,7 +296,7 @@ class LandmarkLogisticRegression(_LandmarkEstimator, ProbabilisticKernelClassifi
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features), or whatever the kernel takes
+        X : array-like of shape (n_samples, n_features), or samples of the kernel
             Training samples; with ``kernel="precomputed"`` their similarities with the
             landmarks, with "distance" the distances, of shape (n_samples, M), or with
             all samples, of shape (n_samples, n_samples). Or a source that is read in
@@ -355,7 +354,7 @@ class LandmarkLogisticRegression(_LandmarkEstimator, ProbabilisticKernelClassifi
 
         Parameters
         ----------
-        X : array-like of shape (n_new, n_features), or whatever the kernel takes
+        X : array-like of shape (n_new, n_features), or samples of the kernel
             Samples; with ``kernel="precomputed"`` their similarities with the
             landmarks, with "distance" the distances. A Dask collection gives one.
 
@@ -372,7 +371,7 @@ class LandmarkLogisticRegression(_LandmarkEstimator, ProbabilisticKernelClassifi
 
         Parameters
         ----------
-        X : array-like of shape (n_new, n_features), or whatever the kernel takes
+        X : array-like of shape (n_new, n_features), or samples of the kernel
             Samples, as in `decision_function`.
 
         Returns
@@ -388,7 +387,7 @@ class LandmarkLogisticRegression(_LandmarkEstimator, ProbabilisticKernelClassifi
 
         Parameters
         ----------
-        X : array-like of shape (n_new, n_features), or whatever the kernel takes
+        X : array-like of shape (n_new, n_features), or samples of the kernel
             Samples, as in `decision_function`.
 
         Returns
@@ -427,7 +426,7 @@ class LandmarkLogisticRegression(_LandmarkEstimator, ProbabilisticKernelClassifi
         if Z is None:
             method = (self.landmarks, M, grid[0], seed)
             which = select.select_landmarks(summary, *method)
-            Z, rows = sources.take_samples(summary.samples, which), summary.row[which]
+            Z, rows = take_samples(summary.samples, which), summary.row[which]
             if summary.n_used <= M:
                 all_weights = summary.weight[which], summary.label[which]
         weights = None
@@ -530,10 +529,7 @@ class LandmarkLogisticRegression(_LandmarkEstimator, ProbabilisticKernelClassifi
         if not kernel.is_pairwise or is_named:
             return super()._check_training(kernel, X, y, sample_weight, groups)
         self._labels = None
-        samples, labels = self._check_samples(kernel, X, y, reset=True)
-        labels = column_or_1d(labels, warn=True)
-        check_consistent_length(samples, labels)
-        check_classification_targets(labels)
+        samples, labels = self._check_labeled(kernel, X, y, reset=True)
         if kernel.is_distance:
             samples = check_distances(samples, square=False)
         return samples, labels
@@ -730,7 +726,7 @@ class LandmarkLogisticRegression(_LandmarkEstimator, ProbabilisticKernelClassifi
         return np.asarray(np.concatenate(parts) + self.intercept_)
 
     def _contributions(self, X: ArrayLike) -> tuple[Array, Array, Array]:
-        """Return what landmarks contribute to the scores, as in the base class."""
+        """Return the contributions of landmarks, as in the base class."""
         samples, columns = self._check_new(X), self._columns()
         if self.support_ is not None and np.shape(samples)[1] != len(columns):
             samples = np.asarray(samples)[:, self.support_]
@@ -768,10 +764,7 @@ def _check_partition(
     if len(X) == len(y) == 0:
         return Chunk(X, np.empty(0))
     kernel = model._resolve_kernels()[0]
-    samples, labels = model._check_samples(kernel, X, y, reset=False)
-    labels = column_or_1d(labels)
-    check_consistent_length(samples, labels)
-    check_classification_targets(labels)
+    samples, labels = model._check_labeled(kernel, X, y, reset=False)
     if weights is not None:
         check_consistent_length(labels, weights)
         n = len(labels)  # all weights of a partition may be zero
@@ -881,7 +874,7 @@ class LandmarkFeatures(
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features), or whatever the kernel takes
+        X : array-like of shape (n_samples, n_features), or samples of the kernel
             Samples.
         y : None
             Ignored.
@@ -909,17 +902,17 @@ class LandmarkFeatures(
                 )
             n_candidates = select.count_candidates(self.landmarks, M)
             plan = SamplingPlan(1, n_candidates, seed)
-            _, summary = _summarize(samples, n, plan)
+            _, summary = _start_engine(samples, n, plan)
             method = (self.landmarks, M, kernel, seed)
             which = select.select_landmarks(summary, *method)
-            Z = sources.take_samples(summary.samples, which)
+            Z = take_samples(summary.samples, which)
         else:
             Z = self._check_samples(kernel, self.landmarks, reset=False)
         columns = fit_columns(kernel, Z)
         self._store_columns(columns)
         K, moment = landmark_gram(columns, "hilbert"), None
         if not is_drawn or len(Z) < n:
-            engine, summary = _summarize(samples, FEATURE_ROWS, SamplingPlan())
+            engine, summary = _start_engine(samples, FEATURE_ROWS, SamplingPlan())
             model = (summary.labels, np.ones(1), False, SamplingPlan())
             engine.prepare(PassContext(columns, *model))
             moment = second_moment(engine)
@@ -941,7 +934,7 @@ class LandmarkFeatures(
 
         Parameters
         ----------
-        X : array-like of shape (n_new, n_features), or whatever the kernel takes
+        X : array-like of shape (n_new, n_features), or samples of the kernel
             Samples.
 
         Returns
@@ -965,7 +958,7 @@ class LandmarkFeatures(
         return int(self.components_.shape[1])
 
 
-def _summarize(
+def _start_engine(
     samples: Any, chunk_rows: int, plan: SamplingPlan
 ) -> tuple[Engine, DataSummary]:
     """Return an engine for samples of a single class, after its first pass."""

@@ -30,7 +30,6 @@ from kreinlearn.estimators._fit import (
     find_regime,
     fit_dc,
     fit_dual,
-    make_overflow_error,
     report_measures,
     warn_not_converged,
 )
@@ -40,7 +39,6 @@ from kreinlearn.operators import (
     Blocked,
     Dense,
     General,
-    Symmetric,
     dense_bytes,
     limit_blas_threads,
 )
@@ -118,7 +116,7 @@ class KreinLogisticRegression(ProbabilisticKernelClassifier):
         product, which needs memory for a few columns only and takes longer. "auto"
         stores it if it fits in memory.
     symmetrize : {None, "mean", "max", "min"}, default=None
-        What to make of K(x, z) and K(z, x) if they differ. None refuses a matrix that
+        How to combine K(x, z) and K(z, x) if they differ. None refuses a matrix that
         is not symmetric beyond rounding, unless the norm is "euclidean", which takes
         it. Rows of new samples in a given matrix are not changed.
     random_state : int, RandomState or None, default=None
@@ -249,7 +247,7 @@ class KreinLogisticRegression(ProbabilisticKernelClassifier):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features), or whatever the kernel takes
+        X : array-like of shape (n_samples, n_features), or samples of the kernel
             Training samples; with ``kernel="precomputed"`` the Gram matrix of shape
             (n_samples, n_samples), with "distance" the distances. Columns of a
             DataFrame are matched to rows by label.
@@ -331,13 +329,8 @@ class KreinLogisticRegression(ProbabilisticKernelClassifier):
         if multinomial:
             check_relative_lam(K, lam)
         self._find_regime(K, weights, multinomial)
-        back = None
-        if self.norm == "krein" and not isinstance(K, General):
-            matrix: Symmetric = K
-        else:
-            matrix, back = make_dual_matrix(
-                self.norm, K, counts, formed=solver.needs == "dc"
-            )
+        is_dc = solver.needs == "dc"
+        matrix, back = make_dual_matrix(self.norm, K, counts, formed=is_dc)
         columns = one_hot(index, len(self.classes_))
         deadline = None if self.max_time is None else Deadline(self.max_time, watch)
         settings: dict[str, Any] = {
@@ -354,11 +347,14 @@ class KreinLogisticRegression(ProbabilisticKernelClassifier):
             try:
                 fit = fit_dual(solver, matrix, columns, weights, lam, **settings)
             except np.linalg.LinAlgError as error:  # of a matrix that is not finite
-                raise make_overflow_error(lam) from error
+                raise ValueError(
+                    "Scores overflow with similarities of this range and "
+                    f"lam={lam:.2g}; raise lam, or divide the similarities and lam by "
+                    "one constant."
+                ) from error
         if deadline is not None and deadline.is_over and fit.status == Status.MAX_ITER:
             fit = replace(fit, status=str(Status.MAX_TIME))
-        a = fit.a if back is None else back(fit.a)
-        self.dual_coef_, self.intercept_ = a.T, fit.c
+        self.dual_coef_, self.intercept_ = back(fit.a).T, fit.c
         self._store_support(kernel, X)
         self.status_, self.n_iter_ = fit.status, fit.n_iter
         self.residual_, self.history_ = fit.residual, fit.history
@@ -404,10 +400,8 @@ class KreinLogisticRegression(ProbabilisticKernelClassifier):
         if isinstance(solver, str):
             check_choice("solver", solver, ["newton", *PUBLISHED])
             return PUBLISHED.get(solver) or DualNewton(int(self.max_iter))
-        if not hasattr(solver, "solve") or getattr(solver, "needs", None) not in (
-            "dual",
-            "dc",
-        ):
+        needs = getattr(solver, "needs", None)
+        if not hasattr(solver, "solve") or needs not in ("dual", "dc"):
             raise TypeError(
                 "'solver' must be a name, or an object with a method 'solve' and an "
                 "attribute 'needs' that is 'dual' or 'dc', as kreinlearn.solvers has "

@@ -41,11 +41,7 @@ from kreinlearn.estimators._base import (
     subtask,
     with_callbacks,
 )
-from kreinlearn.estimators._fit import (
-    STATUS_ORDER,
-    check_search_cost,
-    report_measures,
-)
+from kreinlearn.estimators._fit import STATUS_ORDER, check_search_cost, report_measures
 from kreinlearn.estimators._several import (
     SCALED_MEAN,
     list_matrices,
@@ -65,19 +61,11 @@ from kreinlearn.kernels.registry import list_kernels
 from kreinlearn.kernels.threads import limit_threads
 from kreinlearn.losses import find_link, log_probabilities
 from kreinlearn.operators import Blocked, Dense, General, limit_blas_threads
-from kreinlearn.search import (
-    Candidate,
-    Fold,
-    HeldOutScorer,
-    SearchContext,
-    racing,
-    restrict_folds,
-    stack_models,
-    stratified_subsample,
-    weigh_models,
-)
-from kreinlearn.search.racing import describe_dropped
+from kreinlearn.search import racing
+from kreinlearn.search.candidates import Candidate, SearchContext
+from kreinlearn.search.grid import Fold, restrict_folds, stratified_subsample
 from kreinlearn.search.ridge import warm_start_scores
+from kreinlearn.search.scoring import HeldOutScorer, stack_models, weigh_models
 from kreinlearn.solvers.base import Status
 from kreinlearn.solvers.monitor import Watch, callback_for
 from kreinlearn.spectrum.norms import NORMS, compute_scale
@@ -104,15 +92,8 @@ SINGLE_THREAD_SEARCH = 8000
 """Samples up to which BLAS has one thread. Folds run in threads, so that two threads of
 BLAS gain at most a tenth; if processors are shared, they take twice as long."""
 SHARED_PARAMS = (
-    "fit_intercept",
-    "multi_class",
-    "class_weight",
-    "tol",
-    "max_iter",
-    "dtype",
-    "operator",
-    "symmetrize",
-    "max_time",
+    *("fit_intercept", "multi_class", "class_weight", "tol", "max_iter"),
+    *("dtype", "operator", "symmetrize", "max_time"),
 )
 """Parameters passed to the estimators of single settings."""
 
@@ -127,8 +108,8 @@ class KreinLogisticRegressionCV(ProbabilisticKernelClassifier):
     Parameters
     ----------
     kernel : str, callable or sequence of these, default=("tl1", "rbf", "laplacian")
-        Comparison of samples; several kernels of tables may be tried. What X holds
-        decides:
+        Comparison of samples; several kernels of tables may be tried. The
+        choice depends on X:
 
         - a matrix of distances: "distance"; of similarities: "precomputed"
         - a table of scaled features: "tl1", "rbf", "laplacian", "linear",
@@ -164,7 +145,7 @@ class KreinLogisticRegressionCV(ProbabilisticKernelClassifier):
         As in scikit-learn; an int means stratified folds, shuffled by
         ``random_state``.
     scoring : str or callable, default="neg_log_loss"
-        What is optimized. Log-loss chooses better than accuracy on small data, where
+        Score to maximize. Log-loss chooses better than accuracy on small data, where
         accuracy has many ties.
     average : bool, default=True
         Whether to average the scores of up to five models, each a setting of the kernel
@@ -178,7 +159,7 @@ class KreinLogisticRegressionCV(ProbabilisticKernelClassifier):
         is not tried if "euclidean" is. With another ``scoring`` than log-loss nothing
         is left out.
     refit : bool, default=True
-        Whether to fit what was chosen to all samples; without it nothing can be
+        Whether to fit the chosen models to all samples; without it nothing can be
         predicted.
     fit_intercept : bool, default=True
         Whether to add an intercept, which is not penalized.
@@ -208,7 +189,7 @@ class KreinLogisticRegressionCV(ProbabilisticKernelClassifier):
     max_time : float, default=None
         Seconds after which no further setting is tried, the most promising being first:
         the best so far is then fitted, alone, in at most as many seconds again. At
-        least one setting is tried, whatever it takes.
+        least one setting is tried, however long it takes.
 
     Attributes
     ----------
@@ -235,7 +216,7 @@ class KreinLogisticRegressionCV(ProbabilisticKernelClassifier):
     held_out_index_ : ndarray of shape (n_samples,)
         Position in ``classes_`` of the label of each sample; -1 if its weight is zero.
     estimators_ : list of KreinLogisticRegression
-        What predictions are made of, fitted to all samples; if ``refit``.
+        The averaged models, fitted to all samples; if ``refit``.
     support_ : ndarray of shape (n_support,)
         Positions of the training samples that any of them needs.
     weights_ : ndarray of shape (n_estimators,)
@@ -365,7 +346,7 @@ class KreinLogisticRegressionCV(ProbabilisticKernelClassifier):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features), or whatever the kernel takes
+        X : array-like of shape (n_samples, n_features), or samples of the kernel
             Training samples, as in `KreinLogisticRegression`. Several matrices of
             distances or similarities of the same samples: an array of shape
             (n_samples, n_samples, n_matrices), or a dict or list of matrices.
@@ -393,9 +374,7 @@ class KreinLogisticRegressionCV(ProbabilisticKernelClassifier):
         check_classes(labels, counts)  # weights of a class may be zero
         shared = Similarities(samples, names=names)
         settings = self._list_settings(kernels, shared, names)
-        self.kernel_settings_ = [
-            (each.source, each.described_params) for each in settings
-        ]
+        self.kernel_settings_ = [(one.source, one.described_params) for one in settings]
         score_weight, groups = self._route(sample_weight, groups)
         folds = self._make_folds(labels, groups)
         self._link = find_link(len(self.classes_), self.multi_class != "ovr")
@@ -412,31 +391,19 @@ class KreinLogisticRegressionCV(ProbabilisticKernelClassifier):
         ):
             part = self._take_samples(kernels[0], shared, rows)
             folds = restrict_folds(folds, rows)
-            scorer = HeldOutScorer(
-                self,
-                self.scoring,
-                labels[rows],
-                None if score_weight is None else given[rows],
-                self.classes_,
-                self._link,
-            )
+            score_weights = None if score_weight is None else given[rows]
+            model = (self.classes_, self._link)
+            scored = (labels[rows], score_weights)
+            scorer = HeldOutScorer(self, self.scoring, *scored, *model)
             weights = np.zeros((len(rows), len(folds)))  # zero if held out
             for f, (train, _) in enumerate(folds):
                 own = (given[rows[train]], self.class_weight, self.classes_)
                 weights[train, f] = apply_class_weight(*own, index[rows[train]])
-            context = SearchContext(
-                partial(self._make_operator, part, rows),
-                settings,
-                norms,
-                lams,
-                folds,
-                one_hot(index[rows], len(self.classes_)),
-                counts[rows],
-                weights,
-                scorer,
-                bool(self.fit_intercept),
-                self.max_iter,
-            )
+            similarities = partial(self._make_operator, part, rows)
+            targets = one_hot(index[rows], len(self.classes_))
+            data = (folds, targets, counts[rows], weights, scorer)
+            fits = (bool(self.fit_intercept), self.max_iter)
+            context = SearchContext(similarities, settings, norms, lams, *data, *fits)
             candidates = self._search(context, part, rows, index[rows], len(labels))
             shares = self._choose(candidates, context, given[rows])
             ratio = context.n_used / np.count_nonzero(counts)
@@ -550,9 +517,7 @@ class KreinLogisticRegressionCV(ProbabilisticKernelClassifier):
     def _check_parameters(self) -> tuple[list[ResolvedKernel], Array | None]:
         """Return the kernels and the values of lam, if given, or raise."""
         kernels = list_kernels(self.kernel)
-        pairwise = {"precomputed", "distance"} & {
-            k for k in kernels if isinstance(k, str)
-        }
+        pairwise = [each for each in ("precomputed", "distance") if each in kernels]
         if len(kernels) > 1 and (self.kernel_params or pairwise):
             raise ValueError(
                 "Several kernels go with neither 'kernel_params' nor 'precomputed' nor "
@@ -604,10 +569,9 @@ class KreinLogisticRegressionCV(ProbabilisticKernelClassifier):
                 "'X' must have the shape (n_samples, n_samples, n_matrices), got "
                 f"{shape}; np.moveaxis(X, 0, 2) puts the matrices last."
             )
-        matrices = None
-        if kernel.is_pairwise:
-            matrices = list_matrices(X, kernel, is_training=True)
         about = (y, sample_weight, groups)
+        is_pairwise = kernel.is_pairwise
+        matrices = list_matrices(X, kernel, is_training=True) if is_pairwise else None
         if matrices is None:
             return super()._check_training(kernel, X, *about)
         valid: list[Array] = []
@@ -616,9 +580,8 @@ class KreinLogisticRegressionCV(ProbabilisticKernelClassifier):
                 samples, labels = super()._check_training(kernel, matrix, *about)
             valid.insert(0, np.asarray(samples))
         self.similarity_names_ = list(matrices)
-        self.similarity_scales_ = np.array(
-            [measure_scale(each, kernel.is_distance) for each in valid]
-        )
+        scales = [measure_scale(each, kernel.is_distance) for each in valid]
+        self.similarity_scales_ = np.array(scales)
         return stack_with_mean(valid, self.similarity_scales_), labels
 
     def _list_similarities(self) -> list[str]:
@@ -644,15 +607,12 @@ class KreinLogisticRegressionCV(ProbabilisticKernelClassifier):
         similarities: list[str],
     ) -> list[ResolvedKernel]:
         """Return every kernel with every combination of its parameters."""
-        if similarities:
-            kernels = [replace(kernels[0], similarity=name) for name in similarities]
-            found = [each.candidates(shared, self.kernel_grid) for each in kernels]
-            return [one for own in found for one in own]
         grid = self.kernel_grid
+        grids = [grid] * max(len(kernels), len(similarities))
         if grid is not None and len(kernels) > 1:
             grids = [grid.get(each.source) for each in kernels]
-        else:
-            grids = [grid] * len(kernels)
+        if similarities:
+            kernels = [replace(kernels[0], similarity=name) for name in similarities]
         pairs = zip(kernels, grids, strict=True)
         return [one for each, own in pairs for one in each.candidates(shared, own)]
 
@@ -714,7 +674,7 @@ class KreinLogisticRegressionCV(ProbabilisticKernelClassifier):
         index: Array,
         n_samples: int,
     ) -> list[Candidate]:
-        """Try what a race leaves of all settings and norms; set ``scores_``."""
+        """Try the settings and norms that remain after a race; set ``scores_``."""
         settings = context.settings
         deadline = np.inf if self.max_time is None else time.monotonic() + self.max_time
         windows: dict[int, Any] = dict.fromkeys(range(len(settings)))
@@ -722,7 +682,9 @@ class KreinLogisticRegressionCV(ProbabilisticKernelClassifier):
         self.lam_units_ = np.ones(len(settings))
         race_work = 0.0
         with subtask(self, "race"):
-            if self._needs_race(context):
+            # The criterion of a race is log-loss.
+            is_whole = self.search == "full" or not context.scorer.is_log_loss
+            if not is_whole and len(settings) > 1:
                 some = racing.draw_race(index, self._seed)
                 if len(shared.X) == len(rows):
                     shared = self._take_samples(settings[0], shared, some)
@@ -731,20 +693,19 @@ class KreinLogisticRegressionCV(ProbabilisticKernelClassifier):
                 results = _evaluate(race, list(windows.items()), deadline)
                 entries = [one for each in results for one in each]
                 race_work = len(settings) * race.work
-                windows, self.lam_units_, self.dropped_ = racing.finish_race(
-                    context, race, entries
-                )
-        found: list[list[Candidate]] = []
+                found = racing.finish_race(context, race, entries)
+                windows, self.lam_units_, self.dropped_ = found
+        tried: list[list[Candidate]] = []
         report = _make_report(callback_for(self.verbose), settings)
         total = race_work + len(windows) * context.work
         runs = _evaluate(context, list(windows.items()), deadline)
         for own in notify_each(self, "search", runs, len(windows)):
-            found.append(own)
-            done = race_work + len(found) * context.work
+            tried.append(own)
+            done = race_work + len(tried) * context.work
             self.lam_units_[own[0].setting] = own[0].unit
             report(own, done / total)
-        self._explain_untried(context, found, n_samples)
-        candidates = [one for own in found for one in own]
+        self._explain_untried(context, tried, n_samples)
+        candidates = [one for own in tried for one in own]
         candidates.sort(key=lambda one: (one.setting, self.norms.index(one.norm)))
         if len(self.norms) > 1 and not all(one.is_symmetric for one in candidates):
             warn_caller(
@@ -753,8 +714,8 @@ class KreinLogisticRegressionCV(ProbabilisticKernelClassifier):
                 "symmetrize='mean', 'max' or 'min' to try them all.",
                 IndefiniteKernelWarning,
             )
-        tried = np.array([~np.isnan(one.fold_scores).all(1) for one in candidates])
-        n_lams = 1 + int(np.flatnonzero(tried.any(axis=0))[-1])
+        has_scores = [~np.isnan(one.fold_scores).all(axis=1) for one in candidates]
+        n_lams = 1 + int(np.flatnonzero(np.any(has_scores, axis=0))[-1])
         self.lams_ = np.array([context.make_lams(u)[:n_lams] for u in self.lam_units_])
         shape = (len(settings), len(self.norms), n_lams, len(context.folds))
         self.scores_ = np.full(shape, np.nan)
@@ -763,16 +724,11 @@ class KreinLogisticRegressionCV(ProbabilisticKernelClassifier):
             self.scores_[place] = one.fold_scores[:n_lams]
         return candidates
 
-    def _needs_race(self, context: SearchContext) -> bool:
-        """Return whether a race saves time and its criterion is that of the search."""
-        is_whole = self.search == "full" or not context.scorer.is_log_loss
-        return not is_whole and len(context.settings) > 1
-
     def _explain_untried(
         self, context: SearchContext, found: list[list[Candidate]], n_samples: int
     ) -> None:
-        """Add to ``dropped_`` what was not tried, and warn if time was over."""
-        settings, every = context.settings, range(len(context.settings))
+        """Add untried settings to ``dropped_``, and warn if time was over."""
+        settings = context.settings
         if len(context.norms) < len(self.norms):
             self.dropped_ += racing.describe_undecomposed(settings, n_samples)
         known = {own[0].setting for own in found}
@@ -782,10 +738,10 @@ class KreinLogisticRegressionCV(ProbabilisticKernelClassifier):
             for one in self.dropped_
             if (one["kernel"], one["params"]) == (kernel.name, kernel.described_params)
         }
-        late = [i for i in every if i not in known]
+        late = [i for i in range(len(settings)) if i not in known]
         self._is_late = len(late) > 0
         self.dropped_ += [
-            describe_dropped(settings, i, norm, racing.TIME_OVER)
+            racing.describe_dropped(settings, i, norm, racing.TIME_OVER)
             for i in late
             for norm in context.norms
         ]
@@ -802,7 +758,7 @@ class KreinLogisticRegressionCV(ProbabilisticKernelClassifier):
     ) -> Array:
         """Set the best setting and ``held_out_proba_``; return weights of candidates.
 
-        Ties go to the larger lam, then to what comes first.
+        Ties go to the larger lam, then to the first candidate.
         """
         best = max(candidates, key=lambda one: (one.criterion, -one.best))
         self.kernel_, self.kernel_params_ = context.settings[best.setting].setting
@@ -883,7 +839,7 @@ class KreinLogisticRegressionCV(ProbabilisticKernelClassifier):
         weights: Array,
         draws: Array,
     ) -> None:
-        """Set what ``similarity_weights_`` and ``estimator_similarities_`` show.
+        """Set the data of ``similarity_weights_`` and ``estimator_similarities_``.
 
         Weights are those of candidates, times the spread of their scores.
         """
@@ -892,21 +848,12 @@ class KreinLogisticRegressionCV(ProbabilisticKernelClassifier):
         part = np.array([[float(name == each) for name in names] for each in matrices])
         part[:, np.array(names) == SCALED_MEAN] = 1 / len(matrices)
         each_draw = part @ (draws / draws.sum(axis=0))
-        alone = [
-            [
-                float(one.fold_scores[one.best].mean())
-                for one, own in zip(candidates, names, strict=True)
-                if own == each
-            ]
-            for each in matrices
-        ]
-        self._similarity_weights = np.column_stack(
-            [
-                part @ weights / weights.sum(),
-                each_draw.std(axis=1),
-                [max(own, default=np.nan) for own in alone],
-            ]
-        )
+        scores = np.array([one.fold_scores[one.best].mean() for one in candidates])
+        own = (scores[np.array(names) == each].tolist() for each in matrices)
+        alone = [max(each, default=np.nan) for each in own]
+        shares = part @ weights / weights.sum()
+        columns = [shares, each_draw.std(axis=1), alone]
+        self._similarity_weights = np.column_stack(columns)
         self.estimator_similarities_ = [names[c] for c in np.flatnonzero(weights)]
 
     @property
@@ -924,7 +871,7 @@ class KreinLogisticRegressionCV(ProbabilisticKernelClassifier):
         return pd.DataFrame(self._similarity_weights, index, columns)
 
     def _rescale(self, ratio: float, rows: Array, n_samples: int) -> None:
-        """Express what was learned from some of the samples in terms of all.
+        """Scale results from some of the samples to all samples.
 
         A unit of lam is inversely proportional to the number of samples.
         """
@@ -984,19 +931,15 @@ class KreinLogisticRegressionCV(ProbabilisticKernelClassifier):
         norms, lams = zip(*models, strict=True)
         if isinstance(K, Blocked) or "krein" in norms:
             return [None] * len(models)
-        return list(
-            warm_start_scores(
-                K,
-                counts,
-                compute_scale(K, counts),
-                norms,
-                lams,
-                one_hot(index, len(self.classes_)),
-                multinomial=self._link == "multinomial",
-                fit_intercept=bool(self.fit_intercept),
-                max_iter=self.max_iter,
-            )
+        problem = (K, counts, compute_scale(K, counts), norms, lams)
+        found = warm_start_scores(
+            *problem,
+            one_hot(index, len(self.classes_)),
+            multinomial=self._link == "multinomial",
+            fit_intercept=bool(self.fit_intercept),
+            max_iter=self.max_iter,
         )
+        return list(found)
 
     def _scores(self, X: ArrayLike) -> Array:
         """Averaged scores of new samples, shape (n_new, n_columns)."""
@@ -1043,13 +986,10 @@ class KreinLogisticRegressionCV(ProbabilisticKernelClassifier):
         self._check_refit()
         new = self._split_new(X)
         shape = (len(new[0]), len(self.support_))
-        K, parts = (
-            np.zeros(shape),
-            np.zeros((*shape, len(self.estimators_[0].dual_coef_))),
-        )
-        for weight, model, own in zip(
-            self.weights_, self.estimators_, new, strict=True
-        ):
+        K = np.zeros(shape)
+        parts = np.zeros((*shape, len(self.estimators_[0].dual_coef_)))
+        models = zip(self.weights_, self.estimators_, new, strict=True)
+        for weight, model, own in models:
             at = np.searchsorted(self.support_, model.support_)
             similarities = model._compute_similarities(own)
             K[:, at] += weight * similarities

@@ -49,7 +49,7 @@ class Column(NamedTuple):
 
 
 class _KernelMachine(KernelClassifier):
-    """What both machines share: one-versus-rest columns over one Gram matrix."""
+    """Base of both machines: one-versus-rest columns over one Gram matrix."""
 
     C: float
     class_weight: ClassWeight
@@ -68,7 +68,7 @@ class _KernelMachine(KernelClassifier):
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features), or whatever the kernel takes
+        X : array-like of shape (n_samples, n_features), or samples of the kernel
             Training samples; with ``kernel="precomputed"`` the Gram matrix of shape
             (n_samples, n_samples), with "distance" the distances. Columns of a
             DataFrame are matched to rows by label.

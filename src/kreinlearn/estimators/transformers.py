@@ -65,9 +65,9 @@ class SpectrumRepair(
     eigenvalues_ : ndarray of shape (n_samples,)
         Eigenvalues of the training matrix, the smallest first.
     repaired_eigenvalues_ : ndarray of shape (n_samples,)
-        What `fit_transform` put in their place.
+        Eigenvalues of the matrix that `fit_transform` returns.
     extension_ : ndarray of shape (n_samples, n_samples) or None
-        What `transform` multiplies new rows by; None for "none".
+        Matrix that `transform` multiplies new rows by; None for "none".
     n_features_in_ : int
         Number of training samples.
     feature_names_in_ : ndarray of shape (``n_features_in_``,)
@@ -136,7 +136,7 @@ class SpectrumRepair(
         return tags
 
     def fit(self, K: ArrayLike, y: ArrayLike | None = None) -> Self:
-        """Find the eigenvalues and what replaces them.
+        """Find the eigenvalues and their replacements.
 
         Parameters
         ----------

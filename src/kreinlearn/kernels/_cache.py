@@ -26,6 +26,7 @@ from kreinlearn._memory import check_fits
 from kreinlearn._typing import Array, SampleSet
 from kreinlearn.exceptions import warn_caller
 from kreinlearn.kernels._records import Measure, Params
+from kreinlearn.operators import split_rows
 
 CACHE_FORMAT = 2
 """To be increased when a measure is computed in another way."""
@@ -135,7 +136,7 @@ def compute_measure(measure: Measure, X: SampleSet, params: Params) -> Array:
     settings = _get_settings()
     cache = open_cache(settings.cache, measure, X, params)
     D = np.empty((n, n))
-    blocks = _split(n, _choose_height(n))
+    blocks = split_rows(n, _choose_height(n))
     n_cached = 0
     pending: list[tuple[slice, Array]] = []  # until the measure is known to take long
     timer = None
@@ -193,7 +194,7 @@ def iterate_measure_rows(
         measure.function(X, Y[:1], **params)
     height = min(_choose_height(n), max(MIN_BLOCK_ROWS, MAX_BLOCK_BYTES // (8 * k)))
     timer = _Timer(measure.name, _get_settings().progress, n * k)
-    for rows in _split(n, height):
+    for rows in split_rows(n, height):
         values = measure.function(X[rows], Y, **params)
         timer.estimate(rows.stop * k)
         timer.report(rows.stop * k)
@@ -223,10 +224,6 @@ class _Timer:
 
 def _choose_height(n: int) -> int:
     return max(MIN_BLOCK_ROWS, math.ceil(n / MAX_BLOCKS))
-
-
-def _split(n: int, height: int) -> list[slice]:
-    return [slice(i, min(i + height, n)) for i in range(0, n, height)]
 
 
 def open_cache(

@@ -194,10 +194,8 @@ def compute_pairwise(
         from kreinlearn.kernels._compiled import rows as compiled
 
         out = _compute_upper_products(rows)
-        n_parts, count = (
-            -(-len(out) // compiled.MIRROR_SIDE),
-            count_threads(10 * out.size),
-        )
+        n_parts = -(-len(out) // compiled.MIRROR_SIDE)
+        count = count_threads(10 * out.size)
         threads.parallel_for(partial(compiled.mirror_upper, out), n_parts, count)
         return out
     is_alike = transform.name in SYMMETRIC_TRANSFORMS and m < MIRROR_FEATURES

@@ -9,7 +9,7 @@ Letters: X (n samples) and Y (k samples), D (n, k) the values of a measure.
 
 import inspect
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
@@ -28,6 +28,10 @@ MEDIAN_SAMPLES, MEDIAN_ROW_SAMPLES, MEDIAN_PAIR_SAMPLES = 2000, 500, 200
 other samples, whose distances are expensive."""
 
 
+KernelSamples = Literal["rows", "matrices", "series", "sequences", "graphs", "sets"]
+"""Kinds of samples of kernels with a name."""
+
+
 class Transform(Protocol):
     """A transform with its parameters set."""
 
@@ -44,12 +48,12 @@ class Measure:
     Parameters
     ----------
     name : str
-        What people call it.
+        Its usual name.
     function : callable
         ``function(X, Y, **params)`` gives the matrix of its values; Y may be None.
     size : callable
-        ``size(X)`` gives the number that default widths grow with: how many numbers a
-        sample has, or whatever the forms of this measure take.
+        ``size(X)`` gives the number that default widths grow with, such as that of the
+        features; the forms of this measure take it.
     params : tuple of str
         Parameters of the measure; all other parameters of a kernel are its form's.
     is_squared : bool
@@ -57,7 +61,7 @@ class Measure:
     metric : str, optional
         The name of the distance in `scipy.spatial.distance.pdist`.
     sums : {"absolute", "square", "product"}, optional
-        What is summed over the features: ``|x - z|``, ``(x - z)^2`` or ``x z``. Then
+        Terms of a sum over the features: ``|x - z|``, ``(x - z)^2`` or ``x z``. Then
         measure and form are computed together, by compiled code, and so are products
         with a matrix that is not stored.
     stored_from : int
@@ -89,7 +93,7 @@ class Measure:
         Returns
         -------
         float
-            The median of what is above 0; 1 if nothing is.
+            The median of the positive distances; 1 if there are none.
         """
         if self.metric is not None:
             rows = take_spaced(np.asarray(X, dtype=float), MEDIAN_ROW_SAMPLES)
@@ -139,20 +143,20 @@ class Kernel:
     Parameters
     ----------
     name : str
-        What estimators and the command line call it.
+        Its name in estimators and on the command line.
     function : callable
         ``function(X, Y=None, **params)`` gives a matrix with one row per sample of X
         and one column per sample of Y. Parameters are keyword-only.
     measure : Measure, optional
-        What is measured between two samples.
+        The measure between two samples.
     form : callable, optional
         ``form(size, **params)`` checks all parameters that are not the measure's, for
         samples of that size, and gives the function of the measure's values. The
         first line of its docstring is its formula. With a measure only.
     grid : Grid, optional
-        What a search tries; None means nothing but the defaults.
+        Values that a search tries; None means only the defaults.
     samples : {"rows", "matrices", "series", "sequences", "graphs", "sets"}
-        What a sample is: one row of a table, a symmetric positive definite matrix, a
+        Kind of a sample: one row of a table, a symmetric positive definite matrix, a
         time series, a sequence of letters, a graph, or a set of points or a histogram.
     is_definite : bool
         Whether it is positive definite for all parameters.
@@ -176,9 +180,7 @@ class Kernel:
     measure: Measure | None = None
     form: Callable[..., Transform] | None = None
     grid: Grid | None = None
-    samples: Literal["rows", "matrices", "series", "sequences", "graphs", "sets"] = (
-        "rows"
-    )
+    samples: KernelSamples = "rows"
     is_definite: bool = False
     check: Callable[[SampleSet], SampleSet] | None = None
 
@@ -208,7 +210,7 @@ class Kernel:
 
     @property
     def label(self) -> str:
-        """The name, with how a comparison sets the parameters."""
+        """The name, and the parameters in a comparison."""
         if self.grid is None or self.grid.default is None:
             return self.name
         if self.grid.of_median:
@@ -241,15 +243,17 @@ class Kernel:
         scale = self.measure.median(X) if self.measure and grid.of_median else 1.0
         return {grid.parameter: grid.default * scale}
 
-    def check_params(self, params: Params) -> None:
+    def check_params(self, params: Params, known: Iterable[str] | None = None) -> None:
         """Raise unless all parameters are known.
 
         Parameters
         ----------
         params : mapping
             Parameters by name.
+        known : iterable of str, optional
+            Names of parameters; by default those of the function.
         """
-        known = self.parameters
+        known = list(self.parameters if known is None else known)
         for given in params:
             if given not in known:
                 listed = ", ".join(map(repr, known))
@@ -280,11 +284,19 @@ class Kernel:
         return self.form(self.measure.size(X), **own)
 
 
+def make_measure(
+    name: str,
+    function: Function,
+    size: Callable[[SampleSet], int],
+    kind: Literal["distance", "score"] = "distance",
+) -> Measure:
+    """Return a measure whose parameters are the keyword arguments of its function."""
+    params = tuple(inspect.getfullargspec(function).kwonlyargs)
+    return Measure(name, function, size, params, kind=kind)
+
+
 def make_kernels(
-    samples: Literal["series", "sequences", "graphs", "sets"],
-    check: Function,
-    measures: Sequence[Measure],
-    **names: str,
+    samples: KernelSamples, check: Function, measures: Sequence[Measure], **names: str
 ) -> tuple[Kernel, ...]:
     """Return the records of measures between samples that are not arrays.
 

@@ -20,7 +20,7 @@ from kreinlearn._memory import check_fits
 from kreinlearn._typing import Array
 from kreinlearn._validation import check_positive
 from kreinlearn.kernels import threads
-from kreinlearn.kernels._records import Measure, make_kernels
+from kreinlearn.kernels._records import make_kernels, make_measure
 
 __all__ = ["check_graphs", "node_assignment", "wl_assignment"]
 
@@ -94,9 +94,8 @@ def wl_assignment(
     rounds = _check_rounds(rounds)
     graphs, n, k, is_same = _join_sets(X, Y)
     packed = _pack_graphs(graphs, only_labels=True)
-    found, n_labels = compiled.refine(
-        packed.starts, packed.neighbors, packed.labels, rounds
-    )
+    nodes = (packed.starts, packed.neighbors, packed.labels)
+    found, n_labels = compiled.refine(*nodes, rounds)
     begins, which, counts = compiled.count(found, n_labels, packed.firsts)
     first = 0 if is_same else n
     lists = compiled.list_graphs(begins, which, counts, n_labels, first)
@@ -540,16 +539,14 @@ def _compute_mean_size(X: Iterable[Any]) -> int:
     return -(-sum(sizes) // len(sizes))
 
 
-_make_score = partial(Measure, size=_compute_mean_size, kind="score")
-_NODE_PARAMS = ("rounds", "decay", "width", "normalize")
-GRAPH_MEASURES = (
-    _make_score("WL optimal assignment", wl_assignment, params=("rounds", "normalize")),
-    _make_score("optimal assignment of nodes", node_assignment, params=_NODE_PARAMS),
+GRAPH_MEASURES = tuple(
+    make_measure(name, function, _compute_mean_size, "score")
+    for name, function in (
+        ("WL optimal assignment", wl_assignment),
+        ("optimal assignment of nodes", node_assignment),
+    )
 )
 """All measures between graphs."""
 GRAPH_KERNELS = make_kernels(
-    "graphs",
-    check_graphs,
-    GRAPH_MEASURES,
-    wl_assignment="weisfeiler_lehman_assignment",
+    "graphs", check_graphs, GRAPH_MEASURES, wl_assignment="weisfeiler_lehman_assignment"
 )

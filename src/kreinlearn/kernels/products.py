@@ -31,7 +31,7 @@ BLOCK_ROWS = (512, 2048)
 MIN_BLOCK_ROWS = 64
 """The least for many features; with fewer rows, packing takes too long."""
 
-COLUMNS_AT_ONCE = 256
+PRODUCT_COLUMNS = 256
 """Columns multiplied at once. For more, tiles are computed again: an eighth more."""
 
 VALUES_BYTES = 2**24
@@ -119,8 +119,8 @@ def multiply_rows(
     others = X if Y is None else Y
     is_linear = sums == "product" and transform.name == "identity"
     out = np.zeros((len(X), B.shape[1]))
-    for first in range(0, B.shape[1], COLUMNS_AT_ONCE):
-        part = slice(first, first + COLUMNS_AT_ONCE)
+    for first in range(0, B.shape[1], PRODUCT_COLUMNS):
+        part = slice(first, first + PRODUCT_COLUMNS)
         if is_linear:
             _add_linear(out[:, part], X, others, B[:, part])
         else:

@@ -8,6 +8,7 @@ Code below that boundary asks the resolved kernel, never the name.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -49,10 +50,10 @@ from kreinlearn.kernels.transforms import (
     list_candidates,
 )
 from kreinlearn.kernels.transport import TRANSPORT_KERNELS
-from kreinlearn.operators import Blocked, Dense, General
+from kreinlearn.operators import Blocked, Dense, General, take_samples
 
 Kind = str
-"""What X holds: "rows", "matrices", "series", "sequences", "graphs" or "sets" (samples
+"""Content of X: "rows", "matrices", "series", "sequences", "graphs" or "sets" (samples
 of a kernel with a name), "gram" or "distance" (a given matrix), or "callable" (samples
 of a user's function)."""
 PAIRWISE_KINDS: dict[str, Kind] = {"precomputed": "gram", "distance": "distance"}
@@ -97,7 +98,7 @@ class ResolvedKernel:
     params : mapping
         Its parameters.
     kind : str
-        What X holds, see `Kind`.
+        Content of X, see `Kind`.
     record : Kernel, optional
         The record of a kernel with a name.
     symmetrize : {"mean", "max", "min"}, optional
@@ -143,9 +144,8 @@ class ResolvedKernel:
     @property
     def is_distance(self) -> bool:
         """Whether distances, given or computed, are transformed."""
-        return self.kind == "distance" or (
-            self.record is not None and self.record.is_distance
-        )
+        is_record = self.record is not None and self.record.is_distance
+        return is_record or self.kind == "distance"
 
     @property
     def is_stored(self) -> bool:
@@ -198,9 +198,8 @@ class ResolvedKernel:
     def restore(self, median: float, means: Array | None) -> "ResolvedKernel":
         """Return the kernel with a transform that was fitted before."""
         params = {**DEFAULT_PARAMS, **self.transform_params}
-        return replace(
-            self, transform=DistanceTransform(median=median, means=means, **params)
-        )
+        transform = DistanceTransform(median=median, means=means, **params)
+        return replace(self, transform=transform)
 
     def transform_values(self, values: Array) -> Array:
         """Return the similarities for distances or scores."""
@@ -269,9 +268,8 @@ class ResolvedKernel:
             return self.record.function(X, Y, **self.params)
         assert self.measure is not None
         if Y is None:
-            return self.transform_values(
-                compute_measure(self.measure, X, self.measure_params)
-            )
+            values = compute_measure(self.measure, X, self.measure_params)
+            return self.transform_values(values)
         K = np.empty(shape)
         for rows, values in self.iterate(X, Y):
             K[rows] = self.transform_values(values)
@@ -475,9 +473,8 @@ class ResolvedKernel:
         is_given = rest is not None and (self.kind == "distance" or len(rest) > 0)
         tried = list(ParameterGrid(rest)) if is_given else None
         forms = list_candidates(self.transform_params, tried)
-        return self._with_each(
-            {**one, **form} for one in ParameterGrid(own) for form in forms
-        )
+        pairs = product(ParameterGrid(own), forms)
+        return self._with_each({**one, **form} for one, form in pairs)
 
     def _with_each(self, tried: Any) -> list["ResolvedKernel"]:
         fixed = self.measure_params if self.is_distance else self.params
@@ -489,9 +486,7 @@ class ResolvedKernel:
 
 
 def resolve_kernel(
-    kernel: str | Function,
-    params: Params | None = None,
-    symmetrize: str | None = None,
+    kernel: str | Function, params: Params | None = None, symmetrize: str | None = None
 ) -> ResolvedKernel:
     """Return a kernel with its parameters checked, or raise.
 
@@ -534,11 +529,7 @@ def resolve_kernel(
         record.check_params(params)
     elif record is not None:
         assert record.measure is not None
-        known = [*record.measure.params, *DEFAULT_PARAMS]
-        for name in params:
-            if name not in known:
-                listed = ", ".join(map(repr, known))
-                raise TypeError(f"Kernel {kernel!r} takes {listed}, got {name!r}.")
+        record.check_params(params, [*record.measure.params, *DEFAULT_PARAMS])
         check_transform_params(found.transform_params)
     return found
 
@@ -550,7 +541,7 @@ def _rebuild(
 
 
 def find_kind(kernel: Any) -> Kind:
-    """Return what X holds; "callable" for everything that has no name."""
+    """Return the content of X; "callable" for any kernel without a name."""
     if isinstance(kernel, str) and kernel in KERNELS:
         return KERNELS[kernel].samples
     is_pairwise = isinstance(kernel, str) and kernel in PAIRWISE_KINDS
@@ -672,9 +663,7 @@ class Similarities:
 
     def take(self, rows: Array) -> "Similarities":
         """Return some of the samples."""
-        is_array = hasattr(self.X, "shape")
-        X = self.X[rows] if is_array else [self.X[i] for i in rows]
-        return Similarities(X, self._is_search)
+        return Similarities(take_samples(self.X, rows), self._is_search)
 
     def select_given(self, kernel: ResolvedKernel) -> Array:
         """Return the given matrix of a pairwise kernel, or one of several."""
@@ -770,11 +759,7 @@ def gram(
     array([[4.],
            [3.]])
     """
-    found = _resolve_call(kernel, params)
-    if found.is_measured:
-        assert found.record is not None and found.record.check is not None
-        X = found.record.check(X)
-        Y = None if Y is None else found.record.check(Y)
+    found, X, Y = _resolve_call(kernel, params, X, Y)
     return found.cross(X, Y)
 
 
@@ -825,17 +810,15 @@ def multiply(
     >>> multiply([[0.0, 0.0], [1.0, 0.5]], None, [1.0, 2.0], kernel="tl1", tau=2)
     array([3. , 4.5])
     """
-    found = _resolve_call(kernel, params)
-    if found.is_measured:
-        assert found.record is not None and found.record.check is not None
-        X = found.record.check(X)
-        Y = None if Y is None else found.record.check(Y)
+    found, X, Y = _resolve_call(kernel, params, X, Y)
     product = found.dot(X, Y, B)
     return product[:, 0] if np.ndim(B) == 1 else product
 
 
-def _resolve_call(kernel: str | Function, params: Params) -> ResolvedKernel:
-    """Return the kernel of a call of `gram` or `multiply`, or raise."""
+def _resolve_call(
+    kernel: str | Function, params: Params, X: SampleSet, Y: SampleSet | None
+) -> tuple[ResolvedKernel, SampleSet, SampleSet | None]:
+    """Return kernel and samples of a call of `gram` or `multiply`, checked."""
     resolve(kernel)
     record = KERNELS.get(kernel) if isinstance(kernel, str) else None
     if record is not None and record.is_distance:
@@ -845,11 +828,15 @@ def _resolve_call(kernel: str | Function, params: Params) -> ResolvedKernel:
             f"kreinlearn.kernels.KERNELS[{kernel!r}] returns into similarities by "
             "DistanceSimilarity."
         )
-    return resolve_kernel(kernel, params)
+    found = resolve_kernel(kernel, params)
+    if found.is_measured:
+        assert found.record is not None and found.record.check is not None
+        X, Y = found.record.check(X), None if Y is None else found.record.check(Y)
+    return found, X, Y
 
 
 def _make_key(kernel: ResolvedKernel) -> tuple[str, str]:
-    """Return what identifies a measure and its parameters."""
+    """Return a key for a measure with its parameters."""
     assert kernel.measure is not None
     known = dict(sorted(kernel.measure_params.items()))
     return kernel.measure.name, digest(known) or repr(known)

@@ -100,9 +100,8 @@ def polynomial(
     array([[ 4.,  9.],
            [ 9., 25.]])
     """
-    return compute_pairwise(
-        X, Y, "product", transforms.polynomial, degree, gamma, coef0
-    )
+    about = (transforms.polynomial, degree, gamma, coef0)
+    return compute_pairwise(X, Y, "product", *about)
 
 
 def tanh(

@@ -37,7 +37,7 @@ from kreinlearn._memory import check_bytes
 from kreinlearn._typing import Array, SampleSet
 from kreinlearn._validation import check_choice
 from kreinlearn.kernels import threads
-from kreinlearn.kernels._records import Measure, make_kernels
+from kreinlearn.kernels._records import make_kernels, make_measure
 
 __all__ = [
     "check_sequences",
@@ -58,9 +58,9 @@ END_SCORE = -128
 """Score of positions behind the end of a sequence: no local alignment gains by it."""
 UNKNOWN_CODE = 255
 """Number of a letter that a matrix does not have."""
-SERIAL_CELLS = 2_000_000
+SERIAL_ENTRIES = 2_000_000
 """Entries of alignment tables that are not worth a second thread."""
-BAND_ROWS = 128
+STRINGS_AT_ONCE = 128
 """Strings that RapidFuzz compares with all that follow them, in one call."""
 
 
@@ -188,7 +188,7 @@ def smith_waterman(
     >>> smith_waterman(peptides[:1], peptides, normalized=False)
     array([[62., 17., 40.]])
     """
-    return _compute_scores(X, Y, matrix, gap_open, gap_extend, True, normalized)
+    return _score_pairs(X, Y, matrix, gap_open, gap_extend, True, normalized)
 
 
 def needleman_wunsch(
@@ -237,7 +237,7 @@ def needleman_wunsch(
     >>> needleman_wunsch(["GATTACA"], ["GATTACA", "GATACA"], matrix="nuc44").round(3)
     array([[1.   , 0.555]])
     """
-    return _compute_scores(X, Y, matrix, gap_open, gap_extend, False, normalized)
+    return _score_pairs(X, Y, matrix, gap_open, gap_extend, False, normalized)
 
 
 def levenshtein(X: SampleSet, Y: SampleSet | None = None) -> Array:
@@ -324,12 +324,12 @@ def _compare_strings(X: SampleSet, Y: SampleSet | None, name: str, value: str) -
     # Bands of the upper half: for short strings, RapidFuzz is more than twice as fast
     # for two lists, with many strings in one vector, as for one list.
     out = np.empty(shape)
-    for i in range(0, len(rows), BAND_ROWS):
-        j = i + BAND_ROWS
+    for i in range(0, len(rows), STRINGS_AT_ONCE):
+        j = i + STRINGS_AT_ONCE
         band = compare(rows[i:j], rows[i:])
         out[i:j, i:] = band
         out[i:, i:j] = band.T
-        corner = np.triu(band[:, :BAND_ROWS])
+        corner = np.triu(band[:, :STRINGS_AT_ONCE])
         out[i:j, i:j] = corner + np.triu(corner, 1).T
     return out
 
@@ -438,7 +438,7 @@ class _Alignment(NamedTuple):
     is_local: bool
 
 
-def _compute_scores(
+def _score_pairs(
     X: SampleSet,
     Y: SampleSet | None,
     matrix: str,
@@ -496,11 +496,11 @@ def _align(xs: Encoded, ys: Encoded, rule: _Alignment) -> Array:
     if n > k:  # the larger set fills the lanes of more vectors
         return np.ascontiguousarray(_align(ys, xs, rule).T)
     n_cells = float(xs.lengths.sum()) * float(ys.lengths.sum())
-    n_threads = 1 if n_cells < SERIAL_CELLS else threads.max_threads()
+    n_threads = 1 if n_cells < SERIAL_ENTRIES else threads.max_threads()
     # A thread has scores of all letters with a panel, and two columns of its tables.
     alphabet = load_substitution(rule.matrix)
     rows = len(alphabet.letters) * int(ys.lengths[-1]) + 2 * int(xs.lengths[-1])
-    needed = n * k * 8 + n_threads * compiled.VECTOR_BYTES * rows
+    needed = n * k * 8 + n_threads * compiled.INTEGER_VECTOR_BYTES * rows
     what = f"Scores of {n} by {k} sequences need"
     check_bytes(needed, what, "Use fewer or shorter sequences.")
     out = np.empty((n, k))
@@ -508,13 +508,13 @@ def _align(xs: Encoded, ys: Encoded, rule: _Alignment) -> Array:
     end_row = np.full_like(alphabet.scores[:1], END_SCORE)
     panels = None
     for dtype in (np.int8, np.int16, np.int32)[0 if rule.is_local else 1 :]:
-        lanes = compiled.VECTOR_BYTES // np.dtype(dtype).itemsize
+        lanes = compiled.INTEGER_VECTOR_BYTES // np.dtype(dtype).itemsize
         table = np.vstack([alphabet.scores, end_row]).astype(dtype)
         limits = (int(np.iinfo(dtype).max), int(table.max()))
         if panels is None:
-            panels = _make_panels(n, k, lanes, mirror)
+            panels = _list_panels(n, k, lanes, mirror)
         elif np.isnan(out).any():
-            panels = _make_unknown_panels(out, xs, ys, lanes, mirror)
+            panels = _list_unknown_panels(out, xs, ys, lanes, mirror)
         else:
             break
         about = (tuple(xs), tuple(ys), table, rule.gaps, *limits, mirror, panels)
@@ -527,7 +527,7 @@ def _align(xs: Encoded, ys: Encoded, rule: _Alignment) -> Array:
     return out
 
 
-def _make_panels(n: int, k: int, lanes: int, mirror: bool) -> tuple[Array, ...]:
+def _list_panels(n: int, k: int, lanes: int, mirror: bool) -> tuple[Array, ...]:
     """Return panels of all sequences, as ``make_fill`` of the compiled code explains.
 
     The shorter of a pair is in the panel: few panels have sequences that are much
@@ -538,7 +538,7 @@ def _make_panels(n: int, k: int, lanes: int, mirror: bool) -> tuple[Array, ...]:
     return np.arange(k), starts, first, np.full_like(first, n)
 
 
-def _make_unknown_panels(
+def _list_unknown_panels(
     out: Array, xs: Encoded, ys: Encoded, lanes: int, mirror: bool
 ) -> tuple[Array, ...]:
     """Return panels of the pairs whose score is NaN, each with one query."""
@@ -590,13 +590,11 @@ def _compute_mean_length(X: SampleSet) -> int:
     return round(float(np.mean([len(x) for x in X])))
 
 
-_ALIGNMENT_PARAMS = ("matrix", "gap_open", "gap_extend", "normalized")
-_make_score = partial(Measure, size=_compute_mean_length, kind="score")
 SEQUENCE_MEASURES = (
-    _make_score("smith_waterman", smith_waterman, params=_ALIGNMENT_PARAMS),
-    _make_score("needleman_wunsch", needleman_wunsch, params=_ALIGNMENT_PARAMS),
-    Measure("levenshtein", levenshtein, _compute_mean_length),
-    _make_score("jaro_winkler", jaro_winkler),
+    make_measure("smith_waterman", smith_waterman, _compute_mean_length, "score"),
+    make_measure("needleman_wunsch", needleman_wunsch, _compute_mean_length, "score"),
+    make_measure("levenshtein", levenshtein, _compute_mean_length),
+    make_measure("jaro_winkler", jaro_winkler, _compute_mean_length, "score"),
 )
 """All measures between sequences."""
 SEQUENCE_KERNELS = make_kernels("sequences", check_sequences, SEQUENCE_MEASURES)

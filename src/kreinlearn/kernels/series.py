@@ -41,6 +41,7 @@ Without Y only half is computed, and results are symmetric to the last bit.
 """
 
 from collections.abc import Iterable
+from functools import partial
 from itertools import pairwise
 from numbers import Real
 
@@ -48,7 +49,7 @@ import numpy as np
 
 from kreinlearn._typing import Array, SampleSet
 from kreinlearn.kernels import threads
-from kreinlearn.kernels._records import Measure, make_kernels
+from kreinlearn.kernels._records import make_kernels, make_measure
 
 __all__ = ["adtw", "check_series", "dtw", "erp", "lcss", "msm", "twe", "wdtw"]
 
@@ -447,12 +448,12 @@ def _compute_distances(
     if derivative:
         rows = _compute_slopes(rows, "X")
         columns = None if columns is None else _compute_slopes(columns, "Y")
-    known = (*params, 0.0, 0.0)[:2]
-    settings = (float(known[0]), float(known[1]), _check_window(window))
+    first, second, *_ = (*params, 0.0, 0.0)
+    settings = (first, second, _check_window(window))
     if columns is not None and len(columns) < len(rows):  # a larger set fills panels
-        D = np.ascontiguousarray(_fill(columns, rows, measure, settings).T)
+        D = np.ascontiguousarray(_compare_checked(columns, rows, measure, settings).T)
     else:
-        D = _fill(rows, columns, measure, settings)
+        D = _compare_checked(rows, columns, measure, settings)
     if not np.isfinite(D).all():
         raise ValueError(
             "Distances between series must be finite, but these are too large for "
@@ -476,7 +477,7 @@ def _compute_slopes(samples: list[Series], name: str) -> list[Series]:
     return [each[0] if len(each) == 1 else tuple(each) for each in slopes]
 
 
-def _fill(
+def _compare_checked(
     rows: list[Series],
     columns: list[Series] | None,
     measure: str,
@@ -495,10 +496,7 @@ def _fill(
     fill = series.make_fill(series.MEASURE_NAMES.index(measure), Y.shape[1] == 1)
     out = np.empty((len(x_order), len(y_order)))
     about = (out, X, x_starts, Y, y_starts, (x_order, y_order), panels, settings)
-
-    def work(first: int, last: int) -> None:
-        fill(*about, columns is None, first, last)
-
+    work = partial(fill, *about, columns is None)
     n_threads = 1 if len(X) * len(Y) < SERIAL_CELLS else threads.max_threads()
     threads.parallel_for(work, len(panels) - 1, n_threads)
     return out
@@ -674,14 +672,9 @@ def _convert_items(items: Iterable[object], name: str) -> list[Series]:
         if array.ndim == 2 and not isinstance(item, tuple):
             shapes.append(array.shape)
     is_last = bool(shapes) and _is_channels_last(shapes, name)
-    return [
-        array
-        if array.ndim == 1
-        else _split_channels(
-            array.T if is_last and not isinstance(item, tuple) else array
-        )
-        for item, array in zip(items, arrays, strict=True)
-    ]
+    pairs = zip(items, arrays, strict=True)
+    turned = [x.T if is_last and not isinstance(one, tuple) else x for one, x in pairs]
+    return [x if x.ndim == 1 else _split_channels(x) for x in turned]
 
 
 def _convert_array(array: Array, name: str) -> list[Series]:
@@ -741,9 +734,7 @@ def _count_values(X: SampleSet) -> int:
 
 
 SERIES_MEASURES = tuple(
-    Measure(
-        function.__name__, function, _count_values, tuple(function.__kwdefaults__ or ())
-    )
+    make_measure(function.__name__, function, _count_values)
     for function in (adtw, dtw, erp, lcss, msm, twe, wdtw)
 )
 """All measures between time series."""

@@ -336,7 +336,7 @@ class _Panels(NamedTuple):
     lanes: int
 
 
-def _make_panels(stack: Array) -> _Panels:
+def _pack_triangles(stack: Array) -> _Panels:
     """Pack the lower triangles for the compiled code."""
     k, d = stack.shape[:2]
     fitting = [q for q in LANE_COUNTS if 8 * q <= k and q * d**2 <= 2**17]
@@ -350,7 +350,7 @@ def _compute_affine(S: Array, T: Array | None, dtype: DTypeLike) -> Array:
     from kreinlearn.kernels._compiled import spd
 
     L = _factorize("X", S)
-    others = _make_panels(L if T is None else _factorize("Y", T))
+    others = _pack_triangles(L if T is None else _factorize("Y", T))
 
     def fill(band: Array, i: slice, first: int) -> None:
         spd.affine_invariant(band, L[i], others.panels[first:])
@@ -376,7 +376,7 @@ def _compute_stein(S: Array, T: Array | None, dtype: DTypeLike) -> Array:
 
     def prepare(name: str, stack: Array) -> tuple[_Panels, Array]:
         _factorize(name, stack)
-        packed = _make_panels(stack)
+        packed = _pack_triangles(stack)
         eliminated = packed.panels.copy()
         for panel in eliminated:
             spd.eliminate(panel, d)

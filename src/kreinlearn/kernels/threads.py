@@ -15,8 +15,8 @@ from typing import TypeVar
 PARTS_PER_THREAD = 8
 """Parts per thread on average: more balance better, fewer make fewer calls."""
 
-Item = TypeVar("Item")
-Workspace = TypeVar("Workspace")
+ItemT = TypeVar("ItemT")
+SpaceT = TypeVar("SpaceT")
 
 _local = threading.local()
 _lock = threading.Lock()
@@ -146,10 +146,10 @@ def parallel_for(
 
 
 def ordered_parallel(
-    work: Callable[[Item, Workspace], None],
-    finish: Callable[[Item, Workspace], None],
-    items: Iterable[Item],
-    workspaces: Sequence[Workspace],
+    work: Callable[[ItemT, SpaceT], None],
+    finish: Callable[[ItemT, SpaceT], None],
+    items: Iterable[ItemT],
+    workspaces: Sequence[SpaceT],
     n_threads: int,
 ) -> None:
     """Run items of work in several threads, and finish them in their order.
@@ -176,7 +176,7 @@ def ordered_parallel(
                 finish(item, workspaces[0])
             return
         free = list(workspaces)
-        started: deque[tuple[Item, Workspace, Future[None]]] = deque()
+        started: deque[tuple[ItemT, SpaceT, Future[None]]] = deque()
 
         def finish_first() -> None:
             item, workspace, done = started.popleft()

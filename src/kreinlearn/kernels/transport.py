@@ -28,7 +28,7 @@ from kreinlearn._memory import check_fits
 from kreinlearn._typing import Array
 from kreinlearn.kernels import threads, transforms
 from kreinlearn.kernels._pairwise import compute_pairwise
-from kreinlearn.kernels._records import Measure, make_kernels
+from kreinlearn.kernels._records import make_kernels, make_measure
 
 __all__ = [
     "check_clouds",
@@ -211,14 +211,12 @@ def histogram_wasserstein(
     if is_line and p == 1:
         order = np.argsort(points[:, 0], kind="stable")
         gaps = np.diff(points[order, 0])
-        below, others_below = (
-            np.cumsum(each[:, order], axis=1)[:, :-1] * gaps for each in (rows, others)
-        )
         if m == 1:
             return np.zeros((n, len(others)))
-        return compute_pairwise(
-            below, None if is_same else others_below, "absolute", transforms.identity
-        )
+        sets = [rows] if is_same else [rows, others]
+        below = [np.cumsum(each[:, order], axis=1)[:, :-1] * gaps for each in sets]
+        pair = (below[0], None if is_same else below[1])
+        return compute_pairwise(*pair, "absolute", transforms.identity)
     weights = rows if is_same else np.concatenate([rows, others])
     clouds = [(points, each) for each in weights]
     if is_line:
@@ -508,21 +506,13 @@ def _count_bins(X: ArrayLike) -> int:
     return len(check_histograms(X)[0])
 
 
-_SLICED_PARAMS = ("p", "n_projections", "seed")
-TRANSPORT_MEASURES = (
-    Measure("Wasserstein distance", wasserstein, _count_dimensions, ("p",)),
-    Measure(
-        "sliced Wasserstein distance",
-        sliced_wasserstein,
-        _count_dimensions,
-        _SLICED_PARAMS,
-    ),
-    Measure(
-        "Wasserstein distance of histograms",
-        histogram_wasserstein,
-        _count_bins,
-        ("support", "p"),
-    ),
+TRANSPORT_MEASURES = tuple(
+    make_measure(name, function, size)
+    for name, function, size in (
+        ("Wasserstein distance", wasserstein, _count_dimensions),
+        ("sliced Wasserstein distance", sliced_wasserstein, _count_dimensions),
+        ("Wasserstein distance of histograms", histogram_wasserstein, _count_bins),
+    )
 )
 """All measures between distributions."""
 TRANSPORT_KERNELS = (

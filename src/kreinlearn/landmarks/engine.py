@@ -27,7 +27,7 @@ from kreinlearn.landmarks import passes, sources
 from kreinlearn.landmarks.passes import DataSummary, PassContext, Point, Rows, Sums
 from kreinlearn.landmarks.sources import Chunk, Source
 from kreinlearn.losses import Link
-from kreinlearn.operators import limit_blas_threads
+from kreinlearn.operators import limit_blas_threads, take_samples
 
 PASS_BLOCK_BYTES = 2**22
 """Similarities of a block in double precision; they stay in the cache of a core."""
@@ -279,9 +279,8 @@ def add_blocks(
         C: Any = cached if is_cached else context.columns(X[some], dtype)
 
         def run(i: int, C: Any = C, first: int = first) -> PassTotal:
-            A = space.append_ones(
-                C[i : i + step], C.dtype if is_single else DOUBLE_DTYPE
-            )
+            kind = C.dtype if is_single else DOUBLE_DTYPE
+            A = space.append_ones(C[i : i + step], kind)
             cut = slice(first + i, first + i + len(A))
             return function(A, rows.take(cut), context, *args)
 
@@ -309,7 +308,7 @@ def subsample(chunk: Chunk, start: int, context: PassContext, fraction: float) -
     stream = (context.plan.seed, sources.SUBSAMPLE_STREAM)
     mask = sources.draw_uniform(numbers, *stream) < fraction
     rows = passes.encode_rows(chunk, start, context).take(mask)
-    return Part(rows, X=sources.take_samples(chunk.X, mask))
+    return Part(rows, X=take_samples(chunk.X, mask))
 
 
 def count_rows(part: Part) -> int:

@@ -20,6 +20,7 @@ from kreinlearn.kernels import ResolvedKernel, Similarities
 from kreinlearn.landmarks import sources
 from kreinlearn.landmarks.sources import Chunk
 from kreinlearn.losses import Link, Multinomial, log_probabilities
+from kreinlearn.operators import take_samples
 
 CANDIDATE_ARRAYS = ("key", "row", "weight", "label")
 
@@ -101,7 +102,7 @@ class DataSummary:
 
     def _take_candidates(self, which: Array) -> "DataSummary":
         some = {name: getattr(self, name)[which] for name in CANDIDATE_ARRAYS}
-        return replace(self, samples=sources.take_samples(self.samples, which), **some)
+        return replace(self, samples=take_samples(self.samples, which), **some)
 
 
 def summarize_chunk(chunk: Chunk, start: int, plan: SamplingPlan) -> DataSummary:
@@ -137,7 +138,7 @@ def summarize_chunk(chunk: Chunk, start: int, plan: SamplingPlan) -> DataSummary
         numbers[few],
         weights[few],
         chunk.y[few],
-        sources.take_samples(chunk.X, few),
+        take_samples(chunk.X, few),
         plan.n_candidates,
     )
 

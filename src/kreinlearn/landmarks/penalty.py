@@ -17,7 +17,7 @@ from kreinlearn.operators import Dense, General, gemm
 from kreinlearn.spectrum.decompose import decompose
 from kreinlearn.spectrum.norms import compute_scale
 
-LANDMARK_REMEDY = "Use the norm 'euclidean', which takes similarities as they are."
+EUCLIDEAN_REMEDY = "Use the norm 'euclidean', which takes similarities as they are."
 
 
 @dataclass(frozen=True)
@@ -51,15 +51,15 @@ class Penalty:
 
     def coefficients(self, u: Array) -> Array:
         """Return coefficients and intercepts (M + 1, P, C) from coordinates."""
-        return _multiply(self.T, u)
+        return _multiply_coordinates(self.T, u)
 
     def project(self, g: Array) -> Array:
         """Return a gradient (M + 1, P, C) in coordinates, shape (r + 1, P, C)."""
-        return _multiply(self.T.T, g)
+        return _multiply_coordinates(self.T.T, g)
 
     def gradient(self, u: Array) -> Array:
         """Return R b and zeros for the intercepts, shape (M + 1, P, C)."""
-        out = _multiply(self.Q, u)
+        out = _multiply_coordinates(self.Q, u)
         out[-1] = 0.0
         return out
 
@@ -83,7 +83,7 @@ def landmark_gram(columns: Columns, norm: str) -> Array:
     if norm == "euclidean" and asymmetry(K) > SYMMETRY_TOL:
         return check_matrix(K, symmetric="any", square=False)[0]
     what = "The matrix of similarities among landmarks"
-    return check_matrix(K, what, remedy=LANDMARK_REMEDY, dtype=np.float64)[0]
+    return check_matrix(K, what, remedy=EUCLIDEAN_REMEDY, dtype=np.float64)[0]
 
 
 def build_penalty(
@@ -150,7 +150,7 @@ def build_penalty(
     )
 
 
-def _multiply(matrix: Array, u: Array) -> Array:
+def _multiply_coordinates(matrix: Array, u: Array) -> Array:
     """Multiply all entries but the last, which belongs to the intercepts."""
     flat = gemm(matrix, np.ascontiguousarray(u[:-1].reshape(len(u) - 1, -1)))
     return np.concatenate([flat.reshape(-1, *u.shape[1:]), u[-1:]])

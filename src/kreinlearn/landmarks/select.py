@@ -10,7 +10,7 @@ from kreinlearn._typing import Array
 from kreinlearn.kernels import ResolvedKernel
 from kreinlearn.landmarks.passes import DataSummary, fit_columns
 from kreinlearn.landmarks.penalty import build_penalty, landmark_gram
-from kreinlearn.landmarks.sources import take_samples
+from kreinlearn.operators import take_samples
 
 SELECTION_METHODS = ("uniform", "kmeans++", "leverage")
 CANDIDATES_PER_LANDMARK = 10

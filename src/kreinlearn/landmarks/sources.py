@@ -188,11 +188,11 @@ def open_blocks(X: Any, y: Any, weight: Any) -> tuple[BlockReader, int | None] |
         )
     n_rows = getattr(X, "n_rows", None)
     if isinstance(X, Dataset):
-        return lambda: map(_check_numbers, X), n_rows
+        return lambda: map(_check_table_block, X), n_rows
     return (X if callable(X) else lambda: iter(X)), n_rows
 
 
-def _check_numbers(block: Dataset) -> tuple[Any, Any, Array | None]:
+def _check_table_block(block: Dataset) -> tuple[Any, Any, Array | None]:
     """Return a block of a table; raise if it holds text or a missing cell."""
     X: Any = block.X
     words = [name for name in X.columns if X[name].dtype.kind not in "fiub"]
@@ -368,17 +368,7 @@ def draw_folds(rows: Array, n_folds: int, seed: int) -> Array:
     """Return the fold that holds each row out, from 0 to ``n_folds - 1``."""
     if n_folds == 1:
         return np.zeros(len(rows), dtype=np.int64)
-    return np.asarray(
-        (draw_uniform(rows, seed, FOLD_STREAM) * n_folds).astype(np.int64)
-    )
-
-
-def take_samples(samples: SampleSet, which: Array) -> SampleSet:
-    """Return some of the samples, by positions or by a mask."""
-    if isinstance(samples, np.ndarray):
-        return samples[which]
-    positions = np.flatnonzero(which) if which.dtype == bool else which
-    return [samples[i] for i in positions]
+    return (draw_uniform(rows, seed, FOLD_STREAM) * n_folds).astype(np.int64)
 
 
 def concat_samples(parts: list[SampleSet]) -> SampleSet:

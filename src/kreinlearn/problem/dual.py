@@ -37,11 +37,11 @@ INTERCEPT_ACCURACY = 1e-3
 INTERCEPT_STEPS = 200
 """Enough bisections for any double; Newton steps usually end after five."""
 SETTLED_ERROR = 1e-12
-"""The same where Newton's method has come to rest, if it will not go further."""
+"""Sum of weighted errors that is accepted where Newton's method makes no progress."""
 BALANCE_TOL = 1e-16
 """Sum of weighted errors that is zero to rounding; the weights sum to one."""
 STAGE_STEPS = 30
-"""Most Newton steps at one temperature; beyond, rounding is all that is left."""
+"""Most Newton steps at one temperature; further steps change only the rounding."""
 MAX_STAGES = 20
 """Most temperatures on the way down to 1."""
 VANISHED_FRACTION = 1e-6
@@ -218,7 +218,7 @@ class KreinDual:
         The matrices, if each problem has its own; K is then one that is like them, and
         preconditions them.
     sketch : NystroemSketch, optional
-        What preconditions the models; see ``with_preconditioner``.
+        Preconditions the models; see ``with_preconditioner``.
     """
 
     K: Symmetric
@@ -332,9 +332,13 @@ class KreinDual:
         inverse = None
         if self.fit_intercept:
             inverse = pseudo_inverse(self.loss.outer(metric, self._rate))
-        gap = root.apply_t(self.loss.gap(point.Q, point.B))
+        gap = root.apply_t(self._gap(point))
         bare = DualModel(self, root, inverse, gap, shift)
         return replace(bare.with_shift(shift), rhs=bare.project(gap))
+
+    def _gap(self, point: DualPoint) -> Array:
+        """Return the difference of the logits of Q and B, shape (n, P, C)."""
+        return self.loss.logits(point.Q) - self.loss.logits(point.B)
 
     def largest_step(self, point: DualPoint, D: Array) -> Array:
         return self.loss.largest_step(point.Q, self._dual_slope * D)
@@ -348,28 +352,19 @@ class KreinDual:
         return self.coefficients(Q) - point.A
 
     def slope(self, point: DualPoint, D: Array) -> Array:
-        gap = self.loss.gap(point.Q, point.B)
-        return np.asarray(-np.einsum("npc,npc->p", gap, D))
-
-    def _move_probabilities(
-        self, point: DualPoint, D: Array, t: Array
-    ) -> Probabilities:
-        return self.loss.move(
-            point.Q, self._dual_slope * D, np.broadcast_to(t, D.shape[:2])
-        )
+        return np.asarray(-np.einsum("npc,npc->p", self._gap(point), D))
 
     def advance(self, point: DualPoint, D: Array, KD: Array, t: Array) -> DualPoint:
         A, F = point.A + t[:, None] * D, point.F + t[:, None] * KD
         # Newton steps do not depend on c; its error must not show in the residual.
         c = self._intercepts(F, point.c, INTERCEPT_ACCURACY * point.residual)
-        return self._complete(self._move_probabilities(point, D, t), A, F, c)
+        return self._complete(self.loss.move(point.Q, self._dual_slope * D, t), A, F, c)
 
     def change(self, point: DualPoint, D: Array, KD: Array, t: Array) -> Array:
         linear = np.einsum("npc,npc->p", D, point.F)
         square = np.einsum("npc,npc->p", D, KD)
-        entropy = (
-            self.loss.entropy(self._move_probabilities(point, D, t)) - point.entropy
-        )
+        moved = self.loss.move(point.Q, self._dual_slope * D, t)
+        entropy = self.loss.entropy(moved) - point.entropy
         return np.asarray(t * linear + t**2 * square / 2 + self._mass(entropy))
 
 

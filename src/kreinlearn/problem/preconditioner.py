@@ -1,8 +1,8 @@
 """A preconditioner: a matrix close to the Newton model, inverted by small solves.
 
 K is about ``diag(rest) + V V'``, with V from the columns of K that belong to a few
-samples (the landmarks) and the mean of what that leaves of the diagonal, or all of it
-where it spans orders of magnitude. With s the diagonal of T, the model
+samples (the landmarks). ``rest`` is the mean of the remaining diagonal, or the
+diagonal itself where it spans orders of magnitude. With s the diagonal of T, the model
 I + T'(K + shift)T is then close to
 
     M = E^2 + diag(s) V V' diag(s),  E^2 = I + diag(rest + shift) diag(s)^2,
@@ -32,8 +32,8 @@ SAMPLES_PER_LANDMARK, MIN_LANDMARKS, MAX_LANDMARKS = 30, 30, 150
 EIGENVALUE_FLOOR = 1e-6
 """Eigenvalues among the landmarks below this fraction of the largest are dropped."""
 MAX_MEAN_TO_MEDIAN = 100.0
-"""Mean of what is left of the diagonal, in medians, from which one number for all
-samples is no longer like K: then each sample has its own."""
+"""Largest ratio of the mean to the median of the remaining diagonal for which all
+samples share one number; above, each sample has its own."""
 
 
 @dataclass(frozen=True)
@@ -63,9 +63,8 @@ class NystroemSketch:
         """
         n = K.shape[0]
         order = np.random.default_rng(0).permutation(n)
-        landmarks = np.sort(
-            order[: min(MAX_LANDMARKS, max(MIN_LANDMARKS, n // SAMPLES_PER_LANDMARK))]
-        )
+        count = min(MAX_LANDMARKS, max(MIN_LANDMARKS, n // SAMPLES_PER_LANDMARK))
+        landmarks = np.sort(order[:count])
         C = np.ascontiguousarray(K.columns(landmarks))
         values, vectors = eigh(C[landmarks], check_finite=False)
         kept = values > max(EIGENVALUE_FLOOR * values[-1], 0.0)

@@ -13,7 +13,7 @@ import numpy as np
 
 from kreinlearn._typing import Array
 from kreinlearn.operators import Symmetric
-from kreinlearn.spectrum.decompose import Split, theorem1_bound
+from kreinlearn.spectrum.decompose import Split
 
 
 class Evaluated(NamedTuple):
@@ -92,12 +92,6 @@ class KreinRisk:
         smooth = self.lam * self.split.norm_plus + self.weights.max() * norm2 / 4
         return np.asarray(self.scale * smooth)
 
-    @property
-    def theorem1_bound(self) -> float:
-        """Right side of the paper's Theorem 1: a diagnostic, never a guarantee."""
-        norms = self.split.norm, self.split.norm_plus, self.split.norm_minus
-        return theorem1_bound(*norms, self.n_terms, float(self.lam))
-
     def block(self) -> Self:
         """Return the same problems as a block, whose arrays have a column for each."""
         if self.y.ndim == 2:
@@ -147,13 +141,12 @@ class KreinRisk:
 
     def sampled_gradient(self, here: Evaluated, concave: Array, idx: Array) -> Array:
         """Return the same with the loss estimated from samples idx (b,) or (b, P)."""
-        columns = () if idx.ndim == 1 else (np.arange(idx.shape[1]),)
-        own = here.push[(idx, *columns)] * (self.n_terms / len(idx))
+        problems = () if idx.ndim == 1 else (np.arange(idx.shape[1]),)
+        own = here.push[(idx, *problems)] * (self.n_terms / len(idx))
         gradient = self.lam * (self._without_intercept(here) + concave)
         for rows, push in zip(idx, own, strict=True):
-            gradient -= (
-                self.K.columns(np.atleast_1d(rows)).reshape(gradient.shape) * push
-            )
+            columns = self.K.columns(np.atleast_1d(rows))
+            gradient -= columns.reshape(gradient.shape) * push
         return self._append_intercept(gradient, -own.sum(axis=0))
 
     def _without_intercept(self, here: Evaluated) -> Array:
@@ -209,10 +202,8 @@ class Surrogate:
 
     def take(self, which: Array | int) -> Self:
         """Return those of some problems of a block, or with a number a single one."""
-        risk = self.risk.take(which)
-        return replace(
-            self, risk=risk, base=self.base[:, which], minus=self.minus[:, which]
-        )
+        base, minus = self.base[:, which], self.minus[:, which]
+        return replace(self, risk=self.risk.take(which), base=base, minus=minus)
 
     def value(self, w: Array) -> Array:
         # F + h - tangent of h = F + (lam/2) (a - a_k)' K- (a - a_k)

@@ -42,7 +42,7 @@ class Candidate:
     """A setting and norm, and how its values of lam do; NaN where not tried.
 
     ``lams`` (L,) decrease; ``scores`` one array (L, n_held, k) per fold; ``converged``
-    (n_folds, L); ``fold_scores`` (L, n_folds); ``criteria`` (L,) what lam is chosen by.
+    (n_folds, L); ``fold_scores`` (L, n_folds); ``criteria`` (L,) for the choice of lam.
     """
 
     setting: int
@@ -90,7 +90,7 @@ class Candidate:
 
 @dataclass(frozen=True)
 class SearchContext:
-    """What all candidates of a search have in common.
+    """Data and settings that all candidates of a search share.
 
     Parameters
     ----------
@@ -156,7 +156,7 @@ class SearchContext:
 
     @property
     def batch_size(self) -> int:
-        """How many settings are tried together, such that their features are few."""
+        """Number of settings tried together, which limits the memory for features."""
         n, each = len(self.Y), -(-len(self.settings) // 2)
         return min(each, max(1, BATCH_FEATURES // (len(self.folds) * n * n)))
 
@@ -167,7 +167,7 @@ class SearchContext:
 
     @property
     def n_first(self) -> int:
-        """How many values of lam are tried whatever they give."""
+        """Number of values of lam that are tried in any case."""
         return len(UNITS) if self.lams is None else len(self.lams)
 
     @property
@@ -256,9 +256,8 @@ class SearchContext:
             for f, own in enumerate(scores):
                 one.scores[f][part] = own
             one.converged[:, part] = converged
-            one.fold_scores[part], one.criteria[part] = self.scorer.score(
-                scores, self.folds
-            )
+            found = self.scorer.score(scores, self.folds)
+            one.fold_scores[part], one.criteria[part] = found
 
     def _find_norms(self, K: Operator) -> list[str]:
         """Return the norms to try with a matrix, without those that are the same."""

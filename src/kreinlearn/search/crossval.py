@@ -112,39 +112,26 @@ PathScores = tuple[list[Array], Array]
 
 
 def out_of_fold_scores(
-    paths: Sequence[LamPath],
-    Y: Array,
-    *,
-    multinomial: bool,
-    fit_intercept: bool,
-    max_iter: int,
-    tol: float,
+    paths: Sequence[LamPath], Y: Array, *, tol: float, **model: Any
 ) -> list[PathScores]:
     """Return the scores of held-out samples on all paths.
 
     Parameters
     ----------
     paths : sequence of (FoldedMatrix, str, ndarray)
-        What to solve; convex problems of small matrices are solved together.
+        Problems to solve; convex problems of small matrices are solved together.
     Y : ndarray of shape (n, k)
         Targets, 0 or 1.
-    multinomial, fit_intercept : bool
-        The model.
-    max_iter : int
-        Largest number of steps of one problem.
     tol : float
         Error of convex problems, see `ridge_scores`.
+    **model : bool or int
+        ``multinomial``, ``fit_intercept`` and ``max_iter``, as in `ridge_scores`.
 
     Returns
     -------
     list of (list of ndarray, ndarray)
         Scores and convergence, in the order of ``paths``.
     """
-    model: dict[str, Any] = {
-        "multinomial": multinomial,
-        "fit_intercept": fit_intercept,
-        "max_iter": max_iter,
-    }
     found: dict[int, PathScores] = {}
     by_matrix: dict[Any, list[int]] = defaultdict(list)
     for p, (matrix, norm, lams) in enumerate(paths):
@@ -198,7 +185,7 @@ def _solve_ridge(
 
 @dataclass(frozen=True)
 class _MaskedRows:
-    """K diag(v) K' of each fold, with v (n, n_folds) zero for what it holds out."""
+    """K diag(v) K' of each fold, with v (n, n_folds) zero for held-out rows."""
 
     K: Dense | Blocked
     v: Array
@@ -271,17 +258,12 @@ def dual_scores(
     if norm == "euclidean":
         like = RowProducts(K, weights.mean(axis=1) / scale)
         own = _MaskedRows(K, weights / scale, fold)
-    block = KreinDual(
-        like,
-        np.repeat(columns[:, None], len(at), axis=1)
-        if multinomial
-        else columns[:, column, None],
-        (weights / weights.sum(axis=0))[:, fold],
-        lams[at],
-        loss_for(multinomial),
-        fit_intercept,
-        own,
-    )
+    targets = columns[:, column, None]
+    if multinomial:
+        targets = np.repeat(columns[:, None], len(at), axis=1)
+    shares = (weights / weights.sum(axis=0))[:, fold]
+    model = (loss_for(multinomial), fit_intercept, own)
+    block = KreinDual(like, targets, shares, lams[at], *model)
     # The same problem with the next larger lam.
     after = np.where(at > 0, np.arange(len(at)) - each, -1)
     solver = DualNewton(max_iter)

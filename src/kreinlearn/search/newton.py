@@ -13,14 +13,12 @@ from functools import cached_property
 import numpy as np
 
 from kreinlearn._typing import Array
+from kreinlearn.solvers.newton import ARMIJO_FRACTION, MAX_HALVINGS
 
 TINY_CURVATURE = 1e-30
 MAX_PRODUCTS = 200
 """Conjugate gradient iterations of one Newton step."""
-MAX_HALVINGS = 40
-ARMIJO_FRACTION = 1e-4
-"""Fraction of the predicted decrease that a step must reach."""
-CG_FORCING = 0.1
+MAX_CG_ERROR = 0.1
 """Largest fraction of the error that conjugate gradients may leave."""
 FINAL_FRACTION = 0.03
 """Fraction of the tolerance below which conjugate gradients need not go."""
@@ -158,7 +156,7 @@ def solve(
         G += problems.penalty * x
         spread = curvature.sum(axis=3, keepdims=True) + epsilon
         inverse = 1 / (spread * problems.squares + problems.penalty)
-        error = np.sqrt(_dot(G, G * inverse))
+        error = np.sqrt(_inner_products(G, G * inverse))
         errors[np.ix_(*left)] = error
         is_open = (error > tol) & ~is_stalled
         if step == max_iter or not is_open.any():
@@ -168,16 +166,13 @@ def solve(
             if keep.mean() >= kept_fraction:
                 continue
             problems, left[axis] = problems.compress(keep, axis), left[axis][keep]
+            arrays = (F, prob, x, loss, blocks, curvature, G, inverse, error, is_open)
             F, prob, x, loss, blocks, curvature, G, inverse, error, is_open = (
-                each.compress(keep, axis)
-                for each in (
-                    *(F, prob, x, loss, blocks, curvature, G, inverse, error),
-                    is_open,
-                )
+                each.compress(keep, axis) for each in arrays
             )
         if step % PRECONDITIONER_STEPS == 0:
             blocks = _invert_leading(problems, curvature)
-        fraction = np.minimum(CG_FORCING, error)
+        fraction = np.minimum(MAX_CG_ERROR, error)
         fraction = np.maximum(fraction, FINAL_FRACTION * tol / np.maximum(error, tol))
         goal = np.where(is_open, fraction**2, np.inf)
         d, U = _find_directions(problems, prob, curvature, inverse, blocks, G, goal)
@@ -236,7 +231,7 @@ def _find_directions(
 
     d, R = np.zeros_like(G), -G
     Q = precondition(R)
-    rz = _dot(R, Q)
+    rz = _inner_products(R, Q)
     goal = goal * rz
     # Views with one row per problem: they multiply faster by one number per row.
     d_rows, R_rows, Q_rows = (A.reshape(rz.size, -1) for A in (d, R, Q))
@@ -244,20 +239,17 @@ def _find_directions(
         V = problems.compute_scores(Q)
         H = problems.sum_features(problems.apply_curvature(V, prob, curvature))
         H += problems.penalty * Q
-        bend = _dot(Q, H)
+        bend = _inner_products(Q, H)
         is_open = (rz > goal) & (bend > TINY_CURVATURE)
-        alpha = np.where(is_open, rz / np.maximum(bend, TINY_CURVATURE), 0).reshape(
-            -1, 1
-        )
-        d_rows += alpha * Q_rows
-        R_rows -= alpha * H.reshape(R_rows.shape)
+        step = np.where(is_open, rz / np.maximum(bend, TINY_CURVATURE), 0)
+        d_rows += step.reshape(-1, 1) * Q_rows
+        R_rows -= step.reshape(-1, 1) * H.reshape(R_rows.shape)
         Z = precondition(R)
-        new = _dot(R, Z)
+        new = _inner_products(R, Z)
         if not (is_open & (new > goal)).any():
             break
-        Q_rows *= np.where(
-            rz > TINY_CURVATURE, new / np.maximum(rz, TINY_CURVATURE), 0
-        ).reshape(-1, 1)
+        ratio = np.where(rz > TINY_CURVATURE, new / np.maximum(rz, TINY_CURVATURE), 0)
+        Q_rows *= ratio.reshape(-1, 1)
         Q += Z
         rz = new
     return d, problems.compute_scores(d)
@@ -278,9 +270,9 @@ def _search_lines(
     probabilities after the steps.
     """
     weighted = problems.penalty * d
-    slope, linear = _dot(G, d), _dot(weighted, x)
-    quadratic = _dot(weighted, d) / 2
-    value = loss + _dot(problems.penalty * x, x) / 2
+    slope, linear = _inner_products(G, d), _inner_products(weighted, x)
+    quadratic = _inner_products(weighted, d) / 2
+    value = loss + _inner_products(problems.penalty * x, x) / 2
     slack = 50 * np.finfo(F.dtype).eps * np.abs(value)
     t = np.ones_like(loss)
     for halving in range(MAX_HALVINGS + 1):
@@ -318,7 +310,7 @@ def _multiply(A: Array, panels: Array, size: int) -> Array:
     return found.reshape(*A.shape[:3], size)
 
 
-def _dot(A: Array, B: Array) -> Array:
+def _inner_products(A: Array, B: Array) -> Array:
     """Return the inner products (S, P) over the last two axes."""
     shape = (*A.shape[:2], -1)
     return np.vecdot(A.reshape(shape), B.reshape(shape))

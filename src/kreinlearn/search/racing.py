@@ -12,11 +12,7 @@ import numpy as np
 
 from kreinlearn._typing import Array
 from kreinlearn.kernels import ResolvedKernel
-from kreinlearn.search.candidates import (
-    Candidate,
-    SearchContext,
-    Windows,
-)
+from kreinlearn.search.candidates import Candidate, SearchContext, Windows
 from kreinlearn.search.grid import stratified_subsample
 
 SEARCH_ROWS = 1000
@@ -75,12 +71,8 @@ def finish_race(
     """
     n, settings = len(context.Y), context.settings
     held = np.concatenate([rows for _, rows in race.folds])
-    logs = [
-        race.scorer.compute_logs(
-            np.concatenate([fold[one.best] for fold in one.scores]), held
-        )[0]
-        for one in candidates
-    ]
+    parts = ([fold[one.best] for fold in one.scores] for one in candidates)
+    logs = [race.scorer.compute_logs(np.concatenate(own), held)[0] for own in parts]
     order = sorted(range(len(candidates)), key=lambda c: -candidates[c].criterion)
     best = candidates[order[0]]
     max_settings = max(MIN_SETTINGS, MAX_WORK // n)
@@ -129,7 +121,7 @@ def describe_dropped(
     behind: float = np.nan,
     error: float = np.nan,
 ) -> Dropped:
-    """Return what ``dropped_`` holds of a candidate."""
+    """Return the entry of ``dropped_`` for a candidate."""
     return {
         "kernel": settings[setting].name,
         "params": settings[setting].described_params,
@@ -142,8 +134,7 @@ def describe_dropped(
 
 
 def describe_undecomposed(settings: Sequence[ResolvedKernel], n: int) -> list[Dropped]:
-    """Return what ``dropped_`` holds of a norm that needs too many eigenvectors."""
+    """Return entries of ``dropped_`` for a norm that needs too many eigenvectors."""
     reason = f"eigenvectors of {n} samples take long; search='full' tries it"
-    return [
-        describe_dropped(settings, i, "hilbert", reason) for i in range(len(settings))
-    ]
+    every = range(len(settings))
+    return [describe_dropped(settings, i, "hilbert", reason) for i in every]

@@ -36,7 +36,7 @@ from kreinlearn.spectrum.norms import EIGH_COPIES
 SINGLE_TOL = 1e-5
 """Smallest tolerance of problems solved in single precision, in half the time. Those
 that do not converge are solved again in double precision."""
-EIGENVALUE_FLOOR = 1e-12
+MIN_RELATIVE_EIGENVALUE = 1e-12
 """Features whose eigenvalue is below this fraction of the largest are left out."""
 GROUP_COLUMNS = 24
 """Columns of scores that are solved together, from larger to smaller lam."""
@@ -111,7 +111,7 @@ def compute_features(
         squares, vectors = np.linalg.eigh(gemm(scaled.T, scaled, dtype))
         sizes = np.sqrt(np.maximum(squares, 0.0))
     kept = np.argsort(-sizes, kind="stable")
-    kept = kept[sizes[kept] > EIGENVALUE_FLOOR * sizes.max(initial=0.0)]
+    kept = kept[sizes[kept] > MIN_RELATIVE_EIGENVALUE * sizes.max(initial=0.0)]
     directions = columns[:, None] * vectors[:, kept]
     E = gemm(part, directions, dtype)
     share = w / w.sum()
@@ -137,7 +137,7 @@ class FoldStack:
 
     ``scales`` (S,) those of the matrices; ``E`` (S, n, q) features of training samples,
     ``held`` of those held out; ``Y`` (S, k, n) targets; ``weights`` (S, n), zero for
-    padded samples; ``units`` (S,) what features were divided by.
+    padded samples; ``units`` (S,) divisors of the features.
     """
 
     folds: Sequence[FoldFeatures]
@@ -242,7 +242,7 @@ def ridge_scores(
     max_iter: int,
     tol: float,
 ) -> tuple[list[Array], Array]:
-    """Return the scores of held-out samples for every norm and lam, and what converged.
+    """Return scores of held-out samples for every norm and lam, and convergence.
 
     Parameters
     ----------
@@ -283,13 +283,9 @@ def ridge_scores(
     scores, converged = path(folds, scales, norms, lams, np.float32)
     failed = np.flatnonzero(~converged.all(axis=(1, 2))).tolist()
     if failed:
-        again, converged[failed] = path(
-            [folds[f] for f in failed],
-            [scales[f] for f in failed],
-            [norms[f] for f in failed],
-            lams[failed],
-            np.float64,
-        )
+        some, units = [folds[f] for f in failed], [scales[f] for f in failed]
+        rest = ([norms[f] for f in failed], lams[failed], np.float64)
+        again, converged[failed] = path(some, units, *rest)
         for f, each in zip(failed, again, strict=True):
             scores[f] = each
     return scores, converged
@@ -328,7 +324,7 @@ def _solve_path(
     max_iter: int,
     tol: float,
 ) -> tuple[list[Array], Array]:
-    """Return what `ridge_scores` does, from larger to smaller lam in groups."""
+    """Return the results of `ridge_scores`, from larger to smaller lam in groups."""
     stack = stack_folds(folds, scales, Y, fit_intercept, dtype)
     S, N, total = lams.shape
     k = Y.shape[1]
@@ -342,18 +338,10 @@ def _solve_path(
         problems = stack.make_problems(repeated, part.reshape(S, -1), n_classes)
         x, error = solve(problems, np.tile(start, (1, L, 1, 1)), tol, max_iter)
         start = x[:, -start.shape[1] :]
-        scores.append(
-            [
-                np.moveaxis(
-                    gemm(E, b.reshape(-1, b.shape[-1]).T, dtype)
-                    .astype(float)
-                    .reshape(len(E), L, N, k),
-                    0,
-                    2,
-                )
-                for E, b in zip(stack.held, x, strict=True)
-            ]
-        )
+        pairs = zip(stack.held, x, strict=True)
+        F = [gemm(E, b.reshape(-1, b.shape[-1]).T, dtype) for E, b in pairs]
+        shapes = [each.astype(float).reshape(len(each), L, N, k) for each in F]
+        scores.append([np.moveaxis(each, 0, 2) for each in shapes])
         errors.append(error.reshape(S, L, N, -1).max(axis=3))
     stack.keep_last(norms, start)
     found = [np.concatenate(fold).swapaxes(0, 1) for fold in zip(*scores, strict=True)]

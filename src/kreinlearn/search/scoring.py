@@ -80,7 +80,7 @@ class HeldOutScorer:
         fold_scores : ndarray of shape (L, n_folds)
             Larger is better.
         criteria : ndarray of shape (L,)
-            What models are chosen by: the mean, for log-loss with `PSEUDO_ERRORS`.
+            Criteria of the choice: the mean, for log-loss with `PSEUDO_ERRORS`.
         """
         rows = [held for _, held in folds]
         if self.is_log_loss:
@@ -133,9 +133,8 @@ class HeldOutScorer:
         ]
         found = np.stack(means, axis=1)
         n = len(held)  # whatever the sum of the weights
-        criteria = (n * found.mean(axis=1) + PSEUDO_ERRORS * error) / (
-            n + PSEUDO_ERRORS
-        )
+        sums = n * found.mean(axis=1) + PSEUDO_ERRORS * error
+        criteria = sums / (n + PSEUDO_ERRORS)
         return found, _replace_nan(criteria)
 
     def _take_weights(self, rows: Array) -> Array | None:
@@ -207,9 +206,8 @@ def weigh_models(
     # One impossible event would outweigh everything: like scikit-learn's log-loss,
     # clip probabilities at the machine epsilon.
     floor = float(np.log(np.finfo(float).eps))
-    bootstrap = np.random.default_rng(seed).dirichlet(
-        np.ones(logs.shape[1]), BOOTSTRAP_DRAWS
-    )
+    rng = np.random.default_rng(seed)
+    bootstrap = rng.dirichlet(np.ones(logs.shape[1]), BOOTSTRAP_DRAWS)
     bootstrap *= weights
     bootstrap *= weights.sum() / bootstrap.sum(axis=1, keepdims=True)
     draws = softmax(np.maximum(logs, floor) @ bootstrap.T, axis=0)

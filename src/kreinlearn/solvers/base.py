@@ -1,4 +1,4 @@
-"""Contracts between solvers and problems, and what a solve ends with."""
+"""Interfaces of solvers and problems, and results of solvers."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ class Status(StrEnum):
 
 @dataclass(frozen=True)
 class Result:
-    """What a solver hands back, one entry per problem of the block.
+    """Result of a solver, one entry per problem of the block.
 
     Attributes
     ----------

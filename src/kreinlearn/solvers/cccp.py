@@ -178,7 +178,7 @@ class CCCP:
         return self._result(problem, block, runs)
 
     def _unit(self, n: int) -> float:
-        """Return what ``eps`` is multiplied by, to be compared with our values."""
+        """Return the factor of ``eps``, for a comparison with our values."""
         scales = ("mean", "sum")
         scale = check_choice("loss_scale", self.loss_scale, scales)
         stop = check_choice("stop_on", self.stop_on or scale, scales)
@@ -197,9 +197,8 @@ class CCCP:
     ) -> list["_Run"]:
         """Return the runs of a block at their first iterates."""
         values, gradients = block.value(w), block.grad(w)
-        reach = MAX_GROWTH.get(
-            getattr(self.inner, "shrink", "step"), MAX_GROWTH["step"]
-        )
+        shrink = getattr(self.inner, "shrink", "step")
+        reach = MAX_GROWTH.get(shrink, MAX_GROWTH["step"])
         ends = _Ends(tol, self.outer_iter, reach, callback)
         return [
             _Run(w[:, j], float(values[j]), gradients[:, j], ends)
@@ -220,7 +219,7 @@ class CCCP:
 
 
 class _Ends(NamedTuple):
-    """What may end an outer loop."""
+    """Conditions that end an outer loop."""
 
     tol: float
     outer_iter: int
@@ -241,7 +240,7 @@ class _Run:
         self._report(0, value, gradient, np.nan)
 
     def accept(self, done: InnerResult, k: int, value: float, gradient: Array) -> None:
-        """Take what the inner loop of this problem, the k-th that ran, ended with."""
+        """Take the result of the inner loop of this problem, the k-th that ran."""
         inner, lost = int(done.n_iter[k]), done.status[k]
         if lost in (Status.DIVERGED, Status.NONFINITE) or value < self.floor:
             self._report(inner, value, None, done.rate[k])

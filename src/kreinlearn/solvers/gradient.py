@@ -1,8 +1,8 @@
 """Inner solvers of the published procedure: gradient descent, full or stochastic.
 
 Both do what the inner loop of the paper's Algorithm 1 does: step until the surrogate
-changes by at most eps. What the paper leaves open, or must have meant in another way
-than it is printed, is a setting: above all when the rate shrinks.
+changes by at most eps. Details that the paper leaves open, or cannot mean as printed,
+are settings: above all when the rate shrinks.
 """
 
 from collections.abc import Sequence
@@ -39,7 +39,7 @@ class InnerResult:
 
 
 class Inner(Protocol):
-    """What the outer loop asks of an inner solver."""
+    """Interface of an inner solver, as the outer loop uses it."""
 
     def first_rate(self, surrogate: FiniteSum) -> Array:
         """Rate of the very first step, shape () or (P,)."""
@@ -63,7 +63,7 @@ class Inner(Protocol):
 
 
 class _Descent:
-    """The inner loop of Algorithm 1, whatever its gradient is."""
+    """The inner loop of Algorithm 1, with any gradient."""
 
     step: Literal["paper", "lipschitz"]
     eta: float
@@ -111,9 +111,8 @@ class _Descent:
             if len(going) < len(new):  # some have ended: go on with the others
                 surrogate, value = surrogate.take(going), new[going]
         ended = loops.finish()
-        return (
-            replace(ended, rate=rho * ended.rate) if self.shrink == "outer" else ended
-        )
+        factor = rho if self.shrink == "outer" else 1.0
+        return replace(ended, rate=factor * ended.rate)
 
 
 class _Loops:
@@ -143,11 +142,8 @@ class _Loops:
             else:
                 self._end(j, moved, Status.DIVERGED if far[j] else Status.CONVERGED)
         going = np.flatnonzero(~ended)
-        self.w, self.rate, self.limit = (
-            moved[:, going],
-            self.rate[going],
-            self.limit[going],
-        )
+        self.w, self.rate = moved[:, going], self.rate[going]
+        self.limit = self.limit[going]
         self.running, self.rng = self.running[going], [self.rng[j] for j in going]
         return going
 
@@ -159,12 +155,10 @@ class _Loops:
         """Return where all of them ended; those still running are out of steps."""
         for j in range(len(self.running)):
             self._end(j, self.w, Status.MAX_ITER)
-        w, rate, n_iter, status = zip(
-            *(self.ends[j] for j in sorted(self.ends)), strict=True
-        )
-        return InnerResult(
-            np.column_stack(w), np.array(rate), np.array(n_iter), list(status)
-        )
+        ends = (self.ends[j] for j in sorted(self.ends))
+        w, rate, n_iter, status = zip(*ends, strict=True)
+        arrays = (np.column_stack(w), np.array(rate), np.array(n_iter))
+        return InnerResult(*arrays, list(status))
 
 
 @dataclass(frozen=True)

@@ -68,8 +68,8 @@ SAMPLE_BOUND_FRACTION = 0.9
 """Fraction of that distance for one sample, if others go further."""
 BOUND_FRACTION = 0.5
 """Below this fraction of a full step, samples are scaled one by one (one product)."""
-ARMIJO_FRACTION = 1e-4
-MAX_HALVINGS = 40
+ARMIJO_FRACTION, MAX_HALVINGS = 1e-4, 40
+"""Fraction of the predicted decrease that a step must reach, and most halvings."""
 MIN_STEP = 0.1
 """Step length below which the next step is made with K shifted."""
 CURVATURE_TOL = 1e-10
@@ -145,7 +145,7 @@ class Node:
     problem : int
         Number of the problem.
     factor : float
-        What its lam is multiplied by.
+        Factor of its lam.
     before : Node or None
         The node to start from.
     """
@@ -243,7 +243,7 @@ class State(NamedTuple):
 
 @dataclass
 class NewtonStep:
-    """Makes steps, to a final residual of ``tol``, and counts what they cost.
+    """Makes steps, to a final residual of ``tol``, and counts their cost.
 
     ``products`` are those with K; ``columns`` counts the columns multiplied by CG.
     """
@@ -256,7 +256,7 @@ class NewtonStep:
     def step(
         self, block: Dual[PointT], point: PointT, state: State
     ) -> tuple[PointT, State]:
-        """Return the next iterate of each problem, and what to remember."""
+        """Return the next iterate and state of each problem."""
         model = block.model(point, state.shift)
         if state.curvature.any():
             model = model.without_preconditioner(state.curvature > 0)
@@ -282,9 +282,7 @@ class NewtonStep:
     ) -> tuple[Array, Array, Array]:
         """Return the step, its product, and the negative curvature met, if any."""
         first, power = CG_FORCING
-        enough = (
-            FINAL_STEP_FACTOR * self.tol / residual
-        )  # the step that ends need not be better
+        enough = FINAL_STEP_FACTOR * self.tol / residual  # for the last step
         rtol = np.minimum(first, np.maximum(residual**power, enough))
         found = self._cg(model, rtol)
         D, KD, negative, shift = found.D, found.KD, found.negative, shift.copy()
@@ -326,9 +324,8 @@ class NewtonStep:
             scale = np.minimum(1.0, SAMPLE_BOUND_FRACTION * largest)
             scaled, K_scaled = D.copy(), KD.copy()
             part, inner = block.take(crowded), point.take(crowded)
-            scaled[:, crowded] = part.project_step(
-                inner, D[:, crowded], scale[:, crowded]
-            )
+            some = (D[:, crowded], scale[:, crowded])
+            scaled[:, crowded] = part.project_step(inner, *some)
             K_scaled[:, crowded] = part.product(scaled[:, crowded])
             self.products += 1
         t, accepted, gained = line_search(block, point, scaled, K_scaled)
@@ -419,17 +416,14 @@ def conjugate_gradients(model: Model, rtol: Array, max_iter: int) -> Directions:
         alpha = rz / np.where(indefinite, 1.0, curvature)
         if indefinite.any():
             alpha[indefinite] = 0.0
+            T, KT = TP[:, indefinite], KTP[:, indefinite]
             with np.errstate(divide="ignore", invalid="ignore"):
-                met = -dot(TP[:, indefinite], KTP[:, indefinite]) / dot(
-                    TP[:, indefinite], TP[:, indefinite]
-                )
+                met = -dot(T, KT) / dot(T, T)
             found.negative[active[indefinite]] = np.maximum(met, np.finfo(float).tiny)
-        if active.size == len(found.negative):
-            found.D += alpha[:, None] * TP
-            found.KD += alpha[:, None] * KTP
-        else:
-            found.D[:, active] += alpha[:, None] * TP
-            found.KD[:, active] += alpha[:, None] * KTP
+        # A slice where possible, because indices copy.
+        some = slice(None) if active.size == len(found.negative) else active
+        found.D[:, some] += alpha[:, None] * TP
+        found.KD[:, some] += alpha[:, None] * KTP
         R = R - alpha[:, None] * H
         keep = np.flatnonzero(~indefinite & (dot(R, R) > goal))
         if keep.size:
@@ -497,9 +491,8 @@ class _Scheduler(Generic[PointT]):
         start = block.point(self.w[:, roots])
         size = np.abs(start.F).max(axis=(0, 2))
         easy = np.where(np.isfinite(size), np.maximum(1.0, size / MAX_START_SCORE), 1.0)
-        first = block.with_scaled_lam(easy).point(
-            self.w[:, roots], start.F / easy[:, None]
-        )
+        easier = block.with_scaled_lam(easy)
+        first = easier.point(self.w[:, roots], start.F / easy[:, None])
         self.run(continuation(after, self.problem.lam, easy), first)
 
     def run(self, nodes: Sequence[Node], point: PointT) -> None:
@@ -530,9 +523,8 @@ class _Scheduler(Generic[PointT]):
 
     def _block(self, nodes: Sequence[Node]) -> Dual[PointT]:
         factor = np.array([node.factor for node in nodes])
-        return self.problem.take([node.problem for node in nodes]).with_scaled_lam(
-            factor
-        )
+        block = self.problem.take([node.problem for node in nodes])
+        return block.with_scaled_lam(factor)
 
     def _join(self, one: _Active[PointT], two: _Active[PointT]) -> _Active[PointT]:
         nodes = [*one.nodes, *two.nodes]
@@ -575,10 +567,9 @@ class _Scheduler(Generic[PointT]):
 
     def _is_small(self, active: _Active[PointT]) -> Array:
         """Return whose residual is below the tolerance of its node, shape (P,)."""
-        goal = [
-            self.tol if node.is_final else CONTINUATION_TOL for node in active.nodes
-        ]
-        return np.asarray(active.point.residual < np.array(goal))
+        final = [node.is_final for node in active.nodes]
+        goal = np.where(final, self.tol, CONTINUATION_TOL)
+        return np.asarray(active.point.residual < goal)
 
     def _done(self, active: _Active[PointT]) -> Array:
         """Return which iterates need no further step, shape (P,); set their status.
@@ -610,10 +601,9 @@ class _Scheduler(Generic[PointT]):
         self, waiting: Sequence[Node], active: _Active[PointT], done: Array
     ) -> _Active[PointT] | None:
         """Return the nodes whose turn it is, where the one before them has arrived."""
-        arrived = np.flatnonzero(
-            done | (active.point.residual < CONTINUATION_TOL)
-        ).tolist()
-        place: dict[Node | None, int] = {active.nodes[j]: j for j in arrived}
+        arrived = done | (active.point.residual < CONTINUATION_TOL)
+        where = np.flatnonzero(arrived).tolist()
+        place: dict[Node | None, int] = {active.nodes[j]: j for j in where}
         nodes = [node for node in waiting if node.before in place]
         if self.stopped or not nodes:
             return None

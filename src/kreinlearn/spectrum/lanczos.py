@@ -1,4 +1,4 @@
-"""Ends of the spectrum from Lanczos steps, and what can be proven from them.
+"""Ends of the spectrum from Lanczos steps, and proofs of bounds from them.
 
 Letters: ``K`` (n, n) symmetric, ``x`` a random Gaussian start, ``q_j`` the Lanczos
 vectors, ``T`` the tridiagonal matrix of ``alpha`` and ``beta``.
@@ -85,7 +85,7 @@ def extreme(
     max_steps : int
         Most products with K.
     rtol : float
-        Stop when the error is below this share of the largest modulus seen.
+        Stop when the error is below this fraction of the largest modulus seen.
     seed : int
         Seed of the random start.
 
@@ -140,7 +140,7 @@ class Floor:
 def certify_above(
     K: Symmetric, level: float, *, max_steps: int, seed: int = 0
 ) -> Floor:
-    r"""Tell whether all eigenvalues of K are above a level.
+    r"""Decide whether all eigenvalues of K are above a level.
 
     Parameters
     ----------

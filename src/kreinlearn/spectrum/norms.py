@@ -84,8 +84,9 @@ def make_dual_matrix(
         return Penalized(Dense(modulus), back)
     if norm == "euclidean":
         s = compute_scale(K, weights) if scale is None else scale
-        features = _column_weights(K, weights) / s
-        products = RowProducts(K, features)
+        # A column that belongs to no sample counts once.
+        repeats = weights if K.shape[0] == K.shape[1] else np.ones(K.shape[1])
+        products = RowProducts(K, repeats / s)
         is_formed = formed and not isinstance(K, Blocked)
         matrix = products.store() if is_formed else products
         return Penalized(matrix, products.coefficients)
@@ -132,12 +133,6 @@ def compute_scale(K: Dense | General | Blocked, weights: Array) -> float:
     return float(np.abs(eigvalsh(part)).sum()) or 1.0
 
 
-def _column_weights(K: Dense | General | Blocked, weights: Array) -> Array:
-    """Return how often each column counts; one that belongs to no sample, once."""
-    n, k = K.shape
-    return weights if n == k else np.ones(k)
-
-
 def _some(idx: Array) -> Array:
     """Return at most SCALE_SAMPLES of the indices, always the same ones."""
     if len(idx) <= SCALE_SAMPLES:
@@ -167,7 +162,7 @@ class Negative(NamedTuple):
 
 
 def modulus_factor(K: Array, weights: Array) -> tuple[Array, Callable[[Array], Array]]:
-    """Return what makes K its modulus, and the map between coefficients.
+    """Return a factor G of ``|K| - K``, and the map between coefficients.
 
     Parameters
     ----------

@@ -5,7 +5,6 @@ eigenvalues mu_1 >= ... >= mu_n; h a function of the eigenvalues with h(mu) >= 0
 ``K_new`` (k, n) the similarities of new samples with the training samples.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -79,12 +78,7 @@ def square(mu: Array) -> Array:
     return mu**2
 
 
-REPAIRS: dict[str, Callable[[Array], Array]] = {
-    "flip": flip,
-    "clip": clip,
-    "shift": shift,
-    "square": square,
-}
+REPAIRS = {each.__name__: each for each in (flip, clip, shift, square)}
 """Functions of the eigenvalues by name."""
 
 
@@ -146,12 +140,12 @@ def replace_eigenvalues(spectrum: Spectrum, mode: str) -> Repaired:
     spectrum : Spectrum
         All eigenvalues and eigenvectors of the matrix.
     mode : {"flip", "clip", "shift", "square"}
-        What to put in their place.
+        Function of the eigenvalues.
 
     Returns
     -------
     Repaired
-        The training matrix, and what extends it to new rows.
+        The training matrix, and its extension to new rows.
 
     Notes
     -----
@@ -164,7 +158,7 @@ def replace_eigenvalues(spectrum: Spectrum, mode: str) -> Repaired:
 
     For "flip" and "clip" the quotients are 1, -1 and 0, and nothing is amplified; for
     "square" the extension is K itself. For "shift" they are ``1 + |mu_n| / mu``, large
-    wherever mu is small: the extension then amplifies what is noise in ``K_new``.
+    wherever mu is small: the extension then amplifies noise in ``K_new``.
     (As a kernel between samples, the shift adds ``|mu_n|`` to the similarity of a
     sample with itself and nothing to that of two samples: new rows do not change.)
 

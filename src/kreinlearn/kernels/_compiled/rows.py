@@ -166,9 +166,7 @@ _LN2_HIGH = 6.93147180369123816490e-01  # leading bits of log(2): k * _LN2_HIGH 
 _LN2_LOW = 1.90821492927058770002e-10  # the rest
 _ROUND_SHIFT = 1.5 * 2.0**52  # adding it leaves the nearest integer in the low bits
 _MIN_EXPONENT = -708.0  # below, exp gives a denormal number and we give 0
-_TANH_FLOOR = (
-    -44.0
-)  # at and below, the hyperbolic tangent of half of it is 1 to rounding
+_TANH_FLOOR = -44.0  # at and below, tanh of half of it is -1 to rounding
 _C2, _C3, _C4, _C5, _C6, _C7, _C8, _C9, _C10, _C11, _C12, _C13 = (
     1.0 / math.factorial(k) for k in range(2, 14)
 )

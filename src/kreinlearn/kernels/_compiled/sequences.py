@@ -42,7 +42,7 @@ from kreinlearn.kernels._compiled import llvm
 COLUMNS_AT_ONCE = 4
 """Columns filled at a time: their state and the constants fit 16 registers."""
 
-VECTOR_BYTES = 32
+INTEGER_VECTOR_BYTES = 32
 """One AVX2 register, two of NEON. With 64, the state would not fit 16 registers."""
 
 
@@ -99,7 +99,7 @@ def _make_columns(is_local):
     def generate(context, builder, signature, args):
         arrays = llvm.unpack_arrays(context, builder, signature, args)
         h, e, ends, top, profile, column, letters, start, m, gaps = arrays
-        lanes = VECTOR_BYTES // h.alignment
+        lanes = INTEGER_VECTOR_BYTES // h.alignment
         vector = ir.VectorType(h.element, lanes)
 
         emit_max = partial(llvm.call_vector, builder, "smax")
@@ -268,7 +268,7 @@ def make_fill(is_local: bool) -> Any:
     def fill(out, xs, ys, table, gaps, most, highest, mirror, panels, first, last):
         """Fill columns of the output with scores, panel by panel."""
         everyone, starts, first_query, last_query = panels
-        size, n_lanes = table.shape[1], VECTOR_BYTES // table.itemsize
+        size, n_lanes = table.shape[1], INTEGER_VECTOR_BYTES // table.itemsize
         rows, columns = 0, 0
         for p in range(first, last):
             rows = max(rows, xs[2][last_query[p] - 1])

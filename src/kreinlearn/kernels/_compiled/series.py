@@ -179,22 +179,18 @@ def _steps(out, panel, m, more):
 def _scale(costs, weights, i, m):
     """Multiply the costs of row i by weights of the time between the two."""
     for j in range(m):
-        target, weight = (
-            costs[(j + 1) * LANE_COUNT : (j + 2) * LANE_COUNT],
-            weights[abs(i - j)],
-        )
+        target = costs[(j + 1) * LANE_COUNT : (j + 2) * LANE_COUNT]
+        weight = weights[abs(i - j)]
         for lane in range(LANE_COUNT):
             target[lane] *= weight
 
 
 @njit(**_LANE_OPTIONS)
-def _shift(costs, step, i, m):
+def _add_time_costs(costs, step, i, m):
     """Add a multiple of the time between the two to the costs of row i."""
     for j in range(m):
-        target, more = (
-            costs[(j + 1) * LANE_COUNT : (j + 2) * LANE_COUNT],
-            step * abs(i - j),
-        )
+        target = costs[(j + 1) * LANE_COUNT : (j + 2) * LANE_COUNT]
+        more = step * abs(i - j)
         for lane in range(LANE_COUNT):
             target[lane] += more
 
@@ -371,7 +367,7 @@ def _twe_all(space, x, panel, m, nu, lmbda):
         target, now, previous = costs[LANE_COUNT:], here[LANE_COUNT:], above[:size]
         for k in range(size):
             target[k] = now[k] + previous[k]
-        _shift(costs, 2.0 * nu, i, m)
+        _add_time_costs(costs, 2.0 * nu, i, m)
         edit(row, costs, right, down, 0.0, 1, m + 1, np.inf)
         _set(row, 0, 1, np.inf)
         above, here = here, above

@@ -28,7 +28,7 @@ is linear in it, hence by no more than rounding.
 SHIFT_FACTOR = 1.0 - 1e-14
 """Shift as a fraction of a lower bound of the smallest eigenvalue, for rounding."""
 
-MAX_SHIFTS = 60
+MAX_QD_STEPS = 60
 """More than enough for one eigenvalue: it converges cubically, in two to six."""
 
 LINK_FLOOR = 1e-200
@@ -242,7 +242,7 @@ def _find_eigenvalues(squares, links, new_squares, new_links, values, work):
             links[i, q] = links[i, q] if links[i, q] > floor else floor
     for m in range(d, 1, -1):
         _set(damping, SHIFT_FACTOR)
-        for step in range(MAX_SHIFTS + 1):
+        for step in range(MAX_QD_STEPS + 1):
             link = links[m - 2]
             last = squares[m - 1]
             for q in range(lanes):
@@ -251,7 +251,7 @@ def _find_eigenvalues(squares, links, new_squares, new_links, values, work):
                 link[q] = link[q] if left[q] > 0.0 else LINK_FLOOR
             if _largest(shifts) <= 0.0:
                 break
-            if step == MAX_SHIFTS:
+            if step == MAX_QD_STEPS:
                 return False
             _bound(squares, links, m, shifts, work)
             for q in range(lanes):
