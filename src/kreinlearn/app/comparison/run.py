@@ -231,7 +231,7 @@ def compare(
             jobs=n_jobs,
             limit=max(CELL_SECONDS, seconds) if limit is None else limit,
             cost=job.weigh_cell,
-            describe=partial(_describe_cell, has_runs=repeats > 1),
+            describe=partial(_describe_fit, has_runs=repeats > 1),
             progress=progress,
         )
         found = {each["key"]: each for each in read_records(folder / RECORDS_NAME)}
@@ -264,7 +264,7 @@ def _prepare_folder(folder: Path, dataset: str, overwrite: bool) -> None:
         )
 
 
-def _describe_cell(cell: Cell, has_runs: bool) -> str:
+def _describe_fit(cell: Cell, has_runs: bool) -> str:
     kernel = label_kernel(str(cell.setting("kernel")))
     on = "" if kernel is None else f" on {kernel}"
     repeat = f" of repetition {cell.run + 1}" if has_runs else ""
