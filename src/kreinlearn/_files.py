@@ -10,6 +10,8 @@ from secrets import token_hex
 from shutil import copymode
 from typing import Protocol
 
+PathName = str | os.PathLike[str]
+"""Path of a file or a folder."""
 WRITABLE_ENDINGS = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".parquet")
 """Endings of the tables that can be written."""
 
@@ -38,7 +40,7 @@ def user_cache() -> Path:
     return Path(cache).expanduser() / "kreinlearn"
 
 
-def check_regular(path: str | os.PathLike[str]) -> None:
+def check_regular(path: PathName) -> None:
     """Raise for devices and pipes, which may never end and cannot be read twice.
 
     Parameters
@@ -62,7 +64,7 @@ def check_regular(path: str | os.PathLike[str]) -> None:
         )
 
 
-def check_free(path: str | os.PathLike[str], force: bool = False) -> Path:
+def check_free(path: PathName, force: bool = False) -> Path:
     """Return where a file may be written, or raise.
 
     Call this before long work.
@@ -105,7 +107,7 @@ def check_free(path: str | os.PathLike[str], force: bool = False) -> Path:
     return target
 
 
-def replace(path: str | os.PathLike[str], content: bytes) -> None:
+def replace(path: PathName, content: bytes) -> None:
     """Write a file, whole or not at all.
 
     Parameters

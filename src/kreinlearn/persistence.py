@@ -26,14 +26,13 @@ from sklearn.exceptions import InconsistentVersionWarning
 from sklearn.utils.validation import check_is_fitted
 
 from kreinlearn import _skops
-from kreinlearn._files import check_free, replace
+from kreinlearn._files import PathName, check_free, replace
 from kreinlearn._memory import check_bytes
 
 __all__ = ["load", "save", "stamp"]
 
 Model: TypeAlias = Any
 """An estimator, a pipeline or a search; scikit-learn has no types."""
-PathName: TypeAlias = str | os.PathLike[str]
 Stamp: TypeAlias = dict[str, Any]
 """Format, versions by name of the package, notes and digest."""
 FORMAT_VERSION = 2

@@ -34,7 +34,7 @@ from typing import Any, NamedTuple, Self, TextIO
 import joblib
 from threadpoolctl import threadpool_limits
 
-from kreinlearn._files import check_regular
+from kreinlearn._files import PathName, check_regular
 
 __all__ = ["Cell", "RunState", "progress_bar", "read_records", "run"]
 
@@ -235,7 +235,7 @@ def _parse(text: bytes, where: str) -> tuple[list[Record], int]:
     return found, length
 
 
-def read_records(path: str | os.PathLike[str]) -> list[Record]:
+def read_records(path: PathName) -> list[Record]:
     """Return all records of a file without a last line that was cut short.
 
     A missing file has no records.
@@ -274,7 +274,7 @@ class Store:
         If another process writes to the file.
     """
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
+    def __init__(self, path: PathName) -> None:
         self.path = Path(path)
         self.path.parent.mkdir(parents=True, exist_ok=True)
         check_regular(self.path)
@@ -516,7 +516,7 @@ def describe_cell(cell: Cell) -> str:
 
 def run(
     cells: Iterable[Cell],
-    path: str | os.PathLike[str],
+    path: PathName,
     work: Work,
     *,
     jobs: int | None = None,

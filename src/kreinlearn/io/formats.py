@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import numpy as np
 
-from kreinlearn._files import check_regular
+from kreinlearn._files import PathName, check_regular
 from kreinlearn._typing import Array
 from kreinlearn._validation import (
     check_choice,
@@ -35,10 +35,10 @@ from kreinlearn.io.pairs import LIST_FORMATS
 from kreinlearn.io.samples import EDGE_FILE, SAMPLE_FORMATS
 from kreinlearn.io.tables import CsvFile, TableSource
 from kreinlearn.io.text import (
+    are_numbers,
     check_file,
     decode_lines,
     name_file,
-    parse_number,
     read_rows,
 )
 
@@ -118,7 +118,7 @@ class DataFile(NamedTuple):
 
 @name_file
 def open_data(
-    path: str | os.PathLike[str],
+    path: PathName,
     options: ReadOptions,
     *,
     in_blocks: bool = False,
@@ -176,7 +176,7 @@ def open_data(
     return data
 
 
-def read(path: str | os.PathLike[str], **options: Any) -> Dataset:
+def read(path: PathName, **options: Any) -> Dataset:
     """Return the samples in a file.
 
     Parameters
@@ -267,7 +267,7 @@ def is_table_on_disk(source: object) -> bool:
 
 @name_file
 def read_pairs(
-    path: str | os.PathLike[str],
+    path: PathName,
     format: str | None = None,
     *,
     training: Sequence[str] | None = None,
@@ -338,7 +338,7 @@ def read_pairs(
 
 
 def find_format(
-    path: str | os.PathLike[str], options: ReadOptions, *, in_blocks: bool = False
+    path: PathName, options: ReadOptions, *, in_blocks: bool = False
 ) -> DataFile:
     """Return a file with its format.
 
@@ -451,7 +451,7 @@ def _check_fields(file: DataFile, options: ReadOptions, is_matrix: bool) -> None
     )
 
 
-def _check_format(path: str | os.PathLike[str], given: str, ending: str) -> None:
+def _check_format(path: PathName, given: str, ending: str) -> None:
     """Raise if the name of a file contradicts the format that a user names."""
     check_choice("format", given, tuple(FILE_FORMATS))
     if given == "tu":
@@ -597,7 +597,7 @@ def _read_text_scores(file: DataFile, options: ReadOptions) -> Dataset:
 
 
 def _adapt_options(
-    path: str | os.PathLike[str], options: ReadOptions, model: ModelInput
+    path: PathName, options: ReadOptions, model: ModelInput
 ) -> ReadOptions:
     """Return options for new samples of a model, with those of its training file."""
     training = model.training
@@ -714,7 +714,7 @@ def _check_new_names(
     _, first = next(rows)
     if not known.isdisjoint(first):
         return
-    if all(parse_number(cell) is not None for cell in first):
+    if are_numbers(first):
         raise ValueError(
             f"{file.path} has no names, but the {len(training)} training samples of "
             "the model have: add a first line with their names, and a first column "

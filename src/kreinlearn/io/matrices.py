@@ -22,6 +22,7 @@ from kreinlearn.io.text import (
     COMMA_NUMBER,
     MISSING_CELLS,
     TextRow,
+    are_numbers,
     convert_errors,
     parse_number,
     read_lines,
@@ -278,7 +279,7 @@ def read_text_matrix(
             f"{path}, line {line}: names of samples were expected, separated by commas "
             "or tabs, got one cell only."
         )
-    is_numeric = all(parse_number(cell) is not None for cell in first)
+    is_numeric = are_numbers(first)
     if header is None and is_numeric and has_corner and _are_counted(columns):
         raise ValueError(
             f"{path}: the first line may hold names, as it counts from {columns[0]}, "

@@ -292,9 +292,10 @@ def read_scores(
             notes.append(f"pairs repeated, {kept}: {count:,} of {len(pairs):,} lines")
     else:
         header = header if training is None else True
-        is_phylip = format == "phylip"
-        matrix = read_phylip(path) if is_phylip else None
-        matrix = matrix or read_text_matrix(path, options, header, lines)
+        if format == "phylip":
+            matrix = read_phylip(path)
+        else:
+            matrix = read_text_matrix(path, options, header, lines)
         rows = matrix.rows
         if training is None:
             forth = _order_square(path, matrix)

@@ -7,15 +7,15 @@ and if there are any ``DS_graph_labels.txt``, ``DS_node_labels.txt`` and
 ``DS_node_attributes.txt``. Files about edges are not used.
 """
 
-import os
 import re
 from collections.abc import Iterator, Sequence
-from itertools import chain, islice
+from itertools import chain
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from kreinlearn._files import PathName
 from kreinlearn._typing import Array
 from kreinlearn._validation import check_choice
 from kreinlearn.io.columns import CellColumn, find_column, is_count, parse_numbers
@@ -29,9 +29,9 @@ from kreinlearn.io.dataset import (
 from kreinlearn.io.labels import as_labels, read_labels, to_labels, to_text_labels
 from kreinlearn.io.text import (
     MISSING_CELLS,
+    TextRow,
     check_file,
-    count_header_rows,
-    is_header,
+    detect_header,
     name_file,
     parse_number,
     read_lines,
@@ -194,7 +194,6 @@ def _read_items(
         graphs, y = read_tu(path)
         places = range(1, len(graphs) + 1)
         return SampleText(graphs, y, places, None, "graph_labels")
-    check_choice("format", format, ("fasta",))
     names, sequences, descriptions = read_fasta(path)
     places = range(1, len(names) + 1)
     found = SampleText(sequences, None, places, names, "headers", "sequence")
@@ -281,7 +280,7 @@ def _check_series_labels(
 
 
 @name_file
-def read_fasta(path: str | os.PathLike[str]) -> tuple[list[str], list[str], list[str]]:
+def read_fasta(path: PathName) -> tuple[list[str], list[str], list[str]]:
     r"""Return the sequences in a FASTA file.
 
     A header is a line such as ``>P12345 cytoplasm``: its first word is the name of the
@@ -362,7 +361,7 @@ def read_fasta(path: str | os.PathLike[str]) -> tuple[list[str], list[str], list
 
 
 def header_labels(
-    path: str | os.PathLike[str],
+    path: PathName,
     names: Sequence[str],
     descriptions: Sequence[str],
     label: LabelRule = "description",
@@ -442,7 +441,7 @@ def _parse_label_rule(path: Path, target: str | None) -> LabelRule:
 
 
 @name_file
-def read_ts(path: str | os.PathLike[str]) -> tuple[list[Series], Array | None]:
+def read_ts(path: PathName) -> tuple[list[Series], Array | None]:
     r"""Return the series in a file of aeon or sktime, and their labels.
 
     Parameters
@@ -484,7 +483,7 @@ def read_ts(path: str | os.PathLike[str]) -> tuple[list[Series], Array | None]:
 
 @name_file
 def read_ucr(
-    path: str | os.PathLike[str], target: str | None = None, header: bool | None = None
+    path: PathName, target: str | None = None, header: bool | None = None
 ) -> tuple[list[Series], Array | None]:
     r"""Return the series in a file of the UCR archive, and their labels.
 
@@ -578,15 +577,14 @@ def read_ucr_text(
 ) -> SampleText:
     """Return the series of a file of the UCR archive; as `read_ucr`."""
     texts = _read_filled_lines(path, "")
-    rows: Iterator[tuple[int, list[str]]]
+    rows: Iterator[TextRow]
     rows = ((line, _split_cells(text)) for line, text in texts)
     top = next(rows, None)
     names, has_labels = list[str](), True
     if top is not None:
-        below = list(islice(rows, count_header_rows(top[1]) if header is None else 0))
         if header is None:
-            header = is_header(path, top[1], (cells for _, cells in below))
-        rows = chain(below if header else [top, *below], rows)
+            header, rows = detect_header(path, top[1], rows)
+        rows = rows if header else chain([top], rows)
         names = top[1] if header else []
     if names and target is not None:  # a name in the header, or a position
         has_labels = target in names or target.lstrip("-").isdigit()
@@ -710,7 +708,7 @@ def _check_channels(
 
 @name_file
 def read_tu(
-    folder: str | os.PathLike[str],
+    folder: PathName,
 ) -> tuple[list[dict[str, Any]], Array | None]:
     r"""Return the graphs in a folder of the TU collection, and their labels.
 

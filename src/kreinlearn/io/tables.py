@@ -31,6 +31,7 @@ from kreinlearn.io.columns import (
     convert_features,
     find_column,
     parse_numbers,
+    quote_columns,
 )
 from kreinlearn.io.dataset import Dataset, ReadOptions, TrainingRecord
 from kreinlearn.io.labels import LabelCounter, as_labels, to_labels, to_text_labels
@@ -207,7 +208,8 @@ def _read_in_blocks(
 ) -> Dataset:
     """Return a table on disk, after one pass over its labels."""
     path, target = source.path, str(record.target)
-    for name in [*(columns or ()), *([] if weight is None else [weight])]:
+    extra = [] if weight is None else [weight]
+    for name in [*(columns or ()), *extra]:
         find_column(path, source.names, name, "a column")
     features = [name for name in record.columns if name != weight]
     features = features if columns is None else list(columns)
@@ -235,8 +237,7 @@ def _read_in_blocks(
     record = replace(
         record, columns=features, text=[name for name in features if name in text]
     )
-    read = [*features] if weight is None else [*features, weight]
-    wanted = replace(record, columns=read, id=None, group=None)
+    wanted = replace(record, columns=[*features, *extra], id=None, group=None)
 
     def blocks() -> Iterator[Dataset]:
         for cells in source.read(wanted, record.text, whole=False):
@@ -316,8 +317,7 @@ def read_new_table(
 
     def convert(cells: Cells) -> Dataset:
         X = convert_features(cells, record.columns, text)
-        remedy = "which held numbers when the model was trained."
-        check_numeric(X, text, remedy)
+        check_numeric(X, text, "which held numbers when the model was trained.")
         y = ids = None
         if record.target is not None:
             y = to_text_labels(cells.columns[record.target])
@@ -344,8 +344,7 @@ def _match_by_name(
     missing = [name for name in training.columns if name not in names]
     if missing:
         raise ValueError(
-            f"{path} lacks column{'s' * (len(missing) > 1)} {quote_names(missing)}, "
-            "which the model was trained on."
+            f"{path} lacks {quote_columns(missing)}, which the model was trained on."
         )
     label, ids = training.target, training.id
     return TrainingRecord(

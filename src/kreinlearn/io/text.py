@@ -4,7 +4,6 @@ import csv
 import functools
 import gzip
 import io
-import os
 import re
 import warnings
 import zlib
@@ -16,7 +15,7 @@ from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 from weakref import finalize
 
-from kreinlearn._files import check_regular
+from kreinlearn._files import PathName, check_regular
 from kreinlearn._memory import available_bytes, check_bytes
 
 MISSING_CELLS = frozenset({"", "NA", "N/A", "nan", "NaN", "null", "None", "?"})
@@ -87,7 +86,7 @@ def name_file(
     return run
 
 
-def check_file(path: str | os.PathLike[str], expected: str) -> Path:
+def check_file(path: PathName, expected: str) -> Path:
     """Return the path of a file that exists, or raise.
 
     Parameters
@@ -130,6 +129,11 @@ def parse_number(cell: str) -> float | None:
         return float(cell)
     except ValueError:
         return None
+
+
+def are_numbers(cells: Iterable[str]) -> bool:
+    """Return whether all cells are numbers."""
+    return all(parse_number(cell) is not None for cell in cells)
 
 
 class GuardedFile:
@@ -397,9 +401,7 @@ def read_named_rows(
     rows = read_rows(path, sep, decimal, prefer_tabs=False, lines=lines)
     line, first = top = next(rows)
     if header is None:
-        below = list(islice(rows, count_header_rows(first)))
-        header = is_header(path, first, [row for _, row in below])
-        rows = chain(below, rows)
+        header, rows = detect_header(path, first, rows)
     if not header:
         names = [str(place) for place in range(1, len(first) + 1)]
         return names, False, line, chain([top], rows)
@@ -420,7 +422,15 @@ def read_named_rows(
     return first, True, line + 1, rows
 
 
-def is_header(path: Path, first: list[str], below: Iterable[list[str]]) -> bool:
+def detect_header(
+    path: Path, first: list[str], rows: Iterator[TextRow]
+) -> tuple[bool, Iterator[TextRow]]:
+    """Return whether the first row holds names, and the rows below it."""
+    below = list(islice(rows, _count_header_rows(first)))
+    return is_header(path, first, [row for _, row in below]), chain(below, rows)
+
+
+def is_header(path: Path, first: list[str], below: Sequence[list[str]]) -> bool:
     """Return whether the first row of a table holds names.
 
     It does if no cell of it is a number, and it does not if all are. Otherwise, as in
@@ -433,8 +443,8 @@ def is_header(path: Path, first: list[str], below: Iterable[list[str]]) -> bool:
         The file, for the message.
     first : list of str
         The first row.
-    below : iterable of list of str
-        Some rows below; see `count_header_rows`.
+    below : sequence of list of str
+        Some rows below, which may be shorter or longer.
 
     Returns
     -------
@@ -455,12 +465,15 @@ def is_header(path: Path, first: list[str], below: Iterable[list[str]]) -> bool:
     True
     """
     words = [i for i, cell in enumerate(first) if parse_number(cell) is None]
-    if count_header_rows(first) == 0:
+    if len(words) in (0, len(first)):
         return bool(words)
     gaps = [i for i, cell in enumerate(first) if cell in MISSING_CELLS and (i or cell)]
     if gaps or len(set(first)) < len(first):
         return False
-    columns = _known_cells(len(first), below)
+    columns = [
+        [row[i] for row in below if i < len(row) and row[i] not in MISSING_CELLS]
+        for i in range(len(first))
+    ]
     named = [i for i in words if first[i]]
     if any(first[i] in columns[i] for i in named):
         return False
@@ -468,7 +481,7 @@ def is_header(path: Path, first: list[str], below: Iterable[list[str]]) -> bool:
     values = [float(first[i]) for i in numbers]
     is_counted = len(values) > 1 and {b - a for a, b in pairwise(values)} == {1.0}
     is_repeated = any(first[i] in columns[i] for i in numbers) and not is_counted
-    above = [i for i in named if columns[i] and _are_numbers(columns[i])]
+    above = [i for i in named if columns[i] and are_numbers(columns[i])]
     if above and not is_repeated:
         return True
     among = [i for i in named if 0 < 2 * len(set(columns[i])) <= len(columns[i])]
@@ -484,23 +497,9 @@ def is_header(path: Path, first: list[str], below: Iterable[list[str]]) -> bool:
     )
 
 
-def count_header_rows(first: list[str]) -> int:
+def _count_header_rows(first: list[str]) -> int:
     """Return the number of rows that `is_header` compares with the first one."""
     words = sum(parse_number(cell) is None for cell in first)
     is_mixed = 0 < words < len(first)
     most = min(MAX_HEADER_ROWS, MAX_HEADER_CELLS // len(first))
     return max(2, most) if is_mixed else 0
-
-
-def _are_numbers(cells: Sequence[str]) -> bool:
-    return all(parse_number(cell) is not None for cell in cells)
-
-
-def _known_cells(width: int, rows: Iterable[list[str]]) -> list[list[str]]:
-    """Return the cells of each column that are not missing; rows may be ragged."""
-    columns: list[list[str]] = [[] for _ in range(width)]
-    for row in rows:
-        for column, cell in zip(columns, row, strict=False):
-            if cell not in MISSING_CELLS:
-                column.append(cell)
-    return columns

@@ -5,7 +5,6 @@ of different data never meet in one table.
 """
 
 import logging
-import os
 import tempfile
 from collections.abc import Collection, Sequence
 from functools import lru_cache, partial
@@ -18,7 +17,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import TransformerMixin
 from sklearn.metrics import roc_auc_score
 
-from kreinlearn._files import check_free, replace
+from kreinlearn._files import PathName, check_free, replace
 from kreinlearn._memory import check_bytes
 from kreinlearn._typing import Array
 from kreinlearn.app.comparison.page import comparison_page
@@ -114,7 +113,7 @@ def compare(
     transformer: TransformerMixin | None = None,
     seed: int = 0,
     n_jobs: int | None = None,
-    out: str | os.PathLike[str] | None = None,
+    out: PathName | None = None,
     overwrite: bool = False,
     name: str = "data",
     progress: Watcher | None = None,

@@ -9,7 +9,6 @@ import base64
 import csv
 import io
 import math
-import os
 import re
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -22,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from kreinlearn._files import check_free, replace
+from kreinlearn._files import PathName, check_free, replace
 from kreinlearn._typing import Array
 from kreinlearn.plotting import SpectrumDisplay
 
@@ -532,7 +531,7 @@ class PageResult:
         table = self.table.to_html(float_format="{:.3f}".format, na_rep="")
         return f"<p>{escape(self.verdict)}</p>{table}"
 
-    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> Self:
+    def save(self, path: PathName, *, overwrite: bool = False) -> Self:
         """Write the page, with figures, to an HTML file.
 
         Parameters
