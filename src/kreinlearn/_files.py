@@ -26,6 +26,12 @@ class Frame(Protocol):
         """Write the table to a stream."""
 
 
+def first_line(error: BaseException) -> str:
+    """Return the first line of an error without its period, or its type."""
+    lines = str(error).strip().splitlines() or [type(error).__name__]
+    return lines[0].rstrip(".")
+
+
 def user_cache() -> Path:
     """Return our folder in the user's cache, without creating it.
 

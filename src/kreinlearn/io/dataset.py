@@ -104,9 +104,8 @@ class ReadOptions:
     @property
     def is_for_matrix(self) -> bool:
         """Whether an option is given that only matrices and pairs take."""
-        fills = (self.missing, self.missing_self, self.repeated)
-        given = (self.holds, self.symmetrize, *fills)
-        return any(each is not None for each in given)
+        fields = "holds", "symmetrize", "missing", "missing_self", "repeated"
+        return any(getattr(self, name) is not None for name in fields)
 
 
 @dataclass(frozen=True)

@@ -440,11 +440,9 @@ class CsvFile:
             block.decode()
         self.row_count += rows
         if self.row_bytes and self.row_count >= self.checked_rows + MEMORY_CHECK_ROWS:
-            self.checked_rows = self.row_count
-            shape = f"{self.row_count:,} rows of {len(self.names):,} cells"
-            what = f"{self.file.path} is too large: its first {shape} take"
-            needed = self.row_count * self.row_bytes
-            check_bytes(needed, what, "Use fewer samples.", self.file.free)
+            n_rows = self.checked_rows = self.row_count
+            shape = n_rows, len(self.names)
+            _check_size(self.file.path, shape, n_rows * self.row_bytes, self.file.free)
 
     def read_with_pandas(
         self, kept: list[int], text: Collection[str], rows: int | None
@@ -550,6 +548,14 @@ def _strip_cells(column: "pd.Series") -> CellColumn:
     return [cell.strip() for cell in column]
 
 
+def _check_size(
+    path: Path, shape: tuple[int, int], needed: int, free: int | None
+) -> None:
+    """Raise if the first rows of a table take more bytes than are free."""
+    what = f"{path} is too large: its first {shape[0]:,} rows of {shape[1]:,} cells"
+    check_bytes(needed, f"{what} take", "Use fewer samples.", free)
+
+
 def _split_rows(
     path: Path, rows: Iterator[TextRow], size: int | None
 ) -> Iterator[list[TextRow]]:
@@ -561,10 +567,8 @@ def _split_rows(
             yield more
             continue
         part += more
-        width = len(more[0][1])
-        what = f"its first {len(part):,} rows of {width:,} cells take"
-        needed = CELL_BYTES * len(part) * width
-        check_bytes(needed, f"{path} is too large: {what}", "Use fewer samples.", free)
+        n, m = len(part), len(more[0][1])
+        _check_size(path, (n, m), CELL_BYTES * n * m, free)
     if part:
         yield part
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 from weakref import finalize
 
-from kreinlearn._files import PathName, check_regular
+from kreinlearn._files import PathName, check_regular, first_line
 from kreinlearn._memory import available_bytes, check_bytes
 
 MISSING_CELLS = frozenset({"", "NA", "N/A", "nan", "NaN", "null", "None", "?"})
@@ -58,8 +58,7 @@ def convert_errors(path: str | Path, kind: str) -> Iterator[None]:
     except MemoryError:
         raise
     except Exception as error:  # NumPy, zipfile and Arrow raise many types
-        lines = str(error).strip().splitlines() or [type(error).__name__]
-        reason = "".join(c if c.isprintable() else "?" for c in lines[0])
+        reason = "".join(c if c.isprintable() else "?" for c in first_line(error))
         raise ValueError(
             f"{path} is damaged or {kind}: {reason[:200].rstrip('.')}."
         ) from None
