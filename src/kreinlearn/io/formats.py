@@ -30,8 +30,6 @@ from kreinlearn.io.dataset import (
     TrainingRecord,
 )
 from kreinlearn.io.labels import as_labels, describe_similar_classes, read_labels
-from kreinlearn.io.matrices import LABELS_NAME
-from kreinlearn.io.pairs import LIST_FORMATS
 from kreinlearn.io.samples import EDGE_FILE, SAMPLE_FORMATS
 from kreinlearn.io.tables import CsvFile, TableSource
 from kreinlearn.io.text import (
@@ -406,10 +404,8 @@ def _is_matrix(csv: CsvFile, options: ReadOptions) -> bool:
     ):
         return True
     is_expected = options.square and (options.is_for_matrix or label_file is not None)
-    all_lines = lines if csv.is_whole else None
-    return is_expected and matrices.is_square(
-        path, options, all_lines, is_expected=True
-    )
+    whole = lines if csv.is_whole else None
+    return is_expected and matrices.is_square(path, options, whole, is_expected=True)
 
 
 def _check_fields(file: DataFile, options: ReadOptions, is_matrix: bool) -> None:
@@ -489,7 +485,7 @@ def _read_numpy(file: DataFile, options: ReadOptions) -> Dataset:
     label_file, needs_labels = options.label_file, options.labels is not False
     if file.ending == ".npz":
         K, name, y = matrices.read_npz(path, options)
-        title = target or LABELS_NAME
+        title = target or matrices.LABELS_NAME
     else:
         if label_file is None:
             label_file, target = target, None
@@ -522,27 +518,24 @@ def _read_numpy(file: DataFile, options: ReadOptions) -> Dataset:
     return Dataset(str(path), K=K, y=y, remark=note, record=record)
 
 
-def _check_numpy_matrix(
-    what: str, given: Array, options: ReadOptions
-) -> tuple[Array, str]:
+def _check_numpy_matrix(what: str, K: Array, options: ReadOptions) -> tuple[Array, str]:
     """Return a matrix of the expected content, and a note about filled values."""
     holds, square = options.holds, options.square
     # A vector of distances is condensed; for similarities the format must be given.
     is_given = options.format == "condensed"
     is_implied = holds == "distances" and options.format is None
-    is_condensed = given.ndim == 1 and square and (is_given or is_implied)
+    is_condensed = K.ndim == 1 and square and (is_given or is_implied)
     if is_given and not is_condensed:
         raise ValueError(
             f"{what} must be a vector of the pairs of training samples, got an array "
-            f"of shape {given.shape}; leave out --format for a matrix, which new "
+            f"of shape {K.shape}; leave out --format for a matrix, which new "
             "samples need."
         )
     if is_condensed:
-        K = matrices.expand_condensed(given, what)
+        K = matrices.expand_condensed(K, what)
         numbers = range(1, len(K) + 1)
-        K, notes = pairs.ScoreTable(what, numbers, numbers, options, True).complete(
-            K, K.T
-        )
+        table = pairs.ScoreTable(what, numbers, numbers, options, True)
+        K, notes = table.complete(K, K.T)
         return K, f"{what}: {'; '.join(notes)}." if notes else ""
     if options.missing is not None or options.missing_self is not None:
         raise ValueError(
@@ -550,7 +543,7 @@ def _check_numpy_matrix(
             "--missing and --missing-self, which go with pairs and condensed vectors."
         )
     # Rows of files are counted from one.
-    K, _ = check_matrix(given, what, symmetric="any", square=square, first=1)
+    K, _ = check_matrix(K, what, symmetric="any", square=square, first=1)
     if options.symmetrize is not None and square:
         K = symmetrize_matrix(K, options.symmetrize)
     if holds == "distances":
@@ -570,7 +563,7 @@ def _read_text_scores(file: DataFile, options: ReadOptions) -> Dataset:
             "each sample by --labels."
         )
     # For a file of labels, --header is about that file unless this one is a list.
-    is_list = file.format in LIST_FORMATS
+    is_list = file.format in pairs.LIST_FORMATS
     header = options.header if label_file is None or is_list else None
     names, K, note = pairs.read_scores(
         path, file.format, options, header=header, lines=file.iterate_lines()
@@ -686,7 +679,8 @@ def _open_new_scores(
         data = _read_numpy(file, options)
     else:
         data = _read_nameless(file, options, (n_train, n_needed))
-    shape = np.asarray(data.K).shape
+    K = np.asarray(data.K)
+    shape = K.shape
     if shape[1] not in (n_train, n_needed):
         listed = ", ".join(str(place) for place in needed[:10])
         part = (
@@ -698,10 +692,8 @@ def _open_new_scores(
             f"got shape {shape}."
         )
     if shape == (n_train, n_train):  # probably the training samples
-        diagonal = np.arange(n_train)
-        pairs.check_own_scores(
-            str(path), np.asarray(data.K), (diagonal, diagonal), options.holds
-        )
+        diagonal = np.arange(n_train), np.arange(n_train)
+        pairs.check_own_scores(str(path), K, diagonal, options.holds)
     return data
 
 

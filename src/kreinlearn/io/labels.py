@@ -47,14 +47,12 @@ def as_labels(
     array([1, 2, 1])
     """
     y = to_labels(cells)
-    check_no_missing_label(y, lines, where, unit)
+    check_labeled(y, lines, where, unit)
     check_classes(np.unique(y), len(y), where)
     return y
 
 
-def check_no_missing_label(
-    y: Array, lines: Sequence[int], where: str, unit: str
-) -> None:
+def check_labeled(y: Array, lines: Sequence[int], where: str, unit: str) -> None:
     """Raise if a label is missing: empty text, or NaN."""
     missing = y == "" if y.dtype.kind == "U" else ~np.isfinite(y)
     if missing.any():
@@ -182,7 +180,7 @@ class LabelCounter:
     def add(self, column: CellColumn, lines: Sequence[int], unit: str) -> None:
         """Count the labels of a block; raise if one is missing."""
         found = self._convert(column)
-        check_no_missing_label(found, lines, self.where, unit)
+        check_labeled(found, lines, self.where, unit)
         values, counts = np.unique(found, return_counts=True)
         for value, count in zip(values.tolist(), counts.tolist(), strict=True):
             self.counts[value] = self.counts.get(value, 0) + count

@@ -344,10 +344,8 @@ def find_names(names: Names, wanted: "Names | pd.Series[str]") -> Array:
     """Return the position of each wanted name, -1 if it is missing."""
     import pandas as pd
 
-    index: Array = pd.Index(names, dtype=object).get_indexer(
-        pd.Index(wanted, dtype=object)
-    )
-    return index
+    known, sought = (pd.Index(each, dtype=object) for each in (names, wanted))
+    return np.asarray(known.get_indexer(sought))
 
 
 def _find_scores(

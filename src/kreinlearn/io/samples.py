@@ -707,9 +707,7 @@ def _check_channels(
 
 
 @name_file
-def read_tu(
-    folder: PathName,
-) -> tuple[list[dict[str, Any]], Array | None]:
+def read_tu(folder: PathName) -> tuple[list[dict[str, Any]], Array | None]:
     r"""Return the graphs in a folder of the TU collection, and their labels.
 
     Parameters
@@ -765,13 +763,12 @@ def read_tu(
     order = np.argsort(owners, kind="stable")
     counts = np.bincount(owners, minlength=n_graphs)
     places = np.empty(len(owners), np.int64)
-    places[order] = np.arange(len(owners)) - np.repeat(
-        np.cumsum(counts) - counts, counts
-    )
+    starts = np.cumsum(counts) - counts
+    places[order] = np.arange(len(owners)) - np.repeat(starts, counts)
     edges = _read_edges(Path(f"{prefix}{EDGE_FILE}"), owners, places, n_graphs)
     labels = _read_node_labels(Path(f"{prefix}_node_labels.txt"), len(owners))
     attributes = _read_attributes(Path(f"{prefix}_node_attributes.txt"), len(owners))
-    members = np.split(order, np.cumsum(counts)[:-1])
+    members = np.split(order, starts[1:])
     graphs = [
         {
             "n_nodes": len(own),

@@ -80,6 +80,10 @@ MIN_MATRIX_ROWS = 4
 """Rows from which a square table may be taken for a matrix."""
 
 
+Columns = Collection[str]
+"""Names of columns, in order."""
+
+
 @dataclass(frozen=True)
 class TableSource:
     """A table on disk: the names of its columns, and its rows in blocks.
@@ -105,7 +109,7 @@ class TableSource:
     path: str
     names: list[str]
     header: bool
-    blocks: Callable[[Sequence[str], Collection[str], int | None], Iterator[Cells]]
+    blocks: Callable[[Columns, Columns, int | None], Iterator[Cells]]
     labels: str | None = None
     text: frozenset[str] | None = None
 
@@ -220,7 +224,7 @@ def _read_in_blocks(
         )
     labels = LabelCounter(f"{path}, column {target!r}")
     n_known, n_numbers = Counter[str](), Counter[str]()
-    needed = () if source.text is not None else features
+    needed = features if source.text is None else ()
     for cells in source.read(replace(record, columns=needed, group=None), whole=False):
         labels.add(cells.columns[target], cells.lines, cells.unit)
         if record.id is not None:  # per block: all ids might not fit in memory
@@ -229,14 +233,9 @@ def _read_in_blocks(
             known, numbers = _count_numbers(cells, name)
             n_known[name] += known
             n_numbers[name] += numbers
-    text = source.text
-    if text is None:
-        text = frozenset(
-            n for n in features if n_numbers[n] < NUMERIC_FRACTION * n_known[n]
-        )
-    record = replace(
-        record, columns=features, text=[name for name in features if name in text]
-    )
+    words = [n for n in needed if n_numbers[n] < NUMERIC_FRACTION * n_known[n]]
+    words += [name for name in features if name in (source.text or ())]
+    record = replace(record, columns=features, text=words)
     wanted = replace(record, columns=[*features, *extra], id=None, group=None)
 
     def blocks() -> Iterator[Dataset]:
@@ -338,7 +337,7 @@ def read_new_table(
 
 
 def _match_by_name(
-    path: str, training: TrainingRecord, names: Sequence[str]
+    path: str, training: TrainingRecord, names: Columns
 ) -> TrainingRecord:
     """Return the columns of a file with the names in training."""
     missing = [name for name in training.columns if name not in names]
@@ -440,9 +439,9 @@ class CsvFile:
             block.decode()
         self.row_count += rows
         if self.row_bytes and self.row_count >= self.checked_rows + MEMORY_CHECK_ROWS:
-            n_rows = self.checked_rows = self.row_count
-            shape = n_rows, len(self.names)
-            _check_size(self.file.path, shape, n_rows * self.row_bytes, self.file.free)
+            n, m = self.row_count, len(self.names)
+            self.checked_rows = n
+            _check_size(self.file.path, n, m, n * self.row_bytes, self.file.free)
 
     def read_with_pandas(
         self, kept: list[int], text: Collection[str], rows: int | None
@@ -511,9 +510,7 @@ def open_csv(file: CsvFile, options: ReadOptions) -> TableSource:
     file.read_names(options.header)
     names, has_header = file.names, file.header
 
-    def blocks(
-        columns: Sequence[str], text: Collection[str], rows: int | None
-    ) -> Iterator[Cells]:
+    def blocks(columns: Columns, text: Columns, rows: int | None) -> Iterator[Cells]:
         if unread:
             opened = unread.pop()
         else:
@@ -548,12 +545,10 @@ def _strip_cells(column: "pd.Series") -> CellColumn:
     return [cell.strip() for cell in column]
 
 
-def _check_size(
-    path: Path, shape: tuple[int, int], needed: int, free: int | None
-) -> None:
-    """Raise if the first rows of a table take more bytes than are free."""
-    what = f"{path} is too large: its first {shape[0]:,} rows of {shape[1]:,} cells"
-    check_bytes(needed, f"{what} take", "Use fewer samples.", free)
+def _check_size(path: Path, n: int, m: int, needed: int, free: int | None) -> None:
+    """Raise if the first n rows of m cells take more bytes than are free."""
+    what = f"{path} is too large: its first {n:,} rows of {m:,} cells take"
+    check_bytes(needed, what, "Use fewer samples.", free)
 
 
 def _split_rows(
@@ -568,7 +563,7 @@ def _split_rows(
             continue
         part += more
         n, m = len(part), len(more[0][1])
-        _check_size(path, (n, m), CELL_BYTES * n * m, free)
+        _check_size(path, n, m, CELL_BYTES * n * m, free)
     if part:
         yield part
 
@@ -608,9 +603,7 @@ def open_parquet(
     if count == 0:
         raise ValueError(f"{path} holds no rows; at least two samples are needed.")
 
-    def blocks(
-        columns: Sequence[str], text: Collection[str], rows: int | None
-    ) -> Iterator[Cells]:
+    def blocks(columns: Columns, text: Columns, rows: int | None) -> Iterator[Cells]:
         import pyarrow as pa
 
         if rows is None:
@@ -678,7 +671,7 @@ def _open_dataset(path: Path) -> "pyarrow.dataset.Dataset":
 
 
 def _read_batches(
-    dataset: "pyarrow.dataset.Dataset", path: str, columns: Sequence[str], rows: int
+    dataset: "pyarrow.dataset.Dataset", path: str, columns: Columns, rows: int
 ) -> Iterator[list["RecordBatch"]]:
     """Yield batches that make up a block; row groups of a file may be small."""
     from pyarrow.dataset import ParquetFileFormat, ParquetFragmentScanOptions
@@ -773,9 +766,7 @@ def open_svmlight(path: Path, indices: Sequence[str] = ()) -> TableSource:
     is_whole = bool((y == np.floor(y)).all())
     columns[LIBSVM_LABEL] = y.astype(int) if is_whole else y
 
-    def blocks(
-        wanted: Sequence[str], text: Collection[str], rows: int | None
-    ) -> Iterator[Cells]:
+    def blocks(wanted: Columns, text: Columns, rows: int | None) -> Iterator[Cells]:
         cells = {name: columns[name] for name in wanted}
         yield Cells(str(path), cells, range(1, n + 1), "row")
 
