@@ -280,7 +280,9 @@ def read_text_matrix(
             "or tabs, got one cell only."
         )
     is_numeric = are_numbers(first)
-    if header is None and is_numeric and has_corner and _are_counted(columns):
+    numbers = [int(cell) for cell in columns if is_count(cell)]
+    is_counted = len(numbers) == len(columns) and {*np.diff(numbers)} <= {1}
+    if header is None and is_numeric and has_corner and is_counted:
         raise ValueError(
             f"{path}: the first line may hold names, as it counts from {columns[0]}, "
             "or numbers of the matrix; use --header or --no-header."
@@ -317,14 +319,6 @@ def read_text_matrix(
         return TextMatrix(rows_found, first, np.column_stack([own, K]))
     _check_sample_names(f"{path}, first column", names)
     return TextMatrix(names, columns, K)
-
-
-def _are_counted(cells: Sequence[str]) -> bool:
-    """Return whether cells are consecutive integers."""
-    if not all(map(is_count, cells)):
-        return False
-    values = [int(cell) for cell in cells]
-    return values == list(range(values[0], values[0] + len(values)))
 
 
 def _open_matrix(

@@ -248,7 +248,8 @@ def describe_samples(kind: SampleKind, items: Sequence[Any]) -> str:
     if kind == "series":
         n = count_channels(items[0])
         channels = f"{n} channels and " * (n > 1)
-        sizes, unit = [count_times(series) for series in items], "value"
+        sizes = [len(each[0] if isinstance(each, tuple) else each) for each in items]
+        unit = "value"
     elif kind == "graphs":
         channels, sizes, unit = "", [graph["n_nodes"] for graph in items], "node"
     else:
@@ -609,11 +610,6 @@ def read_ucr_text(
 def count_channels(series: Series) -> int:
     """Return the number of channels of a series."""
     return len(series) if isinstance(series, tuple) else 1
-
-
-def count_times(series: Series) -> int:
-    """Return the number of times of a series."""
-    return len(series[0] if isinstance(series, tuple) else series)
 
 
 def _read_filled_lines(path: Path, comments: str) -> Iterator[tuple[int, str]]:

@@ -41,6 +41,7 @@ from kreinlearn.io.text import (
     MISSING_CELLS,
     GuardedFile,
     TextRow,
+    are_numbers,
     choose_separator,
     convert_errors,
     decode_lines,
@@ -459,7 +460,7 @@ class CsvFile:
             i
             for i in kept
             if self.names[i] not in text
-            and all(_is_number_or_missing(row[i]) for row in sample)
+            and are_numbers(row[i] for row in sample if row[i] not in MISSING_CELLS)
         ]
         if rows is None:
             n_text = len(kept) - len(numeric)
@@ -533,10 +534,6 @@ def open_csv(file: CsvFile, options: ReadOptions) -> TableSource:
             yield Cells(str(path), {name: by_name[name] for name in columns}, lines)
 
     return TableSource(str(path), names, has_header, blocks)
-
-
-def _is_number_or_missing(cell: str) -> bool:
-    return cell in MISSING_CELLS or parse_number(cell) is not None
 
 
 def _strip_cells(column: "pd.Series") -> CellColumn:

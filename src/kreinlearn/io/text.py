@@ -425,7 +425,9 @@ def detect_header(
     path: Path, first: list[str], rows: Iterator[TextRow]
 ) -> tuple[bool, Iterator[TextRow]]:
     """Return whether the first row holds names, and the rows below it."""
-    below = list(islice(rows, _count_header_rows(first)))
+    words = sum(parse_number(cell) is None for cell in first)
+    most = max(2, min(MAX_HEADER_ROWS, MAX_HEADER_CELLS // len(first)))
+    below = list(islice(rows, most if 0 < words < len(first) else 0))
     return is_header(path, first, [row for _, row in below]), chain(below, rows)
 
 
@@ -494,11 +496,3 @@ def is_header(path: Path, first: list[str], below: Sequence[list[str]]) -> bool:
         f"unlike the cells below it, or a sample, as {first[numbers[0]]!r} is a "
         "number; use --header or --no-header (header=True or False)."
     )
-
-
-def _count_header_rows(first: list[str]) -> int:
-    """Return the number of rows that `is_header` compares with the first one."""
-    words = sum(parse_number(cell) is None for cell in first)
-    is_mixed = 0 < words < len(first)
-    most = min(MAX_HEADER_ROWS, MAX_HEADER_CELLS // len(first))
-    return max(2, most) if is_mixed else 0
