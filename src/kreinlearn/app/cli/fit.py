@@ -16,7 +16,7 @@ import click
 from kreinlearn._typing import Array
 from kreinlearn.app.cli import data as samples
 from kreinlearn.app.cli import options
-from kreinlearn.app.cli.options import Facts, KernelParams, print_note
+from kreinlearn.app.cli.options import Facts, KernelParams, format_setting, print_note
 from kreinlearn.io.dataset import Dataset, ReadOptions
 from kreinlearn.io.samples import describe_samples
 
@@ -349,10 +349,7 @@ def _show_search(model: "BaseEstimator") -> Iterator[None]:
 
     def count_settings() -> int:
         """Return how many settings were not dropped early, with any norm."""
-        gone = [
-            options.format_setting(why["kernel"], why["params"])
-            for why in model.dropped_
-        ]
+        gone = [format_setting(why["kernel"], why["params"]) for why in model.dropped_]
         n_gone = sum(gone.count(name) == len(model.norms) for name in set(gone))
         return len(model.kernel_settings_) - n_gone
 
@@ -360,7 +357,7 @@ def _show_search(model: "BaseEstimator") -> Iterator[None]:
 
         def watch(row: Facts) -> bool:
             params = {k: v for k, v in row.items() if k not in PROGRESS_FIELDS}
-            name = options.format_setting(params.pop("kernel"), params)
+            name = format_setting(params.pop("kernel"), params)
             if name not in seen:
                 seen.add(name)
                 text = f"{name}, best log-loss so far {-row['best']:.3f}"
@@ -555,7 +552,7 @@ def list_model_lines(found: Facts) -> list[str]:
         point = "the only" if is_unique else "a"
         several = "" if is_unique else ", perhaps one of several"
         solved += f": {point} stationary point{several}"
-    setting = options.format_setting(found["kernel"], found["kernel_params"])
+    setting = format_setting(found["kernel"], found["kernel_params"])
     weights = found.get("similarity_weights", {})
     listed = ", ".join(
         f"{name} {weight:.2f} ± {found['similarity_errors'][name]:.2f}"

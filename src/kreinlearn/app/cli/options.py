@@ -80,9 +80,7 @@ class GroupedHelpCommand(click.Command):
         self, ctx: click.Context, formatter: click.HelpFormatter
     ) -> None:
         """Write arguments and options, each below its heading."""
-        headings = {
-            name: head for head, names in OPTION_GROUPS.items() for name in names
-        }
+        headings = {n: head for head, names in OPTION_GROUPS.items() for n in names}
         found: dict[str, list[tuple[str, str]]] = {}
         for parameter in self.get_params(ctx):
             name = str(parameter.name)
@@ -106,11 +104,8 @@ def examples(*commands: str) -> str:
 
 def command(*lines: str, **arguments: str) -> Any:
     """Return a decorator that makes a command, with examples and help of arguments."""
-    name = lines[0].split()[1]
-    epilog = examples(*lines)
-    return click.command(
-        name, cls=GroupedHelpCommand, arguments=arguments, epilog=epilog
-    )
+    name, epilog = lines[0].split()[1], examples(*lines)
+    return click.command(name, GroupedHelpCommand, arguments=arguments, epilog=epilog)
 
 
 def list_kernels(samples: str | None = None) -> list[str]:

@@ -118,18 +118,17 @@ def predict_command(
             "--explain prints training samples in place of predictions; leave out "
             "--proba, --coverage and --labels."
         )
-    needed = "predict_proba" if proba else "predict"
+    last, needed = _split_pipeline(fitted)[1], "predict_proba" if proba else "predict"
     if coverage is not None:
         needed = "predict_set"
     elif explain is not None:
         needed = "explain"
-    if coverage is not None and not hasattr(_split_pipeline(fitted)[1], needed):
+    if coverage is not None and not hasattr(last, needed):
         raise ValueError(
-            f"--coverage needs a model of cross-validation, got a "
-            f"{type(_split_pipeline(fitted)[1]).__name__} in {model}; train it without "
-            "--lam and --landmarks."
+            "--coverage needs a model of cross-validation, got a "
+            f"{type(last).__name__} in {model}; train it without --lam and --landmarks."
         )
-    if not hasattr(_split_pipeline(fitted)[1], needed):
+    if not hasattr(last, needed):
         raise ValueError(f"The {type(fitted).__name__} in {model} has no {needed}.")
     if reading.holds and not samples.takes_distances(fitted):
         raise ValueError(
@@ -275,10 +274,8 @@ def _explain(
             frame, predicted = last.explain(X, top=top), last.predict(X)
         # Rows of each sample follow each other.
         positions = np.repeat(np.arange(len(predicted)), len(frame) // len(predicted))
-        names = block.names
-        frame["sample"] = (
-            positions + n_before if names is None else [names[i] for i in positions]
-        )
+        names = block.names or range(n_before, n_before + len(predicted))
+        frame["sample"] = [names[i] for i in positions]
         n_before += len(predicted)
         frame.insert(1, "prediction", predicted[positions])
         if len(last.classes_) == 2:
@@ -343,13 +340,11 @@ def _measure_accuracy(
     import numpy as np
 
     is_text = model.classes_.dtype.kind in "UO"
-    if (
-        y is None
-        or (y.dtype.kind == "U") != is_text
-        or not np.isin(y, model.classes_).any()
-    ):
+    if y is None or (y.dtype.kind == "U") != is_text:
         return None
-    labeled = y != "" if y.dtype.kind == "U" else np.isfinite(y)
+    if not np.isin(y, model.classes_).any():
+        return None
+    labeled = y != "" if is_text else np.isfinite(y)
     accuracy = float((predicted == y)[labeled].mean())
     print_note(f"accuracy {accuracy:.4f} on {int(labeled.sum())} labeled samples.")
     return accuracy

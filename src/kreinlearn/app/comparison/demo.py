@@ -35,12 +35,7 @@ from kreinlearn.app.report import (
     Section,
     TableRow,
 )
-from kreinlearn.app.runs import (
-    Cell,
-    Record,
-    describe_environment,
-    make_record,
-)
+from kreinlearn.app.runs import Cell, Record, describe_environment, make_record
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas

@@ -151,19 +151,17 @@ class Job:
 
     def weigh_cell(self, cell: Cell) -> float:
         """Return the rough seconds of a cell with 1000 training rows."""
-        is_search = cell.method == KREIN_CV
-        return (
-            SEARCH_WEIGHTS[self.kind] if is_search else ALL_METHODS[cell.method].weight
-        )
+        if cell.method == KREIN_CV:
+            return SEARCH_WEIGHTS[self.kind]
+        return ALL_METHODS[cell.method].weight
 
     def _hash(self, seed: int) -> str:
         """Return a hash of the data and of all settings that the results depend on."""
         folds = 1 + max(fold for _, fold in self.splits)
         settings = folds, seed, self.kind != "rows", self.classes, self.transformer
         form = (self.form or FORMS[0],) if self.kind == "distances" else ()
-        digest = hashlib.sha256(
-            repr((version("kreinlearn"), *settings, *form)).encode()
-        )
+        text = repr((version("kreinlearn"), *settings, *form))
+        digest = hashlib.sha256(text.encode())
         if self.groups is not None:
             digest.update(repr(self.groups.tolist()).encode())
         digest.update(self.y.astype(np.int64).tobytes())
@@ -262,10 +260,7 @@ def check_request(
 
 def check_methods(names: Sequence[str] | None, kind: DataKind) -> tuple[str, ...]:
     """Return the methods to run, by default all that are not run on request only."""
-    is_table = kind == "rows"
-    known = [
-        name for name in ALL_METHODS if is_table or ALL_METHODS[name].input != "rows"
-    ]
+    known = [n for n, m in ALL_METHODS.items() if kind == "rows" or m.input != "rows"]
     if names is None:
         names = [name for name in known if not ALL_METHODS[name].on_request]
     elif list(names) == [ALL_KEYWORD]:

@@ -17,12 +17,7 @@ from kreinlearn._typing import Array
 from kreinlearn.app.comparison.plan import GRAM_KERNEL, OWN_KERNELS, Job, Place
 from kreinlearn.app.methods import ALL_METHODS, KREIN_CV
 from kreinlearn.app.report import Findings, csv_text, select_evenly
-from kreinlearn.app.runs import (
-    FAILED_STATUSES,
-    Record,
-    describe_environment,
-    to_json,
-)
+from kreinlearn.app.runs import FAILED_STATUSES, Record, describe_environment, to_json
 from kreinlearn.kernels import KERNELS
 from kreinlearn.plotting import review_curve
 from kreinlearn.spectrum import describe
@@ -309,9 +304,8 @@ def compute_review(done: Sequence[Record]) -> dict[str, Array]:
 
     Errors are those of one repetition, on average.
     """
-    predicted, confidence = map(
-        np.concatenate, zip(*map(read_predictions, done), strict=True)
-    )
+    found = zip(*map(read_predictions, done), strict=True)
+    predicted, confidence = map(np.concatenate, found)
     truth = np.concatenate([record["truth"] for record in done])
     fraction, left = review_curve(predicted != truth, confidence)
     some = select_evenly(len(fraction), MAX_CURVE_POINTS)
@@ -477,13 +471,14 @@ def _state_findings(found: Summary) -> list[str]:
 
 def _state_best(ranked: Sequence[Record]) -> str:
     """Return one sentence: the best row, and the place of the model of `krein fit`."""
+
+    def is_ours(row: Record) -> bool:
+        return KREIN_CV in (row["method"], *row["also"])
+
     best, *others = ranked
-    own = next(
-        (row for row in others if KREIN_CV in (row["method"], *row["also"])), None
-    )
-    is_ours = KREIN_CV in (best["method"], *best["also"])
-    text = f"{MODEL_OF_FIT if is_ours else best['label']} has the highest accuracy"
-    text += f", {best['accuracy']:.3f}"
+    own = next(filter(is_ours, others), None)
+    name = MODEL_OF_FIT if is_ours(best) else best["label"]
+    text = f"{name} has the highest accuracy, {best['accuracy']:.3f}"
     if own is not None:
         clear = is_clear(own, "accuracy")
         gap = "clearly less" if clear else "a difference within the margin of error"

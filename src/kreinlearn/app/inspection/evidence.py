@@ -196,9 +196,7 @@ def _select_settings(logs: Array, index: Array, folds: Sequence[Fold]) -> HeldOu
     return HeldOut(index, picked)
 
 
-def exchange_differences(
-    first: Array, second: Array, count: int, seed: int = 0
-) -> Array:
+def exchange_differences(first: Array, second: Array, count: int, seed: int) -> Array:
     """Return mean differences after exchanging the two values of random samples.
 
     Parameters
@@ -227,7 +225,7 @@ def exchange_differences(
 
 
 def permute_conditionally(
-    K: Array, clipped: HeldOut, folds: Sequence[Fold], count: int, seed: int = 0
+    K: Array, clipped: HeldOut, folds: Sequence[Fold], count: int, seed: int
 ) -> tuple[float, Array]:
     """Return the gain by the negative part, and the gains with permuted labels.
 
@@ -253,8 +251,7 @@ def permute_conditionally(
         The same with permuted labels.
     """
     index, logs = clipped.index, clipped.logs
-    maps = zip(*(_compute_smoothers(K, *fold) for fold in folds), strict=True)
-    positive, full = maps
+    positive, full = zip(*(_compute_smoothers(K, *fold) for fold in folds), strict=True)
     one_hot = np.eye(logs.shape[1])
 
     def gain(labels: Array) -> Array:

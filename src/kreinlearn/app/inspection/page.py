@@ -205,9 +205,8 @@ def permutation_figure(value: Findings) -> Figure:
     """
     null, seen, p = value["permutations"], value["difference"], value["p_value"]
     beyond = sum(each >= seen for each in null)
-    observed, least, most = (
-        format_signed(x, "+.3g") for x in (seen, min(null), max(null))
-    )
+    numbers = seen, min(null), max(null)
+    observed, least, most = (format_signed(number, "+.3g") for number in numbers)
 
     def draw(figure: "Canvas") -> None:
         axes = figure.add_subplot()

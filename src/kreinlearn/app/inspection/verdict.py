@@ -374,11 +374,7 @@ def _score_model(held_out: HeldOut, n_folds: int) -> Record:
 
 
 def _assess_negative_part(
-    K: Array,
-    found: Mapping[str, HeldOut],
-    folds: Sequence[Fold],
-    count: int,
-    seed: int,
+    K: Array, found: Mapping[str, HeldOut], folds: Sequence[Fold], count: int, seed: int
 ) -> Record:
     """Return the value of the negative part: scores, gains and p-values."""
     first, second = found[UNREPAIRED_NAME].own, found["clip"].own
@@ -439,14 +435,12 @@ def _state_findings(found: Record) -> tuple[list[str], int]:
 
 
 def _state_accuracy(model: Record) -> str:
-    is_clear = model["accuracy_low"] > model["majority"]
-    scores = (
-        f"{MODEL_OF_FIT} has a held-out accuracy of {model['accuracy']:.2f}, against "
-        f"{model['majority']:.2f} for the majority class"
+    hardly = "" if model["accuracy_low"] > model["majority"] else "hardly "
+    return (
+        f"The labels are {hardly}predictable: {MODEL_OF_FIT} has a held-out accuracy "
+        f"of {model['accuracy']:.2f}, against {model['majority']:.2f} for the majority "
+        "class."
     )
-    if is_clear:
-        return f"The labels are predictable: {scores}."
-    return f"The labels are hardly predictable: {scores}."
 
 
 def _state_negative_part(found: Record) -> str:
