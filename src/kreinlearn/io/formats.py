@@ -323,12 +323,8 @@ def read_pairs(
             f"{path} is not a text with pairs or a matrix with names; if it is, set "
             "format to 'pairs', 'blast', 'phylip' or 'matrix'."
         )
-    names, K, note = pairs.read_scores(
-        *(file.path, file.format, ReadOptions(**options)),
-        header=header,
-        lines=file.iterate_lines(),
-        training=training,
-    )
+    given, lines = ReadOptions(header=header, **options), file.iterate_lines()
+    names, K, note = pairs.read_scores(file.path, file.format, given, lines, training)
     columns = names if training is None else list(training)
     frame = pd.DataFrame(K, index=names, columns=columns, copy=False)
     frame.attrs["remark"] = note
@@ -500,9 +496,7 @@ def _read_numpy(file: DataFile, options: ReadOptions) -> Dataset:
         y = matrices.read_npy(check_file(label_file, "a file of labels"))
     elif label_file is not None:
         y, title, labels_note = read_labels(
-            *(label_file, None, str(path), target),
-            n_samples=len(K),
-            required=needs_labels,
+            label_file, len(K), str(path), target, required=needs_labels
         )
         note = " ".join(filter(None, (note, labels_note)))
     if y is not None:
@@ -564,16 +558,13 @@ def _read_text_scores(file: DataFile, options: ReadOptions) -> Dataset:
         )
     # For a file of labels, --header is about that file unless this one is a list.
     is_list = file.format in pairs.LIST_FORMATS
-    header = options.header if label_file is None or is_list else None
-    names, K, note = pairs.read_scores(
-        path, file.format, options, header=header, lines=file.iterate_lines()
-    )
+    own = options if label_file is None or is_list else replace(options, header=None)
+    names, K, note = pairs.read_scores(path, file.format, own, file.iterate_lines())
     y = title = None
     if label_file is not None:
+        header, given = None if is_list else options.header, names or len(K)
         y, title, labels_note = read_labels(
-            *(label_file, names, str(path), target),
-            n_samples=len(K),
-            header=None if is_list else options.header,
+            label_file, given, str(path), target, header=header
         )
         note = " ".join(filter(None, (note, labels_note)))
     record = TrainingRecord(source=str(path), target=title)
@@ -659,12 +650,9 @@ def _open_new_scores(
     if names is not None and not file.is_numpy and format != "table":
         if format == "matrix":
             _check_new_names(file, options, names)
+        columns = [names[place - 1] for place in needed]
         found, K, note = pairs.read_scores(
-            *(path, format, options),
-            header=options.header,
-            lines=file.iterate_lines(),
-            training=names,
-            needed=[names[place - 1] for place in needed],
+            path, format, options, file.iterate_lines(), names, columns
         )
         return Dataset(str(path), K=K, names=found, remark=note)
     if format == "matrix" and options.format is None and not file.is_numpy:

@@ -105,8 +105,9 @@ def read_samples(path: Path, format: str, options: ReadOptions) -> Dataset:
     y = title = None
     remark = ""
     if options.label_file is not None:
+        names = found.names or len(found.items)
         y, title, remark = read_labels(
-            options.label_file, found.names, str(path), target, header=options.header
+            options.label_file, names, str(path), target, header=options.header
         )
     elif found.labels is not None:
         where, title = f"{path}, {found.title}", found.title

@@ -174,10 +174,9 @@ def _read_new_labels(frame: "pd.DataFrame", data: str, reading: ReadOptions) -> 
 
     y, _, note = read_labels(
         str(reading.label_file),
-        frame["id"].tolist() if "id" in frame else None,
+        frame["id"].tolist() if "id" in frame else len(frame),
         data,
         reading.target,
-        n_samples=len(frame),
         header=reading.header,
         required=False,
     )
