@@ -23,6 +23,7 @@ from kreinlearn._validation import (
 )
 from kreinlearn.io import matrices, pairs, samples, tables
 from kreinlearn.io.dataset import (
+    SCORE_FIELDS,
     Dataset,
     MatrixContent,
     ModelInput,
@@ -89,10 +90,8 @@ FORMAT_FIELDS: dict[str, tuple[str, tuple[str, ...]]] = {
     "tu": ("graphs, with labels in a file ..._graph_labels.txt", ()),
 }
 """Content of a format, for messages, and the options that it takes."""
-OPTIONAL_FIELDS = (
-    *(*COLUMN_FIELDS, "label_file", "sep", "decimal"),
-    *(*MATRIX_FIELDS, "repeated"),
-)
+FILE_FIELDS = (*COLUMN_FIELDS, "label_file", "sep", "decimal")
+OPTIONAL_FIELDS = (*FILE_FIELDS, "holds", *SCORE_FIELDS)
 """Options that only some formats take."""
 
 
@@ -562,21 +561,15 @@ def _read_text_scores(file: DataFile, options: ReadOptions) -> Dataset:
     names, K, note = pairs.read_scores(path, file.format, own, file.iterate_lines())
     y = title = None
     if label_file is not None:
-        header, given = None if is_list else options.header, names or len(K)
+        header, listed = None if is_list else options.header, names or len(K)
         y, title, labels_note = read_labels(
-            label_file, given, str(path), target, header=header
+            label_file, listed, str(path), target, header=header
         )
         note = " ".join(filter(None, (note, labels_note)))
     record = TrainingRecord(source=str(path), target=title)
     if names is not None:
-        record = replace(
-            record,
-            format=file.format,
-            missing=options.missing,
-            missing_self=options.missing_self,
-            repeated=options.repeated,
-            symmetrize=options.symmetrize,
-        )
+        given = {name: getattr(options, name) for name in SCORE_FIELDS}
+        record = replace(record, format=file.format, **given)
     return Dataset(str(path), K=K, y=y, names=names, remark=note, record=record)
 
 
@@ -602,15 +595,9 @@ def _adapt_options(
         return options
     if is_open and (ending in CSV_ENDINGS or ending not in FORMAT_BY_ENDING):
         format = training.format or "matrix"
-    given = options.missing
-    return replace(
-        options,
-        format=format,
-        missing=training.missing if given is None else given,
-        missing_self=training.missing_self,
-        repeated=training.repeated,
-        symmetrize=training.symmetrize,
-    )
+    known = {name: getattr(training, name) for name in SCORE_FIELDS}
+    known |= {} if options.missing is None else {"missing": options.missing}
+    return replace(options, format=format, **known)
 
 
 def _open_new(

@@ -459,7 +459,7 @@ def read_ts(path: PathName) -> tuple[list[Series], Array | None]:
         One item per series: an array, or for several channels a tuple of arrays.
         Lengths may differ.
     y : ndarray of shape (n_series,) or None
-        Labels: whole numbers if all are, numbers if all are, text otherwise; None
+        Labels: integers if all are, floats if all are numbers, text otherwise; None
         without ``@classLabel true``.
 
     Raises
@@ -506,7 +506,7 @@ def read_ucr(
     series : list of ndarray
         One item per series; lengths may differ.
     y : ndarray of shape (n_series,) or None
-        Labels: whole numbers if all are, numbers if all are, text otherwise. None if
+        Labels: integers if all are, floats if all are numbers, text otherwise. None if
         ``target`` is a name that the header lacks.
 
     Raises
@@ -711,8 +711,8 @@ def read_tu(folder: PathName) -> tuple[list[dict[str, Any]], Array | None]:
     ----------
     folder : path-like
         A folder with two files such as ``MUTAG_A.txt`` and
-        ``MUTAG_graph_indicator.txt``, and those of ``MUTAG_graph_labels.txt``,
-        ``MUTAG_node_labels.txt`` and ``MUTAG_node_attributes.txt`` that there are.
+        ``MUTAG_graph_indicator.txt``. ``MUTAG_graph_labels.txt``,
+        ``MUTAG_node_labels.txt`` and ``MUTAG_node_attributes.txt`` are optional.
 
     Returns
     -------
@@ -721,7 +721,7 @@ def read_tu(folder: PathName) -> tuple[list[dict[str, Any]], Array | None]:
         from 0), ``labels`` and ``attributes`` of nodes (None if there is no such
         file), as the functions of `kreinlearn.kernels.graphs` take them.
     y : ndarray of shape (n_graphs,) or None
-        Labels of the graphs: whole numbers if all are, numbers if all are, text
+        Labels of the graphs: integers if all are, floats if all are numbers, text
         otherwise; None if there is no file of them.
 
     Raises
@@ -731,7 +731,7 @@ def read_tu(folder: PathName) -> tuple[list[dict[str, Any]], Array | None]:
 
     Notes
     -----
-    Several labels of a node, parted by commas, are one label of text.
+    Several labels of a node, separated by commas, are one label of text.
 
     Examples
     --------
@@ -779,7 +779,7 @@ def read_tu(folder: PathName) -> tuple[list[dict[str, Any]], Array | None]:
 
 
 def _find_prefix(folder: Path) -> str:
-    """Return the folder and what the names of its files begin with, or raise."""
+    """Return the common start of the paths of the files, or raise."""
     if not folder.is_dir():
         raise NotADirectoryError(
             f"{folder} is not a folder; one with files such as MUTAG_A.txt was "
@@ -812,7 +812,7 @@ def _read_cells(path: Path) -> list[list[str]]:
 
 
 def _read_integers(path: Path, n: int) -> Array:
-    """Return the n whole numbers of each line, or raise."""
+    """Return the n integers of each line, or raise."""
     rows = _read_cells(path)
     for line, cells in enumerate(rows, 1):
         is_whole = all(is_count(cell.removeprefix("-")) for cell in cells)
@@ -862,7 +862,7 @@ def _check_graphs(
             f"but {target} has labels for {n_graphs} graphs."
         )
     there = np.unique(owners)
-    if len(there) < n_graphs:  # what is missing may be more than memory holds
+    if len(there) < n_graphs:  # the missing ones may not fit in memory
         graph = int(np.append(there != np.arange(len(there)), True).argmax()) + 1
         why = f", but {target}, line {graph} has its label" if target else ""
         raise ValueError(

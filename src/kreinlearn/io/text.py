@@ -49,7 +49,7 @@ def convert_errors(path: str | Path, kind: str) -> Iterator[None]:
     path : path-like
         The file.
     kind : str
-        What it fails to be, as in "not a parquet table".
+        The format that it violates, as in "not a parquet table".
     """
     try:
         with warnings.catch_warnings():  # about array headers of Python 2
@@ -93,7 +93,7 @@ def check_file(path: PathName, expected: str) -> Path:
     path : path-like
         The file.
     expected : str
-        What it should be, for the message about folders.
+        Its expected content, for the message about folders.
     """
     place = Path(path)
     if place.is_dir():
