@@ -21,7 +21,10 @@ from kreinlearn.io.dataset import Dataset, ReadOptions
 from kreinlearn.io.samples import describe_samples
 
 if TYPE_CHECKING:
+    from pandas import DataFrame
     from sklearn.base import BaseEstimator
+
+    from kreinlearn.pipelines import PreparedBlocks
 
 CV_FOLDS, LANDMARK_FOLDS = 5, 3
 """Folds of the cross-validation by default; fewer on landmarks, for many rows."""
@@ -196,8 +199,7 @@ def _fit(
     _check_folds(data, classes, counts, folds if given["lam"] is None else 1)
     splits = samples.make_group_folds(data, folds, "--cv")
     steps = {name: given[name] for name in options.PREPARATION_OPTIONS}
-    before = features = None
-    blocks: Any = None
+    before = features = blocks = None
     with samples.suggest_command():
         if data.blocks is not None:
             blocks, before, drawn = _prepare_blocks(data, steps)
@@ -279,7 +281,9 @@ def _check_quantity(data: Dataset, classes: Array, counts: Array) -> None:
     )
 
 
-def _prepare_blocks(data: Dataset, steps: Facts) -> tuple[Any, Any, Any]:
+def _prepare_blocks(
+    data: Dataset, steps: Facts
+) -> tuple["PreparedBlocks", "BaseEstimator", "DataFrame"]:
     """Return prepared blocks of a table on disk, as `prepare_blocks`; show progress."""
     from kreinlearn.app.runs import report_fraction
     from kreinlearn.pipelines import prepare_blocks

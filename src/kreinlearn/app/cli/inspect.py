@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from kreinlearn._typing import Array
+from kreinlearn._typing import Array, SampleSet
 from kreinlearn.app.cli import data as samples
 from kreinlearn.app.cli import options
 from kreinlearn.app.cli.options import Facts, KernelParams
@@ -83,7 +83,7 @@ def inspect_command(
     fit_options = context.params.keys() - NOT_FOR_FIT
     given = [data, *options.repeat_options(fit_options)]
     y: Array | None = table.y
-    X: Any = table.K
+    X: SampleSet = table.K
     name, params = samples.choose_kernel(table, kernel, params, reading, form)
     about: Facts = {"kernel": name, "kernel_params": params}
     if table.kind is not None:

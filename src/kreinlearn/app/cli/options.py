@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 Command = Callable[..., None]
+Decorator = Callable[[Command], Command]
 Facts = dict[str, Any]
 """Results of a command, as JSON takes them."""
 KernelParams = dict[str, float | str | bool]
@@ -102,7 +103,7 @@ def examples(*commands: str) -> str:
     return "\n".join(["\b", "Examples:", *(f"  {command}" for command in commands)])
 
 
-def command(*lines: str, **arguments: str) -> Any:
+def command(*lines: str, **arguments: str) -> Callable[[Command], click.Command]:
     """Return a decorator that makes a command, with examples and help of arguments."""
     name, epilog = lines[0].split()[1], examples(*lines)
     return click.command(name, GroupedHelpCommand, arguments=arguments, epilog=epilog)
@@ -343,7 +344,7 @@ DATA_OPTIONS = (*COLUMN_OPTIONS, *FEATURE_OPTIONS, *MATRIX_OPTIONS, *PAIR_OPTION
 """Options about training samples."""
 
 
-def read_options(*decorators: Callable[[Command], Command]) -> Any:
+def read_options(*decorators: Decorator) -> Decorator:
     """Return a decorator that adds options, most of them about a file.
 
     The command takes those of the file as one argument, ``reading``, and others by

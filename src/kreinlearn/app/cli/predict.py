@@ -2,13 +2,14 @@
 
 import json
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from kreinlearn._typing import Array
+from kreinlearn._typing import Array, SampleSet
 from kreinlearn.app.cli import data as samples
 from kreinlearn.app.cli import options
 from kreinlearn.app.cli.options import print_note
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from sklearn.base import BaseEstimator
 
 
+Transform = Callable[[SampleSet], SampleSet]
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 """How cells begin that spreadsheets run as formulas, see OWASP on CSV injection."""
 
@@ -247,7 +249,7 @@ def _predict(
     return pd.concat(frames, ignore_index=True) if len(frames) > 1 else frames[0], y
 
 
-def _split_pipeline(model: Any) -> tuple[Any, Any]:
+def _split_pipeline(model: "BaseEstimator") -> tuple[Transform, "BaseEstimator"]:
     """Return the transform before a classifier, and the classifier."""
     if not hasattr(model, "steps"):
         return lambda X: X, model
@@ -289,7 +291,7 @@ def _explain(
 
 def _get_features(
     model: "BaseEstimator", data: Dataset, known: ModelInput, is_named: bool = False
-) -> "pd.DataFrame | Array | list[Any] | dict[str, Any]":
+) -> SampleSet:
     """Return new samples as a model takes them; with names if rows are matched."""
     import pandas as pd
 

@@ -16,7 +16,7 @@ from sklearn.model_selection import RepeatedStratifiedKFold
 from sklearn.preprocessing import MinMaxScaler
 from sklearn.utils.multiclass import type_of_target
 
-from kreinlearn._typing import Array
+from kreinlearn._typing import Array, SampleSet
 from kreinlearn._validation import (
     check_choice,
     check_count,
@@ -97,7 +97,7 @@ class Job:
     notes: tuple[str, ...] = ()
 
     @property
-    def search_params(self) -> dict[str, Any]:
+    def search_params(self) -> dict[str, object]:
         """Parameters of the default search, as `krein fit` would set them."""
         if self.kind == "gram":
             return {"kernel": GRAM_KERNEL, "kernel_params": UNCHECKED_PARAMS}
@@ -279,13 +279,13 @@ def _check_listed(what: str, names: Sequence[str], known: list[str]) -> tuple[st
 
 
 def check_data(
-    X: Any,
+    X: SampleSet,
     kernel: str | Sequence[str],
     form: str | None,
     measure: str | None,
     check: bool,
     transformer: TransformerMixin | None,
-) -> tuple[Any, tuple[str, ...], tuple[str, ...]]:
+) -> tuple[SampleSet, tuple[str, ...], tuple[str, ...]]:
     """Return the data, the names of kernels, and notes; see `kreinlearn.compare`."""
     kind = find_data_kind(kernel)
     if kind == "distances":

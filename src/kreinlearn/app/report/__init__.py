@@ -203,7 +203,7 @@ def format_statuses(found: Mapping[str, int]) -> str:
     return ", ".join([first, *(f"{word} in {n}" for word, n in others[1:])])
 
 
-def csv_text(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:
+def csv_text(columns: Sequence[str], rows: Iterable[Findings]) -> str:
     """Return some fields of rows as CSV; missing fields are empty."""
     stream = io.StringIO()
     writer = csv.DictWriter(stream, columns, "", "ignore", lineterminator="\n")
