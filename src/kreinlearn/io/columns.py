@@ -415,8 +415,7 @@ def is_counter(name: str, values: Array) -> bool:
         return False
     if (np.diff(values) > 0).all():
         return True
-    is_named = ID_NAME.search(name) is not None
-    return is_named and len(np.unique(values)) == len(values)
+    return ID_NAME.search(name) is not None and len(np.unique(values)) == len(values)
 
 
 def range_fraction(values: Array) -> float:

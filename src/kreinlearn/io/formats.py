@@ -409,8 +409,7 @@ def _check_fields(file: DataFile, options: ReadOptions, is_matrix: bool) -> None
     by_ending |= dict.fromkeys(NUMPY_ENDINGS, "numpy")
     if is_matrix and file.csv is not None:  # numbers without names, for a model
         by_ending[file.ending] = "matrix"
-    kind = by_ending.get(file.ending, file.format)
-    what, allowed = FORMAT_FIELDS[kind]
+    what, allowed = FORMAT_FIELDS[by_ending.get(file.ending, file.format)]
     default = ReadOptions()
     wrong = [
         name
@@ -426,8 +425,7 @@ def _check_fields(file: DataFile, options: ReadOptions, is_matrix: bool) -> None
             f"labels by --labels {file.path}."
         )
     if file.csv is not None and {*wrong} & {*MATRIX_FIELDS, "label_file"}:
-        width = len(tables.open_csv(file.csv, options).names)
-        what = f"a table of {width} columns"
+        what = f"a table of {len(tables.open_csv(file.csv, options).names)} columns"
         remedy = (
             " A matrix is square, with the same names on both sides or none; a list of "
             "pairs needs --format pairs."
@@ -733,8 +731,7 @@ def _read_nameless(
     except ValueError as error:
         if _count_named_columns(file, options) in widths:
             _reject_names(path)
-        reason = str(error).removeprefix(f"{path}, ").rstrip(".")
-        _reject_table(path, options, reason)
+        _reject_table(path, options, str(error).removeprefix(f"{path}, ").rstrip("."))
     rows, columns = range(1, len(values) + 1), range(-1, -values.shape[1] - 1, -1)
     table = pairs.ScoreTable(str(path), rows, columns, options, False)
     K, notes = table.complete(values, values)

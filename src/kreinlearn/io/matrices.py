@@ -325,8 +325,7 @@ def _open_matrix(
     path: Path, options: ReadOptions, lines: Iterable[str] | None
 ) -> tuple[int, list[str], bool, Iterator[TextRow]]:
     """Return the first line, its cells, whether one is a corner, and rows below."""
-    separators = options.sep, options.decimal
-    rows = read_rows(path, *separators, short_first=True, lines=lines)
+    rows = read_rows(path, options.sep, options.decimal, short_first=True, lines=lines)
     line, first = next(rows)
     second = list(islice(rows, 1))
     has_corner = not any(len(row) > len(first) for _, row in second)
@@ -410,8 +409,7 @@ def read_phylip(path: Path) -> TextMatrix:
     values = np.full((n, n), np.nan)
     for i, ((_, cells), start) in enumerate(zip(parts, starts, strict=True)):
         span = slice(start, start + len(cells))
-        where = f"{path}, line {rows[i][0]}"
-        values[i, span] = parse_scores(cells, names[span], where)
+        values[i, span] = parse_scores(cells, names[span], f"{path}, line {rows[i][0]}")
     return TextMatrix(names, list(names), values)
 
 

@@ -161,8 +161,7 @@ def read_new_samples(
             f"The model was trained on {kind}, but {path} holds {what}; give "
             f"{EXPECTED_INPUT[kind]}."  # type: ignore[index]
         )
-    is_same = format in ("fasta", training.format)
-    rule = training.label_rule if is_same else None
+    rule = training.label_rule if format in ("fasta", training.format) else None
     found = _read_items(path, format, rule, header)
     if format == "ucr":
         _check_series_labels(path, found, model.classes)
@@ -765,7 +764,6 @@ def read_tu(folder: PathName) -> tuple[list[dict[str, Any]], Array | None]:
     edges = _read_edges(Path(f"{prefix}{EDGE_FILE}"), owners, places, n_graphs)
     labels = _read_node_labels(Path(f"{prefix}_node_labels.txt"), len(owners))
     attributes = _read_attributes(Path(f"{prefix}_node_attributes.txt"), len(owners))
-    members = np.split(order, starts[1:])
     graphs = [
         {
             "n_nodes": len(own),
@@ -773,7 +771,7 @@ def read_tu(folder: PathName) -> tuple[list[dict[str, Any]], Array | None]:
             "labels": None if labels is None else labels[own],
             "attributes": None if attributes is None else attributes[own],
         }
-        for g, own in enumerate(members)
+        for g, own in enumerate(np.split(order, starts[1:]))
     ]
     return graphs, y
 
@@ -789,10 +787,9 @@ def _find_prefix(folder: Path) -> str:
     if len(found) > 1 and f"{folder.name}{EDGE_FILE}" in found:
         found = [f"{folder.name}{EDGE_FILE}"]
     if len(found) != 1:
-        listed = ", ".join(found) or "none"
         raise FileNotFoundError(
             f"{folder} must hold one file of edges whose name ends with {EDGE_FILE}, "
-            f"such as MUTAG_A.txt, got {listed}."
+            f"such as MUTAG_A.txt, got {', '.join(found) or 'none'}."
         )
     return str(folder / found[0].removesuffix(EDGE_FILE))
 

@@ -404,8 +404,7 @@ class CsvFile:
 
     def iterate_lines(self) -> Iterator[str]:
         """Yield all lines as text; the file cannot be read again then."""
-        lines = chain(io.BytesIO(self.head), self.file)
-        return decode_lines(self.file.path, lines)
+        return decode_lines(self.file.path, chain(io.BytesIO(self.head), self.file))
 
     def read_names(self, header: bool | None) -> None:
         """Find the names of the columns in the first lines."""
@@ -760,8 +759,7 @@ def open_svmlight(path: Path, indices: Sequence[str] = ()) -> TableSource:
     X[sparse.row, sparse.col - first] = sparse.data
     names = [str(index) for index in range(first, last + 1)]
     columns: dict[str, CellColumn] = dict(zip(names, X.T, strict=True))
-    is_whole = bool((y == np.floor(y)).all())
-    columns[LIBSVM_LABEL] = y.astype(int) if is_whole else y
+    columns[LIBSVM_LABEL] = y.astype(int) if (y == np.floor(y)).all() else y
 
     def blocks(wanted: Columns, text: Columns, rows: int | None) -> Iterator[Cells]:
         cells = {name: columns[name] for name in wanted}

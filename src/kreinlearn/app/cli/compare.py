@@ -6,7 +6,6 @@ import sys
 import textwrap
 from collections.abc import Iterator
 from contextlib import contextmanager
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -191,13 +190,11 @@ def _advise_folds(found: re.Match[str]) -> str:
 def _check_kernels(names: list[str], kind: str) -> None:
     """Raise if a name is nearly that of a kernel, with this kernel."""
     known = options.list_kernels(kind)
-    nearby = {**options.KERNEL_ALIASES, **{name: name for name in known}}
     for name in names:
-        near = get_close_matches(name.lower(), nearby, 1)
-        if name not in known and near and nearby[near[0]] in known:
+        question = options.suggest_kernel(name, known)
+        if name not in known and question:
             raise ValueError(
-                f"--kernels must be one of {', '.join(known)}, got {name!r}. Did you "
-                f"mean {nearby[near[0]]!r}?"
+                f"--kernels must be one of {', '.join(known)}, got {name!r}.{question}"
             )
 
 

@@ -79,8 +79,7 @@ def inspect_command(
     if out is not None:
         check_free(out, force)
     table = samples.open_samples(data, replace(reading, labels=None), kernel)
-    context = click.get_current_context()
-    fit_options = context.params.keys() - NOT_FOR_FIT
+    fit_options = click.get_current_context().params.keys() - NOT_FOR_FIT
     given = [data, *options.repeat_options(fit_options)]
     y: Array | None = table.y
     X: SampleSet = table.K

@@ -115,6 +115,13 @@ def list_kernels(samples: str | None = None) -> list[str]:
     return [name for kind in kinds for name, k in KERNELS.items() if k.samples == kind]
 
 
+def suggest_kernel(given: str, known: Sequence[str]) -> str:
+    """Return a question about a known kernel with a similar name, or nothing."""
+    near = get_close_matches(given.lower(), [*known, *KERNEL_ALIASES], 1)
+    name = KERNEL_ALIASES.get(near[0], near[0]) if near else None
+    return f" Did you mean {name!r}?" if name in known else ""
+
+
 def _check_kernel(
     context: click.Context, option: click.Parameter, given: str | None
 ) -> str | None:
@@ -125,11 +132,7 @@ def _check_kernel(
     try:
         return click.Choice(names).convert(given, option, context)
     except click.BadParameter as error:
-        near = get_close_matches(given.lower(), [*names, *KERNEL_ALIASES], 1)
-        if not near:
-            raise
-        name = KERNEL_ALIASES.get(near[0], near[0])
-        message = f"{error.message} Did you mean {name!r}?"
+        message = error.message + suggest_kernel(given, names)
         raise click.BadParameter(message, context, option) from None
 
 

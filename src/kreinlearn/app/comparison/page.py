@@ -87,12 +87,11 @@ def comparison_page(found: Findings, first: Sequence[Section] = ()) -> str:
             if rows[label].get(key)
         }
 
-    scores = _make_score_table(rows)
     sections: dict[str, list[Figure | PageTable | None]] = {
         "Scores": [
             accuracy_figure(rows, found["interval"]),
             difference_figure(rows, "accuracy"),
-            scores,
+            _make_score_table(rows),
         ],
         "Predictions": [
             review_figure(select("review", "log_loss")),
@@ -361,8 +360,7 @@ def _draw_curves(
 
     def draw(figure: "Canvas") -> None:
         axes = figure.add_subplot()
-        styles = zip(drawn.values(), CURVE_STYLES, strict=False)
-        for curve, (color, _, line) in styles:
+        for curve, (color, _, line) in zip(drawn.values(), CURVE_STYLES, strict=False):
             axes.plot(curve[x], curve[y], color=color, ls=line, lw=1.5)
         decorate(axes)
         _draw_legend(figure, drawn, has_markers=False)

@@ -161,8 +161,7 @@ def differences_from_best(
     }
     if not scores:
         return {}
-    choose = min if smaller else max
-    best = choose(scores, key=lambda key: float(np.mean(scores[key])))
+    best = (min if smaller else max)(scores, key=lambda key: np.mean(scores[key]))
     found = {}
     for key, own in scores.items():
         gaps = np.subtract(own, scores[best])
@@ -427,8 +426,7 @@ def rank_rows(found: Findings) -> list[Record]:
     """
 
     def rank(row: Record) -> list[float]:
-        scores = row["accuracy"], row["log_loss"]
-        signed = zip((-1, 1), scores, strict=True)
+        signed = zip((-1, 1), (row["accuracy"], row["log_loss"]), strict=True)
         return [float("inf") if x is None else sign * x for sign, x in signed]
 
     rows = {

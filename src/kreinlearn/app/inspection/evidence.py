@@ -252,10 +252,9 @@ def permute_conditionally(
     """
     index, logs = clipped.index, clipped.logs
     positive, full = zip(*(_compute_smoothers(K, *fold) for fold in folds), strict=True)
-    one_hot = np.eye(logs.shape[1])
 
     def gain(labels: Array) -> Array:
-        Y = one_hot[labels]
+        Y = np.eye(logs.shape[1])[labels]
         return _compute_errors(positive, Y, folds) - _compute_errors(full, Y, folds)
 
     rng = np.random.default_rng(seed)
@@ -336,6 +335,5 @@ def _compute_errors(
         for k, smoother in enumerate(maps[f]):
             gap = smoother @ columns[train] - columns[held]
             errors[k, f] = (gap**2).sum(axis=0).reshape(count, n_classes).sum(axis=1)
-    others = errors.sum(axis=1, keepdims=True) - errors
-    best = others.argmin(axis=0)[None]
+    best = (errors.sum(axis=1, keepdims=True) - errors).argmin(axis=0)[None]
     return np.asarray(np.take_along_axis(errors, best, axis=0)[0].sum(axis=0) / n)

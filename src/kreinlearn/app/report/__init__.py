@@ -460,14 +460,13 @@ def spectrum_figure(found: Findings, title: str) -> Figure | None:
     part = f"the negative part is {fraction} of the sum of absolute values."
     # Of a large matrix, some eigenvalues are kept, evenly from both ends.
     places = np.linspace(1, p + q + z, len(mu)).round().astype(int)
-    lowest = float(mu.min())
 
     def draw(figure: "Canvas") -> None:
         axes = figure.add_subplot()
         kept = select_evenly(len(mu), MAX_BARS)
         SpectrumDisplay(eigenvalues=mu[kept], places=places[kept]).plot(axes)
         if q:
-            text = f"negative, down\nto {format_signed(lowest, '.3g')}"
+            text = f"negative, down\nto {format_signed(float(mu.min()), '.3g')}"
             axes.text(0.98, 0.96, text, ha="right", va="top", transform=axes.transAxes)
         if (mu != 0).any():
             label_powers_of_ten(axes.yaxis)
