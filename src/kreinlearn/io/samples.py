@@ -573,9 +573,7 @@ def read_ts_text(path: Path) -> SampleText:
     return SampleText(items, labels if has_labels else None, lines, title="@classLabel")
 
 
-def read_ucr_text(
-    path: Path, target: str | None = None, header: bool | None = None
-) -> SampleText:
+def read_ucr_text(path: Path, target: str | None, header: bool | None) -> SampleText:
     """Return the series of a file of the UCR archive; as `read_ucr`."""
     texts = _read_filled_lines(path, "")
     rows: Iterator[TextRow]

@@ -13,7 +13,7 @@ import click
 import numpy as np
 from rich.markup import escape
 
-from kreinlearn._typing import Array
+from kreinlearn._typing import Array, SampleSet
 from kreinlearn.app.cli import data as samples
 from kreinlearn.app.cli import options
 from kreinlearn.app.cli.options import Facts, KernelParams
@@ -125,7 +125,7 @@ def compare_command(
         check_request(table.y, n, kernel=kernel, **request)
         samples.make_group_folds(table, folds, "--folds")
         if table.kind is not None:
-            given: Any
+            given: SampleSet
             given, kernel, measure = _measure_samples(table, names, params, form)
         else:
             for each in names if table.is_table else [None]:

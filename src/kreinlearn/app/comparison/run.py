@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Collection, Sequence
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import joblib
 import numpy as np
@@ -19,7 +19,7 @@ from sklearn.metrics import roc_auc_score
 
 from kreinlearn._files import PathName, check_free, replace
 from kreinlearn._memory import check_bytes
-from kreinlearn._typing import Array
+from kreinlearn._typing import Array, SampleSet
 from kreinlearn.app.comparison.page import comparison_page
 from kreinlearn.app.comparison.plan import (
     Job,
@@ -100,7 +100,7 @@ class Comparison(PageResult):
 
 
 def compare(
-    D: Any,
+    D: SampleSet,
     y: ArrayLike | None,
     *,
     kernel: str | Sequence[str] = "distance",

@@ -447,9 +447,7 @@ def _state_findings(found: Summary) -> list[str]:
     likely = [row for row in ranked if row["log_loss"] is not None]
     if likely:
         best = min(likely, key=lambda row: row["log_loss"])
-        sentences.append(
-            f"Lowest log-loss: {best['label']} with {best['log_loss']:.3f}."
-        )
+        sentences += [f"Lowest log-loss: {best['label']} with {best['log_loss']:.3f}."]
     for kernel, about in found["data"]["kernels"].items():
         sentences += [
             f"{row['method']} assumes a positive semidefinite matrix; "

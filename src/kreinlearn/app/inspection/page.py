@@ -156,9 +156,8 @@ def _spectrum_table(found: Findings) -> PageTable:
         ),
         *((f"asymmetry, {x}", format_number(y, ".3g")) for x, y in asymmetry),
     ]
-    return make_table(
-        "Numbers of the spectrum", "The spectrum.", "quantity, value", rows
-    )
+    title = "Numbers of the spectrum"
+    return make_table(title, "The spectrum.", "quantity, value", rows)
 
 
 def list_scores(found: Findings) -> dict[str, Findings]:

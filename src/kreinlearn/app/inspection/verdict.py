@@ -246,7 +246,7 @@ def inspect_similarity(
     command = _python_code(found, kernel, is_odd) if command is None else command
     sentences, found["n_verdict"] = _state_findings(found)
     clip = _clip_code(kernel, params, is_odd)
-    step = _state_next_step(found, command, clip, None if y is None else np.asarray(y))
+    step = _state_advice(found, command, clip, None if y is None else np.asarray(y))
     found["sentences"] = [*sentences, *notes, step]
     found["versions"] = describe_environment()["ver"]
     return Inspection(found, K, labels)
@@ -511,9 +511,7 @@ def _state_evidence(found: Record) -> list[str]:
     ]
 
 
-def _state_next_step(
-    found: Record, command: str, clip: str, labels: Array | None
-) -> str:
+def _state_advice(found: Record, command: str, clip: str, labels: Array | None) -> str:
     if found["matrix"] not in ("semidefinite", "indefinite"):
         return "Next: check how the similarities were computed."
     classes, counts = np.unique([] if labels is None else labels, return_counts=True)
