@@ -147,7 +147,7 @@ def fit_command(
     found |= {"seconds": time.perf_counter() - start, "model": str(place)}
     persistence.save(whole, place, overwrite=force, notes=record.to_notes())
     found["bytes"] = place.stat().st_size
-    click.echo(json.dumps(found) if as_json else _summarize(found))
+    click.echo(json.dumps(found) if as_json else _format_summary(found))
 
 
 def _name_model(train: str) -> Path:
@@ -509,7 +509,7 @@ def _describe_landmarks(model: "BaseEstimator", data: Dataset) -> Facts:
     return found
 
 
-def _summarize(found: Facts) -> str:
+def _format_summary(found: Facts) -> str:
     """Return the findings for people."""
     new = f"new {found.get('kind', 'rows')}"
     if found["features"] is None and "kind" not in found:

@@ -203,54 +203,11 @@ DECIMAL_OPTION = click.option(
     show_default=True,
     help="What stands before decimals: a comma for numbers such as 5,8.",
 )
-DROP_OPTION = click.option(
-    "--drop",
-    multiple=True,
-    metavar="COL",
-    help="Leave out a column, by name or position; may be given several times.",
-)
-ID_OPTION = click.option(
-    "--id",
-    "id",
-    metavar="COL",
-    help="Column of sample names: not a feature, but kept in predictions.",
-)
 GROUP_OPTION = click.option(
     "--group",
     metavar="COL",
     help="Group column, such as a patient ID, for rows that belong together: "
     "groups are never split across folds. It is not a feature.",
-)
-COLUMN_OPTIONS = (
-    click.option(
-        "--target",
-        metavar="COL",
-        help="Column of the labels, by name or position (from 1; -1 is the last); the "
-        "last by default, in the format ucr the first. For npz an array, 'y' by "
-        "default; for npy a file; for FASTA what follows the name ('description', by "
-        "default), its last bar ('bar'), or the number of a field of the header.",
-    ),
-    HEADER_OPTION,
-    DROP_OPTION,
-    ID_OPTION,
-)
-FEATURE_OPTIONS = (
-    click.option(
-        "--scale",
-        type=click.Choice(SCALE_CHOICES),
-        default=SCALE_CHOICES[0],
-        show_default=True,
-        help="How features are scaled: to [0, 1]; to mean 0 and variance 1; by median "
-        "and quantiles (5 % to 95 %), for columns with outliers; or not at all.",
-    ),
-    click.option(
-        "--impute",
-        is_flag=True,
-        help="Fill missing values with the median or, for text, the most frequent one.",
-    ),
-    click.option(
-        "--one-hot", is_flag=True, help="Encode columns of text as zeros and ones."
-    ),
 )
 JSON_OPTION = click.option(
     "--json", "as_json", is_flag=True, help="Print JSON, one object per line."
@@ -279,25 +236,6 @@ DISTANCE_OPTION = click.option(
     is_flag=True,
     help="The matrix holds distances; in npz it is named 'D' or is the only one.",
 )
-MATRIX_OPTIONS = (
-    DISTANCE_OPTION,
-    click.option(
-        "--form",
-        type=click.Choice(FORMS),
-        help="How distances become similarities; widths are multiples of their median.",
-    ),
-    click.option(
-        "--similarity",
-        is_flag=True,
-        help="The matrix holds similarities, even if it looks like distances: counts, "
-        "or an adjacency matrix.",
-    ),
-    click.option(
-        "--symmetrize",
-        type=click.Choice(list(SYMMETRIZERS)),
-        help="What to make of the two directions of a matrix that is not symmetric.",
-    ),
-)
 FORMAT_OPTION = click.option(
     "--format",
     "format",
@@ -323,7 +261,61 @@ LABELS_OPTION = click.option(
 TARGET_OPTION = click.option(
     "--target", metavar="COL", help="Column of the labels in the file of --labels."
 )
-PAIR_OPTIONS = (
+DATA_OPTIONS = (
+    click.option(
+        "--target",
+        metavar="COL",
+        help="Column of the labels, by name or position (from 1; -1 is the last); the "
+        "last by default, in the format ucr the first. For npz an array, 'y' by "
+        "default; for npy a file; for FASTA what follows the name ('description', by "
+        "default), its last bar ('bar'), or the number of a field of the header.",
+    ),
+    HEADER_OPTION,
+    click.option(
+        "--drop",
+        multiple=True,
+        metavar="COL",
+        help="Leave out a column, by name or position; may be given several times.",
+    ),
+    click.option(
+        "--id",
+        "id",
+        metavar="COL",
+        help="Column of sample names: not a feature, but kept in predictions.",
+    ),
+    click.option(
+        "--scale",
+        type=click.Choice(SCALE_CHOICES),
+        default=SCALE_CHOICES[0],
+        show_default=True,
+        help="How features are scaled: to [0, 1]; to mean 0 and variance 1; by median "
+        "and quantiles (5 % to 95 %), for columns with outliers; or not at all.",
+    ),
+    click.option(
+        "--impute",
+        is_flag=True,
+        help="Fill missing values with the median or, for text, the most frequent one.",
+    ),
+    click.option(
+        "--one-hot", is_flag=True, help="Encode columns of text as zeros and ones."
+    ),
+    DISTANCE_OPTION,
+    click.option(
+        "--form",
+        type=click.Choice(FORMS),
+        help="How distances become similarities; widths are multiples of their median.",
+    ),
+    click.option(
+        "--similarity",
+        is_flag=True,
+        help="The matrix holds similarities, even if it looks like distances: counts, "
+        "or an adjacency matrix.",
+    ),
+    click.option(
+        "--symmetrize",
+        type=click.Choice(list(SYMMETRIZERS)),
+        help="What to make of the two directions of a matrix that is not symmetric.",
+    ),
     FORMAT_OPTION,
     LABELS_OPTION,
     SEP_OPTION,
@@ -343,7 +335,6 @@ PAIR_OPTIONS = (
         "best by default.",
     ),
 )
-DATA_OPTIONS = (*COLUMN_OPTIONS, *FEATURE_OPTIONS, *MATRIX_OPTIONS, *PAIR_OPTIONS)
 """Options about training samples."""
 
 

@@ -253,7 +253,7 @@ def summarize(
         "rows": to_json(rows),
         "versions": describe_environment()["ver"],
     }
-    verdict, *facts = _state_findings(found)
+    verdict, *facts = _state_results(found)
     return found | {"verdict": verdict, "sentences": [verdict, *sentences, *facts]}
 
 
@@ -440,7 +440,7 @@ def rank_rows(found: Findings) -> list[Record]:
     return sorted(rows.values(), key=rank)
 
 
-def _state_findings(found: Summary) -> list[str]:
+def _state_results(found: Summary) -> list[str]:
     """Return the verdict, and further sentences about the numbers."""
     ranked = [row for row in rank_rows(found) if row["accuracy"] is not None]
     sentences = [_state_best(ranked) if ranked else "No method gave a result."]
