@@ -577,12 +577,10 @@ def _format_data(found: Facts) -> str:
     listed = ", ".join(f"{label} {count}" for label, count in many)
     if len(found["classes"]) > 10:
         listed = f"{min(found['counts'])} to {max(found['counts'])} samples each"
-    n_features = found["features"]
-    features = f"{n_features} features"
-    if n_features is None:
-        is_distance = found["kernel"] == "distance"
-        features = "distances" if is_distance else "a Gram matrix"
-        features = found.get("described", features)
+    features = f"{found['features']} features"
+    if found["features"] is None:
+        matrix = "distances" if found["kernel"] == "distance" else "a Gram matrix"
+        features = found.get("described", matrix)
     return (
         f"Data       {found['samples']} samples, {features}, "
         f"{len(found['classes'])} classes in {found['target']!r}: {listed}"

@@ -40,7 +40,7 @@ SEPARATOR_NAMES = {"tab": "\t", "\\t": "\t", "space": " "}
 PREPARATION_OPTIONS = ("scale", "impute", "one_hot")
 READ_FIELDS = {field.name for field in fields(ReadOptions)} - {"labels"}
 OPTION_GROUPS: dict[str, tuple[str, ...]] = {
-    "What the file holds": ("target", "labels", "header", "sep", "decimal", "format"),
+    "Content of the file": ("target", "labels", "header", "sep", "decimal", "format"),
     "Columns of a table that are not features": ("drop", "id", "group"),
     "How features are prepared": ("scale", "impute", "one_hot"),
     "Matrices and pairs": (
@@ -193,15 +193,15 @@ SEP_OPTION = click.option(
     "--sep",
     metavar="CHAR",
     callback=_parse_separator,
-    help="What separates the cells of a text: a character, 'tab' or 'space'; by "
-    "default a comma, a semicolon or a tab, whichever the first line has.",
+    help="Separator of cells: a character, 'tab' or 'space'; by default a comma, a "
+    "semicolon or a tab, whichever the first line has.",
 )
 DECIMAL_OPTION = click.option(
     "--decimal",
     type=click.Choice([".", ","]),
     default=".",
     show_default=True,
-    help="What stands before decimals: a comma for numbers such as 5,8.",
+    help="Decimal mark: a comma for numbers such as 5,8.",
 )
 GROUP_OPTION = click.option(
     "--group",
@@ -240,7 +240,7 @@ FORMAT_OPTION = click.option(
     "--format",
     "format",
     type=click.Choice(list(FILE_FORMATS)),
-    help="What the file holds, if its name does not determine it: 'pairs' are lines "
+    help="Format of the file, if its name does not determine it: 'pairs' are lines "
     "'a,b,score', 'blast' is outfmt 6, also of Foldseek, 'matrix' has names in the "
     "first line and the first column, 'ucr' has a label and a time series in each "
     "line.",
@@ -314,7 +314,7 @@ DATA_OPTIONS = (
     click.option(
         "--symmetrize",
         type=click.Choice(list(SYMMETRIZERS)),
-        help="What to make of the two directions of a matrix that is not symmetric.",
+        help="Aggregate of the two directions of a matrix that is not symmetric.",
     ),
     FORMAT_OPTION,
     LABELS_OPTION,
@@ -331,8 +331,8 @@ DATA_OPTIONS = (
     click.option(
         "--repeated",
         type=click.Choice(list(SYMMETRIZERS)),
-        help="What to make of several scores of one pair; of hits of a search the "
-        "best by default.",
+        help="Aggregate of several scores of one pair; by default the best hit of a "
+        "search.",
     ),
 )
 """Options about training samples."""
