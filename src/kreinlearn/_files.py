@@ -10,6 +10,8 @@ from secrets import token_hex
 from shutil import copymode
 from typing import Protocol
 
+PathName = str | os.PathLike[str]
+"""Path of a file or a folder."""
 WRITABLE_ENDINGS = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".parquet")
 """Endings of the tables that can be written."""
 
@@ -22,6 +24,12 @@ class Frame(Protocol):
 
     def to_parquet(self, path: io.BytesIO, *, index: bool) -> None:
         """Write the table to a stream."""
+
+
+def first_line(error: BaseException) -> str:
+    """Return the first line of an error without its period, or its type."""
+    lines = str(error).strip().splitlines() or [type(error).__name__]
+    return lines[0].rstrip(".")
 
 
 def user_cache() -> Path:
@@ -38,7 +46,7 @@ def user_cache() -> Path:
     return Path(cache).expanduser() / "kreinlearn"
 
 
-def check_regular(path: str | os.PathLike[str]) -> None:
+def check_regular(path: PathName) -> None:
     """Raise for devices and pipes, which may never end and cannot be read twice.
 
     Parameters
@@ -62,7 +70,7 @@ def check_regular(path: str | os.PathLike[str]) -> None:
         )
 
 
-def check_free(path: str | os.PathLike[str], force: bool = False) -> Path:
+def check_free(path: PathName, force: bool = False) -> Path:
     """Return where a file may be written, or raise.
 
     Call this before long work.
@@ -105,7 +113,7 @@ def check_free(path: str | os.PathLike[str], force: bool = False) -> Path:
     return target
 
 
-def replace(path: str | os.PathLike[str], content: bytes) -> None:
+def replace(path: PathName, content: bytes) -> None:
     """Write a file, whole or not at all.
 
     Parameters

@@ -26,14 +26,13 @@ from sklearn.exceptions import InconsistentVersionWarning
 from sklearn.utils.validation import check_is_fitted
 
 from kreinlearn import _skops
-from kreinlearn._files import check_free, replace
+from kreinlearn._files import PathName, check_free, first_line, replace
 from kreinlearn._memory import check_bytes
 
 __all__ = ["load", "save", "stamp"]
 
 Model: TypeAlias = Any
 """An estimator, a pipeline or a search; scikit-learn has no types."""
-PathName: TypeAlias = str | os.PathLike[str]
 Stamp: TypeAlias = dict[str, Any]
 """Format, versions by name of the package, notes and digest."""
 FORMAT_VERSION = 2
@@ -129,7 +128,7 @@ def save(
     except Exception as error:
         raise ValueError(
             f"This {type(model).__name__} holds something that cannot be saved: "
-            f"{_first_line(error)}"
+            f"{first_line(error)}"
         ) from error
     versions = {name: version(name) for name in STAMPED_PACKAGES}
     stamped = {"format": FORMAT_VERSION, **versions, "notes": json.loads(noted)}
@@ -254,7 +253,7 @@ def _read_stamp(path: PathName, file: BinaryIO) -> Stamp:
         is_other = not os.fspath(path).endswith(MODEL_ENDING)
         raise ValueError(
             f"{path} is not a model that kreinlearn.save wrote, or it is damaged "
-            f"({_first_line(error)}).{MODEL_FIRST * is_other}"
+            f"({first_line(error)}).{MODEL_FIRST * is_other}"
         ) from None
     if number > FORMAT_VERSION:
         raise ValueError(
@@ -287,7 +286,7 @@ def _check_digest(path: PathName, file: BinaryIO, found: Mapping[str, object]) -
         with ZipFile(file) as members:
             digest = compute_digest(members, found)
     except Exception as error:
-        raise ValueError(f"{path} is damaged ({_first_line(error)}).") from None
+        raise ValueError(f"{path} is damaged ({first_line(error)}).") from None
     if digest != found["digest"]:
         raise ValueError(
             f"{path} was changed after it was saved, for its content does not match "
@@ -305,7 +304,7 @@ def _read_back(model: Model, path: os.PathLike[str], content: io.BytesIO) -> Non
     except Exception as error:
         raise ValueError(
             f"This {type(model).__name__} was not saved, for it could not be loaded "
-            f"again: {_first_line(error)}."
+            f"again: {first_line(error)}."
         ) from error
 
 
@@ -324,19 +323,13 @@ def _read_model(path: PathName, file: BinaryIO, trusted: Iterable[str]) -> Model
         is_missing = isinstance(getattr(error, "obj", None), ModuleType)
         is_missing |= isinstance(error, ImportError)
         what = "needs what cannot be imported here" if is_missing else "is damaged"
-        raise ValueError(f"{path} {what} ({_first_line(error)}).") from None
+        raise ValueError(f"{path} {what} ({first_line(error)}).") from None
     more = f" and {len(unknown) - 3} more" if len(unknown) > 3 else ""
     raise ValueError(
         f"{path} holds {', '.join(unknown[:3])}{more}, not known to be harmless; if "
         f"you trust the file and know what these are, pass trusted={unknown[:3]!r}"
         f"{more} to kreinlearn.load."
     )
-
-
-def _first_line(error: BaseException) -> str:
-    """Return the first line of an error without its period, or its type."""
-    lines = str(error).strip().splitlines() or [type(error).__name__]
-    return lines[0].rstrip(".")
 
 
 def _list_parameters(value: object) -> Iterator[object]:

@@ -312,8 +312,7 @@ def support_vector_machine(
 
     def build_calibrated(value: float, seed: int) -> Classifier:
         folds = StratifiedKFold(CALIBRATION_FOLDS, shuffle=True, random_state=seed)
-        machine = build(value, seed)
-        return CalibratedClassifierCV(machine, cv=folds, ensemble=False)
+        return CalibratedClassifierCV(build(value, seed), cv=folds, ensemble=False)
 
     def path(K: Array, y: Array, K_new: Array, values: Values, seed: int) -> Scores:
         fits = _fit_each(build, K, y, K_new, values, seed)
@@ -407,9 +406,7 @@ def _fit_each(
     if isinstance(first, Pipeline):
         K, K_new = first[:-1].fit_transform(K, y), first[:-1].transform(K_new)
     for value in values:
-        model = build(value, seed)
-        last = model[-1] if isinstance(model, Pipeline) else model
-        yield last.fit(K, y), K_new
+        yield _last_step(build(value, seed)).fit(K, y), K_new
 
 
 def get_scores(model: Classifier, X: Array) -> Array:
@@ -714,8 +711,7 @@ def tune(
 
     def score_fold(scores: Array, truth: Array, status: str) -> float:
         if link is None:
-            is_second = scores[:, 0] > 0
-            guess = is_second if scores.shape[1] == 1 else scores.argmax(axis=1)
+            guess = scores[:, 0] > 0 if scores.shape[1] == 1 else scores.argmax(axis=1)
             return float((guess == truth).mean()) * (status not in DIVERGED_STATUSES)
         if status in DIVERGED_STATUSES:
             return -MAX_LOG_LOSS

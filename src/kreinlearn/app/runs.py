@@ -19,14 +19,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import (
-    Callable,
-    Generator,
-    Iterable,
-    Iterator,
-    Mapping,
-    Sequence,
-)
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass
@@ -41,7 +34,7 @@ from typing import Any, NamedTuple, Self, TextIO
 import joblib
 from threadpoolctl import threadpool_limits
 
-from kreinlearn._files import check_regular
+from kreinlearn._files import PathName, check_regular
 
 __all__ = ["Cell", "RunState", "progress_bar", "read_records", "run"]
 
@@ -180,8 +173,8 @@ def to_json(value: Any) -> Any:
     if hasattr(value, "item"):
         value = value.item()
     if isinstance(value, float):
-        digits = SIGNIFICANT_DIGITS
-        return float(f"{value:.{digits}g}") if math.isfinite(value) else None
+        rounded = float(f"{value:.{SIGNIFICANT_DIGITS}g}")
+        return rounded if math.isfinite(value) else None
     return value
 
 
@@ -212,14 +205,7 @@ def describe_environment() -> Record:
     if (root / ".git").exists():
         with suppress(OSError, subprocess.SubprocessError):
             revision = subprocess.check_output(
-                [
-                    "git",
-                    "describe",
-                    "--always",
-                    "--dirty",
-                    "--abbrev=12",
-                    "--exclude=*",
-                ],
+                "git describe --always --dirty --abbrev=12 --exclude=*".split(),
                 cwd=root,
                 stderr=subprocess.DEVNULL,
                 text=True,
@@ -249,7 +235,7 @@ def _parse(text: bytes, where: str) -> tuple[list[Record], int]:
     return found, length
 
 
-def read_records(path: str | os.PathLike[str]) -> list[Record]:
+def read_records(path: PathName) -> list[Record]:
     """Return all records of a file without a last line that was cut short.
 
     A missing file has no records.
@@ -288,7 +274,7 @@ class Store:
         If another process writes to the file.
     """
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
+    def __init__(self, path: PathName) -> None:
         self.path = Path(path)
         self.path.parent.mkdir(parents=True, exist_ok=True)
         check_regular(self.path)
@@ -384,7 +370,7 @@ def estimate_left(start: float, fraction: float) -> float | None:
 
 
 @contextmanager
-def progress_bar(stream: TextIO, label: str = "") -> Iterator[Watcher]:
+def progress_bar(stream: TextIO, label: str) -> Iterator[Watcher]:
     """Yield a function that writes progress to a stream.
 
     A terminal shows a bar; other streams get one line per step.
@@ -433,11 +419,8 @@ def counter(stream: TextIO, label: str) -> Iterator[Callable[..., None]]:
         def report(
             done: int, total: int, text: str, fraction: float | None = None
         ) -> None:
-            fraction = fraction or done / total
-            left = (time.monotonic() - start) * (1 / fraction - 1)
-            show(
-                RunState(done, total, text, left if fraction >= MIN_FINISHED else None)
-            )
+            left = estimate_left(start, fraction or done / total)
+            show(RunState(done, total, text, left))
 
         yield report
 
@@ -473,7 +456,7 @@ def report_fraction(
         yield report
 
 
-def progress_line(state: RunState, label: str = "") -> str:
+def progress_line(state: RunState, label: str) -> str:
     """Return the state of a run as one line.
 
     Examples
@@ -525,15 +508,21 @@ Work = Callable[[Cell], Record]
 """Function that a worker calls with a cell; importable, because it is sent by name."""
 
 
+def describe_cell(cell: Cell) -> str:
+    """Return the name of a cell in progress messages."""
+    settings = [f"{name} {value}" for name, value in cell.settings]
+    return ", ".join([cell.dataset, cell.method, *settings, f"run {cell.run + 1}"])
+
+
 def run(
     cells: Iterable[Cell],
-    path: str | os.PathLike[str],
+    path: PathName,
     work: Work,
     *,
     jobs: int | None = None,
     limit: float = CELL_SECONDS,
     cost: Callable[[Cell], float] = lambda cell: 1.0,
-    describe: Callable[[Cell], str] | None = None,
+    describe: Callable[[Cell], str] = describe_cell,
     progress: Watcher | None = None,
 ) -> int:
     """Run the cells that have no record yet, and append a record for each.
@@ -555,7 +544,7 @@ def run(
         status "timeout".
     cost : callable
         Estimated time of a cell, in any unit; the longest are run first.
-    describe : callable, optional
+    describe : callable
         Returns the name of a cell in progress messages.
     progress : callable, optional
         Called before the first cell and after each; see `progress_bar`.
@@ -570,7 +559,7 @@ def run(
     If the process is killed, the file holds all finished records, and the same call
     resumes. A KeyboardInterrupt stops the workers and is raised again.
     """
-    jobs, describe = jobs or joblib.cpu_count(), describe or _describe_cell
+    jobs = jobs or joblib.cpu_count()
     wanted = list({cell.key: cell for cell in cells}.values())
     with Store(path) as store:
         todo = [cell for cell in wanted if cell.key not in store.keys]
@@ -592,11 +581,6 @@ def run(
                     left = estimate_left(start, spent / total)
                     progress(RunState(done, len(wanted), text, left))
     return len(todo)
-
-
-def _describe_cell(cell: Cell) -> str:
-    settings = [f"{name} {value}" for name, value in cell.settings]
-    return ", ".join([cell.dataset, cell.method, *settings, f"run {cell.run + 1}"])
 
 
 def _describe_result(record: Record) -> str:
@@ -658,10 +642,8 @@ class Worker:
             self.connection.send(cell)
             if self.connection.poll(min(self.limit, MAX_WAIT_SECONDS)):
                 return dict(self.connection.recv())
-            status, error = (
-                "timeout",
-                f"stopped after the limit of {self.limit:g} seconds",
-            )
+            status = "timeout"
+            error = f"stopped after the limit of {self.limit:g} seconds"
         except (EOFError, OSError):
             process.join()
             ended = f"the worker process ended with code {process.exitcode}"

@@ -363,8 +363,8 @@ def warn_about_columns(
     constant = [name for name in X.columns if X[name].nunique() == 1]
     if constant:
         _warn(
-            f"{where}the same value for all samples in {_columns(constant)}, which "
-            f"cannot separate classes."
+            f"{where}the same value for all samples in {quote_columns(constant)}, "
+            "which cannot separate classes."
         )
     for name in X.columns.difference(numbers, sort=False):
         n_words = X[name].nunique()
@@ -374,29 +374,28 @@ def warn_about_columns(
                 "rows, and most are too rare to learn from; merge rare ones, or leave "
                 f"the column out by --drop {name}."
             )
-    counters, squeezed = list[str](), list[str]()
+    counters, squeezed = list[str](), dict[str, float]()
     for name in numbers:
         values = X[name].to_numpy(dtype=float)
         if is_counter(name, values):
             counters.append(name)
         elif check_outliers and range_fraction(values) < MIN_RANGE_FRACTION:
-            squeezed.append(name)
+            squeezed[name] = range_fraction(values)
     if counters:
         name = counters[0]
         one = len(counters) == 1
         _warn(
-            f"{where}{_columns(counters)} seem{'s' * one} to number or name the "
+            f"{where}{quote_columns(counters)} seem{'s' * one} to number or name the "
             f"samples, which does not help on new ones; leave "
             f"{'it' if one else 'them'} out by --drop {name}, or keep it in "
             f"predictions by --id {name}."
         )
     if squeezed:
-        fraction = min(range_fraction(X[n].to_numpy(dtype=float)) for n in squeezed)
         _warn(
-            f"{where}a few outliers squeeze everything else in {_columns(squeezed)}: "
-            f"all but {OUTLIER_FRACTION:.0%} of the values on either side lie in "
-            f"{fraction:.2g} of the range; use --scale robust (scale='robust'), or "
-            "correct the outliers."
+            f"{where}a few outliers squeeze everything else in "
+            f"{quote_columns(squeezed)}: all but {OUTLIER_FRACTION:.0%} of the values "
+            f"on either side lie in {min(squeezed.values()):.2g} of the range; use "
+            "--scale robust (scale='robust'), or correct the outliers."
         )
 
 
@@ -416,8 +415,7 @@ def is_counter(name: str, values: Array) -> bool:
         return False
     if (np.diff(values) > 0).all():
         return True
-    is_named = ID_NAME.search(name) is not None
-    return is_named and len(np.unique(values)) == len(values)
+    return ID_NAME.search(name) is not None and len(np.unique(values)) == len(values)
 
 
 def range_fraction(values: Array) -> float:
@@ -438,7 +436,8 @@ def range_fraction(values: Array) -> float:
     return float(most / (known[-1] - known[0])) if most > 0 else 1.0
 
 
-def _columns(names: Sequence[str]) -> str:
+def quote_columns(names: Collection[str]) -> str:
+    """Return the first names in quotes, after the word column."""
     return f"column{'s' * (len(names) > 1)} {quote_names(names)}"
 
 

@@ -19,6 +19,10 @@ MatrixContent = Literal["similarities", "distances"]
 """Content of a matrix. By default similarities, unless they look like distances."""
 
 
+SCORE_FIELDS = ("symmetrize", "missing", "missing_self", "repeated")
+"""Options about scores of pairs, which predictions take from the training file."""
+
+
 @dataclass(frozen=True)
 class ReadOptions:
     """Options of readers; most are options of the commands, too.
@@ -104,9 +108,7 @@ class ReadOptions:
     @property
     def is_for_matrix(self) -> bool:
         """Whether an option is given that only matrices and pairs take."""
-        fills = (self.missing, self.missing_self, self.repeated)
-        given = (self.holds, self.symmetrize, *fills)
-        return any(each is not None for each in given)
+        return any(getattr(self, name) is not None for name in ("holds", *SCORE_FIELDS))
 
 
 @dataclass(frozen=True)

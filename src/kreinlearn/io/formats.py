@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import numpy as np
 
-from kreinlearn._files import check_regular
+from kreinlearn._files import PathName, check_regular
 from kreinlearn._typing import Array
 from kreinlearn._validation import (
     check_choice,
@@ -23,6 +23,7 @@ from kreinlearn._validation import (
 )
 from kreinlearn.io import matrices, pairs, samples, tables
 from kreinlearn.io.dataset import (
+    SCORE_FIELDS,
     Dataset,
     MatrixContent,
     ModelInput,
@@ -30,15 +31,13 @@ from kreinlearn.io.dataset import (
     TrainingRecord,
 )
 from kreinlearn.io.labels import as_labels, describe_similar_classes, read_labels
-from kreinlearn.io.matrices import LABELS_NAME
-from kreinlearn.io.pairs import LIST_FORMATS
 from kreinlearn.io.samples import EDGE_FILE, SAMPLE_FORMATS
 from kreinlearn.io.tables import CsvFile, TableSource
 from kreinlearn.io.text import (
+    are_numbers,
     check_file,
     decode_lines,
     name_file,
-    parse_number,
     read_rows,
 )
 
@@ -91,10 +90,8 @@ FORMAT_FIELDS: dict[str, tuple[str, tuple[str, ...]]] = {
     "tu": ("graphs, with labels in a file ..._graph_labels.txt", ()),
 }
 """Content of a format, for messages, and the options that it takes."""
-OPTIONAL_FIELDS = (
-    *(*COLUMN_FIELDS, "label_file", "sep", "decimal"),
-    *(*MATRIX_FIELDS, "repeated"),
-)
+FILE_FIELDS = (*COLUMN_FIELDS, "label_file", "sep", "decimal")
+OPTIONAL_FIELDS = (*FILE_FIELDS, "holds", *SCORE_FIELDS)
 """Options that only some formats take."""
 
 
@@ -118,7 +115,7 @@ class DataFile(NamedTuple):
 
 @name_file
 def open_data(
-    path: str | os.PathLike[str],
+    path: PathName,
     options: ReadOptions,
     *,
     in_blocks: bool = False,
@@ -176,7 +173,7 @@ def open_data(
     return data
 
 
-def read(path: str | os.PathLike[str], **options: Any) -> Dataset:
+def read(path: PathName, **options: Any) -> Dataset:
     """Return the samples in a file.
 
     Parameters
@@ -267,7 +264,7 @@ def is_table_on_disk(source: object) -> bool:
 
 @name_file
 def read_pairs(
-    path: str | os.PathLike[str],
+    path: PathName,
     format: str | None = None,
     *,
     training: Sequence[str] | None = None,
@@ -325,12 +322,8 @@ def read_pairs(
             f"{path} is not a text with pairs or a matrix with names; if it is, set "
             "format to 'pairs', 'blast', 'phylip' or 'matrix'."
         )
-    names, K, note = pairs.read_scores(
-        *(file.path, file.format, ReadOptions(**options)),
-        header=header,
-        lines=file.iterate_lines(),
-        training=training,
-    )
+    given, lines = ReadOptions(header=header, **options), file.iterate_lines()
+    names, K, note = pairs.read_scores(file.path, file.format, given, lines, training)
     columns = names if training is None else list(training)
     frame = pd.DataFrame(K, index=names, columns=columns, copy=False)
     frame.attrs["remark"] = note
@@ -338,7 +331,7 @@ def read_pairs(
 
 
 def find_format(
-    path: str | os.PathLike[str], options: ReadOptions, *, in_blocks: bool = False
+    path: PathName, options: ReadOptions, *, in_blocks: bool = False
 ) -> DataFile:
     """Return a file with its format.
 
@@ -406,10 +399,8 @@ def _is_matrix(csv: CsvFile, options: ReadOptions) -> bool:
     ):
         return True
     is_expected = options.square and (options.is_for_matrix or label_file is not None)
-    all_lines = lines if csv.is_whole else None
-    return is_expected and matrices.is_square(
-        path, options, all_lines, is_expected=True
-    )
+    whole = lines if csv.is_whole else None
+    return is_expected and matrices.is_square(path, options, whole, is_expected=True)
 
 
 def _check_fields(file: DataFile, options: ReadOptions, is_matrix: bool) -> None:
@@ -418,8 +409,7 @@ def _check_fields(file: DataFile, options: ReadOptions, is_matrix: bool) -> None
     by_ending |= dict.fromkeys(NUMPY_ENDINGS, "numpy")
     if is_matrix and file.csv is not None:  # numbers without names, for a model
         by_ending[file.ending] = "matrix"
-    kind = by_ending.get(file.ending, file.format)
-    what, allowed = FORMAT_FIELDS[kind]
+    what, allowed = FORMAT_FIELDS[by_ending.get(file.ending, file.format)]
     default = ReadOptions()
     wrong = [
         name
@@ -435,8 +425,7 @@ def _check_fields(file: DataFile, options: ReadOptions, is_matrix: bool) -> None
             f"labels by --labels {file.path}."
         )
     if file.csv is not None and {*wrong} & {*MATRIX_FIELDS, "label_file"}:
-        width = len(tables.open_csv(file.csv, options).names)
-        what = f"a table of {width} columns"
+        what = f"a table of {len(tables.open_csv(file.csv, options).names)} columns"
         remedy = (
             " A matrix is square, with the same names on both sides or none; a list of "
             "pairs needs --format pairs."
@@ -451,7 +440,7 @@ def _check_fields(file: DataFile, options: ReadOptions, is_matrix: bool) -> None
     )
 
 
-def _check_format(path: str | os.PathLike[str], given: str, ending: str) -> None:
+def _check_format(path: PathName, given: str, ending: str) -> None:
     """Raise if the name of a file contradicts the format that a user names."""
     check_choice("format", given, tuple(FILE_FORMATS))
     if given == "tu":
@@ -489,7 +478,7 @@ def _read_numpy(file: DataFile, options: ReadOptions) -> Dataset:
     label_file, needs_labels = options.label_file, options.labels is not False
     if file.ending == ".npz":
         K, name, y = matrices.read_npz(path, options)
-        title = target or LABELS_NAME
+        title = target or matrices.LABELS_NAME
     else:
         if label_file is None:
             label_file, target = target, None
@@ -504,9 +493,7 @@ def _read_numpy(file: DataFile, options: ReadOptions) -> Dataset:
         y = matrices.read_npy(check_file(label_file, "a file of labels"))
     elif label_file is not None:
         y, title, labels_note = read_labels(
-            *(label_file, None, str(path), target),
-            n_samples=len(K),
-            required=needs_labels,
+            label_file, len(K), str(path), target, required=needs_labels
         )
         note = " ".join(filter(None, (note, labels_note)))
     if y is not None:
@@ -522,27 +509,24 @@ def _read_numpy(file: DataFile, options: ReadOptions) -> Dataset:
     return Dataset(str(path), K=K, y=y, remark=note, record=record)
 
 
-def _check_numpy_matrix(
-    what: str, given: Array, options: ReadOptions
-) -> tuple[Array, str]:
+def _check_numpy_matrix(what: str, K: Array, options: ReadOptions) -> tuple[Array, str]:
     """Return a matrix of the expected content, and a note about filled values."""
     holds, square = options.holds, options.square
     # A vector of distances is condensed; for similarities the format must be given.
     is_given = options.format == "condensed"
     is_implied = holds == "distances" and options.format is None
-    is_condensed = given.ndim == 1 and square and (is_given or is_implied)
+    is_condensed = K.ndim == 1 and square and (is_given or is_implied)
     if is_given and not is_condensed:
         raise ValueError(
             f"{what} must be a vector of the pairs of training samples, got an array "
-            f"of shape {given.shape}; leave out --format for a matrix, which new "
+            f"of shape {K.shape}; leave out --format for a matrix, which new "
             "samples need."
         )
     if is_condensed:
-        K = matrices.expand_condensed(given, what)
+        K = matrices.expand_condensed(K, what)
         numbers = range(1, len(K) + 1)
-        K, notes = pairs.ScoreTable(what, numbers, numbers, options, True).complete(
-            K, K.T
-        )
+        table = pairs.ScoreTable(what, numbers, numbers, options, True)
+        K, notes = table.complete(K, K.T)
         return K, f"{what}: {'; '.join(notes)}." if notes else ""
     if options.missing is not None or options.missing_self is not None:
         raise ValueError(
@@ -550,7 +534,7 @@ def _check_numpy_matrix(
             "--missing and --missing-self, which go with pairs and condensed vectors."
         )
     # Rows of files are counted from one.
-    K, _ = check_matrix(given, what, symmetric="any", square=square, first=1)
+    K, _ = check_matrix(K, what, symmetric="any", square=square, first=1)
     if options.symmetrize is not None and square:
         K = symmetrize_matrix(K, options.symmetrize)
     if holds == "distances":
@@ -570,34 +554,25 @@ def _read_text_scores(file: DataFile, options: ReadOptions) -> Dataset:
             "each sample by --labels."
         )
     # For a file of labels, --header is about that file unless this one is a list.
-    is_list = file.format in LIST_FORMATS
-    header = options.header if label_file is None or is_list else None
-    names, K, note = pairs.read_scores(
-        path, file.format, options, header=header, lines=file.iterate_lines()
-    )
+    is_list = file.format in pairs.LIST_FORMATS
+    own = options if label_file is None or is_list else replace(options, header=None)
+    names, K, note = pairs.read_scores(path, file.format, own, file.iterate_lines())
     y = title = None
     if label_file is not None:
+        header, listed = None if is_list else options.header, names or len(K)
         y, title, labels_note = read_labels(
-            *(label_file, names, str(path), target),
-            n_samples=len(K),
-            header=None if is_list else options.header,
+            label_file, listed, str(path), target, header=header
         )
         note = " ".join(filter(None, (note, labels_note)))
     record = TrainingRecord(source=str(path), target=title)
     if names is not None:
-        record = replace(
-            record,
-            format=file.format,
-            missing=options.missing,
-            missing_self=options.missing_self,
-            repeated=options.repeated,
-            symmetrize=options.symmetrize,
-        )
+        given = {name: getattr(options, name) for name in SCORE_FIELDS}
+        record = replace(record, format=file.format, **given)
     return Dataset(str(path), K=K, y=y, names=names, remark=note, record=record)
 
 
 def _adapt_options(
-    path: str | os.PathLike[str], options: ReadOptions, model: ModelInput
+    path: PathName, options: ReadOptions, model: ModelInput
 ) -> ReadOptions:
     """Return options for new samples of a model, with those of its training file."""
     training = model.training
@@ -618,15 +593,9 @@ def _adapt_options(
         return options
     if is_open and (ending in CSV_ENDINGS or ending not in FORMAT_BY_ENDING):
         format = training.format or "matrix"
-    given = options.missing
-    return replace(
-        options,
-        format=format,
-        missing=training.missing if given is None else given,
-        missing_self=training.missing_self,
-        repeated=training.repeated,
-        symmetrize=training.symmetrize,
-    )
+    known = {name: getattr(training, name) for name in SCORE_FIELDS}
+    known |= {} if options.missing is None else {"missing": options.missing}
+    return replace(options, format=format, **known)
 
 
 def _open_new(
@@ -666,12 +635,9 @@ def _open_new_scores(
     if names is not None and not file.is_numpy and format != "table":
         if format == "matrix":
             _check_new_names(file, options, names)
+        columns = [names[place - 1] for place in needed]
         found, K, note = pairs.read_scores(
-            *(path, format, options),
-            header=options.header,
-            lines=file.iterate_lines(),
-            training=names,
-            needed=[names[place - 1] for place in needed],
+            path, format, options, file.iterate_lines(), names, columns
         )
         return Dataset(str(path), K=K, names=found, remark=note)
     if format == "matrix" and options.format is None and not file.is_numpy:
@@ -686,7 +652,8 @@ def _open_new_scores(
         data = _read_numpy(file, options)
     else:
         data = _read_nameless(file, options, (n_train, n_needed))
-    shape = np.asarray(data.K).shape
+    K = np.asarray(data.K)
+    shape = K.shape
     if shape[1] not in (n_train, n_needed):
         listed = ", ".join(str(place) for place in needed[:10])
         part = (
@@ -698,10 +665,8 @@ def _open_new_scores(
             f"got shape {shape}."
         )
     if shape == (n_train, n_train):  # probably the training samples
-        diagonal = np.arange(n_train)
-        pairs.check_own_scores(
-            str(path), np.asarray(data.K), (diagonal, diagonal), options.holds
-        )
+        diagonal = np.arange(n_train), np.arange(n_train)
+        pairs.check_own_scores(str(path), K, diagonal, options.holds)
     return data
 
 
@@ -714,7 +679,7 @@ def _check_new_names(
     _, first = next(rows)
     if not known.isdisjoint(first):
         return
-    if all(parse_number(cell) is not None for cell in first):
+    if are_numbers(first):
         raise ValueError(
             f"{file.path} has no names, but the {len(training)} training samples of "
             "the model have: add a first line with their names, and a first column "
@@ -766,8 +731,7 @@ def _read_nameless(
     except ValueError as error:
         if _count_named_columns(file, options) in widths:
             _reject_names(path)
-        reason = str(error).removeprefix(f"{path}, ").rstrip(".")
-        _reject_table(path, options, reason)
+        _reject_table(path, options, str(error).removeprefix(f"{path}, ").rstrip("."))
     rows, columns = range(1, len(values) + 1), range(-1, -values.shape[1] - 1, -1)
     table = pairs.ScoreTable(str(path), rows, columns, options, False)
     K, notes = table.complete(values, values)

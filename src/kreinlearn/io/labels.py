@@ -47,14 +47,12 @@ def as_labels(
     array([1, 2, 1])
     """
     y = to_labels(cells)
-    check_no_missing_label(y, lines, where, unit)
+    check_labeled(y, lines, where, unit)
     check_classes(np.unique(y), len(y), where)
     return y
 
 
-def check_no_missing_label(
-    y: Array, lines: Sequence[int], where: str, unit: str
-) -> None:
+def check_labeled(y: Array, lines: Sequence[int], where: str, unit: str) -> None:
     """Raise if a label is missing: empty text, or NaN."""
     missing = y == "" if y.dtype.kind == "U" else ~np.isfinite(y)
     if missing.any():
@@ -182,7 +180,7 @@ class LabelCounter:
     def add(self, column: CellColumn, lines: Sequence[int], unit: str) -> None:
         """Count the labels of a block; raise if one is missing."""
         found = self._convert(column)
-        check_no_missing_label(found, lines, self.where, unit)
+        check_labeled(found, lines, self.where, unit)
         values, counts = np.unique(found, return_counts=True)
         for value, count in zip(values.tolist(), counts.tolist(), strict=True):
             self.counts[value] = self.counts.get(value, 0) + count
@@ -216,11 +214,10 @@ class LabelCounter:
 
 def read_labels(
     path: str | Path,
-    names: Sequence[str] | None,
+    names: Sequence[str] | int,
     source: str,
     target: str | None = None,
     *,
-    n_samples: int = 0,
     header: bool | None = None,
     required: bool = True,
 ) -> tuple[Array, str, str]:
@@ -231,14 +228,12 @@ def read_labels(
     path : path-like
         csv or tsv, plain or compressed: sample names in the first column, labels in
         the second, or in column ``target``. Extra samples are ignored.
-    names : sequence of str or None
-        The samples. If None, the file has one label per line, in their order.
+    names : sequence of str or int
+        The samples, or their number: then the file has one label per line.
     source : str
         The file of the samples, for messages.
     target : str, optional
         Name or position of the column of labels, if there are more than two.
-    n_samples : int
-        Number of samples without names.
     header : bool, optional
         Whether the first line holds titles; by default if it names no sample and its
         label occurs in no other line.
@@ -262,11 +257,11 @@ def read_labels(
         )
     rows = list(read_rows(place))
     first = rows[0][1]
-    if names is None:
-        has_header = len(rows) == n_samples + 1
-        if len(rows) != n_samples + has_header:
+    if isinstance(names, int):
+        has_header = len(rows) == names + 1
+        if len(rows) != names + has_header:
             raise ValueError(
-                f"{path} must have {n_samples:,} lines, one label for each sample in "
+                f"{path} must have {names:,} lines, one label for each sample in "
                 f"{source}, got {len(rows):,}."
             )
         titles = first if has_header else [str(i + 1) for i in range(len(first))]

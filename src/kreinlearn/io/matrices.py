@@ -22,6 +22,7 @@ from kreinlearn.io.text import (
     COMMA_NUMBER,
     MISSING_CELLS,
     TextRow,
+    are_numbers,
     convert_errors,
     parse_number,
     read_lines,
@@ -278,8 +279,10 @@ def read_text_matrix(
             f"{path}, line {line}: names of samples were expected, separated by commas "
             "or tabs, got one cell only."
         )
-    is_numeric = all(parse_number(cell) is not None for cell in first)
-    if header is None and is_numeric and has_corner and _are_counted(columns):
+    is_numeric = are_numbers(first)
+    numbers = [int(cell) for cell in columns if is_count(cell)]
+    is_counted = len(numbers) == len(columns) and {*np.diff(numbers)} <= {1}
+    if header is None and is_numeric and has_corner and is_counted:
         raise ValueError(
             f"{path}: the first line may hold names, as it counts from {columns[0]}, "
             "or numbers of the matrix; use --header or --no-header."
@@ -318,20 +321,11 @@ def read_text_matrix(
     return TextMatrix(names, columns, K)
 
 
-def _are_counted(cells: Sequence[str]) -> bool:
-    """Return whether cells are consecutive integers."""
-    if not all(map(is_count, cells)):
-        return False
-    values = [int(cell) for cell in cells]
-    return values == list(range(values[0], values[0] + len(values)))
-
-
 def _open_matrix(
     path: Path, options: ReadOptions, lines: Iterable[str] | None
 ) -> tuple[int, list[str], bool, Iterator[TextRow]]:
     """Return the first line, its cells, whether one is a corner, and rows below."""
-    separators = options.sep, options.decimal
-    rows = read_rows(path, *separators, short_first=True, lines=lines)
+    rows = read_rows(path, options.sep, options.decimal, short_first=True, lines=lines)
     line, first = next(rows)
     second = list(islice(rows, 1))
     has_corner = not any(len(row) > len(first) for _, row in second)
@@ -415,8 +409,7 @@ def read_phylip(path: Path) -> TextMatrix:
     values = np.full((n, n), np.nan)
     for i, ((_, cells), start) in enumerate(zip(parts, starts, strict=True)):
         span = slice(start, start + len(cells))
-        where = f"{path}, line {rows[i][0]}"
-        values[i, span] = parse_scores(cells, names[span], where)
+        values[i, span] = parse_scores(cells, names[span], f"{path}, line {rows[i][0]}")
     return TextMatrix(names, list(names), values)
 
 

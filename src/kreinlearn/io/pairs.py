@@ -48,9 +48,7 @@ PairLine = tuple[int, str, str, str]
 def read_pair_list(
     path: Path,
     options: ReadOptions,
-    *,
     is_search: bool = False,
-    header: bool | None = None,
     lines: Iterable[str] | None = None,
 ) -> "pd.DataFrame":
     """Return the pairs in a file.
@@ -60,11 +58,10 @@ def read_pair_list(
     path : Path
         Text with commas, semicolons or tabs.
     options : ReadOptions
-        Separators, for other files than BLAST's.
+        Separators, for other files than BLAST's; and whether the first line holds
+        titles, by default if its score is not a number.
     is_search : bool
         Whether it is BLAST's outfmt 6, not two names and a score in each line.
-    header : bool, optional
-        Whether the first line holds titles; by default if its score is not a number.
     lines : iterable of str, optional
         Lines of the file, if it is open.
 
@@ -79,7 +76,7 @@ def read_pair_list(
     rows = _read_hits(path) if is_search else _read_triples(path, options, lines)
     names, first, second = dict[str, str](), list[str](), list[str]()
     scores, numbers = array("d"), array("q")
-    title: PairLine | None = None
+    title, header = None, options.header
     for count, (line, a, b, cell) in enumerate(rows):
         value = np.nan if cell in MISSING_CELLS else parse_number(cell)
         if count == 0 and (value is None if header is None else header):
@@ -242,8 +239,6 @@ def read_scores(
     path: Path,
     format: str,
     options: ReadOptions,
-    *,
-    header: bool | None = None,
     lines: Iterable[str] | None = None,
     training: Sequence[str] | None = None,
     needed: Sequence[str] = (),
@@ -257,9 +252,7 @@ def read_scores(
     format : {"pairs", "blast", "phylip", "matrix"}
         Its format.
     options : ReadOptions
-        Content of the matrix, fill values and separators.
-    header : bool, optional
-        As in `ReadOptions`, for this file.
+        Content of the matrix, fill values, separators and header.
     lines : iterable of str, optional
         Lines of the file, if it is open.
     training : sequence of str, optional
@@ -272,9 +265,7 @@ def read_scores(
     rows: Sequence[str] | None
     if format in LIST_FORMATS:
         is_search, how = format == "blast", options.repeated
-        pairs = read_pair_list(
-            path, options, is_search=is_search, header=header, lines=lines
-        )
+        pairs = read_pair_list(path, options, is_search, lines)
         rows = list_names(pairs)
         if training is not None:
             rows = _find_new_names(path, pairs, training, is_search)
@@ -291,10 +282,11 @@ def read_scores(
             kept = f"their {how} is taken" if how else kept
             notes.append(f"pairs repeated, {kept}: {count:,} of {len(pairs):,} lines")
     else:
-        header = header if training is None else True
-        is_phylip = format == "phylip"
-        matrix = read_phylip(path) if is_phylip else None
-        matrix = matrix or read_text_matrix(path, options, header, lines)
+        header = options.header if training is None else True
+        if format == "phylip":
+            matrix = read_phylip(path)
+        else:
+            matrix = read_text_matrix(path, options, header, lines)
         rows = matrix.rows
         if training is None:
             forth = _order_square(path, matrix)
@@ -343,10 +335,8 @@ def find_names(names: Names, wanted: "Names | pd.Series[str]") -> Array:
     """Return the position of each wanted name, -1 if it is missing."""
     import pandas as pd
 
-    index: Array = pd.Index(names, dtype=object).get_indexer(
-        pd.Index(wanted, dtype=object)
-    )
-    return index
+    known, sought = (pd.Index(each, dtype=object) for each in (names, wanted))
+    return np.asarray(known.get_indexer(sought))
 
 
 def _find_scores(

@@ -7,15 +7,15 @@ and if there are any ``DS_graph_labels.txt``, ``DS_node_labels.txt`` and
 ``DS_node_attributes.txt``. Files about edges are not used.
 """
 
-import os
 import re
 from collections.abc import Iterator, Sequence
-from itertools import chain, islice
+from itertools import chain
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from kreinlearn._files import PathName
 from kreinlearn._typing import Array
 from kreinlearn._validation import check_choice
 from kreinlearn.io.columns import CellColumn, find_column, is_count, parse_numbers
@@ -29,9 +29,9 @@ from kreinlearn.io.dataset import (
 from kreinlearn.io.labels import as_labels, read_labels, to_labels, to_text_labels
 from kreinlearn.io.text import (
     MISSING_CELLS,
+    TextRow,
     check_file,
-    count_header_rows,
-    is_header,
+    detect_header,
     name_file,
     parse_number,
     read_lines,
@@ -105,8 +105,9 @@ def read_samples(path: Path, format: str, options: ReadOptions) -> Dataset:
     y = title = None
     remark = ""
     if options.label_file is not None:
+        names = found.names or len(found.items)
         y, title, remark = read_labels(
-            options.label_file, found.names, str(path), target, header=options.header
+            options.label_file, names, str(path), target, header=options.header
         )
     elif found.labels is not None:
         where, title = f"{path}, {found.title}", found.title
@@ -160,8 +161,7 @@ def read_new_samples(
             f"The model was trained on {kind}, but {path} holds {what}; give "
             f"{EXPECTED_INPUT[kind]}."  # type: ignore[index]
         )
-    is_same = format in ("fasta", training.format)
-    rule = training.label_rule if is_same else None
+    rule = training.label_rule if format in ("fasta", training.format) else None
     found = _read_items(path, format, rule, header)
     if format == "ucr":
         _check_series_labels(path, found, model.classes)
@@ -194,7 +194,6 @@ def _read_items(
         graphs, y = read_tu(path)
         places = range(1, len(graphs) + 1)
         return SampleText(graphs, y, places, None, "graph_labels")
-    check_choice("format", format, ("fasta",))
     names, sequences, descriptions = read_fasta(path)
     places = range(1, len(names) + 1)
     found = SampleText(sequences, None, places, names, "headers", "sequence")
@@ -249,7 +248,8 @@ def describe_samples(kind: SampleKind, items: Sequence[Any]) -> str:
     if kind == "series":
         n = count_channels(items[0])
         channels = f"{n} channels and " * (n > 1)
-        sizes, unit = [count_times(series) for series in items], "value"
+        sizes = [len(each[0] if isinstance(each, tuple) else each) for each in items]
+        unit = "value"
     elif kind == "graphs":
         channels, sizes, unit = "", [graph["n_nodes"] for graph in items], "node"
     else:
@@ -281,7 +281,7 @@ def _check_series_labels(
 
 
 @name_file
-def read_fasta(path: str | os.PathLike[str]) -> tuple[list[str], list[str], list[str]]:
+def read_fasta(path: PathName) -> tuple[list[str], list[str], list[str]]:
     r"""Return the sequences in a FASTA file.
 
     A header is a line such as ``>P12345 cytoplasm``: its first word is the name of the
@@ -362,7 +362,7 @@ def read_fasta(path: str | os.PathLike[str]) -> tuple[list[str], list[str], list
 
 
 def header_labels(
-    path: str | os.PathLike[str],
+    path: PathName,
     names: Sequence[str],
     descriptions: Sequence[str],
     label: LabelRule = "description",
@@ -442,7 +442,7 @@ def _parse_label_rule(path: Path, target: str | None) -> LabelRule:
 
 
 @name_file
-def read_ts(path: str | os.PathLike[str]) -> tuple[list[Series], Array | None]:
+def read_ts(path: PathName) -> tuple[list[Series], Array | None]:
     r"""Return the series in a file of aeon or sktime, and their labels.
 
     Parameters
@@ -458,7 +458,7 @@ def read_ts(path: str | os.PathLike[str]) -> tuple[list[Series], Array | None]:
         One item per series: an array, or for several channels a tuple of arrays.
         Lengths may differ.
     y : ndarray of shape (n_series,) or None
-        Labels: whole numbers if all are, numbers if all are, text otherwise; None
+        Labels: integers if all are, floats if all are numbers, text otherwise; None
         without ``@classLabel true``.
 
     Raises
@@ -484,7 +484,7 @@ def read_ts(path: str | os.PathLike[str]) -> tuple[list[Series], Array | None]:
 
 @name_file
 def read_ucr(
-    path: str | os.PathLike[str], target: str | None = None, header: bool | None = None
+    path: PathName, target: str | None = None, header: bool | None = None
 ) -> tuple[list[Series], Array | None]:
     r"""Return the series in a file of the UCR archive, and their labels.
 
@@ -505,7 +505,7 @@ def read_ucr(
     series : list of ndarray
         One item per series; lengths may differ.
     y : ndarray of shape (n_series,) or None
-        Labels: whole numbers if all are, numbers if all are, text otherwise. None if
+        Labels: integers if all are, floats if all are numbers, text otherwise. None if
         ``target`` is a name that the header lacks.
 
     Raises
@@ -573,20 +573,17 @@ def read_ts_text(path: Path) -> SampleText:
     return SampleText(items, labels if has_labels else None, lines, title="@classLabel")
 
 
-def read_ucr_text(
-    path: Path, target: str | None = None, header: bool | None = None
-) -> SampleText:
+def read_ucr_text(path: Path, target: str | None, header: bool | None) -> SampleText:
     """Return the series of a file of the UCR archive; as `read_ucr`."""
     texts = _read_filled_lines(path, "")
-    rows: Iterator[tuple[int, list[str]]]
+    rows: Iterator[TextRow]
     rows = ((line, _split_cells(text)) for line, text in texts)
     top = next(rows, None)
     names, has_labels = list[str](), True
     if top is not None:
-        below = list(islice(rows, count_header_rows(top[1]) if header is None else 0))
         if header is None:
-            header = is_header(path, top[1], (cells for _, cells in below))
-        rows = chain(below if header else [top, *below], rows)
+            header, rows = detect_header(path, top[1], rows)
+        rows = rows if header else chain([top], rows)
         names = top[1] if header else []
     if names and target is not None:  # a name in the header, or a position
         has_labels = target in names or target.lstrip("-").isdigit()
@@ -611,11 +608,6 @@ def read_ucr_text(
 def count_channels(series: Series) -> int:
     """Return the number of channels of a series."""
     return len(series) if isinstance(series, tuple) else 1
-
-
-def count_times(series: Series) -> int:
-    """Return the number of times of a series."""
-    return len(series[0] if isinstance(series, tuple) else series)
 
 
 def _read_filled_lines(path: Path, comments: str) -> Iterator[tuple[int, str]]:
@@ -709,17 +701,15 @@ def _check_channels(
 
 
 @name_file
-def read_tu(
-    folder: str | os.PathLike[str],
-) -> tuple[list[dict[str, Any]], Array | None]:
+def read_tu(folder: PathName) -> tuple[list[dict[str, Any]], Array | None]:
     r"""Return the graphs in a folder of the TU collection, and their labels.
 
     Parameters
     ----------
     folder : path-like
         A folder with two files such as ``MUTAG_A.txt`` and
-        ``MUTAG_graph_indicator.txt``, and those of ``MUTAG_graph_labels.txt``,
-        ``MUTAG_node_labels.txt`` and ``MUTAG_node_attributes.txt`` that there are.
+        ``MUTAG_graph_indicator.txt``. ``MUTAG_graph_labels.txt``,
+        ``MUTAG_node_labels.txt`` and ``MUTAG_node_attributes.txt`` are optional.
 
     Returns
     -------
@@ -728,7 +718,7 @@ def read_tu(
         from 0), ``labels`` and ``attributes`` of nodes (None if there is no such
         file), as the functions of `kreinlearn.kernels.graphs` take them.
     y : ndarray of shape (n_graphs,) or None
-        Labels of the graphs: whole numbers if all are, numbers if all are, text
+        Labels of the graphs: integers if all are, floats if all are numbers, text
         otherwise; None if there is no file of them.
 
     Raises
@@ -738,7 +728,7 @@ def read_tu(
 
     Notes
     -----
-    Several labels of a node, parted by commas, are one label of text.
+    Several labels of a node, separated by commas, are one label of text.
 
     Examples
     --------
@@ -767,13 +757,11 @@ def read_tu(
     order = np.argsort(owners, kind="stable")
     counts = np.bincount(owners, minlength=n_graphs)
     places = np.empty(len(owners), np.int64)
-    places[order] = np.arange(len(owners)) - np.repeat(
-        np.cumsum(counts) - counts, counts
-    )
+    starts = np.cumsum(counts) - counts
+    places[order] = np.arange(len(owners)) - np.repeat(starts, counts)
     edges = _read_edges(Path(f"{prefix}{EDGE_FILE}"), owners, places, n_graphs)
     labels = _read_node_labels(Path(f"{prefix}_node_labels.txt"), len(owners))
     attributes = _read_attributes(Path(f"{prefix}_node_attributes.txt"), len(owners))
-    members = np.split(order, np.cumsum(counts)[:-1])
     graphs = [
         {
             "n_nodes": len(own),
@@ -781,13 +769,13 @@ def read_tu(
             "labels": None if labels is None else labels[own],
             "attributes": None if attributes is None else attributes[own],
         }
-        for g, own in enumerate(members)
+        for g, own in enumerate(np.split(order, starts[1:]))
     ]
     return graphs, y
 
 
 def _find_prefix(folder: Path) -> str:
-    """Return the folder and what the names of its files begin with, or raise."""
+    """Return the common start of the paths of the files, or raise."""
     if not folder.is_dir():
         raise NotADirectoryError(
             f"{folder} is not a folder; one with files such as MUTAG_A.txt was "
@@ -797,10 +785,9 @@ def _find_prefix(folder: Path) -> str:
     if len(found) > 1 and f"{folder.name}{EDGE_FILE}" in found:
         found = [f"{folder.name}{EDGE_FILE}"]
     if len(found) != 1:
-        listed = ", ".join(found) or "none"
         raise FileNotFoundError(
             f"{folder} must hold one file of edges whose name ends with {EDGE_FILE}, "
-            f"such as MUTAG_A.txt, got {listed}."
+            f"such as MUTAG_A.txt, got {', '.join(found) or 'none'}."
         )
     return str(folder / found[0].removesuffix(EDGE_FILE))
 
@@ -820,7 +807,7 @@ def _read_cells(path: Path) -> list[list[str]]:
 
 
 def _read_integers(path: Path, n: int) -> Array:
-    """Return the n whole numbers of each line, or raise."""
+    """Return the n integers of each line, or raise."""
     rows = _read_cells(path)
     for line, cells in enumerate(rows, 1):
         is_whole = all(is_count(cell.removeprefix("-")) for cell in cells)
@@ -870,7 +857,7 @@ def _check_graphs(
             f"but {target} has labels for {n_graphs} graphs."
         )
     there = np.unique(owners)
-    if len(there) < n_graphs:  # what is missing may be more than memory holds
+    if len(there) < n_graphs:  # the missing ones may not fit in memory
         graph = int(np.append(there != np.arange(len(there)), True).argmax()) + 1
         why = f", but {target}, line {graph} has its label" if target else ""
         raise ValueError(

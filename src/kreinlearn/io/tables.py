@@ -31,6 +31,7 @@ from kreinlearn.io.columns import (
     convert_features,
     find_column,
     parse_numbers,
+    quote_columns,
 )
 from kreinlearn.io.dataset import Dataset, ReadOptions, TrainingRecord
 from kreinlearn.io.labels import LabelCounter, as_labels, to_labels, to_text_labels
@@ -40,6 +41,7 @@ from kreinlearn.io.text import (
     MISSING_CELLS,
     GuardedFile,
     TextRow,
+    are_numbers,
     choose_separator,
     convert_errors,
     decode_lines,
@@ -79,6 +81,10 @@ MIN_MATRIX_ROWS = 4
 """Rows from which a square table may be taken for a matrix."""
 
 
+Columns = Collection[str]
+"""Names of columns, in order."""
+
+
 @dataclass(frozen=True)
 class TableSource:
     """A table on disk: the names of its columns, and its rows in blocks.
@@ -104,7 +110,7 @@ class TableSource:
     path: str
     names: list[str]
     header: bool
-    blocks: Callable[[Sequence[str], Collection[str], int | None], Iterator[Cells]]
+    blocks: Callable[[Columns, Columns, int | None], Iterator[Cells]]
     labels: str | None = None
     text: frozenset[str] | None = None
 
@@ -207,7 +213,8 @@ def _read_in_blocks(
 ) -> Dataset:
     """Return a table on disk, after one pass over its labels."""
     path, target = source.path, str(record.target)
-    for name in [*(columns or ()), *([] if weight is None else [weight])]:
+    extra = [] if weight is None else [weight]
+    for name in [*(columns or ()), *extra]:
         find_column(path, source.names, name, "a column")
     features = [name for name in record.columns if name != weight]
     features = features if columns is None else list(columns)
@@ -218,7 +225,7 @@ def _read_in_blocks(
         )
     labels = LabelCounter(f"{path}, column {target!r}")
     n_known, n_numbers = Counter[str](), Counter[str]()
-    needed = () if source.text is not None else features
+    needed = features if source.text is None else ()
     for cells in source.read(replace(record, columns=needed, group=None), whole=False):
         labels.add(cells.columns[target], cells.lines, cells.unit)
         if record.id is not None:  # per block: all ids might not fit in memory
@@ -227,16 +234,10 @@ def _read_in_blocks(
             known, numbers = _count_numbers(cells, name)
             n_known[name] += known
             n_numbers[name] += numbers
-    text = source.text
-    if text is None:
-        text = frozenset(
-            n for n in features if n_numbers[n] < NUMERIC_FRACTION * n_known[n]
-        )
-    record = replace(
-        record, columns=features, text=[name for name in features if name in text]
-    )
-    read = [*features] if weight is None else [*features, weight]
-    wanted = replace(record, columns=read, id=None, group=None)
+    words = [n for n in needed if n_numbers[n] < NUMERIC_FRACTION * n_known[n]]
+    words += [name for name in features if name in (source.text or ())]
+    record = replace(record, columns=features, text=words)
+    wanted = replace(record, columns=[*features, *extra], id=None, group=None)
 
     def blocks() -> Iterator[Dataset]:
         for cells in source.read(wanted, record.text, whole=False):
@@ -316,8 +317,7 @@ def read_new_table(
 
     def convert(cells: Cells) -> Dataset:
         X = convert_features(cells, record.columns, text)
-        remedy = "which held numbers when the model was trained."
-        check_numeric(X, text, remedy)
+        check_numeric(X, text, "which held numbers when the model was trained.")
         y = ids = None
         if record.target is not None:
             y = to_text_labels(cells.columns[record.target])
@@ -338,14 +338,13 @@ def read_new_table(
 
 
 def _match_by_name(
-    path: str, training: TrainingRecord, names: Sequence[str]
+    path: str, training: TrainingRecord, names: Columns
 ) -> TrainingRecord:
     """Return the columns of a file with the names in training."""
     missing = [name for name in training.columns if name not in names]
     if missing:
         raise ValueError(
-            f"{path} lacks column{'s' * (len(missing) > 1)} {quote_names(missing)}, "
-            "which the model was trained on."
+            f"{path} lacks {quote_columns(missing)}, which the model was trained on."
         )
     label, ids = training.target, training.id
     return TrainingRecord(
@@ -405,8 +404,7 @@ class CsvFile:
 
     def iterate_lines(self) -> Iterator[str]:
         """Yield all lines as text; the file cannot be read again then."""
-        lines = chain(io.BytesIO(self.head), self.file)
-        return decode_lines(self.file.path, lines)
+        return decode_lines(self.file.path, chain(io.BytesIO(self.head), self.file))
 
     def read_names(self, header: bool | None) -> None:
         """Find the names of the columns in the first lines."""
@@ -441,11 +439,9 @@ class CsvFile:
             block.decode()
         self.row_count += rows
         if self.row_bytes and self.row_count >= self.checked_rows + MEMORY_CHECK_ROWS:
-            self.checked_rows = self.row_count
-            shape = f"{self.row_count:,} rows of {len(self.names):,} cells"
-            what = f"{self.file.path} is too large: its first {shape} take"
-            needed = self.row_count * self.row_bytes
-            check_bytes(needed, what, "Use fewer samples.", self.file.free)
+            n, m = self.row_count, len(self.names)
+            self.checked_rows = n
+            _check_size(self.file.path, n, m, n * self.row_bytes, self.file.free)
 
     def read_with_pandas(
         self, kept: list[int], text: Collection[str], rows: int | None
@@ -463,7 +459,7 @@ class CsvFile:
             i
             for i in kept
             if self.names[i] not in text
-            and all(_is_number_or_missing(row[i]) for row in sample)
+            and are_numbers(row[i] for row in sample if row[i] not in MISSING_CELLS)
         ]
         if rows is None:
             n_text = len(kept) - len(numeric)
@@ -514,9 +510,7 @@ def open_csv(file: CsvFile, options: ReadOptions) -> TableSource:
     file.read_names(options.header)
     names, has_header = file.names, file.header
 
-    def blocks(
-        columns: Sequence[str], text: Collection[str], rows: int | None
-    ) -> Iterator[Cells]:
+    def blocks(columns: Columns, text: Columns, rows: int | None) -> Iterator[Cells]:
         if unread:
             opened = unread.pop()
         else:
@@ -541,14 +535,16 @@ def open_csv(file: CsvFile, options: ReadOptions) -> TableSource:
     return TableSource(str(path), names, has_header, blocks)
 
 
-def _is_number_or_missing(cell: str) -> bool:
-    return cell in MISSING_CELLS or parse_number(cell) is not None
-
-
 def _strip_cells(column: "pd.Series") -> CellColumn:
     if column.dtype == float:
         return column.to_numpy()
     return [cell.strip() for cell in column]
+
+
+def _check_size(path: Path, n: int, m: int, needed: int, free: int | None) -> None:
+    """Raise if the first n rows of m cells take more bytes than are free."""
+    what = f"{path} is too large: its first {n:,} rows of {m:,} cells take"
+    check_bytes(needed, what, "Use fewer samples.", free)
 
 
 def _split_rows(
@@ -562,10 +558,8 @@ def _split_rows(
             yield more
             continue
         part += more
-        width = len(more[0][1])
-        what = f"its first {len(part):,} rows of {width:,} cells take"
-        needed = CELL_BYTES * len(part) * width
-        check_bytes(needed, f"{path} is too large: {what}", "Use fewer samples.", free)
+        n, m = len(part), len(more[0][1])
+        _check_size(path, n, m, CELL_BYTES * n * m, free)
     if part:
         yield part
 
@@ -605,9 +599,7 @@ def open_parquet(
     if count == 0:
         raise ValueError(f"{path} holds no rows; at least two samples are needed.")
 
-    def blocks(
-        columns: Sequence[str], text: Collection[str], rows: int | None
-    ) -> Iterator[Cells]:
+    def blocks(columns: Columns, text: Columns, rows: int | None) -> Iterator[Cells]:
         import pyarrow as pa
 
         if rows is None:
@@ -675,7 +667,7 @@ def _open_dataset(path: Path) -> "pyarrow.dataset.Dataset":
 
 
 def _read_batches(
-    dataset: "pyarrow.dataset.Dataset", path: str, columns: Sequence[str], rows: int
+    dataset: "pyarrow.dataset.Dataset", path: str, columns: Columns, rows: int
 ) -> Iterator[list["RecordBatch"]]:
     """Yield batches that make up a block; row groups of a file may be small."""
     from pyarrow.dataset import ParquetFileFormat, ParquetFragmentScanOptions
@@ -767,12 +759,9 @@ def open_svmlight(path: Path, indices: Sequence[str] = ()) -> TableSource:
     X[sparse.row, sparse.col - first] = sparse.data
     names = [str(index) for index in range(first, last + 1)]
     columns: dict[str, CellColumn] = dict(zip(names, X.T, strict=True))
-    is_whole = bool((y == np.floor(y)).all())
-    columns[LIBSVM_LABEL] = y.astype(int) if is_whole else y
+    columns[LIBSVM_LABEL] = y.astype(int) if (y == np.floor(y)).all() else y
 
-    def blocks(
-        wanted: Sequence[str], text: Collection[str], rows: int | None
-    ) -> Iterator[Cells]:
+    def blocks(wanted: Columns, text: Columns, rows: int | None) -> Iterator[Cells]:
         cells = {name: columns[name] for name in wanted}
         yield Cells(str(path), cells, range(1, n + 1), "row")
 

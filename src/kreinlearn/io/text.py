@@ -4,7 +4,6 @@ import csv
 import functools
 import gzip
 import io
-import os
 import re
 import warnings
 import zlib
@@ -16,7 +15,7 @@ from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 from weakref import finalize
 
-from kreinlearn._files import check_regular
+from kreinlearn._files import PathName, check_regular, first_line
 from kreinlearn._memory import available_bytes, check_bytes
 
 MISSING_CELLS = frozenset({"", "NA", "N/A", "nan", "NaN", "null", "None", "?"})
@@ -50,7 +49,7 @@ def convert_errors(path: str | Path, kind: str) -> Iterator[None]:
     path : path-like
         The file.
     kind : str
-        What it fails to be, as in "not a parquet table".
+        The format that it violates, as in "not a parquet table".
     """
     try:
         with warnings.catch_warnings():  # about array headers of Python 2
@@ -59,8 +58,7 @@ def convert_errors(path: str | Path, kind: str) -> Iterator[None]:
     except MemoryError:
         raise
     except Exception as error:  # NumPy, zipfile and Arrow raise many types
-        lines = str(error).strip().splitlines() or [type(error).__name__]
-        reason = "".join(c if c.isprintable() else "?" for c in lines[0])
+        reason = "".join(c if c.isprintable() else "?" for c in first_line(error))
         raise ValueError(
             f"{path} is damaged or {kind}: {reason[:200].rstrip('.')}."
         ) from None
@@ -87,7 +85,7 @@ def name_file(
     return run
 
 
-def check_file(path: str | os.PathLike[str], expected: str) -> Path:
+def check_file(path: PathName, expected: str) -> Path:
     """Return the path of a file that exists, or raise.
 
     Parameters
@@ -95,7 +93,7 @@ def check_file(path: str | os.PathLike[str], expected: str) -> Path:
     path : path-like
         The file.
     expected : str
-        What it should be, for the message about folders.
+        Its expected content, for the message about folders.
     """
     place = Path(path)
     if place.is_dir():
@@ -130,6 +128,11 @@ def parse_number(cell: str) -> float | None:
         return float(cell)
     except ValueError:
         return None
+
+
+def are_numbers(cells: Iterable[str]) -> bool:
+    """Return whether all cells are numbers."""
+    return all(parse_number(cell) is not None for cell in cells)
 
 
 class GuardedFile:
@@ -397,9 +400,7 @@ def read_named_rows(
     rows = read_rows(path, sep, decimal, prefer_tabs=False, lines=lines)
     line, first = top = next(rows)
     if header is None:
-        below = list(islice(rows, count_header_rows(first)))
-        header = is_header(path, first, [row for _, row in below])
-        rows = chain(below, rows)
+        header, rows = detect_header(path, first, rows)
     if not header:
         names = [str(place) for place in range(1, len(first) + 1)]
         return names, False, line, chain([top], rows)
@@ -420,7 +421,17 @@ def read_named_rows(
     return first, True, line + 1, rows
 
 
-def is_header(path: Path, first: list[str], below: Iterable[list[str]]) -> bool:
+def detect_header(
+    path: Path, first: list[str], rows: Iterator[TextRow]
+) -> tuple[bool, Iterator[TextRow]]:
+    """Return whether the first row holds names, and the rows below it."""
+    words = sum(parse_number(cell) is None for cell in first)
+    most = max(2, min(MAX_HEADER_ROWS, MAX_HEADER_CELLS // len(first)))
+    below = list(islice(rows, most if 0 < words < len(first) else 0))
+    return is_header(path, first, [row for _, row in below]), chain(below, rows)
+
+
+def is_header(path: Path, first: list[str], below: Sequence[list[str]]) -> bool:
     """Return whether the first row of a table holds names.
 
     It does if no cell of it is a number, and it does not if all are. Otherwise, as in
@@ -433,8 +444,8 @@ def is_header(path: Path, first: list[str], below: Iterable[list[str]]) -> bool:
         The file, for the message.
     first : list of str
         The first row.
-    below : iterable of list of str
-        Some rows below; see `count_header_rows`.
+    below : sequence of list of str
+        Some rows below, which may be shorter or longer.
 
     Returns
     -------
@@ -455,12 +466,15 @@ def is_header(path: Path, first: list[str], below: Iterable[list[str]]) -> bool:
     True
     """
     words = [i for i, cell in enumerate(first) if parse_number(cell) is None]
-    if count_header_rows(first) == 0:
+    if len(words) in (0, len(first)):
         return bool(words)
     gaps = [i for i, cell in enumerate(first) if cell in MISSING_CELLS and (i or cell)]
     if gaps or len(set(first)) < len(first):
         return False
-    columns = _known_cells(len(first), below)
+    columns = [
+        [row[i] for row in below if i < len(row) and row[i] not in MISSING_CELLS]
+        for i in range(len(first))
+    ]
     named = [i for i in words if first[i]]
     if any(first[i] in columns[i] for i in named):
         return False
@@ -468,7 +482,7 @@ def is_header(path: Path, first: list[str], below: Iterable[list[str]]) -> bool:
     values = [float(first[i]) for i in numbers]
     is_counted = len(values) > 1 and {b - a for a, b in pairwise(values)} == {1.0}
     is_repeated = any(first[i] in columns[i] for i in numbers) and not is_counted
-    above = [i for i in named if columns[i] and _are_numbers(columns[i])]
+    above = [i for i in named if columns[i] and are_numbers(columns[i])]
     if above and not is_repeated:
         return True
     among = [i for i in named if 0 < 2 * len(set(columns[i])) <= len(columns[i])]
@@ -482,25 +496,3 @@ def is_header(path: Path, first: list[str], below: Iterable[list[str]]) -> bool:
         f"unlike the cells below it, or a sample, as {first[numbers[0]]!r} is a "
         "number; use --header or --no-header (header=True or False)."
     )
-
-
-def count_header_rows(first: list[str]) -> int:
-    """Return the number of rows that `is_header` compares with the first one."""
-    words = sum(parse_number(cell) is None for cell in first)
-    is_mixed = 0 < words < len(first)
-    most = min(MAX_HEADER_ROWS, MAX_HEADER_CELLS // len(first))
-    return max(2, most) if is_mixed else 0
-
-
-def _are_numbers(cells: Sequence[str]) -> bool:
-    return all(parse_number(cell) is not None for cell in cells)
-
-
-def _known_cells(width: int, rows: Iterable[list[str]]) -> list[list[str]]:
-    """Return the cells of each column that are not missing; rows may be ragged."""
-    columns: list[list[str]] = [[] for _ in range(width)]
-    for row in rows:
-        for column, cell in zip(columns, row, strict=False):
-            if cell not in MISSING_CELLS:
-                column.append(cell)
-    return columns

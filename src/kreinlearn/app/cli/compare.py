@@ -6,7 +6,6 @@ import sys
 import textwrap
 from collections.abc import Iterator
 from contextlib import contextmanager
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ import click
 import numpy as np
 from rich.markup import escape
 
-from kreinlearn._typing import Array
+from kreinlearn._typing import Array, SampleSet
 from kreinlearn.app.cli import data as samples
 from kreinlearn.app.cli import options
 from kreinlearn.app.cli.options import Facts, KernelParams
@@ -126,7 +125,7 @@ def compare_command(
         check_request(table.y, n, kernel=kernel, **request)
         samples.make_group_folds(table, folds, "--folds")
         if table.kind is not None:
-            given: Any
+            given: SampleSet
             given, kernel, measure = _measure_samples(table, names, params, form)
         else:
             for each in names if table.is_table else [None]:
@@ -191,13 +190,11 @@ def _advise_folds(found: re.Match[str]) -> str:
 def _check_kernels(names: list[str], kind: str) -> None:
     """Raise if a name is nearly that of a kernel, with this kernel."""
     known = options.list_kernels(kind)
-    nearby = {**options.KERNEL_ALIASES, **{name: name for name in known}}
     for name in names:
-        near = get_close_matches(name.lower(), nearby, 1)
-        if name not in known and near and nearby[near[0]] in known:
+        question = options.suggest_kernel(name, known)
+        if name not in known and question:
             raise ValueError(
-                f"--kernels must be one of {', '.join(known)}, got {name!r}. Did you "
-                f"mean {nearby[near[0]]!r}?"
+                f"--kernels must be one of {', '.join(known)}, got {name!r}.{question}"
             )
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import numpy as np
 
+from kreinlearn._files import PathName, user_cache
 from kreinlearn._typing import Array
 from kreinlearn.app.cli.options import (
     PREPARATION_OPTIONS,
@@ -22,11 +23,10 @@ from kreinlearn.app.cli.options import (
     print_note,
     repeat_command,
 )
-from kreinlearn.io.columns import find_leaking_columns
+from kreinlearn.io.columns import find_leaking_columns, quote_columns
 from kreinlearn.io.dataset import Dataset, ModelInput, ReadOptions, TrainingRecord
 from kreinlearn.io.formats import open_data
 from kreinlearn.io.samples import EXPECTED_INPUT, describe_content
-from kreinlearn.io.text import quote_names
 from kreinlearn.kernels import KERNELS, Similarities, resolve_kernel
 
 if TYPE_CHECKING:
@@ -152,16 +152,14 @@ def note_leaks(data: Dataset) -> None:
         return
     if leaks := find_leaking_columns(data.X, data.y):
         print_note(
-            f"warning: {data.path}: column{'s' * (len(leaks) > 1)} "
-            f"{quote_names(leaks)} alone predicts every label; if it was made from the "
-            f"labels, or is known only after them, leave it out by --drop {leaks[0]}."
+            f"warning: {data.path}: {quote_columns(leaks)} alone predicts every label; "
+            "if it was made from the labels, or is known only after them, leave it out "
+            f"by --drop {leaks[0]}."
         )
 
 
 def find_cache_folder() -> str:
     """Return the folder where measures are kept; "off" means nowhere."""
-    from kreinlearn._files import user_cache
-
     return os.environ.get("KREINLEARN_CACHE") or str(user_cache() / "measures")
 
 
@@ -376,7 +374,7 @@ def make_group_folds(data: Dataset, count: int, option: str) -> "list[Fold] | No
         raise ValueError(f"{where}: {str(error)[:-1]} ({option}).") from None
 
 
-def check_output(out: str | os.PathLike[str], *inputs: str | None) -> None:
+def check_output(out: PathName, *inputs: str | None) -> None:
     """Raise if a file to write is one that the command reads."""
     for each in inputs:
         if each is not None and Path(out).resolve() == Path(each).resolve():

@@ -64,8 +64,7 @@ def demo_command(case: str, out: str, force: bool, as_json: bool) -> None:
             text = f"{shown['method']}, accuracy {shown['accuracy']:.3f}"
             report(len(lines), len(methods), text, fraction)
     compared = demo.summarize_demo(case, records) | {"command": repeat_command()}
-    first = demo.make_sections(case, records)
-    replace(page, comparison_page(compared, first).encode())
+    replace(page, comparison_page(compared, demo.make_sections(case, records)).encode())
     if not as_json:
         _print_demo(compared["lead"], lines, methods, page)
 

@@ -16,12 +16,15 @@ import click
 from kreinlearn._typing import Array
 from kreinlearn.app.cli import data as samples
 from kreinlearn.app.cli import options
-from kreinlearn.app.cli.options import Facts, KernelParams, print_note
+from kreinlearn.app.cli.options import Facts, KernelParams, format_setting, print_note
 from kreinlearn.io.dataset import Dataset, ReadOptions
 from kreinlearn.io.samples import describe_samples
 
 if TYPE_CHECKING:
+    from pandas import DataFrame
     from sklearn.base import BaseEstimator
+
+    from kreinlearn.pipelines import PreparedBlocks
 
 CV_FOLDS, LANDMARK_FOLDS = 5, 3
 """Folds of the cross-validation by default; fewer on landmarks, for many rows."""
@@ -144,7 +147,7 @@ def fit_command(
     found |= {"seconds": time.perf_counter() - start, "model": str(place)}
     persistence.save(whole, place, overwrite=force, notes=record.to_notes())
     found["bytes"] = place.stat().st_size
-    click.echo(json.dumps(found) if as_json else _summarize(found))
+    click.echo(json.dumps(found) if as_json else _format_summary(found))
 
 
 def _name_model(train: str) -> Path:
@@ -196,8 +199,7 @@ def _fit(
     _check_folds(data, classes, counts, folds if given["lam"] is None else 1)
     splits = samples.make_group_folds(data, folds, "--cv")
     steps = {name: given[name] for name in options.PREPARATION_OPTIONS}
-    before = features = None
-    blocks: Any = None
+    before = features = blocks = None
     with samples.suggest_command():
         if data.blocks is not None:
             blocks, before, drawn = _prepare_blocks(data, steps)
@@ -279,7 +281,9 @@ def _check_quantity(data: Dataset, classes: Array, counts: Array) -> None:
     )
 
 
-def _prepare_blocks(data: Dataset, steps: Facts) -> tuple[Any, Any, Any]:
+def _prepare_blocks(
+    data: Dataset, steps: Facts
+) -> tuple["PreparedBlocks", "BaseEstimator", "DataFrame"]:
     """Return prepared blocks of a table on disk, as `prepare_blocks`; show progress."""
     from kreinlearn.app.runs import report_fraction
     from kreinlearn.pipelines import prepare_blocks
@@ -349,10 +353,7 @@ def _show_search(model: "BaseEstimator") -> Iterator[None]:
 
     def count_settings() -> int:
         """Return how many settings were not dropped early, with any norm."""
-        gone = [
-            options.format_setting(why["kernel"], why["params"])
-            for why in model.dropped_
-        ]
+        gone = [format_setting(why["kernel"], why["params"]) for why in model.dropped_]
         n_gone = sum(gone.count(name) == len(model.norms) for name in set(gone))
         return len(model.kernel_settings_) - n_gone
 
@@ -360,7 +361,7 @@ def _show_search(model: "BaseEstimator") -> Iterator[None]:
 
         def watch(row: Facts) -> bool:
             params = {k: v for k, v in row.items() if k not in PROGRESS_FIELDS}
-            name = options.format_setting(params.pop("kernel"), params)
+            name = format_setting(params.pop("kernel"), params)
             if name not in seen:
                 seen.add(name)
                 text = f"{name}, best log-loss so far {-row['best']:.3f}"
@@ -508,7 +509,7 @@ def _describe_landmarks(model: "BaseEstimator", data: Dataset) -> Facts:
     return found
 
 
-def _summarize(found: Facts) -> str:
+def _format_summary(found: Facts) -> str:
     """Return the findings for people."""
     new = f"new {found.get('kind', 'rows')}"
     if found["features"] is None and "kind" not in found:
@@ -555,7 +556,7 @@ def list_model_lines(found: Facts) -> list[str]:
         point = "the only" if is_unique else "a"
         several = "" if is_unique else ", perhaps one of several"
         solved += f": {point} stationary point{several}"
-    setting = options.format_setting(found["kernel"], found["kernel_params"])
+    setting = format_setting(found["kernel"], found["kernel_params"])
     weights = found.get("similarity_weights", {})
     listed = ", ".join(
         f"{name} {weight:.2f} ± {found['similarity_errors'][name]:.2f}"
@@ -576,12 +577,10 @@ def _format_data(found: Facts) -> str:
     listed = ", ".join(f"{label} {count}" for label, count in many)
     if len(found["classes"]) > 10:
         listed = f"{min(found['counts'])} to {max(found['counts'])} samples each"
-    n_features = found["features"]
-    features = f"{n_features} features"
-    if n_features is None:
-        is_distance = found["kernel"] == "distance"
-        features = "distances" if is_distance else "a Gram matrix"
-        features = found.get("described", features)
+    features = f"{found['features']} features"
+    if found["features"] is None:
+        matrix = "distances" if found["kernel"] == "distance" else "a Gram matrix"
+        features = found.get("described", matrix)
     return (
         f"Data       {found['samples']} samples, {features}, "
         f"{len(found['classes'])} classes in {found['target']!r}: {listed}"

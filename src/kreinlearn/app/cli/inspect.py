@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from kreinlearn._typing import Array
+from kreinlearn._typing import Array, SampleSet
 from kreinlearn.app.cli import data as samples
 from kreinlearn.app.cli import options
 from kreinlearn.app.cli.options import Facts, KernelParams
@@ -79,11 +79,10 @@ def inspect_command(
     if out is not None:
         check_free(out, force)
     table = samples.open_samples(data, replace(reading, labels=None), kernel)
-    context = click.get_current_context()
-    fit_options = context.params.keys() - NOT_FOR_FIT
+    fit_options = click.get_current_context().params.keys() - NOT_FOR_FIT
     given = [data, *options.repeat_options(fit_options)]
     y: Array | None = table.y
-    X: Any = table.K
+    X: SampleSet = table.K
     name, params = samples.choose_kernel(table, kernel, params, reading, form)
     about: Facts = {"kernel": name, "kernel_params": params}
     if table.kind is not None:

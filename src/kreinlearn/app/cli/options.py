@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 Command = Callable[..., None]
+Decorator = Callable[[Command], Command]
 Facts = dict[str, Any]
 """Results of a command, as JSON takes them."""
 KernelParams = dict[str, float | str | bool]
@@ -39,7 +40,7 @@ SEPARATOR_NAMES = {"tab": "\t", "\\t": "\t", "space": " "}
 PREPARATION_OPTIONS = ("scale", "impute", "one_hot")
 READ_FIELDS = {field.name for field in fields(ReadOptions)} - {"labels"}
 OPTION_GROUPS: dict[str, tuple[str, ...]] = {
-    "What the file holds": ("target", "labels", "header", "sep", "decimal", "format"),
+    "Content of the file": ("target", "labels", "header", "sep", "decimal", "format"),
     "Columns of a table that are not features": ("drop", "id", "group"),
     "How features are prepared": ("scale", "impute", "one_hot"),
     "Matrices and pairs": (
@@ -80,9 +81,7 @@ class GroupedHelpCommand(click.Command):
         self, ctx: click.Context, formatter: click.HelpFormatter
     ) -> None:
         """Write arguments and options, each below its heading."""
-        headings = {
-            name: head for head, names in OPTION_GROUPS.items() for name in names
-        }
+        headings = {n: head for head, names in OPTION_GROUPS.items() for n in names}
         found: dict[str, list[tuple[str, str]]] = {}
         for parameter in self.get_params(ctx):
             name = str(parameter.name)
@@ -104,19 +103,23 @@ def examples(*commands: str) -> str:
     return "\n".join(["\b", "Examples:", *(f"  {command}" for command in commands)])
 
 
-def command(*lines: str, **arguments: str) -> Any:
+def command(*lines: str, **arguments: str) -> Callable[[Command], click.Command]:
     """Return a decorator that makes a command, with examples and help of arguments."""
-    name = lines[0].split()[1]
-    epilog = examples(*lines)
-    return click.command(
-        name, cls=GroupedHelpCommand, arguments=arguments, epilog=epilog
-    )
+    name, epilog = lines[0].split()[1], examples(*lines)
+    return click.command(name, GroupedHelpCommand, arguments=arguments, epilog=epilog)
 
 
 def list_kernels(samples: str | None = None) -> list[str]:
     """Return the kernels that are registered now, between samples of files."""
     kinds = FILE_SAMPLES if samples is None else (samples,)
     return [name for kind in kinds for name, k in KERNELS.items() if k.samples == kind]
+
+
+def suggest_kernel(given: str, known: Sequence[str]) -> str:
+    """Return a question about a known kernel with a similar name, or nothing."""
+    near = get_close_matches(given.lower(), [*known, *KERNEL_ALIASES], 1)
+    name = KERNEL_ALIASES.get(near[0], near[0]) if near else None
+    return f" Did you mean {name!r}?" if name in known else ""
 
 
 def _check_kernel(
@@ -129,11 +132,7 @@ def _check_kernel(
     try:
         return click.Choice(names).convert(given, option, context)
     except click.BadParameter as error:
-        near = get_close_matches(given.lower(), [*names, *KERNEL_ALIASES], 1)
-        if not near:
-            raise
-        name = KERNEL_ALIASES.get(near[0], near[0])
-        message = f"{error.message} Did you mean {name!r}?"
+        message = error.message + suggest_kernel(given, names)
         raise click.BadParameter(message, context, option) from None
 
 
@@ -194,64 +193,21 @@ SEP_OPTION = click.option(
     "--sep",
     metavar="CHAR",
     callback=_parse_separator,
-    help="What separates the cells of a text: a character, 'tab' or 'space'; by "
-    "default a comma, a semicolon or a tab, whichever the first line has.",
+    help="Separator of cells: a character, 'tab' or 'space'; by default a comma, a "
+    "semicolon or a tab, whichever the first line has.",
 )
 DECIMAL_OPTION = click.option(
     "--decimal",
     type=click.Choice([".", ","]),
     default=".",
     show_default=True,
-    help="What stands before decimals: a comma for numbers such as 5,8.",
-)
-DROP_OPTION = click.option(
-    "--drop",
-    multiple=True,
-    metavar="COL",
-    help="Leave out a column, by name or position; may be given several times.",
-)
-ID_OPTION = click.option(
-    "--id",
-    "id",
-    metavar="COL",
-    help="Column of sample names: not a feature, but kept in predictions.",
+    help="Decimal mark: a comma for numbers such as 5,8.",
 )
 GROUP_OPTION = click.option(
     "--group",
     metavar="COL",
     help="Group column, such as a patient ID, for rows that belong together: "
     "groups are never split across folds. It is not a feature.",
-)
-COLUMN_OPTIONS = (
-    click.option(
-        "--target",
-        metavar="COL",
-        help="Column of the labels, by name or position (from 1; -1 is the last); the "
-        "last by default, in the format ucr the first. For npz an array, 'y' by "
-        "default; for npy a file; for FASTA what follows the name ('description', by "
-        "default), its last bar ('bar'), or the number of a field of the header.",
-    ),
-    HEADER_OPTION,
-    DROP_OPTION,
-    ID_OPTION,
-)
-FEATURE_OPTIONS = (
-    click.option(
-        "--scale",
-        type=click.Choice(SCALE_CHOICES),
-        default=SCALE_CHOICES[0],
-        show_default=True,
-        help="How features are scaled: to [0, 1]; to mean 0 and variance 1; by median "
-        "and quantiles (5 % to 95 %), for columns with outliers; or not at all.",
-    ),
-    click.option(
-        "--impute",
-        is_flag=True,
-        help="Fill missing values with the median or, for text, the most frequent one.",
-    ),
-    click.option(
-        "--one-hot", is_flag=True, help="Encode columns of text as zeros and ones."
-    ),
 )
 JSON_OPTION = click.option(
     "--json", "as_json", is_flag=True, help="Print JSON, one object per line."
@@ -280,30 +236,11 @@ DISTANCE_OPTION = click.option(
     is_flag=True,
     help="The matrix holds distances; in npz it is named 'D' or is the only one.",
 )
-MATRIX_OPTIONS = (
-    DISTANCE_OPTION,
-    click.option(
-        "--form",
-        type=click.Choice(FORMS),
-        help="How distances become similarities; widths are multiples of their median.",
-    ),
-    click.option(
-        "--similarity",
-        is_flag=True,
-        help="The matrix holds similarities, even if it looks like distances: counts, "
-        "or an adjacency matrix.",
-    ),
-    click.option(
-        "--symmetrize",
-        type=click.Choice(list(SYMMETRIZERS)),
-        help="What to make of the two directions of a matrix that is not symmetric.",
-    ),
-)
 FORMAT_OPTION = click.option(
     "--format",
     "format",
     type=click.Choice(list(FILE_FORMATS)),
-    help="What the file holds, if its name does not determine it: 'pairs' are lines "
+    help="Format of the file, if its name does not determine it: 'pairs' are lines "
     "'a,b,score', 'blast' is outfmt 6, also of Foldseek, 'matrix' has names in the "
     "first line and the first column, 'ucr' has a label and a time series in each "
     "line.",
@@ -324,7 +261,61 @@ LABELS_OPTION = click.option(
 TARGET_OPTION = click.option(
     "--target", metavar="COL", help="Column of the labels in the file of --labels."
 )
-PAIR_OPTIONS = (
+DATA_OPTIONS = (
+    click.option(
+        "--target",
+        metavar="COL",
+        help="Column of the labels, by name or position (from 1; -1 is the last); the "
+        "last by default, in the format ucr the first. For npz an array, 'y' by "
+        "default; for npy a file; for FASTA what follows the name ('description', by "
+        "default), its last bar ('bar'), or the number of a field of the header.",
+    ),
+    HEADER_OPTION,
+    click.option(
+        "--drop",
+        multiple=True,
+        metavar="COL",
+        help="Leave out a column, by name or position; may be given several times.",
+    ),
+    click.option(
+        "--id",
+        "id",
+        metavar="COL",
+        help="Column of sample names: not a feature, but kept in predictions.",
+    ),
+    click.option(
+        "--scale",
+        type=click.Choice(SCALE_CHOICES),
+        default=SCALE_CHOICES[0],
+        show_default=True,
+        help="How features are scaled: to [0, 1]; to mean 0 and variance 1; by median "
+        "and quantiles (5 % to 95 %), for columns with outliers; or not at all.",
+    ),
+    click.option(
+        "--impute",
+        is_flag=True,
+        help="Fill missing values with the median or, for text, the most frequent one.",
+    ),
+    click.option(
+        "--one-hot", is_flag=True, help="Encode columns of text as zeros and ones."
+    ),
+    DISTANCE_OPTION,
+    click.option(
+        "--form",
+        type=click.Choice(FORMS),
+        help="How distances become similarities; widths are multiples of their median.",
+    ),
+    click.option(
+        "--similarity",
+        is_flag=True,
+        help="The matrix holds similarities, even if it looks like distances: counts, "
+        "or an adjacency matrix.",
+    ),
+    click.option(
+        "--symmetrize",
+        type=click.Choice(list(SYMMETRIZERS)),
+        help="Aggregate of the two directions of a matrix that is not symmetric.",
+    ),
     FORMAT_OPTION,
     LABELS_OPTION,
     SEP_OPTION,
@@ -340,15 +331,14 @@ PAIR_OPTIONS = (
     click.option(
         "--repeated",
         type=click.Choice(list(SYMMETRIZERS)),
-        help="What to make of several scores of one pair; of hits of a search the "
-        "best by default.",
+        help="Aggregate of several scores of one pair; by default the best hit of a "
+        "search.",
     ),
 )
-DATA_OPTIONS = (*COLUMN_OPTIONS, *FEATURE_OPTIONS, *MATRIX_OPTIONS, *PAIR_OPTIONS)
 """Options about training samples."""
 
 
-def read_options(*decorators: Callable[[Command], Command]) -> Any:
+def read_options(*decorators: Decorator) -> Decorator:
     """Return a decorator that adds options, most of them about a file.
 
     The command takes those of the file as one argument, ``reading``, and others by

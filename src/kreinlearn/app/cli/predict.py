@@ -2,13 +2,14 @@
 
 import json
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from kreinlearn._typing import Array
+from kreinlearn._typing import Array, SampleSet
 from kreinlearn.app.cli import data as samples
 from kreinlearn.app.cli import options
 from kreinlearn.app.cli.options import print_note
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from sklearn.base import BaseEstimator
 
 
+Transform = Callable[[SampleSet], SampleSet]
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 """How cells begin that spreadsheets run as formulas, see OWASP on CSV injection."""
 
@@ -118,18 +120,17 @@ def predict_command(
             "--explain prints training samples in place of predictions; leave out "
             "--proba, --coverage and --labels."
         )
-    needed = "predict_proba" if proba else "predict"
+    last, needed = _split_pipeline(fitted)[1], "predict_proba" if proba else "predict"
     if coverage is not None:
         needed = "predict_set"
     elif explain is not None:
         needed = "explain"
-    if coverage is not None and not hasattr(_split_pipeline(fitted)[1], needed):
+    if coverage is not None and not hasattr(last, needed):
         raise ValueError(
-            f"--coverage needs a model of cross-validation, got a "
-            f"{type(_split_pipeline(fitted)[1]).__name__} in {model}; train it without "
-            "--lam and --landmarks."
+            "--coverage needs a model of cross-validation, got a "
+            f"{type(last).__name__} in {model}; train it without --lam and --landmarks."
         )
-    if not hasattr(_split_pipeline(fitted)[1], needed):
+    if not hasattr(last, needed):
         raise ValueError(f"The {type(fitted).__name__} in {model} has no {needed}.")
     if reading.holds and not samples.takes_distances(fitted):
         raise ValueError(
@@ -175,10 +176,9 @@ def _read_new_labels(frame: "pd.DataFrame", data: str, reading: ReadOptions) -> 
 
     y, _, note = read_labels(
         str(reading.label_file),
-        frame["id"].tolist() if "id" in frame else None,
+        frame["id"].tolist() if "id" in frame else len(frame),
         data,
         reading.target,
-        n_samples=len(frame),
         header=reading.header,
         required=False,
     )
@@ -249,7 +249,7 @@ def _predict(
     return pd.concat(frames, ignore_index=True) if len(frames) > 1 else frames[0], y
 
 
-def _split_pipeline(model: Any) -> tuple[Any, Any]:
+def _split_pipeline(model: "BaseEstimator") -> tuple[Transform, "BaseEstimator"]:
     """Return the transform before a classifier, and the classifier."""
     if not hasattr(model, "steps"):
         return lambda X: X, model
@@ -275,10 +275,8 @@ def _explain(
             frame, predicted = last.explain(X, top=top), last.predict(X)
         # Rows of each sample follow each other.
         positions = np.repeat(np.arange(len(predicted)), len(frame) // len(predicted))
-        names = block.names
-        frame["sample"] = (
-            positions + n_before if names is None else [names[i] for i in positions]
-        )
+        names = block.names or range(n_before, n_before + len(predicted))
+        frame["sample"] = [names[i] for i in positions]
         n_before += len(predicted)
         frame.insert(1, "prediction", predicted[positions])
         if len(last.classes_) == 2:
@@ -293,7 +291,7 @@ def _explain(
 
 def _get_features(
     model: "BaseEstimator", data: Dataset, known: ModelInput, is_named: bool = False
-) -> "pd.DataFrame | Array | list[Any] | dict[str, Any]":
+) -> SampleSet:
     """Return new samples as a model takes them; with names if rows are matched."""
     import pandas as pd
 
@@ -343,13 +341,11 @@ def _measure_accuracy(
     import numpy as np
 
     is_text = model.classes_.dtype.kind in "UO"
-    if (
-        y is None
-        or (y.dtype.kind == "U") != is_text
-        or not np.isin(y, model.classes_).any()
-    ):
+    if y is None or (y.dtype.kind == "U") != is_text:
         return None
-    labeled = y != "" if y.dtype.kind == "U" else np.isfinite(y)
+    if not np.isin(y, model.classes_).any():
+        return None
+    labeled = y != "" if is_text else np.isfinite(y)
     accuracy = float((predicted == y)[labeled].mean())
     print_note(f"accuracy {accuracy:.4f} on {int(labeled.sum())} labeled samples.")
     return accuracy

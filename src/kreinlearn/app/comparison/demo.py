@@ -35,12 +35,7 @@ from kreinlearn.app.report import (
     Section,
     TableRow,
 )
-from kreinlearn.app.runs import (
-    Cell,
-    Record,
-    describe_environment,
-    make_record,
-)
+from kreinlearn.app.runs import Cell, Record, describe_environment, make_record
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
@@ -322,7 +317,7 @@ def make_sections(case: str, records: Sequence[Record]) -> list[Section]:
 
 def _make_doubtful_figure(rows: Array, proba: Array) -> Figure:
     _, y = load_digit_images()
-    body, titles = [], []
+    body, titles, heads = [], [], "image, true digit, probabilities"
     for row, p in zip(rows, proba, strict=True):
         text = ", ".join(f"{i}: {p[i]:.0%}" for i in np.argsort(-p)[:2])
         titles.append(f"{text}\nit is {y[row]}")
@@ -334,8 +329,7 @@ def _make_doubtful_figure(rows: Array, proba: Array) -> Figure:
         "Images with the most probable digits",
         rows,
         titles,
-        ("The two most probable digits of each image.", body),
-        "image, true digit, probabilities",
+        ("The two most probable digits of each image.", heads, body),
     )
 
 
@@ -352,7 +346,7 @@ def _make_contribution_figure(job: Job, row: int) -> Figure:
     predicted = fitted.model.predict(sample)[0]
     found = fitted.model.explain(sample, top=None)
     found = found[found["class"] == predicted].sort_values("contribution")
-    k = CONTRIBUTIONS_SHOWN
+    k, heads = CONTRIBUTIONS_SHOWN, "training image, digit, contribution"
     shown = [*found[::-1][:k].itertuples(), *found[:k].itertuples()]
     known = [int(train[each.training_sample]) for each in shown]
     sizes = [each.contribution for each in shown]
@@ -366,8 +360,7 @@ def _make_contribution_figure(job: Job, row: int) -> Figure:
         f"Contributions to the score of {predicted}",
         known,
         [f"{x:+.2f}\na {y[i]}" for i, x in zip(known, sizes, strict=True)],
-        (f"Contributions to the score of {predicted}.", body),
-        "training image, digit, contribution",
+        (f"Contributions to the score of {predicted}.", heads, body),
     )
 
 
@@ -377,8 +370,7 @@ def _make_image_figure(
     alt: str,
     rows: Array | list[int],
     titles: Sequence[str],
-    numbers: tuple[str, Sequence[TableRow]],
-    heads: str,
+    numbers: tuple[str, str, Sequence[TableRow]],
 ) -> Figure:
     """Return images of digits in two lines, with a title above each."""
     images = load_digit_images()[0][rows]
@@ -402,5 +394,5 @@ def _make_image_figure(
         f"{alt}: {listed}",
         make_drawing(4, COLUMN_INCHES),
         make_drawing(2, PHONE_INCHES),
-        numbers=(numbers[0], heads, numbers[1]),
+        numbers=numbers,
     )

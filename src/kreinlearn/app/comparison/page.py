@@ -87,12 +87,11 @@ def comparison_page(found: Findings, first: Sequence[Section] = ()) -> str:
             if rows[label].get(key)
         }
 
-    scores = _make_score_table(rows)
     sections: dict[str, list[Figure | PageTable | None]] = {
         "Scores": [
             accuracy_figure(rows, found["interval"]),
             difference_figure(rows, "accuracy"),
-            scores,
+            _make_score_table(rows),
         ],
         "Predictions": [
             review_figure(select("review", "log_loss")),
@@ -215,12 +214,9 @@ def accuracy_figure(rows: LabeledRows, interval: str) -> Figure | None:
         axes = figure.add_subplot()
         for y, row in enumerate(scored.values() if has_folds else ()):
             axes.plot(row["scores"], [y] * len(row["scores"]), "|", c=Color.GREY, ms=9)
-        styles = {
-            True: (Color.BLUE, Color.BLUE, 7.0),
-            False: (Color.INK, Color.INK, 4.5),
-        }
+        look = {True: (Color.BLUE, Color.BLUE, 7.0), False: (Color.INK, Color.INK, 4.5)}
         points = [
-            (row["accuracy"], ends[label], *styles[row["accuracy"] >= best])
+            (row["accuracy"], ends[label], *look[row["accuracy"] >= best])
             for label, row in scored.items()
         ]
         _draw_diamonds(axes, scored, points)
@@ -364,8 +360,7 @@ def _draw_curves(
 
     def draw(figure: "Canvas") -> None:
         axes = figure.add_subplot()
-        styles = zip(drawn.values(), CURVE_STYLES, strict=False)
-        for curve, (color, _, line) in styles:
+        for curve, (color, _, line) in zip(drawn.values(), CURVE_STYLES, strict=False):
             axes.plot(curve[x], curve[y], color=color, ls=line, lw=1.5)
         decorate(axes)
         _draw_legend(figure, drawn, has_markers=False)
@@ -483,11 +478,9 @@ def reliability_figure(curves: LabeledRows, classes: Sequence[str]) -> Figure | 
         lower.grid()
         _draw_legend(figure, drawn)
 
-    farthest, body = [], []
+    farthest, body, names = [], [], ("predicted", "observed", "count")
     for label, curve in curves.items():
-        bins = list(
-            zip(curve["predicted"], curve["observed"], curve["count"], strict=True)
-        )
+        bins = list(zip(*(curve[name] for name in names), strict=True))
         body += [(label, *each) for each in bins]
         given, observed, count = max(bins, key=lambda each: abs(each[0] - each[1]))
         farthest.append(

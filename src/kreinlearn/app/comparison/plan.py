@@ -16,7 +16,7 @@ from sklearn.model_selection import RepeatedStratifiedKFold
 from sklearn.preprocessing import MinMaxScaler
 from sklearn.utils.multiclass import type_of_target
 
-from kreinlearn._typing import Array
+from kreinlearn._typing import Array, SampleSet
 from kreinlearn._validation import (
     check_choice,
     check_count,
@@ -97,7 +97,7 @@ class Job:
     notes: tuple[str, ...] = ()
 
     @property
-    def search_params(self) -> dict[str, Any]:
+    def search_params(self) -> dict[str, object]:
         """Parameters of the default search, as `krein fit` would set them."""
         if self.kind == "gram":
             return {"kernel": GRAM_KERNEL, "kernel_params": UNCHECKED_PARAMS}
@@ -151,19 +151,17 @@ class Job:
 
     def weigh_cell(self, cell: Cell) -> float:
         """Return the rough seconds of a cell with 1000 training rows."""
-        is_search = cell.method == KREIN_CV
-        return (
-            SEARCH_WEIGHTS[self.kind] if is_search else ALL_METHODS[cell.method].weight
-        )
+        if cell.method == KREIN_CV:
+            return SEARCH_WEIGHTS[self.kind]
+        return ALL_METHODS[cell.method].weight
 
     def _hash(self, seed: int) -> str:
         """Return a hash of the data and of all settings that the results depend on."""
         folds = 1 + max(fold for _, fold in self.splits)
         settings = folds, seed, self.kind != "rows", self.classes, self.transformer
         form = (self.form or FORMS[0],) if self.kind == "distances" else ()
-        digest = hashlib.sha256(
-            repr((version("kreinlearn"), *settings, *form)).encode()
-        )
+        text = repr((version("kreinlearn"), *settings, *form))
+        digest = hashlib.sha256(text.encode())
         if self.groups is not None:
             digest.update(repr(self.groups.tolist()).encode())
         digest.update(self.y.astype(np.int64).tobytes())
@@ -262,10 +260,7 @@ def check_request(
 
 def check_methods(names: Sequence[str] | None, kind: DataKind) -> tuple[str, ...]:
     """Return the methods to run, by default all that are not run on request only."""
-    is_table = kind == "rows"
-    known = [
-        name for name in ALL_METHODS if is_table or ALL_METHODS[name].input != "rows"
-    ]
+    known = [n for n, m in ALL_METHODS.items() if kind == "rows" or m.input != "rows"]
     if names is None:
         names = [name for name in known if not ALL_METHODS[name].on_request]
     elif list(names) == [ALL_KEYWORD]:
@@ -284,13 +279,13 @@ def _check_listed(what: str, names: Sequence[str], known: list[str]) -> tuple[st
 
 
 def check_data(
-    X: Any,
+    X: SampleSet,
     kernel: str | Sequence[str],
     form: str | None,
     measure: str | None,
     check: bool,
     transformer: TransformerMixin | None,
-) -> tuple[Any, tuple[str, ...], tuple[str, ...]]:
+) -> tuple[SampleSet, tuple[str, ...], tuple[str, ...]]:
     """Return the data, the names of kernels, and notes; see `kreinlearn.compare`."""
     kind = find_data_kind(kernel)
     if kind == "distances":

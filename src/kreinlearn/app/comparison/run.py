@@ -5,12 +5,11 @@ of different data never meet in one table.
 """
 
 import logging
-import os
 import tempfile
 from collections.abc import Collection, Sequence
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import joblib
 import numpy as np
@@ -18,9 +17,9 @@ from numpy.typing import ArrayLike
 from sklearn.base import TransformerMixin
 from sklearn.metrics import roc_auc_score
 
-from kreinlearn._files import check_free, replace
+from kreinlearn._files import PathName, check_free, replace
 from kreinlearn._memory import check_bytes
-from kreinlearn._typing import Array
+from kreinlearn._typing import Array, SampleSet
 from kreinlearn.app.comparison.page import comparison_page
 from kreinlearn.app.comparison.plan import (
     Job,
@@ -101,7 +100,7 @@ class Comparison(PageResult):
 
 
 def compare(
-    D: Any,
+    D: SampleSet,
     y: ArrayLike | None,
     *,
     kernel: str | Sequence[str] = "distance",
@@ -114,7 +113,7 @@ def compare(
     transformer: TransformerMixin | None = None,
     seed: int = 0,
     n_jobs: int | None = None,
-    out: str | os.PathLike[str] | None = None,
+    out: PathName | None = None,
     overwrite: bool = False,
     name: str = "data",
     progress: Watcher | None = None,
@@ -231,7 +230,7 @@ def compare(
             jobs=n_jobs,
             limit=max(CELL_SECONDS, seconds) if limit is None else limit,
             cost=job.weigh_cell,
-            describe=partial(_describe_cell, has_runs=repeats > 1),
+            describe=partial(_describe_fit, has_runs=repeats > 1),
             progress=progress,
         )
         found = {each["key"]: each for each in read_records(folder / RECORDS_NAME)}
@@ -264,7 +263,7 @@ def _prepare_folder(folder: Path, dataset: str, overwrite: bool) -> None:
         )
 
 
-def _describe_cell(cell: Cell, has_runs: bool) -> str:
+def _describe_fit(cell: Cell, has_runs: bool) -> str:
     kernel = label_kernel(str(cell.setting("kernel")))
     on = "" if kernel is None else f" on {kernel}"
     repeat = f" of repetition {cell.run + 1}" if has_runs else ""

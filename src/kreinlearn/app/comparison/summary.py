@@ -17,12 +17,7 @@ from kreinlearn._typing import Array
 from kreinlearn.app.comparison.plan import GRAM_KERNEL, OWN_KERNELS, Job, Place
 from kreinlearn.app.methods import ALL_METHODS, KREIN_CV
 from kreinlearn.app.report import Findings, csv_text, select_evenly
-from kreinlearn.app.runs import (
-    FAILED_STATUSES,
-    Record,
-    describe_environment,
-    to_json,
-)
+from kreinlearn.app.runs import FAILED_STATUSES, Record, describe_environment, to_json
 from kreinlearn.kernels import KERNELS
 from kreinlearn.plotting import review_curve
 from kreinlearn.spectrum import describe
@@ -166,8 +161,7 @@ def differences_from_best(
     }
     if not scores:
         return {}
-    choose = min if smaller else max
-    best = choose(scores, key=lambda key: float(np.mean(scores[key])))
+    best = (min if smaller else max)(scores, key=lambda key: np.mean(scores[key]))
     found = {}
     for key, own in scores.items():
         gaps = np.subtract(own, scores[best])
@@ -259,7 +253,7 @@ def summarize(
         "rows": to_json(rows),
         "versions": describe_environment()["ver"],
     }
-    verdict, *facts = _state_findings(found)
+    verdict, *facts = _state_results(found)
     return found | {"verdict": verdict, "sentences": [verdict, *sentences, *facts]}
 
 
@@ -309,9 +303,8 @@ def compute_review(done: Sequence[Record]) -> dict[str, Array]:
 
     Errors are those of one repetition, on average.
     """
-    predicted, confidence = map(
-        np.concatenate, zip(*map(read_predictions, done), strict=True)
-    )
+    found = zip(*map(read_predictions, done), strict=True)
+    predicted, confidence = map(np.concatenate, found)
     truth = np.concatenate([record["truth"] for record in done])
     fraction, left = review_curve(predicted != truth, confidence)
     some = select_evenly(len(fraction), MAX_CURVE_POINTS)
@@ -433,8 +426,7 @@ def rank_rows(found: Findings) -> list[Record]:
     """
 
     def rank(row: Record) -> list[float]:
-        scores = row["accuracy"], row["log_loss"]
-        signed = zip((-1, 1), scores, strict=True)
+        signed = zip((-1, 1), (row["accuracy"], row["log_loss"]), strict=True)
         return [float("inf") if x is None else sign * x for sign, x in signed]
 
     rows = {
@@ -448,16 +440,14 @@ def rank_rows(found: Findings) -> list[Record]:
     return sorted(rows.values(), key=rank)
 
 
-def _state_findings(found: Summary) -> list[str]:
+def _state_results(found: Summary) -> list[str]:
     """Return the verdict, and further sentences about the numbers."""
     ranked = [row for row in rank_rows(found) if row["accuracy"] is not None]
     sentences = [_state_best(ranked) if ranked else "No method gave a result."]
     likely = [row for row in ranked if row["log_loss"] is not None]
     if likely:
         best = min(likely, key=lambda row: row["log_loss"])
-        sentences.append(
-            f"Lowest log-loss: {best['label']} with {best['log_loss']:.3f}."
-        )
+        sentences += [f"Lowest log-loss: {best['label']} with {best['log_loss']:.3f}."]
     for kernel, about in found["data"]["kernels"].items():
         sentences += [
             f"{row['method']} assumes a positive semidefinite matrix; "
@@ -477,13 +467,14 @@ def _state_findings(found: Summary) -> list[str]:
 
 def _state_best(ranked: Sequence[Record]) -> str:
     """Return one sentence: the best row, and the place of the model of `krein fit`."""
+
+    def is_ours(row: Record) -> bool:
+        return KREIN_CV in (row["method"], *row["also"])
+
     best, *others = ranked
-    own = next(
-        (row for row in others if KREIN_CV in (row["method"], *row["also"])), None
-    )
-    is_ours = KREIN_CV in (best["method"], *best["also"])
-    text = f"{MODEL_OF_FIT if is_ours else best['label']} has the highest accuracy"
-    text += f", {best['accuracy']:.3f}"
+    own = next(filter(is_ours, others), None)
+    name = MODEL_OF_FIT if is_ours(best) else best["label"]
+    text = f"{name} has the highest accuracy, {best['accuracy']:.3f}"
     if own is not None:
         clear = is_clear(own, "accuracy")
         gap = "clearly less" if clear else "a difference within the margin of error"

@@ -196,9 +196,7 @@ def _select_settings(logs: Array, index: Array, folds: Sequence[Fold]) -> HeldOu
     return HeldOut(index, picked)
 
 
-def exchange_differences(
-    first: Array, second: Array, count: int, seed: int = 0
-) -> Array:
+def exchange_differences(first: Array, second: Array, count: int, seed: int) -> Array:
     """Return mean differences after exchanging the two values of random samples.
 
     Parameters
@@ -227,7 +225,7 @@ def exchange_differences(
 
 
 def permute_conditionally(
-    K: Array, clipped: HeldOut, folds: Sequence[Fold], count: int, seed: int = 0
+    K: Array, clipped: HeldOut, folds: Sequence[Fold], count: int, seed: int
 ) -> tuple[float, Array]:
     """Return the gain by the negative part, and the gains with permuted labels.
 
@@ -253,12 +251,10 @@ def permute_conditionally(
         The same with permuted labels.
     """
     index, logs = clipped.index, clipped.logs
-    maps = zip(*(_compute_smoothers(K, *fold) for fold in folds), strict=True)
-    positive, full = maps
-    one_hot = np.eye(logs.shape[1])
+    positive, full = zip(*(_compute_smoothers(K, *fold) for fold in folds), strict=True)
 
     def gain(labels: Array) -> Array:
-        Y = one_hot[labels]
+        Y = np.eye(logs.shape[1])[labels]
         return _compute_errors(positive, Y, folds) - _compute_errors(full, Y, folds)
 
     rng = np.random.default_rng(seed)
@@ -339,6 +335,5 @@ def _compute_errors(
         for k, smoother in enumerate(maps[f]):
             gap = smoother @ columns[train] - columns[held]
             errors[k, f] = (gap**2).sum(axis=0).reshape(count, n_classes).sum(axis=1)
-    others = errors.sum(axis=1, keepdims=True) - errors
-    best = others.argmin(axis=0)[None]
+    best = (errors.sum(axis=1, keepdims=True) - errors).argmin(axis=0)[None]
     return np.asarray(np.take_along_axis(errors, best, axis=0)[0].sum(axis=0) / n)

@@ -156,9 +156,8 @@ def _spectrum_table(found: Findings) -> PageTable:
         ),
         *((f"asymmetry, {x}", format_number(y, ".3g")) for x, y in asymmetry),
     ]
-    return make_table(
-        "Numbers of the spectrum", "The spectrum.", "quantity, value", rows
-    )
+    title = "Numbers of the spectrum"
+    return make_table(title, "The spectrum.", "quantity, value", rows)
 
 
 def list_scores(found: Findings) -> dict[str, Findings]:
@@ -205,9 +204,8 @@ def permutation_figure(value: Findings) -> Figure:
     """
     null, seen, p = value["permutations"], value["difference"], value["p_value"]
     beyond = sum(each >= seen for each in null)
-    observed, least, most = (
-        format_signed(x, "+.3g") for x in (seen, min(null), max(null))
-    )
+    numbers = seen, min(null), max(null)
+    observed, least, most = (format_signed(number, "+.3g") for number in numbers)
 
     def draw(figure: "Canvas") -> None:
         axes = figure.add_subplot()

@@ -246,7 +246,7 @@ def inspect_similarity(
     command = _python_code(found, kernel, is_odd) if command is None else command
     sentences, found["n_verdict"] = _state_findings(found)
     clip = _clip_code(kernel, params, is_odd)
-    step = _state_next_step(found, command, clip, None if y is None else np.asarray(y))
+    step = _state_advice(found, command, clip, None if y is None else np.asarray(y))
     found["sentences"] = [*sentences, *notes, step]
     found["versions"] = describe_environment()["ver"]
     return Inspection(found, K, labels)
@@ -374,11 +374,7 @@ def _score_model(held_out: HeldOut, n_folds: int) -> Record:
 
 
 def _assess_negative_part(
-    K: Array,
-    found: Mapping[str, HeldOut],
-    folds: Sequence[Fold],
-    count: int,
-    seed: int,
+    K: Array, found: Mapping[str, HeldOut], folds: Sequence[Fold], count: int, seed: int
 ) -> Record:
     """Return the value of the negative part: scores, gains and p-values."""
     first, second = found[UNREPAIRED_NAME].own, found["clip"].own
@@ -439,14 +435,12 @@ def _state_findings(found: Record) -> tuple[list[str], int]:
 
 
 def _state_accuracy(model: Record) -> str:
-    is_clear = model["accuracy_low"] > model["majority"]
-    scores = (
-        f"{MODEL_OF_FIT} has a held-out accuracy of {model['accuracy']:.2f}, against "
-        f"{model['majority']:.2f} for the majority class"
+    hardly = "" if model["accuracy_low"] > model["majority"] else "hardly "
+    return (
+        f"The labels are {hardly}predictable: {MODEL_OF_FIT} has a held-out accuracy "
+        f"of {model['accuracy']:.2f}, against {model['majority']:.2f} for the majority "
+        "class."
     )
-    if is_clear:
-        return f"The labels are predictable: {scores}."
-    return f"The labels are hardly predictable: {scores}."
 
 
 def _state_negative_part(found: Record) -> str:
@@ -517,9 +511,7 @@ def _state_evidence(found: Record) -> list[str]:
     ]
 
 
-def _state_next_step(
-    found: Record, command: str, clip: str, labels: Array | None
-) -> str:
+def _state_advice(found: Record, command: str, clip: str, labels: Array | None) -> str:
     if found["matrix"] not in ("semidefinite", "indefinite"):
         return "Next: check how the similarities were computed."
     classes, counts = np.unique([] if labels is None else labels, return_counts=True)

@@ -9,7 +9,6 @@ import base64
 import csv
 import io
 import math
-import os
 import re
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -22,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from kreinlearn._files import check_free, replace
+from kreinlearn._files import PathName, check_free, replace
 from kreinlearn._typing import Array
 from kreinlearn.plotting import SpectrumDisplay
 
@@ -204,7 +203,7 @@ def format_statuses(found: Mapping[str, int]) -> str:
     return ", ".join([first, *(f"{word} in {n}" for word, n in others[1:])])
 
 
-def csv_text(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:
+def csv_text(columns: Sequence[str], rows: Iterable[Findings]) -> str:
     """Return some fields of rows as CSV; missing fields are empty."""
     stream = io.StringIO()
     writer = csv.DictWriter(stream, columns, "", "ignore", lineterminator="\n")
@@ -461,14 +460,13 @@ def spectrum_figure(found: Findings, title: str) -> Figure | None:
     part = f"the negative part is {fraction} of the sum of absolute values."
     # Of a large matrix, some eigenvalues are kept, evenly from both ends.
     places = np.linspace(1, p + q + z, len(mu)).round().astype(int)
-    lowest = float(mu.min())
 
     def draw(figure: "Canvas") -> None:
         axes = figure.add_subplot()
         kept = select_evenly(len(mu), MAX_BARS)
         SpectrumDisplay(eigenvalues=mu[kept], places=places[kept]).plot(axes)
         if q:
-            text = f"negative, down\nto {format_signed(lowest, '.3g')}"
+            text = f"negative, down\nto {format_signed(float(mu.min()), '.3g')}"
             axes.text(0.98, 0.96, text, ha="right", va="top", transform=axes.transAxes)
         if (mu != 0).any():
             label_powers_of_ten(axes.yaxis)
@@ -532,7 +530,7 @@ class PageResult:
         table = self.table.to_html(float_format="{:.3f}".format, na_rep="")
         return f"<p>{escape(self.verdict)}</p>{table}"
 
-    def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> Self:
+    def save(self, path: PathName, *, overwrite: bool = False) -> Self:
         """Write the page, with figures, to an HTML file.
 
         Parameters
