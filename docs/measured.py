@@ -99,7 +99,8 @@ PAGES = {
         "benchmarks",
         (
             "python benchmarks/in_the_field.py --repeats 1 --out docs "
-            "--records {out}/in-the-field.jsonl",
+            "--records {out}/in-the-field.jsonl "
+            "--reuse docs/results/in-the-field-records.json.gz",
         ),
         EXACT,
     ),
