@@ -349,7 +349,7 @@ def test_links(page):
             assert parts.fragment in anchors(path.read_text("utf-8")), target
 
 
-def rooms():
+def modules():
     """Return the names of public modules: all but internal ones, and those listed."""
     documented = re.findall(r"^\.\. module:: (.+)$", REFERENCE, flags=re.M)
     found = [
@@ -382,15 +382,15 @@ def resolve(name):
     return found
 
 
-@pytest.mark.parametrize("room", rooms())
-def test_every_public_name_is_in_the_reference(room):
-    module = importlib.import_module(room)
-    assert hasattr(module, "__all__"), f"{room} has no __all__"
+@pytest.mark.parametrize("place", modules())
+def test_every_public_name_is_in_the_reference(place):
+    module = importlib.import_module(place)
+    assert hasattr(module, "__all__"), f"{place} has no __all__"
     here = [resolve(name) for name in listed()]
     for name in module.__all__:
         value = getattr(module, name)
         known = name == "__version__" or any(value is each for each in here)
-        assert known, f"{room}.{name} is not on docs/api.md or docs/internals.md"
+        assert known, f"{place}.{name} is not on docs/api.md or docs/internals.md"
 
 
 def test_the_reference_lists_what_exists():

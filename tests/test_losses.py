@@ -135,8 +135,8 @@ def test_extreme_logits_stay_finite():
     gap = loss.logits(p) - loss.logits(b)
     for array in (loss.metric(p, b), loss.entropy(p), loss.error(Y, b), gap):
         assert np.isfinite(array).all()
-    wall = loss.move(p, -p.q, np.ones((3, 1)))
-    assert loss.logits(wall).min() >= LOG_FLOOR
+    bound = loss.move(p, -p.q, np.ones((3, 1)))
+    assert loss.logits(bound).min() >= LOG_FLOOR
 
 
 def test_logarithmic_mean_lies_between():
@@ -178,7 +178,7 @@ def test_no_step_is_too_long_where_nothing_moves(name):
     tiny = loss.largest_step(p, np.full((3, 1, columns), -1e-310))
     assert (still == np.inf).all() and (tiny == np.inf).all()
     # One that does not move keeps logarithms that its probability has lost, and has no
-    # wall: neither at zero nor, with two classes, at one.
+    # bound: neither at zero nor, with two classes, at one.
     for score in (-2000.0, 2000.0):
         far = loss.at(np.array([score] + [0.0] * (columns - 1))[None, None])
         lost, log_lost = (np.concatenate(pair, -1) for pair in (far[::2], far[1::2]))
@@ -197,8 +197,8 @@ def test_steps_beyond_the_walls_have_no_logarithms_below_the_floor():
     assert on_walls.log_q[1, 0, 0] == on_walls.log_r[0, 0, 0] == LOG_FLOOR
     many = Multinomial()
     p = many.at(np.zeros((1, 1, 2)))
-    wall = many.move(p, np.array([[[0.5, -0.5]]]), np.ones((1, 1)))
-    np.testing.assert_allclose(wall.log_q[0, 0], [0.0, LOG_FLOOR])
+    bound = many.move(p, np.array([[[0.5, -0.5]]]), np.ones((1, 1)))
+    np.testing.assert_allclose(bound.log_q[0, 0], [0.0, LOG_FLOOR])
     # Beyond them there are none, and nobody is warned: searches shorten the step.
     outside = loss.move(loss.at(np.zeros((2, 1, 1))), step, np.full((2, 1), 2.0))
     assert np.isnan(outside.log_q[1]).all() and np.isnan(outside.log_r[0]).all()

@@ -1,4 +1,4 @@
-"""The script that tries mutants looks at rooms and tests that are there."""
+"""The script that tries mutants looks at packages and tests that exist."""
 
 from configparser import ConfigParser
 from pathlib import Path
@@ -12,12 +12,12 @@ pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[1]
 
 
-def test_settings_name_rooms_and_tests_that_exist(tmp_path):
+def test_settings_name_packages_and_tests_that_exist(tmp_path):
     mutants.prepare(tmp_path)
     settings = ConfigParser()
     settings.read(tmp_path / "setup.cfg")
-    rooms = settings["mutmut"]["only_mutate"].split()
-    assert len(rooms) == 4 and all(list(ROOT.glob(room)) for room in rooms)
+    packages = settings["mutmut"]["only_mutate"].split()
+    assert len(packages) == 4 and all(list(ROOT.glob(package)) for package in packages)
     tests = settings["mutmut"]["pytest_add_cli_args_test_selection"].split()
     assert tests and all((tmp_path / test).exists() for test in tests)
     assert (tmp_path / "src" / "kreinlearn" / "losses.py").exists()

@@ -180,13 +180,13 @@ def test_docs_name_every_expected_failure():
 
 @pytest.mark.parametrize("Estimator", ESTIMATORS, ids=lambda one: one.__name__)
 def test_notebooks_link_to_the_page_of_the_class(Estimator):
-    room = "kreinlearn" + ".features" * (Estimator is RegionCovariance)
-    page = f"api/generated/{room}.{Estimator.__name__}.html"
+    module = "kreinlearn" + ".features" * (Estimator is RegionCovariance)
+    page = f"api/generated/{module}.{Estimator.__name__}.html"
     address = f"https://kreinlearn.readthedocs.io/en/stable/{page}"
     assert f'href="{address}"' in Estimator()._repr_html_()
     # Sphinx makes that page: one per name of this list.
     reference = (DOCS / "api.md").read_text()
-    listed = re.search(rf"\.\. module:: {room}\n(.*?)```", reference, re.DOTALL)
+    listed = re.search(rf"\.\. module:: {module}\n(.*?)```", reference, re.DOTALL)
     assert listed is not None
     assert ":toctree: api/generated" in listed[1]
     assert f"   {Estimator.__name__}\n" in listed[1]

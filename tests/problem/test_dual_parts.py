@@ -1,4 +1,4 @@
-"""Parts of the dual by themselves: own matrices, walls, weights, intercepts."""
+"""Parts of the dual by themselves: own matrices, bounds, weights, intercepts."""
 
 from importlib import import_module
 

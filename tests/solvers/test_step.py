@@ -158,17 +158,17 @@ def test_shifts_come_to_an_end():
 
 
 class Parabola:
-    """J(t) - J(0) = slope t + bend t^2 along any step; a wall at ``wall``."""
+    """J(t) - J(0) = slope t + bend t^2 along any step; a bound at ``bound``."""
 
-    def __init__(self, slope, bend, wall=np.inf):
+    def __init__(self, slope, bend, bound=np.inf):
         self.slopes, self.bend = np.array(slope), np.array(bend)
-        self.wall, self.asked = np.atleast_2d(wall), []
+        self.bound, self.asked = np.atleast_2d(bound), []
 
     def slope(self, point, D):
         return self.slopes
 
     def largest_step(self, point, D):
-        return np.broadcast_to(self.wall, (3, len(self.slopes)))
+        return np.broadcast_to(self.bound, (3, len(self.slopes)))
 
     def change(self, point, D, KD, t):
         self.asked.append(t.copy())
@@ -291,7 +291,7 @@ def test_the_first_bent_direction_gives_its_curvature():
 
 
 def crowded():
-    """Return a block, a point, and a step that would take many samples beyond walls."""
+    """Return a block, a point, and a step that takes many samples out of bounds."""
     block = dual((30, 0), (0.03,))
     start = 3 * np.random.default_rng(1).standard_normal(block.Y.shape)
     point = block.point(block.feasible(start))
@@ -308,7 +308,7 @@ def test_samples_near_a_wall_are_scaled_one_by_one():
     newton = NewtonStep(1e-6, 500)
     after, t, gained = newton._move(block, point, D, KD)
     assert newton.products == 1 and gained.all() and t[0] > 0.1
-    # Others go further than the nearest wall would let the whole step go.
+    # Others go further than the nearest bound would let the whole step go.
     moved = np.abs(after.A - point.A) / np.abs(D)
     assert moved.max() > 0.995 * largest.min() and after.value < point.value
     fresh = block.K.matmat(after.A[:, 0])[:, None]
