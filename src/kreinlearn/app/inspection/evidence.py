@@ -29,16 +29,8 @@ from numpy.random import Generator
 from scipy.special import expit
 
 from kreinlearn._typing import Array
-from kreinlearn.app.methods import (
-    ALL_METHODS,
-    KREIN_CV,
-    MAX_LOG_LOSS,
-    Method,
-    Scores,
-    Values,
-    fit_method,
-    held_out_scores,
-)
+from kreinlearn.app import methods
+from kreinlearn.app.methods import ALL_METHODS, Method, held_out_scores
 from kreinlearn.app.runs import Record
 from kreinlearn.losses import find_link, log_probabilities
 from kreinlearn.operators import limit_blas_threads
@@ -57,8 +49,8 @@ Advance = Callable[[], object]
 
 
 def _score_negative_part(
-    K: Array, y: Array, K_new: Array, values: Values, seed: int
-) -> Scores:
+    K: Array, y: Array, K_new: Array, values: methods.Values, seed: int
+) -> methods.Scores:
     """Learn from -K on its negative eigenvectors, extended to new samples."""
     part = decompose(K).negative()
     directions = part.vectors / np.sqrt(-part.values)
@@ -105,7 +97,7 @@ class HeldOut:
     def scores(self) -> dict[str, float]:
         """Return accuracy and log-loss, which is bounded as in scikit-learn."""
         right = self.logs.argmax(axis=1) == self.index
-        losses = np.minimum(-self.own, MAX_LOG_LOSS)
+        losses = np.minimum(-self.own, methods.MAX_LOG_LOSS)
         return {"accuracy": float(right.mean()), "log_loss": float(losses.mean())}
 
 
@@ -128,7 +120,7 @@ def predict_model(
     for train, held in folds:
         columns = train if is_matrix else np.arange(X.shape[1])
         rows = X[np.ix_(train, columns)]
-        fitted = fit_method(KREIN_CV, rows, index[train], kernel=kernel)
+        fitted = methods.fit_method(methods.KREIN_CV, rows, index[train], kernel=kernel)
         logs[held] = fitted.model.predict_log_proba(X[np.ix_(held, columns)])
         advance()
     return HeldOut(index, logs)
@@ -187,7 +179,7 @@ def _select_settings(logs: Array, index: Array, folds: Sequence[Fold]) -> HeldOu
 
     ``logs`` of shape (S, n, C) holds the log-probabilities by every setting.
     """
-    own = np.maximum(logs[:, np.arange(len(index)), index], -MAX_LOG_LOSS)
+    own = np.maximum(logs[:, np.arange(len(index)), index], -methods.MAX_LOG_LOSS)
     sums = np.stack([own[:, held].sum(axis=1) for _, held in folds], axis=1)
     best = (sums.sum(axis=1, keepdims=True) - sums).argmax(axis=0)
     picked = np.empty(logs.shape[1:])

@@ -141,21 +141,16 @@ def _list_facts(found: Findings) -> dict[str, str]:
 
 def _spectrum_table(found: Findings) -> PageTable:
     signs = [f"{sign} eigenvalues" for sign in ("positive", "negative", "zero")]
-    asymmetry = found["asymmetry"].items()
-    rows: list[TableRow] = [
-        *zip(signs, found["signature"], strict=True),
-        ("smallest eigenvalue", format_number(found["mu_min"], ".6g")),
-        ("largest eigenvalue", format_number(found["mu_max"], ".6g")),
-        (
-            "negative fraction of the sum of absolute values",
-            format_number(found["negative_share"], ".4f"),
-        ),
-        (
-            "lam from which the solution is unique",
-            format_number(found["unique_lam"], ".4g"),
-        ),
-        *((f"asymmetry, {x}", format_number(y, ".3g")) for x, y in asymmetry),
-    ]
+    fraction = found["negative_share"]
+    values = {
+        "smallest eigenvalue": (found["mu_min"], ".6g"),
+        "largest eigenvalue": (found["mu_max"], ".6g"),
+        "negative fraction of the sum of absolute values": (fraction, ".4f"),
+        "lam from which the solution is unique": (found["unique_lam"], ".4g"),
+    }
+    values |= {f"asymmetry, {k}": (v, ".3g") for k, v in found["asymmetry"].items()}
+    rows: list[TableRow] = [*zip(signs, found["signature"], strict=True)]
+    rows += [(name, format_number(*value)) for name, value in values.items()]
     title = "Numbers of the spectrum"
     return make_table(title, "The spectrum.", "quantity, value", rows)
 
