@@ -17,19 +17,13 @@ from scipy.ndimage import distance_transform_edt
 from scipy.spatial.distance import cdist
 
 from kreinlearn._typing import Array
+from kreinlearn.app import report
 from kreinlearn.app.comparison import summary
 from kreinlearn.app.comparison.plan import GRAM_KERNEL, Job, repeat_folds
 from kreinlearn.app.comparison.run import score_fold
 from kreinlearn.app.comparison.summary import Summary
 from kreinlearn.app.methods import ALL_METHODS, KREIN_CV, fit_method
-from kreinlearn.app.report import (
-    COLUMN_INCHES,
-    PHONE_INCHES,
-    Drawing,
-    Figure,
-    Section,
-    TableRow,
-)
+from kreinlearn.app.report import Drawing, Figure, Section, TableRow
 from kreinlearn.app.runs import Cell, Record, describe_environment, make_record
 
 if TYPE_CHECKING:
@@ -387,7 +381,7 @@ def _make_image_figure(
         title,
         caption,
         f"{alt}: {listed}",
-        make_drawing(4, COLUMN_INCHES),
-        make_drawing(2, PHONE_INCHES),
+        make_drawing(4, report.COLUMN_INCHES),
+        make_drawing(2, report.PHONE_INCHES),
         numbers=numbers,
     )
