@@ -131,16 +131,11 @@ def _make_score_table(rows: LabeledRows) -> PageTable:
         is_single = sum(ended.values()) == 1
         status = next(iter(ended)) if is_single else report.format_statuses(ended)
         fits = Entry(status, detail=row["error"] or "")
-        body.append(
-            (
-                Entry(label, detail=also),
-                replace(accuracy, detail=_format_interval(row)),
-                *others,
-                report.format_seconds(row["fit_seconds"]),
-                *([row["kernel"] or NO_VALUE] if has_kernels else []),
-                *([] if has_converged else [fits]),
-            )
-        )
+        first = replace(accuracy, detail=_format_interval(row))
+        seconds = report.format_seconds(row["fit_seconds"])
+        cells = [Entry(label, detail=also), first, *others, seconds]
+        cells += [Entry(row["kernel"] or NO_VALUE)] * has_kernels
+        body.append(cells + [fits] * (not has_converged))
     several = any(row["accuracy_std"] is not None for row in rows.values())
     caption = "Means over held-out folds" if several else "On held-out samples"
     if any(map(_format_interval, rows.values())):

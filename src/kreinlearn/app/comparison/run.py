@@ -198,9 +198,8 @@ def compare(
     with tempfile.TemporaryDirectory(prefix="krein-") as temporary:
         folder = Path(temporary if out is None else out)
         _prepare_folder(folder, cells[0].dataset, overwrite)
-        logger.info(
-            f"{len(index)} rows: {len(cells)} fits with their tuning take {cost}."
-        )
+        fits = f"{len(cells)} fits with their tuning"
+        logger.info(f"{len(index)} rows: {fits} take {cost}.")
         # A file, not an argument: all processes map the same matrix into memory.
         stored = Path(temporary) / "job"
         try:

@@ -44,6 +44,8 @@ EXCHANGE_SWEEPS = 50
 PERMUTATION_BATCH = 200
 """Permutations that are scored at once."""
 UNREPAIRED_NAME = "unrepaired"
+Maps = list[Array]
+"""Linear maps of labels to predictions, one for each ridge."""
 Advance = Callable[[], object]
 """Called after each fold."""
 
@@ -280,9 +282,7 @@ def permute_labels(
     return drawn
 
 
-def _compute_smoothers(
-    K: Array, train: Array, held: Array
-) -> tuple[list[Array], list[Array]]:
+def _compute_smoothers(K: Array, train: Array, held: Array) -> tuple[Maps, Maps]:
     """Return maps from training labels to held-out predictions, clipped and full.
 
     One array of shape (n_held, n_train) for each ridge.
@@ -313,9 +313,7 @@ def _compute_smoother(rows: Array, kept: Spectrum, ridge: float) -> Array:
     return np.asarray(slope + np.outer(rest, weights / weights.sum()))
 
 
-def _compute_errors(
-    maps: Sequence[Sequence[Array]], Y: Array, folds: Sequence[Fold]
-) -> Array:
+def _compute_errors(maps: Sequence[Maps], Y: Array, folds: Sequence[Fold]) -> Array:
     """Return held-out squared errors (B,), with lam chosen on the other folds.
 
     Y has shape (B, n, C).
