@@ -60,11 +60,8 @@ def comparison_page(found: Findings, first: Sequence[report.Section] = ()) -> st
             first = wanted.index(method) if method in wanted else len(wanted)
             return first, float("inf") if value is None else value
 
-        return {
-            label: rows[label][key]
-            for label in sorted(rows, key=order)
-            if rows[label].get(key)
-        }
+        known = [label for label in sorted(rows, key=order) if rows[label].get(key)]
+        return {label: rows[label][key] for label in known}
 
     sections: dict[str, list[Figure | PageTable | None]] = {
         "Scores": [
@@ -116,11 +113,9 @@ def comparison_page(found: Findings, first: Sequence[report.Section] = ()) -> st
 def _make_score_table(rows: LabeledRows) -> PageTable:
     has_converged = all(set(row["statuses"]) <= {"converged"} for row in rows.values())
     has_kernels = len({row["kernel"] for row in rows.values()} - {None}) > 1
-    is_balanced = all(
-        row["accuracy"] is None
-        or abs(row["balanced_accuracy"] - row["accuracy"]) < EQUAL_SCORES_TOL
-        for row in rows.values()
-    )
+    scored = [row for row in rows.values() if row["accuracy"] is not None]
+    gaps = [abs(row["balanced_accuracy"] - row["accuracy"]) for row in scored]
+    is_balanced = max(gaps, default=0) < EQUAL_SCORES_TOL
     skipped = "balanced_accuracy" if is_balanced else ""
     measures = [key for key in report.SCORE_NAMES if key != skipped]
     body = []

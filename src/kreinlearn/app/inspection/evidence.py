@@ -168,12 +168,9 @@ def predict_treatments(
         advance()
     found[UNREPAIRED_NAME] = np.concatenate([found[UNREPAIRED_NAME], found["flip"]])
     link = find_link(n_classes, multinomial=True)
-    return {
-        treatment: _select_settings(
-            np.stack([log_probabilities(each, link) for each in scores]), index, folds
-        )
-        for treatment, scores in found.items()
-    }
+    for name, scores in found.items():
+        found[name] = np.stack([log_probabilities(each, link) for each in scores])
+    return {name: _select_settings(logs, index, folds) for name, logs in found.items()}
 
 
 def _select_settings(logs: Array, index: Array, folds: Sequence[Fold]) -> HeldOut:

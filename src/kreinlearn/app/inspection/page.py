@@ -1,6 +1,7 @@
 """The page of an inspection, and its figures."""
 
 import textwrap
+from itertools import combinations_with_replacement
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -71,11 +72,8 @@ def matrix_figure(matrix: Array, labels: Array) -> Figure:
         Labels.
     """
     classes = np.unique(labels)
-    means = {
-        (str(a), str(b)): _mean_between(matrix, labels, a, b)
-        for i, a in enumerate(classes)
-        for b in classes[i:]
-    }
+    pairs = combinations_with_replacement(classes, 2)
+    means = {(str(a), str(b)): _mean_between(matrix, labels, a, b) for a, b in pairs}
     rows = [(*pair, report.format_number(mean, ".4g")) for pair, mean in means.items()]
     order = np.argsort(labels, kind="stable")
     order = order[report.select_evenly(len(order), MAX_DRAWN_SAMPLES)]
