@@ -453,9 +453,7 @@ def _list_methods() -> Iterator[Method]:
         KREIN_CV,
         lambda value, seed: KreinLogisticRegressionCV(),
         link="multinomial",
-        search=lambda values, folds, **given: KreinLogisticRegressionCV(
-            cv=folds, **given
-        ),
+        search=lambda values, cv, **given: KreinLogisticRegressionCV(cv=cv, **given),
         input="data",
         weight=16,
     )

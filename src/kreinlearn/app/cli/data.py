@@ -15,14 +15,8 @@ import numpy as np
 
 from kreinlearn._files import PathName, user_cache
 from kreinlearn._typing import Array
-from kreinlearn.app.cli.options import (
-    PREPARATION_OPTIONS,
-    KernelParams,
-    list_given,
-    list_kernels,
-    print_note,
-    repeat_command,
-)
+from kreinlearn.app.cli import options
+from kreinlearn.app.cli.options import KernelParams, print_note
 from kreinlearn.io.columns import find_leaking_columns, quote_columns
 from kreinlearn.io.dataset import Dataset, ModelInput, ReadOptions, TrainingRecord
 from kreinlearn.io.formats import open_data
@@ -217,7 +211,7 @@ def check_rows(data: Dataset, kernel: str | None) -> None:
 
 def check_no_features(path: str, holds: str, names: tuple[str, ...] = ()) -> None:
     """Raise if the command was given an option that only a table takes."""
-    given = list_given((*names, *PREPARATION_OPTIONS))
+    given = options.list_given((*names, *options.PREPARATION_OPTIONS))
     if given:
         raise ValueError(
             f"{path} holds {holds}; {', '.join(given)} "
@@ -240,7 +234,7 @@ def choose_measure(
     if record is None or record.samples != data.kind:
         raise ValueError(
             f"{data.path} holds {data.kind}, and the kernel must be one of "
-            f"{', '.join(list_kernels(data.kind))}, got {name!r}."
+            f"{', '.join(options.list_kernels(data.kind))}, got {name!r}."
         )
     measure = record.measure
     known = [*(measure.params if measure else record.parameters)]
@@ -355,9 +349,9 @@ def suggest_command() -> Iterator[None]:
         if not start:
             raise
         words = error.options
-        if list_given(("id",)) and "--id" in words:
+        if options.list_given(("id",)) and "--id" in words:
             words = ["--drop" if word == "--id" else word for word in words]
-        command = f"{repeat_command()} {shlex.join(words)}"
+        command = f"{options.repeat_command()} {shlex.join(words)}"
         raise ValueError(f"{start} This command works: {command}") from None
 
 

@@ -6,14 +6,8 @@ from pathlib import Path
 
 import click
 
-from kreinlearn.app.cli.options import (
-    FORCE_OPTION,
-    JSON_OPTION,
-    Facts,
-    format_best,
-    make_table,
-    repeat_command,
-)
+from kreinlearn.app.cli import options
+from kreinlearn.app.cli.options import Facts, format_best, make_table
 
 
 @click.command("demo", epilog="Example:  krein demo --out demo")
@@ -31,8 +25,8 @@ from kreinlearn.app.cli.options import (
     metavar="DIR",
     help="Folder for report.html; it is created if necessary.",
 )
-@FORCE_OPTION
-@JSON_OPTION
+@options.FORCE_OPTION
+@options.JSON_OPTION
 def demo_command(case: str, out: str, force: bool, as_json: bool) -> None:
     """Classify handwritten digits, given only distances between them, in seconds.
 
@@ -63,7 +57,8 @@ def demo_command(case: str, out: str, force: bool, as_json: bool) -> None:
                 click.echo(json.dumps(shown))
             text = f"{shown['method']}, accuracy {shown['accuracy']:.3f}"
             report(len(lines), len(methods), text, fraction)
-    compared = demo.summarize_demo(case, records) | {"command": repeat_command()}
+    compared = demo.summarize_demo(case, records)
+    compared["command"] = options.repeat_command()
     replace(page, comparison_page(compared, demo.make_sections(case, records)).encode())
     if not as_json:
         _print_demo(compared["lead"], lines, methods, page)

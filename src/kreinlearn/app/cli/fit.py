@@ -89,14 +89,9 @@ def fit_command(
     form: str | None,
     kernel: str | None,
     params: KernelParams,
-    cv: int | None,
-    lam: float | None,
-    norm: str | None,
-    landmarks: int | None,
-    memory: str | None,
     force: bool,
     as_json: bool,
-    **steps: Any,
+    **given: Any,
 ) -> None:
     """Train a classifier on your samples, and save the model.
 
@@ -121,25 +116,26 @@ def fit_command(
     place = Path(out or _name_model(train[0]))
     samples.check_output(place, *train, reading.label_file)
     check_free(place, force)
-    _check_settings(reading, lam, cv, landmarks, memory)
+    _check_settings(reading, given)
     # Folds of groups need all rows at once.
-    in_blocks = landmarks is not None and reading.group is None
+    in_blocks = given["landmarks"] is not None and reading.group is None
     source = Path(train[0])
     is_text = source.is_file() and source.suffix.lower() != ".parquet"
     if in_blocks and is_text and source.stat().st_size > LONG_TEXT_BYTES:
         print_note(f"looking through {source} for labels and text.")
     start = time.perf_counter()
     data = samples.open_matrices(train, reading, kernel, in_blocks=in_blocks)
-    if data.matrices is not None and (lam is not None or landmarks is not None):
+    is_searched = given["lam"] is None and given["landmarks"] is None
+    if data.matrices is not None and not is_searched:
         raise ValueError(
             "Several matrices are weighted by cross-validation: leave out --lam and "
             "--landmarks, or give one file."
         )
     chosen = samples.choose_kernel(data, kernel, params, reading, form)
-    whole, found = _fit(data, *chosen, click.get_current_context().params)
+    whole, found = _fit(data, *chosen, given)
     record = replace(
         data.record,
-        impute=steps["impute"] and data.is_table,
+        impute=given["impute"] and data.is_table,
         sample_names=(data.names or ()) if data.kind == "sequences" else (),
         summary=dict(found),
         date=str(date.today()),
@@ -157,30 +153,24 @@ def _name_model(train: str) -> Path:
     return stem.with_suffix(".krein")
 
 
-def _check_settings(
-    reading: ReadOptions,
-    lam: float | None,
-    cv: int | None,
-    landmarks: int | None,
-    memory: str | None,
-) -> None:
+def _check_settings(reading: ReadOptions, given: Facts) -> None:
     """Raise if options contradict each other."""
     from kreinlearn._memory import parse_bytes
     from kreinlearn._validation import check_positive
 
-    if lam is not None:
-        check_positive("lam", lam)
-        if cv is not None:
+    if given["lam"] is not None:
+        check_positive("lam", given["lam"])
+        if given["cv"] is not None:
             raise ValueError("--lam is tried alone, without folds: leave out --cv.")
         if reading.group is not None:
             raise ValueError(
                 "--group keeps rows together in folds, and --lam goes without folds: "
                 f"to leave the column out, use --drop {reading.group}."
             )
-    if memory is not None:
-        if landmarks is None:
+    if given["memory"] is not None:
+        if given["landmarks"] is None:
             raise ValueError("--memory is for similarities with --landmarks; add them.")
-        parse_bytes("--memory", memory)
+        parse_bytes("--memory", given["memory"])
 
 
 def _fit(

@@ -13,7 +13,7 @@ from kreinlearn._typing import Array, SampleSet
 from kreinlearn.app.cli import data as samples
 from kreinlearn.app.cli import options
 from kreinlearn.app.cli.options import print_note
-from kreinlearn.io.dataset import Dataset, ModelInput, ReadOptions
+from kreinlearn.io.dataset import Dataset, ModelInput, ReadOptions, TrainingRecord
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -97,10 +97,7 @@ def predict_command(
     too.
     Predictions have the names of the new samples, if these have names.
     """  # noqa: D301 - click reads \b as a mark
-    from kreinlearn import persistence
-    from kreinlearn._files import check_free, check_table_name, encode_table
-    from kreinlearn._files import replace as write
-    from kreinlearn.io.dataset import TrainingRecord
+    from kreinlearn import _files, persistence
 
     is_parquet = out is not None and out.lower().endswith(".parquet")
     if safe_csv and (is_parquet or (out is None and as_json)):
@@ -110,9 +107,9 @@ def predict_command(
             "leave it out."
         )
     if out is not None:
-        check_table_name(out)
+        _files.check_table_name(out)
         samples.check_output(out, model, *data, reading.label_file)
-        check_free(out, force)
+        _files.check_free(out, force)
     fitted, stamp = persistence.load_stamped(model)
     is_plain = not proba and coverage is None and reading.label_file is None
     if explain is not None and not is_plain:
@@ -166,7 +163,7 @@ def predict_command(
         if record.id and record.header and record.id not in frame:
             frame = frame.rename(columns={"id": record.id})
     if out is not None:
-        write(out, encode_table(frame, out))
+        _files.replace(out, _files.encode_table(frame, out))
     _print_predictions(frame, out, accuracy, as_json)
 
 

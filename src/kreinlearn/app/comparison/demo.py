@@ -17,24 +17,13 @@ from scipy.ndimage import distance_transform_edt
 from scipy.spatial.distance import cdist
 
 from kreinlearn._typing import Array
+from kreinlearn.app import report
+from kreinlearn.app.comparison import summary
 from kreinlearn.app.comparison.plan import GRAM_KERNEL, Job, repeat_folds
 from kreinlearn.app.comparison.run import score_fold
-from kreinlearn.app.comparison.summary import (
-    Summary,
-    is_clear,
-    read_predictions,
-    summarize,
-    summarize_scores,
-)
+from kreinlearn.app.comparison.summary import Summary
 from kreinlearn.app.methods import ALL_METHODS, KREIN_CV, fit_method
-from kreinlearn.app.report import (
-    COLUMN_INCHES,
-    PHONE_INCHES,
-    Drawing,
-    Figure,
-    Section,
-    TableRow,
-)
+from kreinlearn.app.report import Drawing, Figure, Section, TableRow
 from kreinlearn.app.runs import Cell, Record, describe_environment, make_record
 
 if TYPE_CHECKING:
@@ -97,7 +86,7 @@ def _make_cell(job: Job, method: str, run: int, fold: int) -> Cell:
 def summarize_method(records: Sequence[Record]) -> Record:
     """Return mean scores of a method, with a 95% interval, and its total seconds."""
     names = ("accuracy", "accuracy_low", "accuracy_high", "log_loss")
-    row = summarize_scores(records)
+    row = summary.summarize_scores(records)
     return {
         "data": records[0]["data"],
         "method": records[0]["method"],
@@ -110,7 +99,7 @@ def summarize_method(records: Sequence[Record]) -> Record:
 def summarize_demo(case: str, records: Sequence[Record]) -> Summary:
     """Return the summary of all records; "lead" holds the sentences to begin with."""
     texts = DEMO_CASES[case]
-    found = summarize(make_job(case), records, title=texts["title"])
+    found = summary.summarize(make_job(case), records, title=texts["title"])
     rows = {row["method"]: row for row in found["rows"]}
     state = _state_digits if case == "digits" else _state_balls
     lead = [*state(rows, _state_spectrum(found)), _state_reliability(case, records)]
@@ -201,7 +190,7 @@ def _state_digits(rows: Mapping[str, Record], spectrum: str) -> list[str]:
     machines = [row for name, row in rows.items() if name.startswith("SVC")]
     rival = rows["clip + KLR"]
     behind = _find_behind(rows[KREIN_CV], rival)
-    is_gain = all(is_clear(row, "log_loss") for row in machines)
+    is_gain = all(summary.is_clear(row, "log_loss") for row in machines)
     gain = ", so the gain over the SVMs comes from the logistic model"
     return [
         f"{KREIN_CV} classifies {n - wrong[KREIN_CV]} of {n} handwritten digits "
@@ -212,7 +201,7 @@ def _state_digits(rows: Mapping[str, Record], spectrum: str) -> list[str]:
         f"{KREIN_CV} has a log-loss of {rows[KREIN_CV]['log_loss']:.3f}, and "
         f"{rival['method']}, logistic regression without the negative part, has "
         f"{rival['log_loss']:.3f}; {_state_margin(behind, 'log_loss')}"
-        f"{gain * (is_gain and not is_clear(behind, 'log_loss'))}.",
+        f"{gain * (is_gain and not summary.is_clear(behind, 'log_loss'))}.",
         spectrum,
     ]
 
@@ -262,7 +251,7 @@ def _state_reliability(case: str, records: Sequence[Record]) -> str:
     own = [record for record in records if record["method"] == KREIN_CV]
     given = np.concatenate([record["proba"] for record in own])
     largest = given.max(axis=1) if given.ndim == 2 else np.maximum(given, 1 - given)
-    predicted = np.concatenate([read_predictions(record)[0] for record in own])
+    predicted = np.concatenate([summary.read_predictions(record)[0] for record in own])
     truth = np.concatenate([record["truth"] for record in own])
     is_sure = largest >= SURE_PROBABILITY
     if not is_sure.any():
@@ -285,7 +274,7 @@ def _find_behind(ours: Record, rival: Record) -> Record:
 
 
 def _state_margin(behind: Record, measure: str, whose: str = "") -> str:
-    place = "beyond" if is_clear(behind, measure) else "within"
+    place = "beyond" if summary.is_clear(behind, measure) else "within"
     return f"the difference {whose}is {place} the margin of error"
 
 
@@ -392,7 +381,7 @@ def _make_image_figure(
         title,
         caption,
         f"{alt}: {listed}",
-        make_drawing(4, COLUMN_INCHES),
-        make_drawing(2, PHONE_INCHES),
+        make_drawing(4, report.COLUMN_INCHES),
+        make_drawing(2, report.PHONE_INCHES),
         numbers=numbers,
     )

@@ -7,37 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from kreinlearn.app import report
 from kreinlearn.app.comparison.plan import GRAM_KERNEL
 from kreinlearn.app.comparison.summary import rank_rows
-from kreinlearn.app.report import (
-    COLUMN_INCHES,
-    CURVE_STYLES,
-    NO_VALUE,
-    SCORE_NAMES,
-    Color,
-    Drawing,
-    Entry,
-    Figure,
-    Findings,
-    PageTable,
-    Section,
-    TableRow,
-    format_scores,
-    format_seconds,
-    format_signed,
-    format_statuses,
-    html,
-    label_rows,
-    make_table,
-    shorten,
-    spectrum_figure,
-)
+from kreinlearn.app.report import NO_VALUE, Color, Entry, Figure, Findings, PageTable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Canvas
 
-MAX_CURVES = len(CURVE_STYLES)
+MAX_CURVES = len(report.CURVE_STYLES)
 """Curves in one picture."""
 MAX_CONFUSION_CLASSES = 12
 """Classes above which no confusion matrix is drawn."""
@@ -58,7 +37,7 @@ LabeledRows = Mapping[str, Findings]
 """Rows or their curves by label, from the best to the worst."""
 
 
-def comparison_page(found: Findings, first: Sequence[Section] = ()) -> str:
+def comparison_page(found: Findings, first: Sequence[report.Section] = ()) -> str:
     """Return the page of a comparison, which needs no other file.
 
     Parameters
@@ -81,11 +60,8 @@ def comparison_page(found: Findings, first: Sequence[Section] = ()) -> str:
             first = wanted.index(method) if method in wanted else len(wanted)
             return first, float("inf") if value is None else value
 
-        return {
-            label: rows[label][key]
-            for label in sorted(rows, key=order)
-            if rows[label].get(key)
-        }
+        known = [label for label in sorted(rows, key=order) if rows[label].get(key)]
+        return {label: rows[label][key] for label in known}
 
     sections: dict[str, list[Figure | PageTable | None]] = {
         "Scores": [
@@ -100,7 +76,9 @@ def comparison_page(found: Findings, first: Sequence[Section] = ()) -> str:
             confusion_figure(select("confusion"), classes),
         ],
         "The similarities": [
-            spectrum_figure(about, "The matrix" if name == GRAM_KERNEL else str(name))
+            report.spectrum_figure(
+                about, "The matrix" if name == GRAM_KERNEL else str(name)
+            )
             for name, about in data["kernels"].items()
         ],
         "Curves": [roc_figure(select("roc"), rows, len(classes) > 2)],
@@ -115,12 +93,12 @@ def comparison_page(found: Findings, first: Sequence[Section] = ()) -> str:
         **({"Held-out folds": str(folds)} if folds > 1 else {}),
         **(found.get("facts") or {}),
     }
-    return html(
+    return report.html(
         found["title"],
         [
             *first,
             *(
-                Section(title, [part for part in parts if part], title == "Curves")
+                report.Section(title, list(filter(None, parts)), title == "Curves")
                 for title, parts in sections.items()
             ),
         ],
@@ -135,39 +113,33 @@ def comparison_page(found: Findings, first: Sequence[Section] = ()) -> str:
 def _make_score_table(rows: LabeledRows) -> PageTable:
     has_converged = all(set(row["statuses"]) <= {"converged"} for row in rows.values())
     has_kernels = len({row["kernel"] for row in rows.values()} - {None}) > 1
-    is_balanced = all(
-        row["accuracy"] is None
-        or abs(row["balanced_accuracy"] - row["accuracy"]) < EQUAL_SCORES_TOL
-        for row in rows.values()
-    )
-    measures = [k for k in SCORE_NAMES if k != "balanced_accuracy" or not is_balanced]
+    scored = [row for row in rows.values() if row["accuracy"] is not None]
+    gaps = [abs(row["balanced_accuracy"] - row["accuracy"]) for row in scored]
+    is_balanced = max(gaps, default=0) < EQUAL_SCORES_TOL
+    skipped = "balanced_accuracy" if is_balanced else ""
+    measures = [key for key in report.SCORE_NAMES if key != skipped]
     body = []
-    for label, (accuracy, *others) in format_scores(rows, measures).items():
+    for label, (accuracy, *others) in report.format_scores(rows, measures).items():
         row = rows[label]
         also = f"and {', '.join(row['also'])}" if row["also"] else ""
         ended = row["statuses"]
         is_single = sum(ended.values()) == 1
-        status = next(iter(ended)) if is_single else format_statuses(ended)
+        status = next(iter(ended)) if is_single else report.format_statuses(ended)
         fits = Entry(status, detail=row["error"] or "")
-        body.append(
-            (
-                Entry(label, detail=also),
-                replace(accuracy, detail=_format_interval(row)),
-                *others,
-                format_seconds(row["fit_seconds"]),
-                *([row["kernel"] or NO_VALUE] if has_kernels else []),
-                *([] if has_converged else [fits]),
-            )
-        )
+        first = replace(accuracy, detail=_format_interval(row))
+        seconds = report.format_seconds(row["fit_seconds"])
+        cells = [Entry(label, detail=also), first, *others, seconds]
+        cells += [Entry(row["kernel"] or NO_VALUE)] * has_kernels
+        body.append(cells + [fits] * (not has_converged))
     several = any(row["accuracy_std"] is not None for row in rows.values())
     caption = "Means over held-out folds" if several else "On held-out samples"
     if any(map(_format_interval, rows.values())):
         caption += ", below the accuracy its 95% interval"
     if any(row["also"] for row in rows.values()):
         caption += "; methods with the same predictions share a row"
-    names = [SCORE_NAMES[key] for key in measures]
+    names = [report.SCORE_NAMES[key] for key in measures]
     more = ["kernel"] * has_kernels + ["fits"] * (not has_converged)
-    return make_table(
+    return report.make_table(
         "Scores",
         f"{caption}; the best of each column is bold. Seconds are for one fit with its "
         f"tuning.{' All fits converged.' if has_converged else ''}",
@@ -195,7 +167,7 @@ def _draw_diamonds(
     for y, (value, ends, color, fill, size) in enumerate(points):
         axes.plot(ends, [y] * len(ends), color=color, lw=1.5)
         axes.plot(value, y, "D", mec=color, mfc=fill, ms=size)
-    label_rows(axes, [shorten(name, 26) for name in names])
+    report.label_rows(axes, [report.shorten(name, 26) for name in names])
     axes.tick_params(axis="y", length=0)
     axes.locator_params(axis="x", nbins=4)
     axes.grid(axis="x")
@@ -240,7 +212,7 @@ def accuracy_figure(rows: LabeledRows, interval: str) -> Figure | None:
         "Accuracy of each method",
         f"{what}; the largest diamond is the best.",
         f"Mean accuracies. {', '.join(texts)}.",
-        (draw, (COLUMN_INCHES, 0.8 + 0.24 * max(2, len(scored)))),
+        (draw, (report.COLUMN_INCHES, 0.8 + 0.24 * max(2, len(scored)))),
         numbers=("Accuracy on each held-out fold.", heads, body),
     )
 
@@ -261,7 +233,7 @@ def difference_figure(rows: LabeledRows, measure: str) -> Figure | None:
     gaps = dict(sorted(gaps.items(), key=lambda each: sign * each[1]["mean"]))
     if len(gaps) < 2:
         return None
-    best, name = next(iter(gaps)), SCORE_NAMES[measure]
+    best, name = next(iter(gaps)), report.SCORE_NAMES[measure]
 
     def draw(figure: "Canvas") -> None:
         axes = figure.add_subplot()
@@ -275,12 +247,13 @@ def difference_figure(rows: LabeledRows, measure: str) -> Figure | None:
             points.append((gap["mean"], ends, color, fill, 5.5))
         _draw_diamonds(axes, gaps, points)
         label = f"difference in {name} from {best}"
-        axes.set_xlabel(textwrap.fill(shorten(label, 90), 38))
+        axes.set_xlabel(textwrap.fill(report.shorten(label, 90), 38))
 
     body = []
     for label, gap in gaps.items():
-        ends = " to ".join(map(format_signed, _list_ends(gap))) or NO_VALUE
-        body.append((label, Entry(format_signed(gap["mean"]), gap["mean"]), ends))
+        ends = " to ".join(map(report.format_signed, _list_ends(gap))) or NO_VALUE
+        mean = Entry(report.format_signed(gap["mean"]), gap["mean"])
+        body.append((label, mean, ends))
     listed = [f"{label} {mean.text} ({ends})" for label, mean, ends in body[1:]]
     about = f"Differences in {name} from {best}, paired by fold."
     return Figure(
@@ -289,7 +262,7 @@ def difference_figure(rows: LabeledRows, measure: str) -> Figure | None:
         "Nadeau and Bengio), which allow for training rows that folds share. Filled: "
         "the interval excludes zero.",
         f"Differences from {best}: {'; '.join(listed)}.",
-        (draw, (COLUMN_INCHES, 0.8 + 0.24 * max(2, len(gaps)))),
+        (draw, (report.COLUMN_INCHES, 0.8 + 0.24 * max(2, len(gaps)))),
         numbers=(about, "method, mean difference, 95% interval", body),
     )
 
@@ -313,7 +286,7 @@ def confusion_figure(
 
     def draw(figure: "Canvas") -> None:
         panels = figure.subplots(1, len(counts), sharey=True, squeeze=False)[0]
-        names = [shorten(each, 10) for each in classes] if has_numbers else []
+        names = [report.shorten(each, 10) for each in classes] if has_numbers else []
         for axes, (name, table) in zip(panels, counts.items(), strict=True):
             for (i, j), count in np.ndenumerate(table):
                 alpha = 0.6 * count / max(sum(table[i]), 1)
@@ -321,7 +294,7 @@ def confusion_figure(
                 axes.fill_between(*place, lw=0, color=Color.BLUE, alpha=alpha)
                 if has_numbers:
                     axes.text(j, i, str(count), ha="center", va="center")
-            axes.set_title("\n".join(textwrap.wrap(shorten(name, 36), 18)))
+            axes.set_title("\n".join(textwrap.wrap(report.shorten(name, 36), 18)))
             axes.set(xlim=(-0.5, k - 0.5), ylim=(k - 0.5, -0.5), aspect="equal")
             axes.set_xticks(range(len(names)), names, rotation=90 * (k > 2))
             axes.set_yticks(range(len(names)), names)
@@ -343,7 +316,7 @@ def confusion_figure(
         "Held-out samples by true class (rows) and predicted class (columns); the "
         "stronger the color, the larger the fraction of a row.",
         f"Confusion matrices. {'; '.join(right)}.",
-        (draw, (COLUMN_INCHES, 2.4)),
+        (draw, (report.COLUMN_INCHES, 2.4)),
         numbers=("Held-out samples.", "method, true class, samples", body),
     )
 
@@ -354,18 +327,19 @@ def _draw_curves(
     y: str,
     height: float,
     decorate: Callable[["Axes"], object],
-) -> Drawing:
+) -> report.Drawing:
     """Return a drawing of the first curves, with their names below."""
     drawn = dict(list(curves.items())[:MAX_CURVES])
 
     def draw(figure: "Canvas") -> None:
         axes = figure.add_subplot()
-        for curve, (color, _, line) in zip(drawn.values(), CURVE_STYLES, strict=False):
+        styles = zip(drawn.values(), report.CURVE_STYLES, strict=False)
+        for curve, (color, _, line) in styles:
             axes.plot(curve[x], curve[y], color=color, ls=line, lw=1.5)
         decorate(axes)
         _draw_legend(figure, drawn, has_markers=False)
 
-    return draw, (COLUMN_INCHES, height + 0.2 * len(drawn))
+    return draw, (report.COLUMN_INCHES, height + 0.2 * len(drawn))
 
 
 def roc_figure(
@@ -424,7 +398,7 @@ def review_figure(curves: LabeledRows) -> Figure | None:
 
     fractions = (0.0, *REVIEWED_FRACTIONS)
     texts: list[str] = []
-    body: list[TableRow] = []
+    body: list[report.TableRow] = []
     for label, curve in curves.items():
         left = np.interp(fractions, curve["fraction"], curve["left"]).tolist()
         body.append((label, *(Entry(f"{each:.1f}", each) for each in left)))
@@ -466,7 +440,7 @@ def reliability_figure(curves: LabeledRows, classes: Sequence[str]) -> Figure | 
         upper, lower = figure.subplots(2, 1, sharex=True, gridspec_kw=ratios)
         _draw_unit_square(upper, "diagonal: as predicted")
         upper.set(ylabel="observed frequency")
-        styles = zip(drawn.values(), CURVE_STYLES, strict=False)
+        styles = zip(drawn.values(), report.CURVE_STYLES, strict=False)
         for curve, (color, marker, line) in styles:
             look = {"color": color, "ls": line, "marker": marker, "ms": 4}
             ends = curve["predicted"], curve["low"], curve["high"]
@@ -498,7 +472,7 @@ def reliability_figure(curves: LabeledRows, classes: Sequence[str]) -> Figure | 
         f"true as often as predicted. Bins of fewer than {MIN_BIN_SAMPLES} samples are "
         f"among the numbers only.{_mention_others(curves)}",
         f"Reliability curves. {'; '.join(farthest)}.",
-        (draw, (COLUMN_INCHES, 4.4 + 0.2 * len(drawn))),
+        (draw, (report.COLUMN_INCHES, 4.4 + 0.2 * len(drawn))),
         numbers=("Means over bins of predicted probabilities.", heads, body),
     )
 
@@ -524,7 +498,7 @@ def _draw_legend(
 
     keys = [
         Line2D([], [], color=color, ls=line, marker=marker if has_markers else "", ms=4)
-        for color, marker, line in CURVE_STYLES[: len(names)]
+        for color, marker, line in report.CURVE_STYLES[: len(names)]
     ]
-    labels = [shorten(text, 44) for text in names]
+    labels = [report.shorten(text, 44) for text in names]
     figure.legend(keys, labels, loc="outside lower left", ncols=1, labelspacing=0.3)

@@ -20,21 +20,9 @@ from sklearn.metrics import roc_auc_score
 from kreinlearn._files import PathName, check_free, replace
 from kreinlearn._memory import check_bytes
 from kreinlearn._typing import Array, SampleSet
+from kreinlearn.app.comparison import plan, summary
 from kreinlearn.app.comparison.page import comparison_page
-from kreinlearn.app.comparison.plan import (
-    Job,
-    check_data,
-    check_request,
-    find_data_kind,
-    repeat_folds,
-)
-from kreinlearn.app.comparison.summary import (
-    MODEL_OF_FIT,
-    label_kernel,
-    rank_rows,
-    rows_as_csv,
-    summarize,
-)
+from kreinlearn.app.comparison.plan import Job
 from kreinlearn.app.methods import (
     ALL_METHODS,
     KREIN_CV,
@@ -89,7 +77,7 @@ class Comparison(PageResult):
         """Scores of the methods, the best first; equal predictions share a row."""
         from pandas import DataFrame
 
-        rows = rank_rows(self.results)
+        rows = summary.rank_rows(self.results)
         index = [", ".join([row["label"], *row["also"]]) for row in rows]
         scores = [{name: row[name] for name in TABLE_COLUMNS} for row in rows]
         table = DataFrame(scores, index=index, columns=TABLE_COLUMNS)
@@ -183,10 +171,10 @@ def compare(
     >>> found.table.index.tolist()  # doctest: +SKIP
     ['KreinCV', 'SVC clip']
     """
-    classes, index = check_request(
+    classes, index = plan.check_request(
         y, len(D), kernel=kernel, methods=methods, folds=folds, repeats=repeats
     )
-    splits = repeat_folds(index, folds, repeats, seed, groups)
+    splits = plan.repeat_folds(index, folds, repeats, seed, groups)
     n_train, processes = len(D) - len(D) // folds, n_jobs or joblib.cpu_count()
     needed = processes * MATRICES_PER_PROCESS * 8 * n_train**2
     check_bytes(
@@ -195,8 +183,8 @@ def compare(
         f"matrices of that size in each of {processes} processes, which take",
         "Use fewer samples or fewer jobs.",
     )
-    X, kernels, notes = check_data(D, kernel, form, measure, check, transformer)
-    labels, kind = tuple(classes.tolist()), find_data_kind(kernel)
+    X, kernels, notes = plan.check_data(D, kernel, form, measure, check, transformer)
+    labels, kind = tuple(classes.tolist()), plan.find_data_kind(kernel)
     job = Job(
         name, X, index, labels, splits, kind, kernels, transformer, form, groups, notes
     )
@@ -210,9 +198,8 @@ def compare(
     with tempfile.TemporaryDirectory(prefix="krein-") as temporary:
         folder = Path(temporary if out is None else out)
         _prepare_folder(folder, cells[0].dataset, overwrite)
-        logger.info(
-            f"{len(index)} rows: {len(cells)} fits with their tuning take {cost}."
-        )
+        fits = f"{len(cells)} fits with their tuning"
+        logger.info(f"{len(index)} rows: {fits} take {cost}.")
         # A file, not an argument: all processes map the same matrix into memory.
         stored = Path(temporary) / "job"
         try:
@@ -234,13 +221,13 @@ def compare(
             progress=progress,
         )
         found = {each["key"]: each for each in read_records(folder / RECORDS_NAME)}
-        results = summarize(
+        results = summary.summarize(
             job,
             [found[cell.key] for cell in cells],
             title=f"Methods compared on {name}",
             sentences=[*_describe_procedure(job, cells, repeats), *notes],
         )
-        replace(folder / CSV_NAME, rows_as_csv(results).encode())
+        replace(folder / CSV_NAME, summary.rows_as_csv(results).encode())
     return Comparison(results)
 
 
@@ -264,7 +251,7 @@ def _prepare_folder(folder: Path, dataset: str, overwrite: bool) -> None:
 
 
 def _describe_fit(cell: Cell, has_runs: bool) -> str:
-    kernel = label_kernel(str(cell.setting("kernel")))
+    kernel = summary.label_kernel(str(cell.setting("kernel")))
     on = "" if kernel is None else f" on {kernel}"
     repeat = f" of repetition {cell.run + 1}" if has_runs else ""
     return f"{cell.method}{on}, fold {cell.setting('fold') + 1}{repeat}"
@@ -356,17 +343,18 @@ def _describe_procedure(job: Job, cells: Sequence[Cell], n_runs: int) -> list[st
     search = {
         "rows": "several kernels and their parameters",
         "gram": "two norms",
-        "distances": "several transforms and widths"
-        if job.form is None
-        else "several widths",
+        "distances": f"several {'transforms and ' * (job.form is None)}widths",
     }
-    ours = f"{MODEL_OF_FIT} is `KreinLogisticRegressionCV` with its default search of "
+    ours = (
+        f"{summary.MODEL_OF_FIT} is `KreinLogisticRegressionCV` with its default "
+        f"search of {search[job.kind]} and lam."
+    )
     return [
         f"{job.name}: {what[job.kind]} of {len(job.y)} rows in {len(job.classes)} "
         f"classes. All methods use the same {len(job.splits) // n_runs} folds{times}. "
         "Each is tuned by cross-validation on the training rows and scored on the "
         "held-out rows.",
-        *([f"{ours}{search[job.kind]} and lam."] if KREIN_CV in names else []),
+        *([ours] if KREIN_CV in names else []),
         "The Krein, Hilbert and Euclidean norms are the penalties a'Ka, a'|K|a and a'a "
         "of logistic regression. Methods with probabilities are tuned by log-loss, the "
         "others by accuracy. k-NN tries 1 to 11 neighbors, SVC RBF four widths; all "

@@ -154,11 +154,8 @@ def differences_from_best(
         if group and field in group[0]
     }
     folds = sorted({fold for own in known.values() for fold in own})
-    scores = {
-        key: [own[fold] for fold in folds]
-        for key, own in known.items()
-        if len(own) == len(folds)
-    }
+    complete = {key: own for key, own in known.items() if len(own) == len(folds)}
+    scores = {key: [own[fold] for fold in folds] for key, own in complete.items()}
     if not scores:
         return {}
     best = (min if smaller else max)(scores, key=lambda key: np.mean(scores[key]))

@@ -29,16 +29,8 @@ from numpy.random import Generator
 from scipy.special import expit
 
 from kreinlearn._typing import Array
-from kreinlearn.app.methods import (
-    ALL_METHODS,
-    KREIN_CV,
-    MAX_LOG_LOSS,
-    Method,
-    Scores,
-    Values,
-    fit_method,
-    held_out_scores,
-)
+from kreinlearn.app import methods
+from kreinlearn.app.methods import ALL_METHODS, Method, held_out_scores
 from kreinlearn.app.runs import Record
 from kreinlearn.losses import find_link, log_probabilities
 from kreinlearn.operators import limit_blas_threads
@@ -52,13 +44,15 @@ EXCHANGE_SWEEPS = 50
 PERMUTATION_BATCH = 200
 """Permutations that are scored at once."""
 UNREPAIRED_NAME = "unrepaired"
+Maps = list[Array]
+"""Linear maps of labels to predictions, one for each ridge."""
 Advance = Callable[[], object]
 """Called after each fold."""
 
 
 def _score_negative_part(
-    K: Array, y: Array, K_new: Array, values: Values, seed: int
-) -> Scores:
+    K: Array, y: Array, K_new: Array, values: methods.Values, seed: int
+) -> methods.Scores:
     """Learn from -K on its negative eigenvectors, extended to new samples."""
     part = decompose(K).negative()
     directions = part.vectors / np.sqrt(-part.values)
@@ -105,7 +99,7 @@ class HeldOut:
     def scores(self) -> dict[str, float]:
         """Return accuracy and log-loss, which is bounded as in scikit-learn."""
         right = self.logs.argmax(axis=1) == self.index
-        losses = np.minimum(-self.own, MAX_LOG_LOSS)
+        losses = np.minimum(-self.own, methods.MAX_LOG_LOSS)
         return {"accuracy": float(right.mean()), "log_loss": float(losses.mean())}
 
 
@@ -128,7 +122,7 @@ def predict_model(
     for train, held in folds:
         columns = train if is_matrix else np.arange(X.shape[1])
         rows = X[np.ix_(train, columns)]
-        fitted = fit_method(KREIN_CV, rows, index[train], kernel=kernel)
+        fitted = methods.fit_method(methods.KREIN_CV, rows, index[train], kernel=kernel)
         logs[held] = fitted.model.predict_log_proba(X[np.ix_(held, columns)])
         advance()
     return HeldOut(index, logs)
@@ -174,12 +168,9 @@ def predict_treatments(
         advance()
     found[UNREPAIRED_NAME] = np.concatenate([found[UNREPAIRED_NAME], found["flip"]])
     link = find_link(n_classes, multinomial=True)
-    return {
-        treatment: _select_settings(
-            np.stack([log_probabilities(each, link) for each in scores]), index, folds
-        )
-        for treatment, scores in found.items()
-    }
+    for name, scores in found.items():
+        found[name] = np.stack([log_probabilities(each, link) for each in scores])
+    return {name: _select_settings(logs, index, folds) for name, logs in found.items()}
 
 
 def _select_settings(logs: Array, index: Array, folds: Sequence[Fold]) -> HeldOut:
@@ -187,7 +178,7 @@ def _select_settings(logs: Array, index: Array, folds: Sequence[Fold]) -> HeldOu
 
     ``logs`` of shape (S, n, C) holds the log-probabilities by every setting.
     """
-    own = np.maximum(logs[:, np.arange(len(index)), index], -MAX_LOG_LOSS)
+    own = np.maximum(logs[:, np.arange(len(index)), index], -methods.MAX_LOG_LOSS)
     sums = np.stack([own[:, held].sum(axis=1) for _, held in folds], axis=1)
     best = (sums.sum(axis=1, keepdims=True) - sums).argmax(axis=0)
     picked = np.empty(logs.shape[1:])
@@ -288,9 +279,7 @@ def permute_labels(
     return drawn
 
 
-def _compute_smoothers(
-    K: Array, train: Array, held: Array
-) -> tuple[list[Array], list[Array]]:
+def _compute_smoothers(K: Array, train: Array, held: Array) -> tuple[Maps, Maps]:
     """Return maps from training labels to held-out predictions, clipped and full.
 
     One array of shape (n_held, n_train) for each ridge.
@@ -321,9 +310,7 @@ def _compute_smoother(rows: Array, kept: Spectrum, ridge: float) -> Array:
     return np.asarray(slope + np.outer(rest, weights / weights.sum()))
 
 
-def _compute_errors(
-    maps: Sequence[Sequence[Array]], Y: Array, folds: Sequence[Fold]
-) -> Array:
+def _compute_errors(maps: Sequence[Maps], Y: Array, folds: Sequence[Fold]) -> Array:
     """Return held-out squared errors (B,), with lam chosen on the other folds.
 
     Y has shape (B, n, C).

@@ -1,31 +1,15 @@
 """The page of an inspection, and its figures."""
 
 import textwrap
+from itertools import combinations_with_replacement
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from kreinlearn._typing import Array
+from kreinlearn.app import report
 from kreinlearn.app.methods import KREIN_CV
-from kreinlearn.app.report import (
-    COLUMN_INCHES,
-    SCORE_NAMES,
-    Color,
-    Entry,
-    Figure,
-    Findings,
-    PageTable,
-    Section,
-    TableRow,
-    format_number,
-    format_scores,
-    format_signed,
-    html,
-    make_table,
-    select_evenly,
-    shorten,
-    spectrum_figure,
-)
+from kreinlearn.app.report import Color, Entry, Figure, Findings, PageTable, Section
 from kreinlearn.plotting import SimilarityMatrixDisplay
 
 if TYPE_CHECKING:
@@ -51,7 +35,7 @@ def inspection_page(
     """
     listed, sentences = _spectrum_table(found), found["sentences"]
     verdict = [*sentences[: found["n_verdict"]], sentences[-1]]
-    drawn = spectrum_figure(found, "The spectrum")
+    drawn = report.spectrum_figure(found, "The spectrum")
     figure = [] if drawn is None else [drawn]
     if matrix is not None and labels is not None:
         if 1 < len(np.unique(labels)) <= MAX_DRAWN_CLASSES:
@@ -62,7 +46,7 @@ def inspection_page(
         first = Section("The spectrum", [*figure, listed])
     chance = [permutation_figure(found["value"])] if found["value"] else []
     more = [listed] if list_scores(found) else []
-    return html(
+    return report.html(
         f"Inspection of {found['source']}",
         [
             first,
@@ -88,18 +72,15 @@ def matrix_figure(matrix: Array, labels: Array) -> Figure:
         Labels.
     """
     classes = np.unique(labels)
-    means = {
-        (str(a), str(b)): _mean_between(matrix, labels, a, b)
-        for i, a in enumerate(classes)
-        for b in classes[i:]
-    }
-    rows = [(*pair, format_number(mean, ".4g")) for pair, mean in means.items()]
+    pairs = combinations_with_replacement(classes, 2)
+    means = {(str(a), str(b)): _mean_between(matrix, labels, a, b) for a, b in pairs}
+    rows = [(*pair, report.format_number(mean, ".4g")) for pair, mean in means.items()]
     order = np.argsort(labels, kind="stable")
-    order = order[select_evenly(len(order), MAX_DRAWN_SAMPLES)]
+    order = order[report.select_evenly(len(order), MAX_DRAWN_SAMPLES)]
 
     def draw(figure: "Canvas") -> None:
         axes = figure.add_subplot()
-        names = np.array([shorten(str(label), 12) for label in labels[order]])
+        names = np.array([report.shorten(str(label), 12) for label in labels[order]])
         part = matrix[np.ix_(order, order)]
         SimilarityMatrixDisplay.from_matrix(part, names, ax=axes, cmap="cividis")
 
@@ -110,7 +91,7 @@ def matrix_figure(matrix: Array, labels: Array) -> Figure:
         "Bright squares on the diagonal are classes whose samples are alike.",
         "Matrix of similarities. Mean similarity within classes: "
         f"{', '.join(f'{value:.3g}' for value in same)}.",
-        (draw, (COLUMN_INCHES, 3.4)),
+        (draw, (report.COLUMN_INCHES, 3.4)),
         numbers=("Mean similarities between classes.", "class, class, mean", rows),
     )
 
@@ -141,23 +122,18 @@ def _list_facts(found: Findings) -> dict[str, str]:
 
 def _spectrum_table(found: Findings) -> PageTable:
     signs = [f"{sign} eigenvalues" for sign in ("positive", "negative", "zero")]
-    asymmetry = found["asymmetry"].items()
-    rows: list[TableRow] = [
-        *zip(signs, found["signature"], strict=True),
-        ("smallest eigenvalue", format_number(found["mu_min"], ".6g")),
-        ("largest eigenvalue", format_number(found["mu_max"], ".6g")),
-        (
-            "negative fraction of the sum of absolute values",
-            format_number(found["negative_share"], ".4f"),
-        ),
-        (
-            "lam from which the solution is unique",
-            format_number(found["unique_lam"], ".4g"),
-        ),
-        *((f"asymmetry, {x}", format_number(y, ".3g")) for x, y in asymmetry),
-    ]
+    fraction = found["negative_share"]
+    values = {
+        "smallest eigenvalue": (found["mu_min"], ".6g"),
+        "largest eigenvalue": (found["mu_max"], ".6g"),
+        "negative fraction of the sum of absolute values": (fraction, ".4f"),
+        "lam from which the solution is unique": (found["unique_lam"], ".4g"),
+    }
+    values |= {f"asymmetry, {k}": (v, ".3g") for k, v in found["asymmetry"].items()}
+    rows: list[report.TableRow] = [*zip(signs, found["signature"], strict=True)]
+    rows += [(name, report.format_number(*value)) for name, value in values.items()]
     title = "Numbers of the spectrum"
-    return make_table(title, "The spectrum.", "quantity, value", rows)
+    return report.make_table(title, "The spectrum.", "quantity, value", rows)
 
 
 def list_scores(found: Findings) -> dict[str, Findings]:
@@ -184,13 +160,13 @@ def _score_table(found: Findings) -> PageTable:
         " The rows below the majority class are logistic regression on the matrix and "
         "on its repairs."
     )
-    return make_table(
+    return report.make_table(
         "Held-out scores",
         f"Mean scores on held-out samples over {found['model']['folds']} folds; the "
         f"best of each column is bold. {KREIN_CV} is the model that krein fit builds."
         f"{repairs * (len(scores) > 2)}",
-        ("model", *(SCORE_NAMES[key] for key in keys)),
-        [(name, *row) for name, row in format_scores(scores, keys).items()],
+        ("model", *(report.SCORE_NAMES[key] for key in keys)),
+        [(name, *row) for name, row in report.format_scores(scores, keys).items()],
     )
 
 
@@ -205,7 +181,7 @@ def permutation_figure(value: Findings) -> Figure:
     null, seen, p = value["permutations"], value["difference"], value["p_value"]
     beyond = sum(each >= seen for each in null)
     numbers = seen, min(null), max(null)
-    observed, least, most = (format_signed(number, "+.3g") for number in numbers)
+    observed, least, most = (report.format_signed(number, "+.3g") for number in numbers)
 
     def draw(figure: "Canvas") -> None:
         axes = figure.add_subplot()
@@ -225,13 +201,13 @@ def permutation_figure(value: Findings) -> Figure:
             ha="right" if is_right else "left",
             va="top",
         )
-        label = shorten(str(value.get("label", "difference of scores")), 90)
+        label = report.shorten(str(value.get("label", "difference of scores")), 90)
         axes.set(xlabel=textwrap.fill(label, 42), ylabel="permutations")
         axes.grid(axis="y")
 
     rows = [
         ("observed difference", Entry(observed, seen)),
-        ("p-value", format_number(p, ".3g")),
+        ("p-value", report.format_number(p, ".3g")),
         ("permutations", len(null)),
         ("permutations with at least the observed difference", beyond),
         ("smallest difference by chance", Entry(least, min(null))),
@@ -243,6 +219,6 @@ def permutation_figure(value: Findings) -> Figure:
         f"random permutations; p = {p:.3g}.",
         f"Histogram of {len(null)} differences by chance, {least} to {most}; the "
         f"observed {observed} is reached by {beyond} of them, p = {p:.3g}.",
-        (draw, (COLUMN_INCHES, 2.6)),
+        (draw, (report.COLUMN_INCHES, 2.6)),
         numbers=("Numbers of the histogram.", "quantity, value", rows),
     )

@@ -19,14 +19,8 @@ from kreinlearn._validation import (
     looks_like_distances,
 )
 from kreinlearn.app.comparison.summary import MODEL_OF_FIT, wilson_interval
-from kreinlearn.app.inspection.evidence import (
-    UNREPAIRED_NAME,
-    HeldOut,
-    exchange_differences,
-    permute_conditionally,
-    predict_model,
-    predict_treatments,
-)
+from kreinlearn.app.inspection import evidence
+from kreinlearn.app.inspection.evidence import HeldOut
 from kreinlearn.app.inspection.page import inspection_page, list_scores
 from kreinlearn.app.methods import UNCHECKED_PARAMS, inner_folds
 from kreinlearn.app.report import PageResult
@@ -235,11 +229,11 @@ def inspect_similarity(
         is_given = kernel == "precomputed"
         search["kernel_params"] = UNCHECKED_PARAMS if is_given else fixed or None
         X = data[kept][:, kept] if kernel in MATRIX_KERNELS else data[kept]
-        held_out = predict_model(X, index, folds, search, advance)
+        held_out = evidence.predict_model(X, index, folds, search, advance)
         found["model"] = _score_model(held_out, len(folds)) | {"left_out": left_out}
         if is_indefinite:
             among = K[np.ix_(kept, kept)]
-            treated = predict_treatments(among, index, folds, advance)
+            treated = evidence.predict_treatments(among, index, folds, advance)
             value = _assess_negative_part(among, treated, folds, permutations, seed)
             found |= {"value": value, "recommendation": value["what"]}
     is_odd = looks_like_distances(K)
@@ -377,10 +371,10 @@ def _assess_negative_part(
     K: Array, found: Mapping[str, HeldOut], folds: Sequence[Fold], count: int, seed: int
 ) -> Record:
     """Return the value of the negative part: scores, gains and p-values."""
-    first, second = found[UNREPAIRED_NAME].own, found["clip"].own
+    first, second = found[evidence.UNREPAIRED_NAME].own, found["clip"].own
     gain = float((first - second).mean())
-    exchanges = exchange_differences(first, second, count, seed)
-    extra, chance = permute_conditionally(K, found["clip"], folds, count, seed)
+    exchanges = evidence.exchange_differences(first, second, count, seed)
+    extra, chance = evidence.permute_conditionally(K, found["clip"], folds, count, seed)
     tests = {
         "better": (gain, exchanges, "gain in log-likelihood per sample if kept"),
         "beyond": (extra, chance, "drop in squared error per sample if kept"),
@@ -452,7 +446,7 @@ def _state_negative_part(found: Record) -> str:
             "The matrix is indefinite. Whether its negative part helps is not known: "
             f"{found['reason']}."
         )
-    full, clipped = value["scores"][UNREPAIRED_NAME], value["scores"]["clip"]
+    full, clipped = value["scores"][evidence.UNREPAIRED_NAME], value["scores"]["clip"]
     p = f"p = {value['p_value']:.2g}"
     if value["what"] == "either":
         both = (

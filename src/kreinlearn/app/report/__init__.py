@@ -678,10 +678,8 @@ def _column_classes(table: PageTable) -> list[str]:
 def _is_wide(table: PageTable) -> bool:
     """Return whether a table needs the whole width of the page."""
     columns = zip(table.columns, *table.rows, *table.totals, strict=True)
-    letters = [
-        min(LONG_TEXT, max(len(each.text) for each in column)) + 4 for column in columns
-    ]
-    return sum(letters) > COLUMN_LETTERS
+    widths = [max(len(each.text) for each in column) for column in columns]
+    return sum(min(LONG_TEXT, width) + 4 for width in widths) > COLUMN_LETTERS
 
 
 def _sort_key(entry: Entry) -> str:
