@@ -200,13 +200,14 @@ def _told_rows(lines: list[str]) -> set[str]:
 
 def _held_rows(folder: Path) -> list[str]:
     from kreinlearn.kernels import _cache
+    from kreinlearn.operators import split_rows
     from kreinlearn.kernels._records import Measure
 
     found = []
     measure = Measure("slow", _slow, len)
     cache = _cache.open_cache(folder / "cache", measure, ROWS, {})
     assert cache is not None
-    for rows in _cache._split(len(ROWS), _cache._choose_height(len(ROWS))):
+    for rows in split_rows(len(ROWS), _cache._choose_height(len(ROWS))):
         values = cache.read(rows)
         if values is None:
             break
