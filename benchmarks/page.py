@@ -4,8 +4,8 @@
     python benchmarks/page.py records [--docs docs]
 
 Every number on the page comes from a record; if a measurement was repeated, the last
-one counts. ``notes.md``, next to this file, is written by hand and is copied to the
-page as it is.
+one counts. Sections without records are kept. ``notes.md``, next to this file, is
+written by hand and copied to the page.
 """
 
 import argparse
@@ -372,6 +372,16 @@ turns, so that a busy moment of the machine affects all of them. A ratio is the 
 time divided by ours in the same run: above one, we are faster."""
 
 
+def sections(text):
+    """Return the lines of each section of a page by its title."""
+    found, lines = {}, []
+    for line in text.splitlines():
+        if line.startswith("## "):
+            lines = found.setdefault(line.removeprefix("## "), [])
+        lines.append(line)
+    return found
+
+
 def write(folder, docs):
     """Write the page and its plots.
 
@@ -388,6 +398,8 @@ def write(folder, docs):
         The page.
     """
     records, docs = read(folder), Path(docs)
+    page = docs / "speed.md"
+    kept = sections(page.read_text(encoding="utf-8")) if page.exists() else {}
     parts = ["# Speed", "", "<!-- written by benchmarks/page.py from records -->", ""]
     notes = (HERE / "notes.md").read_text().strip()
     parts += ["## Summary", "", notes, ""]
@@ -400,11 +412,19 @@ def write(folder, docs):
                     "Some of the data are synthetic, with the shape of the named set.",
                     "",
                 ]
-    searches(records, docs / "images")
-    parts += growth(records, docs / "images")
-    parts += ["## The machine", "", *machine(records), ""]
+        else:
+            parts += kept.get(title, [])
+    if of(records, "search"):
+        searches(records, docs / "images")
+    is_kept = "Growth" in kept and not points_of(records)
+    parts += kept["Growth"] if is_kept else growth(records, docs / "images")
+    is_kept = "The machine" in kept and not of(records, "machine")
+    parts += (
+        kept["The machine"]
+        if is_kept
+        else ["## The machine", "", *machine(records), ""]
+    )
     parts += ["## Measure it yourself", "", HOW, ""]
-    page = docs / "speed.md"
     docs.mkdir(parents=True, exist_ok=True)
     page.write_text("\n".join(parts), encoding="utf-8")
     return page

@@ -455,7 +455,13 @@ def test_names_on_pages_exist(page):
     known = known_words() | FOREIGN
     options = {each for app in PROGRAMS.values() for each in options_of(app)}
     options |= {"--help", "--minutes", "--seed"}
-    options |= {"--strict", "--check", "--inventory", "--only"}  # of other programs
+    options |= {
+        "--strict",
+        "--check",
+        "--inventory",
+        "--only",
+        "--store",
+    }  # of other programs
     spans = re.findall(r"(?<!`)`([^`\n]+)`(?!`)", prose(PAGES[page]))
     for span in spans:
         for name in re.findall(r"\bkreinlearn(?:\.\w+)+(?![\w*])", span):

@@ -200,8 +200,8 @@ def _told_rows(lines: list[str]) -> set[str]:
 
 def _held_rows(folder: Path) -> list[str]:
     from kreinlearn.kernels import _cache
-    from kreinlearn.operators import split_rows
     from kreinlearn.kernels._records import Measure
+    from kreinlearn.operators import split_rows
 
     found = []
     measure = Measure("slow", _slow, len)

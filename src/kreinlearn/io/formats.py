@@ -1,6 +1,6 @@
 """The table of file formats, their detection, and `open_data`.
 
-A new format is one reader and one row of `FILE_FORMATS`.
+A new format is a reader and its rows in the tables; docs/add-a-format.md has the steps.
 """
 
 import io
