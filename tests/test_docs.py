@@ -436,6 +436,7 @@ FOREIGN = {
     "KREINLEARN_CACHE",
     "CalibratedClassifierCV",
     "DataFrame",
+    "__all__",
     "FutureWarning",
     "Covariances",
     "MinMaxScaler",
