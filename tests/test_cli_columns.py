@@ -255,7 +255,7 @@ def test_rows_that_are_alike_within_groups_do_not_flatter(capsys, here):
         code, out, _ = run(capsys, *call, "-o", f"{option}.krein", "--json")
         assert code == 0
         found[option] = json.loads(out)["held_out_accuracy"]
-    assert found["--drop"] > 0.9 and found["--group"] < 0.75
+    assert found["--drop"] > 0.9 and found["--group"] < 0.8
 
 
 def test_folds_of_groups_against_scikit_learn():

@@ -437,6 +437,7 @@ FOREIGN = {
     "CalibratedClassifierCV",
     "DataFrame",
     "__all__",
+    "set_callbacks",
     "FutureWarning",
     "Covariances",
     "MinMaxScaler",
