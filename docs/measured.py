@@ -122,7 +122,11 @@ PAGES = {
     "theory": Page("theory", ("python docs/draw_theory.py",), EXACT),
     "trust": Page(
         "testing",
-        ("python -m tests.stress --minutes 90 --seed 4101",),
+        (
+            "python -m tests.stress --minutes 30 --seed 8101 "
+            "--only fits-krein fits-hilbert fits-euclidean edited-models",
+            "python -m tests.stress --minutes 60 --seed 8201",
+        ),
         (*EXACT, *LANDMARKS, *READERS),
     ),
     "table1": _of_paper(
