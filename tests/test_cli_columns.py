@@ -217,7 +217,7 @@ def test_landmarks_keep_groups_together(capsys, here):
 
 @pytest.mark.slow
 def test_compare_keeps_groups_together(capsys, here, compares_here, monkeypatch):
-    from kreinlearn.app.comparison import run as module
+    from kreinlearn.app.comparison import summary as module
 
     jobs = []
     original = module.summarize
