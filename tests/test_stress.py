@@ -1,5 +1,6 @@
 """The hostile program: what it found before, and that it finds something."""
 
+import contextlib
 import random
 import re
 import shutil
@@ -95,10 +96,16 @@ def test_a_process_that_dies_is_a_fault_and_replaced(monkeypatch, tmp_path):
     monkeypatch.setattr(readers, "BATCH", 2)
     worker = readers.Worker()
     try:
-        assert [wrong for _, wrong in worker.batch("csv", 0, 0)] == ["", ""]
+        batch = worker.batch("csv", 0, 0)
+        assert next(batch) == (0, "")
         worker._process.kill()
-        found = list(worker.batch("csv", 0, 2))
-        assert len(found) == 1 and "died" in found[0][1]
+        worker._process.join()
+        with contextlib.suppress(EOFError):  # it may have sent more
+            while worker._pipe.poll():
+                worker._pipe.recv()
+        ((number, wrong),) = batch
+        assert number == 1 and "died" in wrong
+        assert [wrong for _, wrong in worker.batch("csv", 0, 2)] == ["", ""]
     finally:
         worker.stop()
 
