@@ -90,7 +90,8 @@ problem, which needs an eigendecomposition; the same where lam is below so many 
 units, and fits from scratch take many steps."""
 SINGLE_THREAD_SEARCH = 8000
 """Samples up to which BLAS has one thread. Folds run in threads, so that two threads of
-BLAS gain at most a tenth; if processors are shared, they take twice as long."""
+BLAS gain an eighth at 6,000 samples; if processors are shared, they take 3 times as
+long as one."""
 SHARED_PARAMS = (
     *("fit_intercept", "multi_class", "class_weight", "tol", "max_iter"),
     *("dtype", "operator", "symmetrize", "max_time"),
