@@ -1,4 +1,6 @@
 import io
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -16,6 +18,7 @@ from kreinlearn.solvers import (
     Status,
 )
 from kreinlearn.solvers.cccp import MAX_INNER_STEPS, _as_read
+from kreinlearn.solvers.gradient import InnerResult
 from kreinlearn.solvers.monitor import Printer, callback_for
 from kreinlearn.spectrum import split
 from tests.conftest import gram_of_signature
@@ -272,6 +275,38 @@ def test_run_to_accuracy_it_diverges_and_keeps_the_best(inner_steps):
     assert values[-1] < -1e3
     best = min(value for value in values if value >= 0)
     assert problem.value(result.w) == pytest.approx(best)
+
+
+@dataclass(frozen=True)
+class Visits:
+    """An inner solver that visits given points, and then diverges."""
+
+    points: Iterator[np.ndarray]
+
+    def first_rate(self, surrogate):
+        return np.ones(())
+
+    def run(self, surrogate, w, *, rate, **_):
+        point = next(self.points, None)
+        status = Status.DIVERGED if point is None else Status.CONVERGED
+        w = w if point is None else point[:, None]
+        return InnerResult(w, rate, np.ones(1, dtype=int), [status])
+
+
+@pytest.mark.parametrize(
+    "visited, best",
+    [((), 0), ((0.5,), 0), ((0.5, 0.0), 2), ((0.01, 0.0), 1), ((0.0, 0.01), 2)],
+)
+def test_a_negative_start_is_the_best_only_without_another(visited, best):
+    K, y = small()
+    problem = risk(K, y, 1.0)
+    direction = np.append(100 * np.linalg.eigh(K)[1][:, 0], 0.0)
+    points = [size * direction for size in (1.0, *visited)]
+    values = [problem.value(point) for point in points]
+    assert [value < 0 for value in values] == [abs(point).max() > 1 for point in points]
+    result = CCCP(inner=Visits(iter(points[1:]))).solve(problem, points[0], tol=1e-12)
+    assert result.status == (Status.DIVERGED,)
+    np.testing.assert_array_equal(result.w, points[best])
 
 
 def test_overflow_is_named_before_it_happens():

@@ -86,6 +86,16 @@ def test_a_tiny_lam_begins_where_scores_are_moderate():
     assert DualNewton().solve(problem([10.0]), tol=1e-6).history[0]["lam"] == 10.0
 
 
+def test_a_start_that_is_not_finite_ends_that_problem_alone():
+    K = Dense(np.full((20, 20), 1e308) + np.diag(np.full(20, 5e307)))
+    with np.errstate(all="ignore"):
+        result = DualNewton().solve(problem([1e-3, 1.0], K), tol=1e-8)
+    assert result.status == (Status.NONFINITE, Status.CONVERGED)
+    assert np.isfinite(result.w).all()
+    lams = [row["lam"] for row in result.history if row["problem"] == 0]
+    assert lams == [1e-3]
+
+
 def test_long_paths_take_longer_strides():
     nodes = continuation([-1], [1e-300], [1e250])
     factors = [node.factor for node in nodes]

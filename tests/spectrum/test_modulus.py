@@ -51,6 +51,23 @@ def test_samples_without_weight_are_as_if_new(rng):
     np.testing.assert_array_equal(found[np.ix_(~used, ~used)], K[np.ix_(~used, ~used)])
 
 
+@pytest.mark.parametrize("scale", [1e-3, 1.0, 1e3])
+def test_small_weights_count_as_weights(rng, scale):
+    K = gram_of_signature(8, 5)
+    weights = rng.uniform(0.1, 1.0, 13)
+    weights[[2, 7]] = 0.0
+    used = weights > 0
+    inner = K[np.ix_(used, used)]
+    root = np.sqrt(weights[used])
+    mu, V = np.linalg.eigh(root[:, None] * inner * root)
+    expected = (V * np.abs(mu)) @ V.T / root[:, None] / root
+    G, back = modulus_factor(K, scale * weights)
+    full = K + G @ G.T
+    np.testing.assert_allclose(full[np.ix_(used, used)], expected, atol=1e-10)
+    a = rng.standard_normal((13, 2)) * used[:, None]
+    np.testing.assert_allclose(K @ back(a), full @ a, atol=1e-9)
+
+
 def test_the_precision_is_kept_and_nothing_is_changed():
     K = gram_of_signature(8, 5).astype(np.float32)
     before = K.copy()
