@@ -82,6 +82,17 @@ def test_sentences_are_short(page):
     assert [each for each in found if len(each.split()) > MAX_SENTENCE] == []
 
 
+@pytest.mark.parametrize(
+    "page", [*PAGES, ROOT / "README.md"], ids=lambda path: path.stem
+)
+def test_tables_are_not_interrupted(page):
+    text = prose(page.read_text(encoding="utf-8"))
+    tables = re.findall(r"(?:^\|.*\n)+", text, flags=re.M)
+    second_lines = [table.split("\n")[1] for table in tables]
+    wrong = [each for each in second_lines if not re.fullmatch(r"\|[ :|-]+\|", each)]
+    assert wrong == []
+
+
 @pytest.mark.parametrize("wording", WORDINGS)
 def test_wordings_do_not_spread(wording):
     docs = [
