@@ -46,7 +46,7 @@ def fold_of(script, rng, n=90, noise=False):
     cases = script("cases")
     rows = np.arange(n)
     train, test = rows[: n * 2 // 3], rows[n * 2 // 3 :]
-    fold = cases.fold_of(cases.Matrix(D, True, y, ""), "exp", train, test)
+    fold = cases.make_fold(cases.Matrix(D, True, y, ""), "exp", train, test)
     return fold, y[train], y[test]
 
 
@@ -84,7 +84,7 @@ def test_findings_by_hand(script, capsys):
     ][::-1]
     about = {"a": {"case": "a", "n": 10}}
     methods = ["default", "hilbert", "1-NN", "krein"]
-    rows = findings.findings(records, about, methods, 2)
+    rows = findings.summarize_records(records, about, methods, 2)
     assert [row["method"] for row in rows] == methods[:3]
     assert "a, krein: 1 of 2 folds, left out." in capsys.readouterr().err
     other = rows[1]
@@ -92,7 +92,7 @@ def test_findings_by_hand(script, capsys):
     assert other["log_loss_difference"] == pytest.approx(0.2)
     # Differences 0.1 and 0.3: variance 0.02, times 1/2 for two folds plus 1/4.
     assert other["log_loss_difference_se"] == pytest.approx(np.sqrt(0.75 * 0.02))
-    text = "\n".join([*findings.tables(rows), *findings.checks(rows)])
+    text = "\n".join([*findings.format_tables(rows), *findings.format_checks(rows)])
     assert "| a | **0.400** | 0.600 | 1.000 |" in text
     assert "| a | 0.850 | 0.800 | **0.950** |" in text
     assert "default 1.00, hilbert 2.00, 1-NN 3.00" in text
@@ -109,7 +109,7 @@ def test_transforms_of_one_data_set_count_once(script):
         for record in scored(case, method, [0.8, 0.9], [loss + more, loss + 3 * more])
     ]
     about = {case: {"case": case, "n": 10} for case in names}
-    rows = findings.findings(records, about, ["default", "clip, SVC"], 2)
+    rows = findings.summarize_records(records, about, ["default", "clip, SVC"], 2)
     found = findings.average_transforms(rows)
     assert [(row["case"], row["method"]) for row in found[:3:2]] == [
         ("a", "default"),
@@ -117,7 +117,7 @@ def test_transforms_of_one_data_set_count_once(script):
     ]
     assert found[0]["log_loss"] == pytest.approx(0.3)
     assert found[1]["log_loss_difference"] == pytest.approx(0.2)
-    lines = findings.summary(found)
+    lines = findings.format_summary(found)
     assert lines[2] == "| KreinCV | **0.600** | **1.0** | **0.850** | **1.5** |"
     assert lines[3] == "| clip, then SVC | 0.800 | 2.0 | **0.850** | **1.5** |"
 
