@@ -318,12 +318,12 @@ def _run_again(
     """Return the records of an experiment with some cells run again."""
     from kreinlearn.app.runs import run
     from reproduction.catalog import EXPERIMENTS
-    from reproduction.run import cost, evaluate
+    from reproduction.run import estimate_cost, evaluate
 
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, f"{key}.jsonl")
         wanted = [one for one in EXPERIMENTS[key].cells(None, None) if one.key in drawn]
-        run(wanted, file, partial(evaluate, data_home=None), cost=cost)
+        run(wanted, file, partial(evaluate, data_home=None), cost=estimate_cost)
         found = {each["key"]: each for each in map(json.loads, file.open("rb"))}
     return [_renewed(each, found.get(each["key"])) for each in cells]
 
