@@ -1,4 +1,4 @@
-"""The comparison with other libraries: samples, rivals, rows, and the page."""
+"""The comparison with other libraries: rows, claims, and the page."""
 
 import csv
 import gzip
@@ -15,13 +15,7 @@ DOCS = Path(__file__).parents[1] / "docs"
 TABLE = DOCS / "results" / "in-the-field.csv"
 
 
-# -- samples and rivals ----------------------------------------------------------------
-
-
-# -- rows and the page -----------------------------------------------------------------
-
-
-def records(method, accuracies, losses):
+def make_records(method, accuracies, losses):
     for fold, (accuracy, loss) in enumerate(zip(accuracies, losses, strict=True)):
         found = {"exp": "folds", "data": "a", "method": method, "run": 0, "fit_s": 1.0}
         found |= {"set": {"fold": fold}, "acc": accuracy}
@@ -31,11 +25,11 @@ def records(method, accuracies, losses):
 def test_rows_and_claims_by_hand(script, tmp_path):
     page = script("field_page")
     measured = [
-        *records("default", [0.8, 0.9], [0.5, 0.3]),
-        *records("SVC", [0.7, 0.8], [0.6, 0.6]),
-        *records("1-NN", [0.9, 1.0], [1.0, 1.2]),
-        *records("MiniRocket", [0.8, 0.9], [None, None]),
-        {**next(records("SVC", [0.75], [0.4])), "exp": "archive"},
+        *make_records("default", [0.8, 0.9], [0.5, 0.3]),
+        *make_records("SVC", [0.7, 0.8], [0.6, 0.6]),
+        *make_records("1-NN", [0.9, 1.0], [1.0, 1.2]),
+        *make_records("MiniRocket", [0.8, 0.9], [None, None]),
+        {**next(make_records("SVC", [0.75], [0.4])), "exp": "archive"},
     ]
     about = {"a": {"case": "a", "kind": "series", "n": 10}}
     rows = page.summarize_splits(measured, about, 2)
@@ -54,7 +48,7 @@ def test_rows_and_claims_by_hand(script, tmp_path):
 def test_the_page_keeps_its_prose(script, tmp_path):
     page, path = script("field_page"), tmp_path / "page.md"
     path.write_text("One.\n\n<!-- measured: seconds -->\nold\n<!-- end -->\n\nTwo.\n")
-    measured = records("default", [0.8, 0.9], [0.5, 0.3])
+    measured = make_records("default", [0.8, 0.9], [0.5, 0.3])
     about = {"a": {"case": "a", "kind": "series", "n": 10}}
     rows = page.summarize_splits(list(measured), about, 2)
     page.update_regions(rows, path)
