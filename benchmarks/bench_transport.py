@@ -8,7 +8,6 @@ In more than one dimension we call POT: "kreinlearn, 1 thread" shows our overhea
 
 from functools import partial
 
-import numba
 import numpy as np
 from common import (
     OURS,
@@ -23,6 +22,7 @@ from common import (
 )
 from scipy.stats import wasserstein_distance
 
+from kreinlearn.kernels.threads import limit_threads
 from kreinlearn.kernels.transport import (
     check_clouds,
     histogram_wasserstein,
@@ -44,12 +44,8 @@ def limit_to_one_thread(function):
     """Return a function that runs in one thread."""
 
     def run():
-        before = numba.config.NUMBA_NUM_THREADS
-        numba.config.NUMBA_NUM_THREADS = 1
-        try:
+        with limit_threads(1):
             return function()
-        finally:
-            numba.config.NUMBA_NUM_THREADS = before
 
     return run
 
