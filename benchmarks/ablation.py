@@ -1,13 +1,13 @@
-"""Measure what each mechanism of the default search is worth, on data not seen.
+"""Ablation of the default search: scores and time without each mechanism.
 
     KREINLEARN_DATA=... python benchmarks/ablation.py [--variants NAME ...]
         [--groups NAME ...] [--jobs N] [--out FILE]
 
-Each variant changes one mechanism of `KreinLogisticRegressionCV`. The data: the fifteen
-small tables of the paper on three random halves, those that come with scikit-learn on
-six, the seventeen similarities of `cases` and its distances on five folds, and four
-larger tables on one half. For each variant
-and group: held-out log-loss and accuracy, processor seconds and models averaged.
+Each variant changes one mechanism of `KreinLogisticRegressionCV`. The data are the
+fifteen small tables of the paper (three random halves), tables of scikit-learn (six
+random splits), the seventeen similarities of `cases` and its distances (five folds),
+and four larger tables (one half). Prints log-loss and accuracy on new samples,
+processor seconds and the number of averaged models for each variant and group.
 """
 
 import json
@@ -20,9 +20,9 @@ from pathlib import Path
 from unittest.mock import patch
 
 import numpy as np
-from bench_search import samples_of
-from cases import CACHE, CASES, MATRICES, fold_of, matrix
-from common import options_of, start
+from bench_search import load_samples
+from cases import CACHE_FOLDER, CASES, MATRIX_LOADERS, load_matrix, make_fold
+from common import parse_options, run_script
 from joblib import Parallel, delayed
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
 from sklearn.metrics import log_loss
@@ -35,28 +35,28 @@ from kreinlearn.kernels.threads import limit_threads
 from kreinlearn.search import candidates, racing, scoring
 from reproduction.data import load
 
-TABLES = (
+TABLE_NAMES = (
     *("monks1", "monks2", "monks3", "parkinsons", "sonar", "SPECT", "transfusion"),
     *("haberman", "breast-cancer", "heart", "australian", "fertility", "diabetic"),
     *("ionosphere", "climate"),
 )
-LARGER = ("digits", "guide1-t", "splice", "EEG")
-HALVES = 3
-FOLDS = 5
+LARGER_TABLES = ("digits", "guide1-t", "splice", "EEG")
+N_HALVES = 3
+N_FOLDS = 5
 
 
-def do_not(*_):
-    """Return False, whatever is asked."""
+def return_false(*_):
+    """Return False for any arguments."""
     return False
 
 
 def start_cold(self, K, index, counts, models):
-    """Return no scores to start from."""
+    """Return None for each model: no warm starts."""
     return [None] * len(models)
 
 
 def weigh_equally(logs, weights, error):
-    """Return equal weights of the models with the best held-out likelihood."""
+    """Return equal weights of the models with the best out-of-fold likelihood."""
     found = np.zeros(len(logs))
     total = logs @ weights + scoring.PSEUDO_ERRORS * error
     found[np.argsort(-total, kind="stable")[: scoring.MAX_MODELS]] = 1
@@ -69,7 +69,7 @@ VARIANTS = {
     "equal weights": [(logistic_cv, "weigh_models", weigh_equally)],
     "no pseudo-error": [(scoring, "PSEUDO_ERRORS", 1e-9)],
     "no growth of the grid": [(candidates, "MORE_UNITS", ())],
-    "no race": [(logistic_cv.KreinLogisticRegressionCV, "_needs_race", do_not)],
+    "no race": [(logistic_cv.KreinLogisticRegressionCV, "_needs_race", return_false)],
     "cold final fits": [
         (logistic_cv.KreinLogisticRegressionCV, "_find_starts", start_cold)
     ],
@@ -81,7 +81,7 @@ VARIANTS = {
     "tolerance 1e-4": [(candidates, "RIDGE_TOL", 1e-4)],
     "twice the settings": [(racing, "MAX_WORK", 3000), (racing, "MIN_SETTINGS", 6)],
 }
-BUNDLED = {
+BUNDLED_TABLES = {
     "iris": (load_iris, 75),
     "wine": (load_wine, 89),
     "wine, 45 samples": (load_wine, 45),
@@ -90,23 +90,23 @@ BUNDLED = {
     "digits, 100 samples": (load_digits, 100),
 }
 """Data sets of scikit-learn, and the size of the training part."""
-GROUPS = {
-    "bundled": tuple(BUNDLED),
-    "tables": TABLES,
+DATA_GROUPS = {
+    "bundled": tuple(BUNDLED_TABLES),
+    "tables": TABLE_NAMES,
     "cases": CASES,
-    "distances": tuple(MATRICES),
-    "larger": LARGER,
+    "distances": tuple(MATRIX_LOADERS),
+    "larger": LARGER_TABLES,
 }
 
 
-def splits_of(group, name):
-    """Yield parameters, and samples and labels for training and for testing."""
+def iterate_splits(group, name):
+    """Yield parameters, and samples and labels for training and testing."""
     if group == "larger":
-        X, X_test, y, y_test = samples_of(name, False)
+        X, X_test, y, y_test = load_samples(name, False)
         yield {}, X, y, X_test, y_test
     elif group in ("tables", "bundled"):
-        loader, size = BUNDLED.get(name, (partial(load, name), 0.5))
-        data, count = loader(), HALVES if group == "tables" else 2 * HALVES
+        loader, size = BUNDLED_TABLES.get(name, (partial(load, name), 0.5))
+        data, count = loader(), N_HALVES if group == "tables" else 2 * N_HALVES
         cut = StratifiedShuffleSplit(count, train_size=size, random_state=1)
         for train, test in cut.split(data.data, data.target):
             scaler = MinMaxScaler().fit(data.data[train])
@@ -114,12 +114,12 @@ def splits_of(group, name):
             yield {}, X, data.target[train], X_test, data.target[test]
     else:
         name, _, form = name.partition(":")
-        given = matrix(name, CACHE)
+        given = load_matrix(name, CACHE_FOLDER)
         if given is None or (group == "distances" and not given.is_distance):
             return
-        cut = StratifiedKFold(FOLDS, shuffle=True, random_state=1)
+        cut = StratifiedKFold(N_FOLDS, shuffle=True, random_state=1)
         for train, test in cut.split(given.values, given.y):
-            one = fold_of(given, form or "-d", train, test)
+            one = make_fold(given, form or "-d", train, test)
             y, y_test = given.y[train], given.y[test]
             if group == "distances":
                 yield {"kernel": "distance"}, one.D_train, y, one.D_test, y_test
@@ -127,8 +127,8 @@ def splits_of(group, name):
                 yield {"kernel": "precomputed"}, one.K_train, y, one.K_test, y_test
 
 
-def outcome(variant, group, name, split, own, X, y, X_test, y_test):
-    """Return what a variant reaches on one split, as a record."""
+def evaluate_variant(variant, group, name, split, own, X, y, X_test, y_test):
+    """Return the record of a variant on one split."""
     with ExitStack() as stack:
         stack.enter_context(warnings.catch_warnings())
         stack.enter_context(threadpool_limits(1))
@@ -153,11 +153,15 @@ def outcome(variant, group, name, split, own, X, y, X_test, y_test):
 
 
 def main(argv=None):
-    options = options_of(
+    options = parse_options(
         __doc__,
         argv,
         variants={"nargs": "+", "default": list(VARIANTS), "metavar": "NAME"},
-        groups={"nargs": "+", "default": list(GROUPS), "choices": list(GROUPS)},
+        groups={
+            "nargs": "+",
+            "default": list(DATA_GROUPS),
+            "choices": list(DATA_GROUPS),
+        },
         jobs={"type": int, "default": 2, "help": "processes"},
         out={"type": Path, "default": None, "metavar": "FILE", "help": "append to it"},
         read={"type": Path, "metavar": "FILE", "help": "print records, run nothing"},
@@ -165,35 +169,35 @@ def main(argv=None):
     if options.read:
         records = list(map(json.loads, options.read.read_text().splitlines()))
         for variant in dict.fromkeys(one["variant"] for one in records):
-            print(row(variant, records))
+            print(format_row(variant, records))
         return
     pool = Parallel(options.jobs, return_as="generator")
     records = []
     for variant in options.variants:
         work = (
-            delayed(outcome)(variant, group, name, i, *split)
+            delayed(evaluate_variant)(variant, group, name, i, *split)
             for group in options.groups
-            for name in GROUPS[group][: 1 if options.quick else None]
-            for i, split in enumerate(splits_of(group, name))
+            for name in DATA_GROUPS[group][: 1 if options.quick else None]
+            for i, split in enumerate(iterate_splits(group, name))
         )
         own = list(pool(work))
         if options.out:
             with options.out.open("a") as file:
                 file.writelines(json.dumps(each) + "\n" for each in own)
         records += own
-        print(row(variant, records), flush=True)
+        print(format_row(variant, records), flush=True)
 
 
-def row(variant, records):
-    """Return a line of the table: what a variant reaches in each group.
+def format_row(variant, records):
+    """Return a line of the table: the means of a variant in each group.
 
-    Log-loss, its difference from that of the first variant with a standard error over
-    data sets, accuracy, seconds, models.
+    Cells have log-loss, its difference from that of the first variant with a standard
+    error over data sets, accuracy, seconds, and number of models.
     """
     first, cells = records[0]["variant"], []
-    for group in GROUPS:
-        found = mean_by_name(records, group, variant)
-        usual = mean_by_name(records, group, first)
+    for group in DATA_GROUPS:
+        found = average_by_name(records, group, variant)
+        usual = average_by_name(records, group, first)
         if not found:
             continue
         loss, accuracy, seconds, models = np.mean(list(found.values()), axis=0)
@@ -206,7 +210,7 @@ def row(variant, records):
     return " | ".join([f"{variant:24}", *cells])
 
 
-def mean_by_name(records, group, variant):
+def average_by_name(records, group, variant):
     """Return mean log-loss, accuracy, seconds and models of each data set."""
     found = defaultdict(list)
     for one in records:
@@ -217,4 +221,4 @@ def mean_by_name(records, group, variant):
 
 
 if __name__ == "__main__":
-    start(main)
+    run_script(main)

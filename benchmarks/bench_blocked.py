@@ -1,14 +1,13 @@
-"""Products and a fit without a stored matrix, next to its entries computed once.
+"""Products and a fit without a stored matrix, compared with computing its entries.
 
     python benchmarks/bench_blocked.py [--quick] [--repeats N] [--n N]
 
-A product that recomputes K cannot be faster than the entries of K are computed: once by
-blocks of rows (``tiles``), or only those on one side of the diagonal (``tiles, half``)
-if a product uses each entry twice. The fit runs in a process of its own, which reports
-its largest memory; the matrix that it does not store would take ``matrix_mb``.
+A product that recomputes K cannot be faster than computing its entries: all of them
+(``tiles``), or those on and above the diagonal (``tiles, half``) if a product uses each
+entry twice. The fit runs in a separate process, which reports its peak memory. A stored
+matrix would take ``matrix_mb``.
 """
 
-import inspect
 import json
 import statistics
 import time
@@ -18,114 +17,115 @@ from functools import partial
 import numpy as np
 from common import (
     OURS,
-    Fresh,
-    emit,
-    environment,
-    fresh,
-    measure,
-    options_of,
-    peak_mb,
-    rows,
-    say,
-    start,
+    SelfTimed,
+    describe_machine,
+    get_peak_mb,
+    make_rows,
+    parse_options,
+    print_rows,
+    run_in_process,
+    run_script,
+    time_functions,
 )
-from samples import many_rows
+from samples import load_rows
 
 from kreinlearn import KreinLogisticRegression, operators
 from kreinlearn.kernels import gram, resolve_kernel
 
-FORCED = {"operator": "blocked"}
-"""What makes the estimator compute products without a stored matrix."""
-N, QUICK_N = 50_000, 300
-COLUMNS = (1, 5)
+BLOCKED_SETTINGS = {"operator": "blocked"}
+"""Parameters of the estimator for products without a stored matrix."""
+N_SAMPLES, QUICK_N_SAMPLES = 50_000, 300
+COLUMN_COUNTS = (1, 5)
 LAM = 1e-3
-TILE = (1024, 2048)
-"""Rows and columns of a tile: small enough that its memory is used again."""
+TILE_SHAPE = (1024, 2048)
+"""Rows and columns of a tile, small enough that its memory is reused."""
 
 
 def main(argv=None):
-    options = options_of(
+    options = parse_options(
         __doc__,
         argv,
-        n={"type": int, "default": N, "metavar": "N"},
+        n={"type": int, "default": N_SAMPLES, "metavar": "N"},
         child={"help": "for internal use"},
     )
     if options.child:
-        print(json.dumps(fit(**json.loads(options.child))))
+        print(json.dumps(fit_blocked(**json.loads(options.child))))
         return
-    machine = environment()
-    n = QUICK_N if options.quick else options.n
-    if hasattr(operators, "Blocked"):
-        products(n, options, machine)
-    else:
-        say("kreinlearn.operators has no Blocked: products are left out")
-    if FORCED.keys() <= inspect.signature(KreinLogisticRegression).parameters.keys():
-        task = {"n": n, "quick": options.quick}
-        details = {}
-        work = {OURS: Fresh(partial(fresh, __file__, task))}
-        # Minutes at full size: once is enough.
-        seconds = measure(work, 1, details=details)
-        emit(rows("blocked", "fit", seconds, details=details, **shape(n)), machine)
-    else:
-        say(f"KreinLogisticRegression does not take {FORCED}: the fit is left out")
+    machine = describe_machine()
+    n = QUICK_N_SAMPLES if options.quick else options.n
+    measure_products(n, options, machine)
+    task = {"n": n, "quick": options.quick}
+    details = {}
+    work = {OURS: SelfTimed(partial(run_in_process, __file__, task))}
+    # Minutes at full size: once is enough.
+    seconds = time_functions(work, 1, details=details)
+    shape = describe_shape(n)
+    print_rows(make_rows("blocked", "fit", seconds, details=details, **shape), machine)
 
 
-def shape(n):
+def describe_shape(n):
     return {"n": n, "m": 22, "dtype": "float64", "matrix_mb": round(n * n / 2**17, 1)}
 
 
-def products(n, options, machine):
-    X, _, data = many_rows(n, options.quick)
+def measure_products(n, options, machine):
+    X, _, data = load_rows(n, options.quick)
     operator = operators.Blocked(resolve_kernel("tl1"), X)
-    tiles = {"tiles": partial(whole, X), "tiles, half": partial(half, X)}
-    for columns in COLUMNS:
+    tiles = {
+        "tiles": partial(compute_tiles, X),
+        "tiles, half": partial(compute_upper_tiles, X),
+    }
+    for columns in COLUMN_COUNTS:
         B = np.random.default_rng(1).standard_normal((n, columns))
-        agree(operator, X, B)
+        check_product(operator, X, B)
         functions = {OURS: partial(operator.matmat, B), **tiles}
-        seconds = measure(functions, options.repeats)
+        seconds = time_functions(functions, options.repeats)
         bound = statistics.median(seconds["tiles, half"])
         share = round(bound / statistics.median(seconds[OURS]), 3)
         work = f"product, {columns} column{'s' * (columns > 1)}"
-        fields = shape(n) | {"columns": columns, "data": data}
+        fields = describe_shape(n) | {"columns": columns, "data": data}
         details = {OURS: {"share": share}}
-        emit(rows("blocked", work, seconds, details=details, **fields), machine)
+        print_rows(
+            make_rows("blocked", work, seconds, details=details, **fields), machine
+        )
 
 
-def whole(X):
-    """Compute all entries once."""
-    height, width = TILE
+def compute_tiles(X):
+    """Compute all entries once, in tiles."""
+    height, width = TILE_SHAPE
     for i in range(0, len(X), height):
         for j in range(0, len(X), width):
             gram(X[i : i + height], X[j : j + width])
 
 
-def half(X):
-    """Compute the entries on and above the diagonal once, by blocks."""
-    height, width = TILE
+def compute_upper_tiles(X):
+    """Compute the entries on and above the diagonal once, in tiles."""
+    height, width = TILE_SHAPE
     for i in range(0, len(X), height):
         for j in range(i, len(X), width):
             gram(X[i : i + height], X[j : j + width])
 
 
-def agree(operator, X, B):
-    """Raise unless a few rows of the product are right."""
+def check_product(operator, X, B):
+    """Raise RuntimeError unless a few rows of the product are correct."""
     few = slice(0, min(len(X), 64))
     expected = gram(X[few], X) @ B
     close = 1e-6 * np.abs(expected).max()
     if not np.allclose(operator.matmat(B)[few], expected, rtol=0, atol=close):
-        raise RuntimeError("The blocked product differs from that with the rows of K.")
+        raise RuntimeError(
+            "The blocked product differs from the product with rows of K."
+        )
 
 
-def fit(n, quick):
-    """Fit in this process, and return seconds, memory and ending."""
-    X, y, data = many_rows(n, quick)
-    before = peak_mb()
-    model = KreinLogisticRegression(kernel="tl1", lam=LAM, **FORCED)
-    # A small fit first: compiled code is loaded outside the clock.
-    model.fit(X[:QUICK_N], y[:QUICK_N])
+def fit_blocked(n, quick):
+    """Fit in this process, and return seconds, memory and status."""
+    X, y, data = load_rows(n, quick)
+    before = get_peak_mb()
+    model = KreinLogisticRegression(kernel="tl1", lam=LAM, **BLOCKED_SETTINGS)
+    # A small fit first, such that compiled code is loaded.
+    model.fit(X[:QUICK_N_SAMPLES], y[:QUICK_N_SAMPLES])
     start = time.perf_counter()
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the status says it
+        warnings.simplefilter("ignore")  # the row has the status
         model.fit(X, y)
     return {
         "seconds": time.perf_counter() - start,
@@ -135,10 +135,10 @@ def fit(n, quick):
         "residual": float(f"{model.residual_:.3g}"),
         "n_iter": int(model.n_iter_),
         "products": model.history_[-1].get("products"),
-        "peak_mb": peak_mb(),
+        "peak_mb": get_peak_mb(),
         "data_mb": before,
     }
 
 
 if __name__ == "__main__":
-    start(main)
+    run_script(main)

@@ -1,11 +1,11 @@
-"""One fit of a given matrix, next to scikit-learn's SVC and the published procedure.
+"""One fit of a given matrix, compared with SVC and the published procedure.
 
     python benchmarks/bench_fit.py [--quick] [--repeats N] [--only NAME ...] [--choose]
 
-TL1 matrices of training halves (for splice, of its own training part); lam and C are
-those that cross-validation chooses there, kept in ``chosen.json``, which ``--choose``
-writes anew (minutes for EEG). Time is that of ``fit`` alone, with its certificate and
-its check of uniqueness; scores are on the test half.
+TL1 matrices of training halves (for splice, of its own training part). lam and C were
+chosen there by cross-validation and stored in ``chosen.json``; ``--choose`` repeats the
+choice (minutes for EEG). The time is that of ``fit`` alone, with its certificate and
+its check of uniqueness. Scores are on the test half.
 """
 
 import json
@@ -14,58 +14,72 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-from common import OURS, emit, environment, measure, options_of, rows, say, start
-from samples import halves
+from common import (
+    OURS,
+    describe_machine,
+    make_rows,
+    parse_options,
+    print_note,
+    print_rows,
+    run_script,
+    time_functions,
+)
+from samples import load_halves
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.svm import SVC
 
 from kreinlearn import KreinLogisticRegression, KreinLogisticRegressionCV
 from kreinlearn.kernels import gram
 
-DATA = ("EEG", "guide1-t", "splice", "madelon")
-PUBLISHED_ON = ("guide1-t",)
-"""Where the published procedure takes its turn."""
-CHOSEN = Path(__file__).with_name("chosen.json")
+DATA_SETS = ("EEG", "guide1-t", "splice", "madelon")
+PUBLISHED_DATA_SETS = ("guide1-t",)
+"""Data sets on which the published procedure is timed."""
+CHOSEN_FILE = Path(__file__).with_name("chosen.json")
 LAMS = [10.0**-k for k in range(1, 9)]
 COSTS = [10.0**k for k in range(-2, 5)]
-FOLDS = StratifiedKFold(5, shuffle=True, random_state=0)
+FOLD_SPLITTER = StratifiedKFold(5, shuffle=True, random_state=0)
 
 
 def main(argv=None):
-    only = {"nargs": "+", "default": DATA, "choices": DATA, "help": "data sets"}
+    only = {
+        "nargs": "+",
+        "default": DATA_SETS,
+        "choices": DATA_SETS,
+        "help": "data sets",
+    }
     choose = {"action": "store_true", "help": "write chosen.json and stop"}
-    options = options_of(__doc__, argv, only=only, choose=choose)
-    warnings.simplefilter("ignore")  # how a fit ended is a field of its row
+    options = parse_options(__doc__, argv, only=only, choose=choose)
+    warnings.simplefilter("ignore")  # rows have the status of fits
     if options.choose:
         for name in options.only:
             write_choice(name)
         return
-    machine = environment()
+    machine = describe_machine()
     for name in options.only:
-        emit(fits(name, options), machine)
+        print_rows(measure_fits(name, options), machine)
 
 
-def fits(name, options):
+def measure_fits(name, options):
     """Return the rows of one data set."""
-    data = halves(name, options.quick)
-    chosen = json.loads(CHOSEN.read_text())["chosen"][name]
+    data = load_halves(name, options.quick)
+    chosen = json.loads(CHOSEN_FILE.read_text())["chosen"][name]
     given = {"kernel": "precomputed", "lam": chosen["lam"]}
     makers = {
         OURS: partial(KreinLogisticRegression, **given),
         "SVC": partial(SVC, kernel="precomputed", C=chosen["C"]),
     }
-    if name in PUBLISHED_ON:
+    if name in PUBLISHED_DATA_SETS:
         makers["CCCP-GD"] = partial(
             KreinLogisticRegression, solver="cccp-gd-as-printed", **given
         )
-    # The training matrix is gone before the test matrix is made: EEG's are large.
+    # The training matrix is freed before the test matrix is computed: EEG is large.
     seconds, models = fit_all(makers, gram(data.X_train), data.y_train, options.repeats)
     K_test = gram(data.X_test, data.X_train)
     details = {
-        library: outcome(model, K_test, data.y_test)
+        library: describe_fit(model, K_test, data.y_test)
         for library, model in models.items()
     }
-    return rows(
+    return make_rows(
         "fit",
         f"fit, {name}",
         seconds,
@@ -84,12 +98,12 @@ def fit_all(makers, K, y, repeats):
     def fit(library):
         models[library] = makers[library]().fit(K, y)
 
-    seconds = measure({each: partial(fit, each) for each in makers}, repeats)
+    seconds = time_functions({each: partial(fit, each) for each in makers}, repeats)
     return seconds, models
 
 
-def outcome(model, K_test, y_test):
-    """Return how a fit ended, and how well it predicts."""
+def describe_fit(model, K_test, y_test):
+    """Return the status of a fit and its accuracy."""
     found = {"accuracy": round(float(model.score(K_test, y_test)), 4)}
     found["n_iter"] = int(np.max(model.n_iter_))
     found |= {
@@ -104,13 +118,13 @@ def outcome(model, K_test, y_test):
 
 
 def write_choice(name):
-    """Choose lam and C on the training half by accuracy, and keep them."""
-    data = halves(name)
+    """Choose lam and C on the training half by accuracy, and store them."""
+    data = load_halves(name)
     if data.data != "real":
-        say(f"{name}: nothing is chosen on synthetic data")
+        print_note(f"{name}: no choice on synthetic data")
         return
     K, y = gram(data.X_train), data.y_train
-    folds = list(FOLDS.split(K, y))
+    folds = list(FOLD_SPLITTER.split(K, y))
     ours = KreinLogisticRegressionCV(
         lams=LAMS,
         norms=("krein",),
@@ -119,11 +133,11 @@ def write_choice(name):
         scoring="accuracy",
         refit=False,
     ).fit(K, y)
-    # The default order of C: a tie goes to the smaller one, as it does to larger lam.
+    # In ascending order of C, ties go to more regularization, as for lam.
     theirs = GridSearchCV(
         SVC(kernel="precomputed"), {"C": COSTS}, cv=folds, n_jobs=2, refit=False
     ).fit(K, y)
-    known = json.loads(CHOSEN.read_text())["chosen"]
+    known = json.loads(CHOSEN_FILE.read_text())["chosen"]
     known[name] = {
         "lam": ours.lam_,
         "C": theirs.best_params_["C"],
@@ -132,17 +146,17 @@ def write_choice(name):
     }
     lines = [f"  {json.dumps(key)}: {json.dumps(known[key])}" for key in known]
     text = ",\n".join(lines)
-    CHOSEN.write_text(
-        f'{{\n "how": {json.dumps(HOW)},\n "chosen": {{\n{text}\n }}\n}}\n'
+    CHOSEN_FILE.write_text(
+        f'{{\n "how": {json.dumps(CHOICE_METHOD)},\n "chosen": {{\n{text}\n }}\n}}\n'
     )
-    say(f"{name}: lam {ours.lam_:g}, C {theirs.best_params_['C']:g}")
+    print_note(f"{name}: lam {ours.lam_:g}, C {theirs.best_params_['C']:g}")
 
 
-HOW = (
+CHOICE_METHOD = (
     "accuracy in five stratified folds (shuffled, seed 0) of the training half, "
     f"lam in {LAMS}, C in {COSTS}; ties go to more regularization"
 )
 
 
 if __name__ == "__main__":
-    start(main)
+    run_script(main)

@@ -1,11 +1,9 @@
-"""How fast are the scores between graphs, next to GraKeL and to a loop over SciPy.
+"""Scores between graphs, compared with GraKeL and a loop over SciPy.
 
     python benchmarks/bench_graphs.py [--quick] [--repeats N]
 
-One JSON line a measurement: median and least of the repeats in seconds, after a first
-run that is not counted, and how many times faster we are. All libraries get graphs in
-the form that they work with. With MUTAG from the data folder (``graphs/MUTAG.npz``),
-else with random graphs of the same size.
+See `common` for the rows. All libraries get graphs in their own format. The graphs are
+MUTAG from the data folder (``graphs/MUTAG.npz``) or random graphs of the same size.
 """
 
 import os
@@ -14,7 +12,18 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-from common import OURS, emit, environment, measure, options_of, rows, say, start
+from common import (
+    OURS,
+    check_agreement,
+    describe_machine,
+    make_rows,
+    parse_options,
+    print_missing_library,
+    print_note,
+    print_rows,
+    run_script,
+    time_functions,
+)
 from scipy.optimize import linear_sum_assignment
 
 from kreinlearn.kernels.graphs import check_graphs, node_assignment, wl_assignment
@@ -24,15 +33,15 @@ try:
 except ImportError:
     grakel = None
 
-QUICK = 20
+QUICK_N_GRAPHS = 20
 
 
-def mutag():
-    """Return graphs as (n_nodes, edges, labels), and where they come from."""
+def load_mutag():
+    """Return graphs as (n_nodes, edges, labels), and their source."""
     path = Path(os.environ.get("KREINLEARN_DATA", ""), "graphs", "MUTAG.npz")
     if not path.is_file():
-        say(f"{path.name} is not in the data folder; random graphs take its place.")
-        return made(188), "synthetic"
+        print_note(f"{path.name} is not in the data folder; random graphs are used.")
+        return make_graphs(188), "synthetic"
     data = np.load(path)
     owner, A, labels = data["graph_indicator"], data["A"] - 1, data["node_labels"]
     firsts = np.searchsorted(owner, np.arange(1, owner.max() + 2))
@@ -44,7 +53,7 @@ def mutag():
     return graphs, "MUTAG"
 
 
-def made(n):
+def make_graphs(n):
     rng = np.random.default_rng(0)
     graphs = []
     for size in rng.integers(10, 29, size=n):
@@ -54,7 +63,7 @@ def made(n):
     return graphs
 
 
-def grakel_form(graphs):
+def to_grakel(graphs):
     found = []
     for n, edges, labels in graphs:
         around = {v: {} for v in range(n)}
@@ -64,15 +73,15 @@ def grakel_form(graphs):
     return found
 
 
-def by_grakel(graphs):
+def compute_by_grakel(graphs):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         oracle = grakel.WeisfeilerLehmanOptimalAssignment(n_iter=5)
         return oracle.fit_transform(graphs)
 
 
-def by_scipy(graphs):
-    """Return scores of node assignments, pair by pair: what one would write first."""
+def compute_by_scipy(graphs):
+    """Return scores of node assignments by the obvious loop over pairs."""
     prepared = []
     for graph in graphs:
         A = np.zeros((graph["n_nodes"],) * 2)
@@ -92,32 +101,29 @@ def by_scipy(graphs):
 
 
 def main(argv=None):
-    options = options_of(__doc__, argv)
-    machine = environment("grakel")
-    graphs, data = mutag()
-    graphs = graphs[:QUICK] if options.quick else graphs
+    options = parse_options(__doc__, argv)
+    machine = describe_machine("grakel")
+    graphs, data = load_mutag()
+    graphs = graphs[:QUICK_N_GRAPHS] if options.quick else graphs
     checked = check_graphs(graphs)
     works = {
         "WL assignment": {OURS: partial(wl_assignment, checked, normalize=False)},
         "node assignment": {
             OURS: partial(node_assignment, checked, normalize=False),
-            "loop over SciPy": partial(by_scipy, checked),
+            "loop over SciPy": partial(compute_by_scipy, checked),
         },
     }
     if grakel is None:
-        say('GraKeL is not installed and left out: pip install "kreinlearn[graphs]"')
+        print_missing_library("GraKeL", "graphs")
     else:
-        works["WL assignment"]["grakel"] = partial(by_grakel, grakel_form(graphs))
+        works["WL assignment"]["grakel"] = partial(compute_by_grakel, to_grakel(graphs))
     sizes = {"n": len(graphs), "m": sum(n for n, _, _ in graphs)}
     for work, functions in works.items():
-        first, *others = [function() for function in functions.values()]
-        for other in others:
-            if np.abs(first - other).max() > 1e-12 * np.abs(first).max():
-                raise RuntimeError(f"{work}: the libraries compute different scores.")
-        seconds = measure(functions, options.repeats)
-        found = rows("graphs", work, seconds, **sizes, dtype="float64", data=data)
-        emit(found, machine)
+        check_agreement(work, functions, scaled_atol=1e-12)
+        seconds = time_functions(functions, options.repeats)
+        found = make_rows("graphs", work, seconds, **sizes, dtype="float64", data=data)
+        print_rows(found, machine)
 
 
 if __name__ == "__main__":
-    start(main)
+    run_script(main)

@@ -1,10 +1,10 @@
-"""How long the first import and the first call take, next to scikit-learn.
+"""Seconds of the first import and of the first call, compared with scikit-learn.
 
     python benchmarks/bench_import.py [--quick] [--repeats N]
 
-Whole processes for the import, with the start of Python in both. The first call of a
-compiled kernel is timed inside a new process: with its machine code stored by an
-earlier process, and with an empty store.
+For imports, the whole process is timed, including the start of Python. The first call
+of a compiled kernel is timed inside a new process, with and without machine code in the
+cache.
 """
 
 import json
@@ -16,14 +16,23 @@ import time
 from functools import partial
 from itertools import count
 
-from common import OURS, Fresh, emit, environment, measure, options_of, rows, start
+from common import (
+    OURS,
+    SelfTimed,
+    describe_machine,
+    make_rows,
+    parse_options,
+    print_rows,
+    run_script,
+    time_functions,
+)
 
-IMPORTS = {
-    # names of the package are imported when asked for: ask for one
+IMPORT_CODE = {
+    # names of the package are imported lazily
     OURS: "from kreinlearn import KreinLogisticRegressionCV",
     "scikit-learn": "import sklearn.linear_model",
 }
-CALL = """
+CALL_CODE = """
 import json, time
 import numpy as np
 X = np.ones((10, 3))
@@ -36,40 +45,41 @@ print(json.dumps({"seconds": time.perf_counter() - start}))
 
 
 def main(argv=None):
-    options = options_of(__doc__, argv)
-    machine = environment()
+    options = parse_options(__doc__, argv)
+    machine = describe_machine()
     shape = {"n": None, "m": None, "dtype": None}
     processes = {
-        library: Fresh(partial(whole, code)) for library, code in IMPORTS.items()
+        library: SelfTimed(partial(time_process, code))
+        for library, code in IMPORT_CODE.items()
     }
-    if not options.quick:  # once for the caches of the system
-        measure(processes, 1)
-    seconds = measure(processes, options.repeats)
-    emit(rows("import", "import", seconds, **shape), machine)
+    if not options.quick:  # fills the caches of the system
+        time_functions(processes, 1)
+    seconds = time_functions(processes, options.repeats)
+    print_rows(make_rows("import", "import", seconds, **shape), machine)
     with tempfile.TemporaryDirectory() as folder:
         stores = (f"{folder}/{number}" for number in count())
-        cold = Fresh(lambda: first_call(next(stores)))
-        warm = Fresh(lambda: first_call(f"{folder}/0"))
+        cold = SelfTimed(lambda: time_first_call(next(stores)))
+        warm = SelfTimed(lambda: time_first_call(f"{folder}/0"))
         shape |= {"n": 10, "m": 3, "dtype": "float64"}
         for work, call in (("no stored code", cold), ("stored code", warm)):
-            seconds = measure({OURS: call}, options.repeats)
+            seconds = time_functions({OURS: call}, options.repeats)
             name = f"first call of tl1, {work}"
-            emit(rows("import", name, seconds, **shape), machine)
+            print_rows(make_rows("import", name, seconds, **shape), machine)
 
 
-def whole(code):
-    """Return the seconds of a process that runs code, with its start."""
+def time_process(code):
+    """Return the seconds of a process that runs code, including its start."""
     start = time.perf_counter()
-    python(code)
+    run_python(code)
     return {"seconds": time.perf_counter() - start}
 
 
-def first_call(store):
-    """Return the seconds of the first call, with machine code kept in a folder."""
-    return json.loads(python(CALL, NUMBA_CACHE_DIR=store))
+def time_first_call(store):
+    """Return the seconds of the first call, with the cache in a folder."""
+    return json.loads(run_python(CALL_CODE, NUMBA_CACHE_DIR=store))
 
 
-def python(code, **environ):
+def run_python(code, **environ):
     """Run code in a new process and return what it prints."""
     call = [sys.executable, "-c", code]
     return subprocess.run(
@@ -78,4 +88,4 @@ def python(code, **environ):
 
 
 if __name__ == "__main__":
-    start(main)
+    run_script(main)

@@ -1,17 +1,25 @@
-"""How fast are the kernel matrices, next to SciPy and scikit-learn.
+"""Kernel matrices, compared with SciPy and scikit-learn.
 
     python benchmarks/bench_kernels.py [--quick] [--repeats N] [--kernels tl1 rbf ...]
 
-One JSON line a measurement: median and least of the repeats in seconds, after a first
-run that is not counted, and how many times faster we are. The competitors take turns,
-so that a busy moment of the machine hits all of them.
+See `common` for the rows. The libraries take turns, such that a busy moment of the
+machine affects all of them.
 """
 
 import math
 from functools import partial
 
 import numpy as np
-from common import OURS, emit, environment, measure, options_of, rows, start
+from common import (
+    OURS,
+    check_agreement,
+    describe_machine,
+    make_rows,
+    parse_options,
+    print_rows,
+    run_script,
+    time_functions,
+)
 from scipy.spatial.distance import cdist
 from sklearn.metrics import pairwise
 
@@ -20,8 +28,8 @@ from kreinlearn import kernels
 SIZES = [(7490, 14), (2000, 500)]
 QUICK_SIZES = [(300, 14), (100, 200)]
 
-# Kernel -> competitor -> function of (X, m), with the parameters of our defaults.
-PEERS = {
+# Kernel -> library -> function of (X, m), with our default parameters.
+PEER_FUNCTIONS = {
     "tl1": {
         "scipy": lambda X, m: np.maximum(0.7 * m - cdist(X, X, "cityblock"), 0),
     },
@@ -55,30 +63,22 @@ PEERS = {
 
 
 def main(argv=None):
-    names = {"nargs": "+", "default": list(PEERS), "choices": PEERS}
-    options = options_of(__doc__, argv, kernels=names)
-    machine = environment()
+    names = {"nargs": "+", "default": list(PEER_FUNCTIONS), "choices": PEER_FUNCTIONS}
+    options = parse_options(__doc__, argv, kernels=names)
+    machine = describe_machine()
     for name in options.kernels:
         for n, m in QUICK_SIZES if options.quick else SIZES:
             for dtype in ("float64", "float32"):
                 X = np.random.default_rng(0).uniform(size=(n, m)).astype(dtype)
                 functions = {OURS: partial(kernels.gram, X, kernel=name)}
-                for peer, function in PEERS[name].items():
+                for peer, function in PEER_FUNCTIONS[name].items():
                     functions[peer] = partial(function, X, m)
-                agree(name, functions, dtype)
-                seconds = measure(functions, options.repeats)
+                tol = math.sqrt(np.finfo(dtype).eps)
+                check_agreement(name, functions, rtol=tol, atol=tol)
+                seconds = time_functions(functions, options.repeats)
                 fields = {"kernel": name, "n": n, "m": m, "dtype": dtype}
-                emit(rows("kernels", name, seconds, **fields), machine)
-
-
-def agree(name, functions, dtype):
-    """Raise unless all competitors compute the same matrix."""
-    ours = functions[OURS]()
-    tolerance = math.sqrt(np.finfo(dtype).eps)
-    for peer, function in functions.items():
-        if not np.allclose(ours, function(), rtol=tolerance, atol=tolerance):
-            raise RuntimeError(f"{name}: {peer} computes another matrix.")
+                print_rows(make_rows("kernels", name, seconds, **fields), machine)
 
 
 if __name__ == "__main__":
-    start(main)
+    run_script(main)

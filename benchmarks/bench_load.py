@@ -1,10 +1,10 @@
-"""The default search while other processes keep all processors busy.
+"""The default search while other processes use all processors.
 
     python benchmarks/bench_load.py [--quick] [--repeats N]
 
-The time alone stands first. The others follow: beside as many busy processes as there
-are processors; the same without our limit of one BLAS thread; and a grid search of
-support vector machines, alone and beside the busy processes.
+The search is timed alone, next to one busy process per processor, and next to them
+without our limit of one BLAS thread. A grid search of support vector machines is timed
+alone and next to the busy processes.
 """
 
 import os
@@ -16,9 +16,18 @@ from contextlib import contextmanager
 from functools import partial
 from unittest.mock import patch
 
-from bench_cv import wake
-from bench_search import GRID
-from common import OURS, Fresh, emit, environment, measure, options_of, rows, start
+from bench_cv import start_workers
+from bench_search import SVC_GRID
+from common import (
+    OURS,
+    SelfTimed,
+    describe_machine,
+    make_rows,
+    parse_options,
+    print_rows,
+    run_script,
+    time_functions,
+)
 from sklearn.datasets import make_classification
 from sklearn.model_selection import GridSearchCV
 from sklearn.preprocessing import minmax_scale
@@ -30,21 +39,24 @@ from kreinlearn.estimators import logistic_cv
 SIZES = (500, 1000, 2000, 4000, 8000)
 QUICK_SIZES = (100,)
 MAX_SVC_SAMPLES = 2000
-"""Samples up to which the grid of support vector machines takes seconds."""
-BUSY = "while True: pass"
+"""Samples up to which the grid search of support vector machines is timed."""
+BUSY_CODE = "while True: pass"
 
 
 def main(argv=None):
-    options = options_of(__doc__, argv)
-    machine = environment()
+    options = parse_options(__doc__, argv)
+    machine = describe_machine()
     warnings.simplefilter("ignore")
-    wake()
+    start_workers()
     count = os.cpu_count() or 1
     beside = f"beside {count} busy processes"
     for n in QUICK_SIZES if options.quick else SIZES:
         X, y = make_classification(n, 20, n_informative=8, flip_y=0.1, random_state=0)
         X = minmax_scale(X)
-        ours, grid = KreinLogisticRegressionCV(), GridSearchCV(SVC(), GRID, n_jobs=2)
+        ours, grid = (
+            KreinLogisticRegressionCV(),
+            GridSearchCV(SVC(), SVC_GRID, n_jobs=2),
+        )
         loads = {
             OURS: (ours, 0),
             beside: (ours, count),
@@ -53,27 +65,33 @@ def main(argv=None):
         if n <= MAX_SVC_SAMPLES:
             loads["GridSearchCV, SVC"] = (grid, 0)
             loads[f"GridSearchCV, SVC, {beside}"] = (grid, count)
-        time_fit(X, y, ours)  # once, for the caches
+        time_fit(X, y, ours)  # fills the caches
         calls = {
-            name: Fresh(partial(time_fit, X, y, *load)) for name, load in loads.items()
+            name: SelfTimed(partial(time_fit, X, y, *load))
+            for name, load in loads.items()
         }
-        seconds = measure(calls, options.repeats)
+        seconds = time_functions(calls, options.repeats)
         shape = {"n": n, "m": X.shape[1], "dtype": str(X.dtype)}
-        emit(rows("load", "search", seconds, **shape), machine)
+        print_rows(make_rows("load", "search", seconds, **shape), machine)
 
 
 def time_fit(X, y, model, n_busy=0, limit=logistic_cv.SINGLE_THREAD_SEARCH):
-    """Return the seconds of a fit beside busy processes."""
-    with busy(n_busy), patch.object(logistic_cv, "SINGLE_THREAD_SEARCH", limit):
+    """Return the seconds of a fit next to busy processes."""
+    with (
+        run_busy_processes(n_busy),
+        patch.object(logistic_cv, "SINGLE_THREAD_SEARCH", limit),
+    ):
         begin = time.perf_counter()
         model.fit(X, y)
         return {"seconds": time.perf_counter() - begin}
 
 
 @contextmanager
-def busy(count):
-    """Keep processors busy."""
-    processes = [subprocess.Popen([sys.executable, "-c", BUSY]) for _ in range(count)]
+def run_busy_processes(count):
+    """Run processes that do not end by themselves, and kill them on exit."""
+    processes = [
+        subprocess.Popen([sys.executable, "-c", BUSY_CODE]) for _ in range(count)
+    ]
     time.sleep(0.2 if count else 0)
     try:
         yield
@@ -84,4 +102,4 @@ def busy(count):
 
 
 if __name__ == "__main__":
-    start(main)
+    run_script(main)

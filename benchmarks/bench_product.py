@@ -1,44 +1,61 @@
-"""One product with a stored matrix, next to NumPy and to a copy of memory.
+"""One product with a stored matrix, compared with NumPy and a memory copy.
 
     python benchmarks/bench_product.py [--quick] [--repeats N]
 
-A product has to read K, so memory bounds it: ``gb_per_s`` is the bytes of K by the
-seconds, ``share`` that number by the copy bandwidth (bytes read and written) of the
-same run. A share above one means that less than all of K was read, or that reading
-alone is faster than copying.
+A product is bounded by memory bandwidth: ``gb_per_s`` is the size of K divided by the
+seconds, ``share`` that rate divided by the copy bandwidth (bytes read and written) of
+the same run. A share above one means that the product does not read all of K, or that
+reading is faster than copying.
 """
 
 import statistics
 
 import numpy as np
-from bench_machine import COPIED, QUICK_COPIED
-from common import OURS, Copy, emit, environment, measure, options_of, rows, start
+from bench_machine import COPIED_BYTES, QUICK_COPIED_BYTES
+from common import (
+    OURS,
+    ThreadedCopy,
+    check_agreement,
+    describe_machine,
+    make_rows,
+    parse_options,
+    print_rows,
+    run_script,
+    time_functions,
+)
 
 from kreinlearn.kernels import gram
 from kreinlearn.operators import Dense
 
-N, QUICK_N, M = 7490, 200, 14
-COLUMNS = (1, 5, 35)
+N_SAMPLES, QUICK_N_SAMPLES, N_FEATURES = 7490, 200, 14
+COLUMN_COUNTS = (1, 5, 35)
 
 
 def main(argv=None):
-    options = options_of(__doc__, argv)
-    machine = environment()
-    copy = Copy(QUICK_COPIED if options.quick else COPIED, machine["threads"])
-    X = np.random.default_rng(0).uniform(size=(QUICK_N if options.quick else N, M))
+    options = parse_options(__doc__, argv)
+    machine = describe_machine()
+    copy = ThreadedCopy(
+        QUICK_COPIED_BYTES if options.quick else COPIED_BYTES, machine["threads"]
+    )
+    X = np.random.default_rng(0).uniform(
+        size=(QUICK_N_SAMPLES if options.quick else N_SAMPLES, N_FEATURES)
+    )
     for dtype in ("float64", "float32"):
         K = gram(X.astype(dtype))
-        for columns in COLUMNS:
-            emit(product(K, columns, copy, options.repeats), machine)
+        for columns in COLUMN_COUNTS:
+            print_rows(measure_product(K, columns, copy, options.repeats), machine)
 
 
-def product(K, columns, copy, repeats):
+def measure_product(K, columns, copy, repeats):
     """Return the rows of one product."""
     B = np.random.default_rng(1).standard_normal((len(K), columns)).astype(K.dtype)
     operator = Dense(K)
     functions = {OURS: lambda: operator.matmat_native(B), "numpy": lambda: K @ B}
-    agree(functions, K.dtype)
-    seconds = measure(functions | {"copy": copy}, repeats)
+    # Sums of n terms lose a few more digits than a single operation.
+    tol = 1e4 * np.finfo(K.dtype).eps
+    work = f"product, {columns} column{'s' * (columns > 1)}"
+    check_agreement(work, functions, scaled_atol=tol)
+    seconds = time_functions(functions | {"copy": copy}, repeats)
     per_second = copy.moved / statistics.median(seconds.pop("copy"))
     details = {}
     for library, times in seconds.items():
@@ -49,27 +66,17 @@ def product(K, columns, copy, repeats):
             "copy_gb_per_s": round(per_second / 1e9, 3),
             "share": round(K.nbytes / median / per_second, 3),
         }
-    return rows(
+    return make_rows(
         "product",
-        f"product, {columns} column{'s' * (columns > 1)}",
+        work,
         seconds,
         details=details,
         n=len(K),
-        m=M,
+        m=N_FEATURES,
         columns=columns,
         dtype=K.dtype.name,
     )
 
 
-def agree(functions, dtype):
-    """Raise unless both compute the same product."""
-    ours, theirs = (function() for function in functions.values())
-    # Sums of n terms lose a few digits more than one operation does.
-    if not np.allclose(
-        ours, theirs, rtol=0, atol=1e4 * np.finfo(dtype).eps * abs(theirs).max()
-    ):
-        raise RuntimeError("The two products differ.")
-
-
 if __name__ == "__main__":
-    start(main)
+    run_script(main)

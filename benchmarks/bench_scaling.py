@@ -1,15 +1,14 @@
-"""Time and memory of a fit as samples grow, with the exponents.
+"""Time and memory of a fit by the number of samples, with the exponents.
 
     python benchmarks/bench_scaling.py [--quick] [--repeats N] [--limit SECONDS]
                                        [--sizes N ...]
 
-Fits given samples (kernel and all) of the first n rows of ijcnn1-tr, and the grid of a
-cross-validation. Each measurement has a process of its own, which reports its seconds
-and its largest memory. A peer whose fit took longer than ``--limit`` seconds gets no
-larger n; nobody gets more than ten times that.
+Fits from samples (including the kernel) to the first n rows of ijcnn1-tr, and the grid
+of a cross-validation. Each measurement runs in a separate process, which reports its
+seconds and peak memory. A peer whose fit exceeds ``--limit`` seconds gets no larger n;
+every process is stopped after ten times the limit.
 """
 
-import inspect
 import json
 import tempfile
 import time
@@ -18,24 +17,23 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-from bench_blocked import FORCED
+from bench_blocked import BLOCKED_SETTINGS
 from common import (
     OURS,
-    Fresh,
-    emit,
-    environment,
-    fresh,
-    larger_half,
+    SelfTimed,
+    describe_machine,
+    fit_exponent,
+    get_peak_mb,
     limit_memory,
-    measure,
-    options_of,
-    peak_mb,
-    rows,
-    say,
-    slope,
-    start,
+    make_rows,
+    parse_options,
+    print_rows,
+    run_in_process,
+    run_script,
+    select_larger_half,
+    time_functions,
 )
-from samples import many_rows
+from samples import load_rows
 from sklearn.svm import SVC
 
 from kreinlearn import KreinLogisticRegression, KreinLogisticRegressionCV
@@ -45,18 +43,18 @@ SIZES = [1000, 2000, 4000, 8000, 16_000, 32_000]
 QUICK_SIZES = [100, 150, 200]
 LAM, COST = 1e-3, 1.0
 LAMS = [10.0**-k for k in range(1, 8)]
-SMALL = 100
-"""Samples of the fit that loads compiled code, before the clock starts."""
+N_WARM_UP = 100
+"""Samples of the untimed fit that loads compiled code."""
 
-exact = partial(KreinLogisticRegression, "tl1", lam=LAM)
+build_exact = partial(KreinLogisticRegression, "tl1", lam=LAM)
 # Work -> library -> estimator.
-SERIES = {
+ESTIMATORS = {
     "fit": {
-        OURS: exact,
-        f"{OURS}, float32": partial(exact, dtype="float32"),
-        f"{OURS}, blocked": partial(exact, **FORCED),
+        OURS: build_exact,
+        f"{OURS}, float32": partial(build_exact, dtype="float32"),
+        f"{OURS}, blocked": partial(build_exact, **BLOCKED_SETTINGS),
         "SVC": partial(SVC, kernel=tl1, C=COST),
-        "CCCP-GD": partial(exact, solver="cccp-gd-as-printed"),
+        "CCCP-GD": partial(build_exact, solver="cccp-gd-as-printed"),
     },
     "cross-validation": {
         OURS: partial(
@@ -72,7 +70,7 @@ SERIES = {
 
 
 def main(argv=None):
-    options = options_of(
+    options = parse_options(
         __doc__,
         argv,
         limit={"type": float, "default": 60.0, "metavar": "SECONDS"},
@@ -81,33 +79,34 @@ def main(argv=None):
     )
     if options.child:
         limit_memory()
-        print(json.dumps(run(**json.loads(options.child))))
+        print(json.dumps(run_task(**json.loads(options.child))))
         return
-    machine = environment()
+    machine = describe_machine()
     sizes = options.sizes or (QUICK_SIZES if options.quick else SIZES)
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "rows.npz"
-        X, y, data = many_rows(max(sizes), options.quick)
+        X, y, data = load_rows(max(sizes), options.quick)
         np.savez(file, X=X, y=y)
-        for work in SERIES:
-            series(work, sorted(sizes), str(file), data, options, machine)
+        for work in ESTIMATORS:
+            measure_growth(work, sorted(sizes), str(file), data, options, machine)
 
 
-def series(work, sizes, file, data, options, machine):
-    """Measure all libraries at one size after the other, then their slopes."""
-    alive = available(work)
+def measure_growth(work, sizes, file, data, options, machine):
+    """Measure all libraries at each size, then compute their slopes."""
+    alive = list(ESTIMATORS[work])
     points = {library: [] for library in alive}
     for n in sizes:
         functions = {
-            library: turn(work, library, n, file, options) for library in alive
+            library: make_measurement(work, library, n, file, options)
+            for library in alive
         }
         details = {}
-        seconds = measure(
+        seconds = time_functions(
             functions, options.repeats, budget=options.limit / 2, details=details
         )
         shape = {"n": n, "m": 22, "dtype": "float64", "data": data}
-        found = rows("scaling", work, seconds, details=details, **shape)
-        emit(found, machine)
+        found = make_rows("scaling", work, seconds, details=details, **shape)
+        print_rows(found, machine)
         for row in found:
             median = row["median_s"]
             if median is not None:
@@ -116,39 +115,34 @@ def series(work, sizes, file, data, options, machine):
                 median > options.limit and not row["library"].startswith(OURS)
             ):
                 alive.remove(row["library"])
-    emit([slopes(work, library, each) for library, each in points.items()], machine)
+    print_rows(
+        [make_slope_row(work, library, each) for library, each in points.items()],
+        machine,
+    )
 
 
-def available(work):
-    """Return the names of the libraries; one may not be able to do the work yet."""
-    names = list(SERIES[work])
-    known = inspect.signature(KreinLogisticRegression).parameters
-    if f"{OURS}, blocked" in names and not FORCED.keys() <= known.keys():
-        say(f"KreinLogisticRegression does not take {FORCED}: left out")
-        names.remove(f"{OURS}, blocked")
-    return names
-
-
-def turn(work, library, n, file, options):
-    """Return the measurement of one library; under ``--quick`` few are processes."""
+def make_measurement(work, library, n, file, options):
+    """Return the measurement of one library, in this process if ``--quick``."""
     task = {"work": work, "library": library, "n": n, "file": file}
     if options.quick and library != "SVC":
-        return Fresh(partial(run, **task))
-    return Fresh(partial(fresh, __file__, task, 10 * options.limit))
+        return SelfTimed(partial(run_task, **task))
+    return SelfTimed(partial(run_in_process, __file__, task, 10 * options.limit))
 
 
-def run(work, library, n, file):
-    """Fit in this process, and return seconds, memory and ending."""
+def run_task(work, library, n, file):
+    """Fit in this process, and return seconds, memory and status."""
     with np.load(file) as given:
         X, y = given["X"][:n], given["y"][:n]
-    warnings.simplefilter("ignore")  # the status says it
-    make = SERIES[work][library]
-    first = np.r_[np.flatnonzero(y > 0)[: SMALL // 2], np.flatnonzero(y < 0)[:SMALL]]
+    warnings.simplefilter("ignore")  # the row has the status
+    make = ESTIMATORS[work][library]
+    first = np.r_[
+        np.flatnonzero(y > 0)[: N_WARM_UP // 2], np.flatnonzero(y < 0)[:N_WARM_UP]
+    ]
     make().fit(X[first], y[first])
-    before = peak_mb()
+    before = get_peak_mb()
     start = time.perf_counter()
     model = make().fit(X, y)
-    found = {"seconds": time.perf_counter() - start, "peak_mb": peak_mb()}
+    found = {"seconds": time.perf_counter() - start, "peak_mb": get_peak_mb()}
     found["before_mb"] = before
     if "float32" in library:
         found["dtype"] = "float32"
@@ -159,10 +153,10 @@ def run(work, library, n, file):
     return found
 
 
-def slopes(work, library, points):
+def make_slope_row(work, library, points):
     """Return the row of the exponents."""
     sizes, seconds = zip(*points, strict=True) if points else ((), ())
-    few = larger_half(points)
+    few = select_larger_half(points)
     return {
         "bench": "scaling",
         "work": f"slope, {work}",
@@ -175,14 +169,16 @@ def slopes(work, library, points):
         "repeats": None,
         "ours_faster": None,
         "sizes": sizes,
-        "slope_all": rounded(slope(sizes, seconds)),
-        "slope_large": rounded(slope(*zip(*few, strict=True)) if few else None),
+        "slope_all": round_slope(fit_exponent(sizes, seconds)),
+        "slope_large": round_slope(
+            fit_exponent(*zip(*few, strict=True)) if few else None
+        ),
     }
 
 
-def rounded(value):
+def round_slope(value):
     return None if value is None else round(value, 3)
 
 
 if __name__ == "__main__":
-    start(main)
+    run_script(main)

@@ -1,11 +1,9 @@
-"""How fast are the distances between positive definite matrices, next to pyRiemann.
+"""Distances between positive definite matrices, compared with pyRiemann.
 
     python benchmarks/bench_spd.py [--quick] [--repeats N] [--large]
 
-One JSON line a measurement: median and least of the repeats in seconds, after a first
-run that is not counted, and how many times faster we are. The competitors take turns,
-so that a busy moment of the machine hits all of them. ``--large`` adds the
-affine-invariant kernel of 5,850 descriptors, with the largest memory of the process.
+See `common` for the rows. ``--large`` adds the affine-invariant kernel of 5,850
+descriptors, with the peak memory of the process.
 """
 
 import time
@@ -15,14 +13,15 @@ import numpy as np
 import scipy
 from common import (
     OURS,
-    emit,
-    environment,
-    measure,
-    options_of,
-    peak_mb,
-    rows,
-    start,
-    without,
+    check_agreement,
+    describe_machine,
+    get_peak_mb,
+    make_rows,
+    parse_options,
+    print_missing_library,
+    print_rows,
+    run_script,
+    time_functions,
 )
 
 from kreinlearn.features import RegionCovariance
@@ -40,10 +39,10 @@ else:
 
 SIZES = [(640, 9), (200, 22), (100, 64)]
 QUICK_SIZES = [(40, 9), (10, 22)]
-LARGE = 5850
+N_LARGE = 5850
 
-# Our name -> theirs. They compute Stein distances one by one: too slow to wait for.
-METRICS = {
+# Our name -> theirs. They compute Stein distances one by one, which is too slow.
+PEER_METRICS = {
     "affine_invariant": "riemann",
     "log_euclid": "logeuclid",
     "euclid": "euclid",
@@ -51,7 +50,7 @@ METRICS = {
 }
 
 
-def matrices(n, d):
+def make_matrices(n, d):
     """Return descriptors of textures for d = 9, else random covariances."""
     rng = np.random.default_rng(0)
     if d == 9:
@@ -68,47 +67,43 @@ def matrices(n, d):
 
 def main(argv=None):
     large = {"action": "store_true", "help": "5,850 descriptors, too"}
-    options = options_of(__doc__, argv, large=large)
-    machine = environment("pyriemann")
+    options = parse_options(__doc__, argv, large=large)
+    machine = describe_machine("pyriemann")
     if pyriemann is None:
-        without("pyriemann")
+        print_missing_library("pyriemann")
     for n, d in QUICK_SIZES if options.quick else SIZES:
-        X = matrices(n, d)
-        for ours, theirs in METRICS.items():
+        X = make_matrices(n, d)
+        for ours, theirs in PEER_METRICS.items():
             functions = {OURS: partial(spd_distances, X, metric=ours)}
             if pyriemann and theirs:
                 functions["pyriemann"] = partial(
                     pairwise_distance, X, metric=theirs, squared=True
                 )
-            agree(ours, functions)
-            seconds = measure(functions, options.repeats)
-            emit(rows("spd", ours, seconds, **fields(ours, n, d)), machine)
+            # pyRiemann loses digits if matrices are ill-conditioned.
+            check_agreement(ours, functions, rtol=1e-4, atol=1e-8)
+            seconds = time_functions(functions, options.repeats)
+            print_rows(
+                make_rows("spd", ours, seconds, **make_fields(ours, n, d)), machine
+            )
     if options.large:
-        emit(large_kernel(), machine)
+        print_rows(measure_large_kernel(), machine)
 
 
-def fields(metric, n, d):
+def make_fields(metric, n, d):
     return {"metric": metric, "n": n, "m": d, "d": d, "dtype": "float64"}
 
 
-def agree(name, functions):
-    """Raise unless all competitors compute the same matrix."""
-    matrices = [function() for function in functions.values()]
-    for other in matrices[1:]:
-        # The other library loses digits where matrices are ill-conditioned.
-        if not np.allclose(matrices[0], other, rtol=1e-4, atol=1e-8):
-            raise RuntimeError(f"{name}: the libraries compute different matrices.")
-
-
-def large_kernel():
-    """Return the row of one large kernel matrix, with the peak of memory."""
-    X = matrices(LARGE, 9)
+def measure_large_kernel():
+    """Return the row of one large kernel matrix, with the peak memory."""
+    X = make_matrices(N_LARGE, 9)
     start = time.perf_counter()
     K = spd_affine_invariant(X)
     seconds = {OURS: [time.perf_counter() - start]}
-    shape = fields("affine_invariant", len(K), 9)
-    return rows("spd", "affine_invariant kernel", seconds, **shape, peak_mb=peak_mb())
+    shape = make_fields("affine_invariant", len(K), 9)
+    return make_rows(
+        "spd", "affine_invariant kernel", seconds, **shape, peak_mb=get_peak_mb()
+    )
 
 
 if __name__ == "__main__":
-    start(main)
+    run_script(main)

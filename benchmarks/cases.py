@@ -1,16 +1,16 @@
-"""Real similarities and distances, computed once and kept in a folder.
+"""Real similarities and distances, computed once and cached in a folder.
 
     KREINLEARN_DATA=... python benchmarks/cases.py [--cache FOLDER] [--names NAME ...]
 
-One file ``NAME.npz`` for each data set: a symmetric matrix of distances ``D`` or of
-similarities ``K``, the labels ``y``, and in ``source`` what made it, with the version
-of the library. What is in the folder already is not computed again. A data set whose
-file or library is missing is left out with a word; the libraries are
+One file ``NAME.npz`` per data set: a symmetric matrix of distances ``D`` or of
+similarities ``K``, the labels ``y``, and the ``source``: measure, library and version.
+Matrices in the folder are not computed again. A data set whose file or library is
+missing is left out with a note; the libraries are
 
     pip install aeon parasail grakel
 
-A case of `which_method` is one of these and, for distances, one of two ways to make
-similarities of them: ``NAME:exp`` is exp(-d / median), ``NAME:-d`` is -d as it is.
+A case of `which_method` is one of these and, for distances, one of two transforms:
+``NAME:exp`` is exp(-d / median), ``NAME:-d`` is -d.
 """
 
 import csv
@@ -24,21 +24,22 @@ from pathlib import Path
 
 import numpy as np
 import pooch
-from common import options_of, say, start
+from common import parse_options, print_note, run_script
 from sklearn.model_selection import train_test_split
 
 from kreinlearn._typing import Array
 
-CACHE = Path(pooch.os_cache("kreinlearn")) / "cases"
-ROUNDS = 5
+CACHE_FOLDER = Path(pooch.os_cache("kreinlearn")) / "cases"
+WL_ROUNDS = 5
+"""Rounds of Weisfeiler-Lehman, as in `wl_assignment`."""
 GAP_OPEN, GAP_EXTEND = 11, 1
 """A gap of k letters costs GAP_OPEN + (k - 1) * GAP_EXTEND."""
-NO_DATA = "set KREINLEARN_DATA to a folder that has"
+MISSING_DATA = "set KREINLEARN_DATA to a folder that has"
 
 
 @dataclass(frozen=True)
 class Matrix:
-    """What one file holds."""
+    """Content of one file."""
 
     values: Array
     is_distance: bool
@@ -46,7 +47,7 @@ class Matrix:
     source: str
 
     def save(self, path: Path) -> None:
-        """Write the file at once, so that an interrupted run leaves none."""
+        """Write the file atomically, such that an interrupted run leaves none."""
         path.parent.mkdir(parents=True, exist_ok=True)
         part = path.with_suffix(".part.npz")
         kind = "D" if self.is_distance else "K"
@@ -57,44 +58,48 @@ class Matrix:
 
 
 def main(argv=None):
-    options = options_of(
+    options = parse_options(
         __doc__,
         argv,
-        cache={"type": Path, "default": CACHE, "metavar": "FOLDER"},
-        names={"nargs": "+", "choices": list(MATRICES), "default": list(MATRICES)},
+        cache={"type": Path, "default": CACHE_FOLDER, "metavar": "FOLDER"},
+        names={
+            "nargs": "+",
+            "choices": list(MATRIX_LOADERS),
+            "default": list(MATRIX_LOADERS),
+        },
     )
     for name in options.names:
-        found = matrix(name, options.cache)
+        found = load_matrix(name, options.cache)
         if found is not None:
-            say(f"{name}: {len(found.y)} samples, {found.source}")
+            print_note(f"{name}: {len(found.y)} samples, {found.source}")
 
 
-def matrix(name: str, cache: Path) -> Matrix | None:
-    """Return a matrix from the folder, computed if it is not there yet.
+def load_matrix(name: str, cache: Path) -> Matrix | None:
+    """Return a matrix from the folder; compute it if it is missing.
 
     Parameters
     ----------
     name : str
-        One of ``MATRICES``.
+        One of ``MATRIX_LOADERS``.
     cache : Path
         The folder.
 
     Returns
     -------
     Matrix or None
-        None, after a word, if the data or the library is missing.
+        None, after a note, if the data or the library is missing.
     """
     path = cache / f"{name}.npz"
     if not path.exists():
         try:
-            made = MATRICES[name]()
+            made = MATRIX_LOADERS[name]()
         except FileNotFoundError as error:
             missing = "/".join(Path(error.filename).parts[-2:])
-            say(f"{name} is left out: {NO_DATA} {missing}.")
+            print_note(f"{name} is left out: {MISSING_DATA} {missing}.")
             return None
         except ImportError as error:
             library = str(error.name).partition(".")[0]
-            say(f"{name} is left out: pip install {library}")
+            print_note(f"{name} is left out: pip install {library}")
             return None
         made.save(path)
     with np.load(path) as file:
@@ -103,17 +108,17 @@ def matrix(name: str, cache: Path) -> Matrix | None:
         return Matrix(values, is_distance, file["y"], str(file["source"]))
 
 
-def data_file(*parts: str) -> Path:
-    """Return where a data file should be."""
+def get_data_path(*parts: str) -> Path:
+    """Return the expected path of a data file."""
     return Path(os.environ.get("KREINLEARN_DATA", "."), *parts)
 
 
-# -- distances that come as such -------------------------------------------------------
+# -- published distances ---------------------------------------------------------------
 
 
-def published(name: str) -> Matrix:
+def load_published(name: str) -> Matrix:
     """Return a published matrix of distances, averaged with its transpose."""
-    with np.load(data_file("sim", f"{name}.npz")) as file:
+    with np.load(get_data_path("sim", f"{name}.npz")) as file:
         D, y = file["D"].astype(float), file["y"]
     return Matrix((D + D.T) / 2, True, y, "distances as published")
 
@@ -121,18 +126,20 @@ def published(name: str) -> Matrix:
 # -- time series -----------------------------------------------------------------------
 
 
-def archived(name: str, keep: int | None = None) -> Matrix:
-    """Return DTW distances of the UCR archive's files, training and test rows joined.
+def load_archive(name: str, keep: int | None = None) -> Matrix:
+    """Return DTW distances of UCR files, training and test rows concatenated.
 
     Parameters
     ----------
     name : str
         ``NAME_TRAIN.csv.gz`` and ``NAME_TEST.csv.gz`` are read.
     keep : int, optional
-        Samples to keep, the same share of each class.
+        Size of a stratified subsample.
     """
     tables = [
-        np.loadtxt(data_file("ucr", f"{name}_{part}.csv.gz"), delimiter=",", skiprows=1)
+        np.loadtxt(
+            get_data_path("ucr", f"{name}_{part}.csv.gz"), delimiter=",", skiprows=1
+        )
         for part in ("TRAIN", "TEST")
     ]
     X, y = np.vstack(tables)[:, :-1], np.concatenate(tables)[:, -1].astype(int)
@@ -142,19 +149,19 @@ def archived(name: str, keep: int | None = None) -> Matrix:
         )
         rows.sort()
         X, y = X[rows], y[rows]
-    return warped(list(X[:, None, :]), y)
+    return compute_dtw(list(X[:, None, :]), y)
 
 
-def bundled(name: str) -> Matrix:
-    """Return DTW distances of a data set that comes with aeon, both parts joined."""
+def load_bundled(name: str) -> Matrix:
+    """Return DTW distances of a data set bundled with aeon, both parts concatenated."""
     from aeon.datasets import load_classification
 
     X, labels = load_classification(name)
-    return warped(list(X), np.unique(labels, return_inverse=True)[1])
+    return compute_dtw(list(X), np.unique(labels, return_inverse=True)[1])
 
 
-def warped(series: list[Array], y: Array) -> Matrix:
-    """Return DTW distances: full window, root of the summed squared differences."""
+def compute_dtw(series: list[Array], y: Array) -> Matrix:
+    """Return DTW distances: full window, square root of the sum of squares."""
     from aeon.distances import dtw_pairwise_distance
 
     squared = dtw_pairwise_distance(series)
@@ -166,9 +173,9 @@ def warped(series: list[Array], y: Array) -> Matrix:
 # -- sequences -------------------------------------------------------------------------
 
 
-def aligned() -> Matrix:
+def compute_alignments() -> Matrix:
     """Return normalized Smith-Waterman scores of proteins."""
-    with gzip.open(data_file("seq", "protein-location.csv.gz"), "rt") as file:
+    with gzip.open(get_data_path("seq", "protein-location.csv.gz"), "rt") as file:
         rows = list(csv.DictReader(file))
     import parasail
 
@@ -191,9 +198,9 @@ def aligned() -> Matrix:
 # -- graphs ----------------------------------------------------------------------------
 
 
-def molecules() -> tuple[list[tuple[dict[int, list[int]], dict[int, int]]], Array]:
+def load_molecules() -> tuple[list[tuple[dict[int, list[int]], dict[int, int]]], Array]:
     """Return neighbors and labels of the nodes of each graph of MUTAG, and classes."""
-    with np.load(data_file("graphs", "MUTAG.npz")) as file:
+    with np.load(get_data_path("graphs", "MUTAG.npz")) as file:
         edges, graph, nodes = file["A"], file["graph_indicator"], file["node_labels"]
         y = file["y"]
     graphs: list[tuple[dict[int, list[int]], dict[int, int]]]
@@ -206,37 +213,37 @@ def molecules() -> tuple[list[tuple[dict[int, list[int]], dict[int, int]]], Arra
     return graphs, y
 
 
-def assigned() -> Matrix:
+def compute_assignments() -> Matrix:
     """Return the Weisfeiler-Lehman optimal assignment kernel of MUTAG, normalized."""
-    graphs, y = molecules()
+    graphs, y = load_molecules()
     from grakel import Graph
     from grakel.kernels import WeisfeilerLehmanOptimalAssignment
 
-    kernel = WeisfeilerLehmanOptimalAssignment(n_iter=ROUNDS, normalize=True)
+    kernel = WeisfeilerLehmanOptimalAssignment(n_iter=WL_ROUNDS, normalize=True)
     K = kernel.fit_transform(
         [Graph(neighbors, node_labels=labels) for neighbors, labels in graphs]
     )
-    source = f"Weisfeiler-Lehman optimal assignment, {ROUNDS} rounds, normalized"
+    source = f"Weisfeiler-Lehman optimal assignment, {WL_ROUNDS} rounds, normalized"
     return Matrix((K + K.T) / 2, False, y, f"{source}; grakel {version('grakel')}")
 
 
-MATRICES: dict[str, Callable[[], Matrix]] = {
-    "cat-cortex": partial(published, "cat-cortex"),
-    "protein": partial(published, "protein"),
-    "protein-haasdonk": partial(published, "protein-haasdonk"),
-    "chickenpieces-20-60": partial(published, "chickenpieces-20-60"),
-    "GunPoint": partial(archived, "GunPoint"),
-    "ItalyPowerDemand": partial(archived, "ItalyPowerDemand", 400),
-    "protein-location": aligned,
-    "MUTAG": assigned,
-    "ArrowHead": partial(bundled, "ArrowHead"),
-    "ACSF1": partial(bundled, "ACSF1"),
-    "PickupGestureWiimoteZ": partial(bundled, "PickupGestureWiimoteZ"),
+MATRIX_LOADERS: dict[str, Callable[[], Matrix]] = {
+    "cat-cortex": partial(load_published, "cat-cortex"),
+    "protein": partial(load_published, "protein"),
+    "protein-haasdonk": partial(load_published, "protein-haasdonk"),
+    "chickenpieces-20-60": partial(load_published, "chickenpieces-20-60"),
+    "GunPoint": partial(load_archive, "GunPoint"),
+    "ItalyPowerDemand": partial(load_archive, "ItalyPowerDemand", 400),
+    "protein-location": compute_alignments,
+    "MUTAG": compute_assignments,
+    "ArrowHead": partial(load_bundled, "ArrowHead"),
+    "ACSF1": partial(load_bundled, "ACSF1"),
+    "PickupGestureWiimoteZ": partial(load_bundled, "PickupGestureWiimoteZ"),
 }
-"""What makes each matrix, by name."""
-BOTH_FORMS = tuple(MATRICES)[:6]
+"""Functions that return each matrix, by name."""
+TWO_FORM_NAMES = tuple(MATRIX_LOADERS)[:6]
 CASES = (
-    *(f"{name}:{form}" for name in BOTH_FORMS for form in ("exp", "-d")),
+    *(f"{name}:{form}" for name in TWO_FORM_NAMES for form in ("exp", "-d")),
     *("protein-location", "MUTAG"),
     *("ArrowHead:exp", "ACSF1:exp", "PickupGestureWiimoteZ:exp"),
 )
@@ -252,16 +259,16 @@ class Fold:
     D_test: Array
 
 
-def fold_of(found: Matrix, form: str, train: Array, test: Array) -> Fold:
-    """Return what methods get, made without looking at test rows.
+def make_fold(found: Matrix, form: str, train: Array, test: Array) -> Fold:
+    """Return the inputs of methods, computed without looking at test rows.
 
     Parameters
     ----------
     found : Matrix
         Distances or similarities of all samples.
     form : {"exp", "-d", ""}
-        How distances become similarities; empty for similarities. They become
-        distances by d(x, z)^2 = k(x, x) + k(z, z) - 2 k(x, z), negative ones cut at 0.
+        Transform of distances to similarities; empty for similarities. Distances are
+        then d(x, z)^2 = k(x, x) + k(z, z) - 2 k(x, z), clipped at 0.
     train, test : ndarray of int
         Rows.
     """
@@ -280,4 +287,4 @@ def fold_of(found: Matrix, form: str, train: Array, test: Array) -> Fold:
 
 
 if __name__ == "__main__":
-    start(main)
+    run_script(main)

@@ -1,8 +1,8 @@
-"""What the benchmarks share: the clock, the rows, fresh processes, the machine.
+"""Shared by the benchmarks: options, timing, separate processes, rows of results.
 
-A row is one JSON line: what was done (``bench``, ``work``, ``n``, ``m``, ``dtype``), by
-whom (``library``), how long it took (``median_s``, ``min_s`` of ``repeats``), how many
-times faster we were in the same run (``ours_faster``), and on which machine.
+A row is one JSON line: the work (``bench``, ``work``, ``n``, ``m``, ``dtype``), the
+``library``, its seconds (``median_s``, ``min_s`` of ``repeats``), the ratio of the
+median to ours in the same run (``ours_faster``), and the machine.
 """
 
 import argparse
@@ -22,23 +22,24 @@ from typing import Any
 
 import numpy as np
 
-CHECKOUT = str(Path(__file__).parents[1])
-if CHECKOUT not in sys.path:  # a script of this folder also imports `reproduction`
-    sys.path.append(CHECKOUT)
+CHECKOUT_FOLDER = str(Path(__file__).parents[1])
+# Scripts of this folder also import the package `reproduction`.
+if CHECKOUT_FOLDER not in sys.path:
+    sys.path.append(CHECKOUT_FOLDER)
 
 OURS = "kreinlearn"
-PACKAGES = (OURS, "numpy", "scipy", "scikit-learn", "numba")
+REPORTED_PACKAGES = (OURS, "numpy", "scipy", "scikit-learn", "numba")
 
 
 # -- the command line ------------------------------------------------------------------
 
-REST = 0.1
-"""Seconds before each turn: threads of the last one's BLAS wait by spinning for a
-while, and would hold up those of another BLAS."""
+PAUSE_SECONDS = 0.1
+"""Pause before each timed call. Idle BLAS threads spin for a while, which would slow
+down the threads of another BLAS."""
 
 
-def options_of(doc: str, argv: list[str] | None = None, **flags: Any) -> Any:
-    """Return the options that every benchmark has, and those of its own.
+def parse_options(doc: str, argv: list[str] | None = None, **flags: Any) -> Any:
+    """Parse the common options of all benchmarks, and additional ones.
 
     Parameters
     ----------
@@ -67,8 +68,8 @@ def options_of(doc: str, argv: list[str] | None = None, **flags: Any) -> Any:
     return options
 
 
-def start(main: Callable[[], None]) -> None:
-    """Run a script; no traceback if it is interrupted or nobody reads on."""
+def run_script(main: Callable[[], None]) -> None:
+    """Run a script without a traceback on an interrupt or a closed pipe."""
     try:
         main()
     except KeyboardInterrupt:
@@ -77,22 +78,24 @@ def start(main: Callable[[], None]) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def say(text: str) -> None:
-    """Print a line for people on stderr; stdout is for rows."""
+def print_note(text: str) -> None:
+    """Print a line to stderr; stdout is reserved for rows."""
     print(text, file=sys.stderr, flush=True)
 
 
-def without(peer: str) -> None:
-    """Say that a peer is not installed, and how to get it."""
-    say(f'{peer} is not installed and left out: pip install "kreinlearn[bench]"')
+def print_missing_library(peer: str, extra: str = "bench") -> None:
+    """Print that a peer is not installed, and how to install it."""
+    print_note(
+        f'{peer} is not installed and left out: pip install "kreinlearn[{extra}]"'
+    )
 
 
 # -- the clock -------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
-class Fresh:
-    """Work that is done, and timed, in a process of its own.
+class SelfTimed:
+    """Work that measures its own time, usually in a separate process.
 
     Parameters
     ----------
@@ -103,7 +106,7 @@ class Fresh:
     call: Callable[[], dict[str, Any]]
 
 
-def measure(
+def time_functions(
     functions: dict[str, Any],
     repeats: int,
     *,
@@ -111,27 +114,27 @@ def measure(
     prepare: dict[str, Callable[[], Any]] | None = None,
     details: dict[str, dict[str, Any]] | None = None,
 ) -> dict[str, list[float]]:
-    """Return seconds of each repeat by name; the names take turns.
+    """Return the seconds of each repeat by name; the functions take turns.
 
     Parameters
     ----------
     functions : dict from str to callable or Fresh
-        What to time. Callables run once before the clock counts.
+        Functions to time. Callables get one untimed run first.
     repeats : int
         Number of turns.
     budget : float
-        Seconds after which a name gets no more turns, so that one slow competitor does
-        not set the time of all; its first turn counts if it is slow already.
+        Seconds after which a name gets no more turns. If the first, untimed run already
+        exceeds them, its time is used.
     prepare : dict from str to callable, optional
-        What to do before each turn of a name, outside the clock.
+        Functions to call before each turn of a name; not timed.
     details : dict from str to dict, optional
-        Takes what a fresh process reports besides its seconds.
+        Filled with the reports of `SelfTimed` work.
 
     Returns
     -------
     dict from str to list of float
-        Shorter than ``repeats`` where the budget was used up, and empty where a fresh
-        process has failed.
+        Shorter than ``repeats`` if the budget is exceeded, empty if `SelfTimed` work
+        fails.
     """
     seconds: dict[str, list[float]] = {name: [] for name in functions}
     failed: set[str] = set()
@@ -141,7 +144,7 @@ def measure(
                 continue
             if prepare and name in prepare:
                 prepare[name]()
-            if isinstance(function, Fresh):
+            if isinstance(function, SelfTimed):
                 if repeat == 0:
                     continue
                 found = function.call()
@@ -152,27 +155,58 @@ def measure(
                 else:
                     failed.add(name)
                 continue
-            time.sleep(REST)
+            time.sleep(PAUSE_SECONDS)
             start = time.perf_counter()
             result = function()
             elapsed = time.perf_counter() - start
-            del result  # outside the clock, and before the next one needs the memory
+            del result  # not timed; frees memory for the next function
             if repeat > 0 or elapsed > budget:
                 seconds[name].append(elapsed)
     return seconds
 
 
-def fresh(script: str, task: dict[str, Any], timeout: float | None = None) -> Any:
-    """Run a task of a script in a new process, and return what it reports.
+def check_agreement(
+    work: str,
+    functions: dict[str, Callable[[], Any]],
+    *,
+    rtol: float = 0.0,
+    atol: float = 0.0,
+    scaled_atol: float = 0.0,
+) -> None:
+    """Raise RuntimeError unless all functions return the same array.
+
+    Parameters
+    ----------
+    work : str
+        Name for the error message.
+    functions : dict from str to callable
+        The first one is the reference.
+    rtol, atol : float
+        Relative and absolute tolerance of each entry.
+    scaled_atol : float
+        Absolute tolerance in units of the largest entry of the reference.
+    """
+    reference, *others = functions
+    expected = functions[reference]()
+    atol += scaled_atol * np.abs(expected).max()
+    for name in others:
+        if not np.allclose(functions[name](), expected, rtol=rtol, atol=atol):
+            raise RuntimeError(f"{work}: results of {name} and {reference} differ.")
+
+
+def run_in_process(
+    script: str, task: dict[str, Any], timeout: float | None = None
+) -> Any:
+    """Run a task of a script in a new process, and return its report.
 
     Parameters
     ----------
     script : str
         Path of the script, which has an option ``--child``.
     task : dict
-        What to do; handed over as JSON.
+        Arguments, passed as JSON.
     timeout : float, optional
-        Seconds after which the process is ended.
+        Seconds after which the process is stopped.
 
     Returns
     -------
@@ -192,11 +226,11 @@ def fresh(script: str, task: dict[str, Any], timeout: float | None = None) -> An
     return json.loads(done.stdout.splitlines()[-1])
 
 
-def peak_mb() -> float:
-    """Return the largest memory that this process has held, in MB.
+def get_peak_mb() -> float:
+    """Return the peak memory of this process in MB.
 
-    From ``VmHWM`` where the system has it: ``ru_maxrss`` begins with the peak of the
-    process that started this one.
+    Uses ``VmHWM`` if available, since ``ru_maxrss`` starts at the peak of the parent
+    process.
     """
     status = Path("/proc/self/status")
     if status.exists():
@@ -220,13 +254,13 @@ def limit_memory() -> None:
 # -- the rows --------------------------------------------------------------------------
 
 
-def environment(*packages: str) -> dict[str, Any]:
+def describe_machine(*packages: str) -> dict[str, Any]:
     """Return versions, threads and processor.
 
     Parameters
     ----------
     *packages : str
-        Distributions to name besides those that we stand on; None if not installed.
+        Distributions to report besides our dependencies; None if not installed.
 
     Returns
     -------
@@ -236,7 +270,7 @@ def environment(*packages: str) -> dict[str, Any]:
     import numba
 
     versions: dict[str, str | None] = {"python": platform.python_version()}
-    for name in (*PACKAGES, *packages):
+    for name in (*REPORTED_PACKAGES, *packages):
         try:
             versions[name] = version(name)
         except PackageNotFoundError:
@@ -244,12 +278,12 @@ def environment(*packages: str) -> dict[str, Any]:
     return {
         "versions": versions,
         "threads": numba.get_num_threads(),
-        "cpu": processor(),
+        "cpu": get_cpu_name(),
         "cores": os.cpu_count(),
     }
 
 
-def processor() -> str:
+def get_cpu_name() -> str:
     """Return the name of the processor."""
     listed = Path("/proc/cpuinfo")
     if listed.exists():
@@ -259,7 +293,7 @@ def processor() -> str:
     return platform.processor() or platform.machine()
 
 
-def rows(
+def make_rows(
     bench: str,
     work: str,
     seconds: dict[str, list[float]],
@@ -268,25 +302,25 @@ def rows(
     details: dict[str, dict[str, Any]] | None = None,
     **fields: Any,
 ) -> list[dict[str, Any]]:
-    """Return one row a library.
+    """Return one row per library.
 
     Parameters
     ----------
     bench, work : str
-        What was measured.
+        Names of the benchmark and of the work.
     seconds : dict from str to list of float
-        What `measure` returns.
+        Result of `time_functions`.
     ours : str or None
-        The name that ratios are taken to; None for no ratios.
+        Library that ratios are relative to; None for no ratios.
     details : dict from str to dict, optional
         Further fields of a library.
     **fields : dict
-        Further fields of all: ``n``, ``m``, ``dtype``, ``data``.
+        Further fields of all rows: ``n``, ``m``, ``dtype``, ``data``.
 
     Returns
     -------
     list of dict
-        Rows without the machine; medians are None where there is no time.
+        Rows without the machine; medians are None if nothing was timed.
     """
     found = []
     base = statistics.median(seconds[ours]) if ours and seconds.get(ours) else None
@@ -305,27 +339,27 @@ def rows(
     return found
 
 
-def emit(found: list[dict[str, Any]], machine: dict[str, Any]) -> None:
+def print_rows(found: list[dict[str, Any]], machine: dict[str, Any]) -> None:
     """Print rows with the machine, one JSON line each.
 
     Parameters
     ----------
     found : list of dict
-        What `rows` returns. A field of the row wins over one of the machine.
+        Result of `make_rows`. Fields of a row take precedence over the machine.
     machine : dict
-        What `environment` returns.
+        Result of `describe_machine`.
     """
     for row in found:
         print(json.dumps({**row, **machine, **row}), flush=True)
 
 
-def slope(sizes: Any, seconds: Any) -> float | None:
+def fit_exponent(sizes: Any, seconds: Any) -> float | None:
     """Return the exponent p of seconds = c n^p by least squares on logarithms.
 
     Parameters
     ----------
     sizes, seconds : sequence of float
-        One pair a point.
+        One pair per point.
 
     Returns
     -------
@@ -337,8 +371,8 @@ def slope(sizes: Any, seconds: Any) -> float | None:
     return float(np.polyfit(np.log(sizes), np.log(seconds), 1)[0])
 
 
-def larger_half(points: list[Any]) -> list[Any]:
-    """Return the points of the larger sizes: half of them, but at least two."""
+def select_larger_half(points: list[Any]) -> list[Any]:
+    """Return the half of the points with the larger sizes, but at least two."""
     ordered = sorted(points)
     return ordered[-max(2, len(ordered) - len(ordered) // 2) :]
 
@@ -346,13 +380,13 @@ def larger_half(points: list[Any]) -> list[Any]:
 # -- the machine -----------------------------------------------------------------------
 
 
-class Copy:
-    """A copy of memory by several threads, each on its own part.
+class ThreadedCopy:
+    """Memory copy by several threads, each on its own part.
 
     Parameters
     ----------
     nbytes : int
-        Bytes that are read, and written, by a call.
+        Bytes read, and bytes written, per call.
     threads : int
         Number of threads.
     """

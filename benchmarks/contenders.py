@@ -1,9 +1,9 @@
-"""The methods of `which_method`: each learns one fold, its settings chosen inside.
+"""The methods of `which_method`: each is fitted to one fold, with nested tuning.
 
-Settings of what gives probabilities are chosen by log-loss, those of support vector
-machines by accuracy; five inner folds on the training rows each time. Repairs before a
-logistic regression see all training rows of the outer fold at once, without labels, so
-that its grid is one block; those before a support vector machine are made anew in every
+Five inner folds on the training rows choose the settings: by accuracy for support
+vector machines, by log-loss for all other methods. A spectrum repair before logistic
+regression is fitted once to all training rows of the outer fold, without labels, such
+that its grid is one block. A repair before a support vector machine is fitted in every
 inner fold.
 """
 
@@ -24,18 +24,18 @@ from sklearn.svm import SVC
 from kreinlearn import KreinLogisticRegressionCV, KreinSVC, SpectrumRepair
 from kreinlearn._typing import Array
 
-INNER = StratifiedKFold(5, shuffle=True, random_state=0)
-COSTS = 10.0 ** np.arange(-4, 5)
-"""C of support vector machines, in units of one over half the mean squared distance."""
-STEPS = 1_000_000
-"""Most steps of LIBSVM, which need not end where K is indefinite and C is large."""
-NEIGHBORS = (1, 3, 5, 7, 11, 15, 21)
-SMOOTHING = (1.0, 0.1, 0.01, 0.001)
-"""Votes that each class has from the start."""
+INNER_FOLDS = StratifiedKFold(5, shuffle=True, random_state=0)
+SVC_COSTS = 10.0 ** np.arange(-4, 5)
+"""Values of C, in units of the reciprocal of half the mean squared distance."""
+MAX_SVC_STEPS = 1_000_000
+"""Largest number of steps of LIBSVM, which need not converge for indefinite K."""
+NEIGHBOR_COUNTS = (1, 3, 5, 7, 11, 15, 21)
+SMOOTHING_VALUES = (1.0, 0.1, 0.01, 0.001)
+"""Additional votes for each class."""
 
 
-class Learned(NamedTuple):
-    """Labels and probabilities (None: there are none) of test rows, and settings."""
+class Prediction(NamedTuple):
+    """Labels and probabilities of test rows (or None), and chosen settings."""
 
     labels: Array
     proba: Array | None
@@ -45,14 +45,14 @@ class Learned(NamedTuple):
 # -- logistic regression ---------------------------------------------------------------
 
 
-def logistic(
+def fit_logistic(
     fold: Fold,
     y: Array,
     *,
     norms: tuple[str, ...] | None = None,
     repair: str | None = None,
-) -> Learned:
-    """Learn our estimator, all that is not given as it comes."""
+) -> Prediction:
+    """Fit our estimator, with defaults for all other parameters."""
     settings: dict[str, Any] = {} if norms is None else {"norms": norms}
     K_train, K_test = fold.K_train, fold.K_test
     if repair is not None:
@@ -61,66 +61,74 @@ def logistic(
     model = KreinLogisticRegressionCV(kernel="precomputed", **settings)
     model.fit(K_train, y)
     chosen = {"norm": model.norm_, "n_lam": model.lam_ * len(y)}
-    return Learned(model.predict(K_test), model.predict_proba(K_test), chosen)
+    return Prediction(model.predict(K_test), model.predict_proba(K_test), chosen)
 
 
-def rows_as_features(fold: Fold, y: Array) -> Learned:
-    """Learn scikit-learn's logistic regression of the rows of K, standardized."""
+def fit_rows(fold: Fold, y: Array) -> Prediction:
+    """Fit scikit-learn's logistic regression to the standardized rows of K."""
     scaler = StandardScaler().fit(fold.K_train)
-    search = ridge(10.0 ** np.arange(-3, 6)).fit(scaler.transform(fold.K_train), y)
+    search = build_ridge_search(10.0 ** np.arange(-3, 6)).fit(
+        scaler.transform(fold.K_train), y
+    )
     X_test = scaler.transform(fold.K_test)
-    return Learned(
+    return Prediction(
         search.predict(X_test), search.predict_proba(X_test), search.best_params_
     )
 
 
-def ridge(costs: Array) -> GridSearchCV:
-    """Return scikit-learn's logistic regression of features, C chosen by log-loss."""
+def build_ridge_search(costs: Array) -> GridSearchCV:
+    """Return a grid search of logistic regression on features, scored by log-loss."""
     model = LogisticRegression(max_iter=1000)
-    return GridSearchCV(model, {"C": costs}, scoring="neg_log_loss", cv=INNER)
+    return GridSearchCV(model, {"C": costs}, scoring="neg_log_loss", cv=INNER_FOLDS)
 
 
 # -- support vector machines -----------------------------------------------------------
 
 
-def machine(fold: Fold, y: Array, model: BaseEstimator) -> Learned:
-    """Learn a support vector machine, and probabilities from held-out decision values.
+def fit_svc(fold: Fold, y: Array, model: BaseEstimator) -> Prediction:
+    """Fit a support vector machine, and calibrate its decision values.
 
-    C is chosen by accuracy. With that C, decision values of the training rows are
-    computed while they are held out, and a logistic regression learns the labels from
-    them: the values of the test rows come from other samples, too. Labels are the
-    machine's own.
+    C is chosen by accuracy. Probabilities come from a logistic regression on the
+    out-of-fold decision values of the training rows. Labels are those of the machine.
     """
     name = "svc__C" if isinstance(model, Pipeline) else "C"
-    search = GridSearchCV(model, {name: COSTS / half_squared(fold.K_train)}, cv=INNER)
+    search = GridSearchCV(
+        model,
+        {name: SVC_COSTS / compute_half_squared_distance(fold.K_train)},
+        cv=INNER_FOLDS,
+    )
     search.fit(fold.K_train, y)
     held_out = cross_val_predict(
-        search.best_estimator_, fold.K_train, y, cv=INNER, method="decision_function"
+        search.best_estimator_,
+        fold.K_train,
+        y,
+        cv=INNER_FOLDS,
+        method="decision_function",
     )
-    proba = calibrated(held_out, y, search.decision_function(fold.K_test))
-    return Learned(search.predict(fold.K_test), proba, search.best_params_)
+    proba = calibrate(held_out, y, search.decision_function(fold.K_test))
+    return Prediction(search.predict(fold.K_test), proba, search.best_params_)
 
 
-def half_squared(K: Array) -> float:
-    """Return half the mean squared distance that similarities imply."""
+def compute_half_squared_distance(K: Array) -> float:
+    """Return half the mean squared distance implied by similarities."""
     return float(np.abs(np.diag(K).mean() - K.mean()))
 
 
-def calibrated(held_out: Array, y: Array, values: Array) -> Array:
-    """Return probabilities of decision values, learned from those of held-out rows.
+def calibrate(held_out: Array, y: Array, values: Array) -> Array:
+    """Return probabilities of decision values, calibrated on out-of-fold values.
 
     Parameters
     ----------
     held_out : ndarray of shape (n,) or (n, n_classes)
-        Decision values of rows that the machine has not seen.
+        Out-of-fold decision values.
     y : ndarray of shape (n,)
         Their labels.
     values : ndarray of shape (m,) or (m, n_classes)
-        Decision values to turn into probabilities.
+        Decision values to convert to probabilities.
     """
-    # With a small C, values are a constant and little else, which a ridge would lose.
+    # With a small C, values are nearly constant, and the penalty would dominate.
     scaler = StandardScaler().fit(held_out.reshape(len(y), -1))
-    sigmoid = ridge(10.0 ** np.arange(-2, 5))
+    sigmoid = build_ridge_search(10.0 ** np.arange(-2, 5))
     sigmoid.fit(scaler.transform(held_out.reshape(len(y), -1)), y)
     return sigmoid.predict_proba(scaler.transform(values.reshape(len(values), -1)))
 
@@ -128,36 +136,38 @@ def calibrated(held_out: Array, y: Array, values: Array) -> Array:
 # -- nearest neighbors -----------------------------------------------------------------
 
 
-def neighbors(fold: Fold, y: Array, ks: tuple[int, ...] = NEIGHBORS) -> Learned:
-    """Vote by one over the distance; k and the smoothing are chosen by log-loss."""
+def fit_neighbors(
+    fold: Fold, y: Array, ks: tuple[int, ...] = NEIGHBOR_COUNTS
+) -> Prediction:
+    """Fit nearest neighbors weighted by 1 / d; choose k and smoothing by log-loss."""
     classes, codes = np.unique(y, return_inverse=True)
     losses: dict[tuple[int, float], list[float]] = {}
-    for train, test in INNER.split(codes, codes):
+    for train, test in INNER_FOLDS.split(codes, codes):
         D = fold.D_train[np.ix_(test, train)]
         for k in ks:
-            for smoothing in SMOOTHING:
-                proba = votes(D, codes[train], k, smoothing)
+            for smoothing in SMOOTHING_VALUES:
+                proba = count_votes(D, codes[train], k, smoothing)
                 loss = log_loss(codes[test], proba, labels=np.arange(len(classes)))
                 losses.setdefault((k, smoothing), []).append(loss)
     k, smoothing = min(losses, key=lambda setting: np.mean(losses[setting]))
-    proba = votes(fold.D_test, codes, k, smoothing)
+    proba = count_votes(fold.D_test, codes, k, smoothing)
     chosen = {"k": k, "smoothing": smoothing}
-    return Learned(classes[proba.argmax(axis=1)], proba, chosen)
+    return Prediction(classes[proba.argmax(axis=1)], proba, chosen)
 
 
-def votes(D: Array, codes: Array, k: int, smoothing: float) -> Array:
-    """Return the smoothed shares of the classes among the k nearest.
+def count_votes(D: Array, codes: Array, k: int, smoothing: float) -> Array:
+    """Return the smoothed fractions of the classes among the k nearest neighbors.
 
     Parameters
     ----------
     D : ndarray of shape (m, n)
         Distances to n samples.
     codes : ndarray of shape (n,)
-        Their classes, counted from zero.
+        Their classes, encoded from zero.
     k : int
-        Number of neighbors; together they have k votes.
+        Number of neighbors; their weights sum to k.
     smoothing : float
-        Further votes for each class, so that no probability is zero.
+        Additional votes for each class, such that no probability is zero.
     """
     k = min(k, D.shape[1])
     nearest = np.argsort(D, axis=1, kind="stable")[:, :k]
@@ -171,23 +181,27 @@ def votes(D: Array, codes: Array, k: int, smoothing: float) -> Array:
     return counted / counted.sum(axis=1, keepdims=True)
 
 
-RAW = SVC(kernel="precomputed", max_iter=STEPS, decision_function_shape="ovo")
-"""Its values for each pair of classes: those for each class are little but votes."""
+RAW_SVC = SVC(
+    kernel="precomputed", max_iter=MAX_SVC_STEPS, decision_function_shape="ovo"
+)
+"""With one-versus-one decision values: one-versus-rest values are mostly votes."""
 
-METHODS: dict[str, Callable[[Fold, Array], Learned]] = {
-    "default": logistic,
-    "hilbert": partial(logistic, norms=("hilbert",)),
-    "euclidean": partial(logistic, norms=("euclidean",)),
-    "krein": partial(logistic, norms=("krein",)),
-    "clip, logistic": partial(logistic, norms=("hilbert",), repair="clip"),
-    "flip, logistic": partial(logistic, norms=("hilbert",), repair="flip"),
-    "square, logistic": partial(logistic, norms=("hilbert",), repair="square"),
-    "SVC raw": partial(machine, model=RAW),
-    "clip, SVC": partial(machine, model=make_pipeline(SpectrumRepair("clip"), RAW)),
-    "flip, SVC": partial(machine, model=make_pipeline(SpectrumRepair("flip"), RAW)),
-    "KreinSVC": partial(machine, model=KreinSVC(kernel="precomputed", max_iter=STEPS)),
-    "rows as features": rows_as_features,
-    "nearest neighbors": neighbors,
-    "1-NN": partial(neighbors, ks=(1,)),
+METHODS: dict[str, Callable[[Fold, Array], Prediction]] = {
+    "default": fit_logistic,
+    "hilbert": partial(fit_logistic, norms=("hilbert",)),
+    "euclidean": partial(fit_logistic, norms=("euclidean",)),
+    "krein": partial(fit_logistic, norms=("krein",)),
+    "clip, logistic": partial(fit_logistic, norms=("hilbert",), repair="clip"),
+    "flip, logistic": partial(fit_logistic, norms=("hilbert",), repair="flip"),
+    "square, logistic": partial(fit_logistic, norms=("hilbert",), repair="square"),
+    "SVC raw": partial(fit_svc, model=RAW_SVC),
+    "clip, SVC": partial(fit_svc, model=make_pipeline(SpectrumRepair("clip"), RAW_SVC)),
+    "flip, SVC": partial(fit_svc, model=make_pipeline(SpectrumRepair("flip"), RAW_SVC)),
+    "KreinSVC": partial(
+        fit_svc, model=KreinSVC(kernel="precomputed", max_iter=MAX_SVC_STEPS)
+    ),
+    "rows as features": fit_rows,
+    "nearest neighbors": fit_neighbors,
+    "1-NN": partial(fit_neighbors, ks=(1,)),
 }
-"""What learns a fold, by name."""
+"""Functions that fit and predict one fold, by name."""

@@ -1,7 +1,7 @@
-"""What the records of `in_the_field` say: rows, tables, claims, and a picture.
+"""Rows, tables, claims and a figure from the records of `in_the_field`.
 
-The page keeps its prose. What stands between ``<!-- measured: NAME -->`` and ``<!-- end
--->`` is written from the rows.
+Only the parts of the page between ``<!-- measured: NAME -->`` and ``<!-- end -->`` are
+replaced.
 """
 
 import gzip
@@ -10,14 +10,19 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from common import say
-from findings import LABELS, SHARE, Row, cells, findings, update_page
-from findings import read_rows as read  # noqa: F401  (for in_the_field)
-from findings import write as write
-from rivals import EVERYWHERE, MACHINES, OF_KIND
+from common import print_note
+from findings import (
+    METHOD_LABELS,
+    TEST_TRAIN_RATIO,
+    Row,
+    format_cells,
+    summarize_records,
+    update_page,
+)
+from rivals import GENERAL_RIVALS, KIND_RIVALS, SVC_METHODS
 
 FOLDS, ARCHIVE = "folds", "archive"
-TITLES = {
+KIND_TITLES = {
     "series": "Time series, dynamic time warping",
     "covariance": "Covariance matrices, affine-invariant distance",
     "sequences": "Proteins, Smith-Waterman",
@@ -25,11 +30,11 @@ TITLES = {
     "sets": "Digits as sets of dots, Wasserstein",
     "distances": "Published distances",
 }
-OWN = tuple(name for kind in OF_KIND.values() for name in kind)
-"""Methods of the domains."""
-ORDER = (*EVERYWHERE, *OWN)
-NUMBERS = ("accuracy", "log_loss", "seconds")
-SHOWN = {
+KIND_METHODS = tuple(name for kind in KIND_RIVALS.values() for name in kind)
+"""Methods for one kind of samples."""
+METHOD_ORDER = (*GENERAL_RIVALS, *KIND_METHODS)
+SCORE_FIELDS = ("accuracy", "log_loss")
+METHOD_MARKS = {
     "SVC": ("#e69f00", "s"),
     "SVC after clip": ("#d55e00", "D"),
     "1-NN": ("#000000", "x"),
@@ -50,42 +55,44 @@ SHOWN = {
 # -- rows ------------------------------------------------------------------------------
 
 
-def summary(records: list[Row], about: dict[str, Row], n_folds: int) -> list[Row]:
-    """Return one row a case, method and split.
+def summarize_splits(
+    records: list[Row], about: dict[str, Row], n_folds: int
+) -> list[Row]:
+    """Return one row per case, method and split.
 
     Parameters
     ----------
     records : list of dict
-        What was measured.
+        Records of folds.
     about : dict from str to dict
         Properties of each case, first fields of its rows.
     n_folds : int
-        Outer folds of all repeats.
+        Number of outer folds in all repeats.
     """
     rows: list[Row] = []
     for split in (FOLDS, ARCHIVE):
         measured = [each for each in records if each["exp"] == split and "acc" in each]
         for case, known in about.items():
             of_case = [each for each in measured if each["data"] == case]
-            of_case.sort(key=lambda each: ORDER.index(each["method"]))
+            of_case.sort(key=lambda each: METHOD_ORDER.index(each["method"]))
             methods = list(dict.fromkeys(each["method"] for each in of_case))
             known = {"split": split, **known}
             if split == ARCHIVE:
-                rows += [known | archived(each) for each in of_case]
+                rows += [known | make_archive_row(each) for each in of_case]
                 continue
-            for row in findings(of_case, {case: known}, methods, n_folds):
-                rows.append(row | errors(row, n_folds))
+            for row in summarize_records(of_case, {case: known}, methods, n_folds):
+                rows.append(row | compute_errors(row, n_folds))
     return rows
 
 
-def errors(row: Row, n_folds: int) -> Row:
-    """Return standard errors that allow for training rows which folds share."""
-    factor = np.sqrt(1 / n_folds + SHARE)
-    return {f"{name}_se": factor * row[f"{name}_std"] for name in NUMBERS[:2]}
+def compute_errors(row: Row, n_folds: int) -> Row:
+    """Return standard errors, corrected for the overlap of training rows."""
+    factor = np.sqrt(1 / n_folds + TEST_TRAIN_RATIO)
+    return {f"{name}_se": factor * row[f"{name}_std"] for name in SCORE_FIELDS}
 
 
-def archived(record: Row) -> Row:
-    """Return what one split says: no spread, and no standard error."""
+def make_archive_row(record: Row) -> Row:
+    """Return the row of a single split, without standard errors."""
     return {
         "method": record["method"],
         "accuracy": record["acc"],
@@ -94,42 +101,46 @@ def archived(record: Row) -> Row:
     }
 
 
-def pack(records: list[Row], path: Path) -> None:
-    """Write the records, in an order and a form that depend on them alone."""
+def write_packed(records: list[Row], path: Path) -> None:
+    """Write compressed records, with reproducible order and bytes."""
     lines = [json.dumps(each) for each in sorted(records, key=lambda each: each["key"])]
     text = "".join(f"{line}\n" for line in lines).encode()
     path.write_bytes(gzip.compress(text, mtime=0))
-    say(f"Wrote {path}.")
+    print_note(f"Wrote {path}.")
 
 
 # -- tables and claims -----------------------------------------------------------------
 
 
-def regions(rows: list[Row]) -> dict[str, list[str]]:
-    """Return the lines of all that the page takes from the rows, by name."""
+def format_regions(rows: list[Row]) -> dict[str, list[str]]:
+    """Return the lines of the measured parts of the page, by name."""
     return {
-        "claims": claims(rows),
-        "log-loss": measured(rows, "log_loss", FOLDS),
-        "accuracy": measured(rows, "accuracy", FOLDS),
-        "seconds": measured(rows, "seconds", FOLDS),
-        "archive accuracy": measured(rows, "accuracy", ARCHIVE),
-        "archive log-loss": measured(rows, "log_loss", ARCHIVE),
-        "archive seconds": measured(rows, "seconds", ARCHIVE),
+        "claims": format_claims(rows),
+        "log-loss": format_measure(rows, "log_loss", FOLDS),
+        "accuracy": format_measure(rows, "accuracy", FOLDS),
+        "seconds": format_measure(rows, "seconds", FOLDS),
+        "archive accuracy": format_measure(rows, "accuracy", ARCHIVE),
+        "archive log-loss": format_measure(rows, "log_loss", ARCHIVE),
+        "archive seconds": format_measure(rows, "seconds", ARCHIVE),
     }
 
 
-def tables(rows: list[Row]) -> list[str]:
+def format_tables(rows: list[Row]) -> list[str]:
     """Return all lines, for a terminal."""
-    return [line for name, each in regions(rows).items() for line in ("", name, *each)]
+    return [
+        line
+        for name, each in format_regions(rows).items()
+        for line in ("", name, *each)
+    ]
 
 
-def update(rows: list[Row], path: Path) -> None:
+def update_regions(rows: list[Row], path: Path) -> None:
     """Write the measured parts of the page."""
-    update_page(path, regions(rows))
+    update_page(path, format_regions(rows))
 
 
-def measured(rows: list[Row], measure: str, split: str) -> list[str]:
-    """Return one table a kind of samples: cases by methods, the best in bold."""
+def format_measure(rows: list[Row], measure: str, split: str) -> list[str]:
+    """Return one table per kind of samples: cases by methods, the best in bold."""
     lines: list[str] = []
     found = [row for row in rows if row["split"] == split]
     for kind in dict.fromkeys(row["kind"] for row in found):
@@ -137,26 +148,26 @@ def measured(rows: list[Row], measure: str, split: str) -> list[str]:
         of_kind = [row for row in of_kind if row[measure] == row[measure]]
         cases = list(dict.fromkeys(row["case"] for row in of_kind))
         present = {row["method"] for row in of_kind}
-        order = [name for name in ORDER if name in present]
+        order = [name for name in METHOD_ORDER if name in present]
         lines += [
             "",
-            f"{TITLES[kind]}:",
+            f"{KIND_TITLES[kind]}:",
             "",
-            f"| case | {' | '.join(LABELS.get(name, name) for name in order)} |",
+            f"| case | {' | '.join(METHOD_LABELS.get(name, name) for name in order)} |",
         ]
         lines += ["| --- " + "| ---: " * len(order) + "|"]
         for case in cases:
             of_case = {row["method"]: row for row in of_kind if row["case"] == case}
-            lines.append(f"| {case} | {line(of_case, order, measure)} |")
+            lines.append(f"| {case} | {format_line(of_case, order, measure)} |")
     return lines[1:]
 
 
-def line(of_case: dict[str, Row], order: list[str], measure: str) -> str:
-    """Return the cells of one case, with standard errors where there are some."""
+def format_line(of_case: dict[str, Row], order: list[str], measure: str) -> str:
+    """Return the cells of one case, with standard errors if available."""
     values = np.array([of_case.get(m, {}).get(measure, np.nan) for m in order])
     if measure == "seconds":
         return " | ".join(f"{each:.2g}" if each == each else "" for each in values)
-    words = cells(values, 1 if measure == "log_loss" else -1).split(" | ")
+    words = format_cells(values, 1 if measure == "log_loss" else -1).split(" | ")
     spread = [of_case.get(m, {}).get(f"{measure}_se") for m in order]
     return " | ".join(
         word if error is None or not word else f"{word} ± {error:.3f}"
@@ -164,42 +175,44 @@ def line(of_case: dict[str, Row], order: list[str], measure: str) -> str:
     )
 
 
-def claims(rows: list[Row]) -> list[str]:
-    """Return what we wanted to be true, and whether it is."""
+def format_claims(rows: list[Row]) -> list[str]:
+    """Return claims about the default, and the cases that contradict them."""
     found = [row for row in rows if row["split"] == FOLDS]
-    lines = [wins(found, method) for method in MACHINES]
-    for method in ("1-NN", "k-NN", *OWN):
-        lines += behind([row for row in found if row["method"] == method], method)
+    lines = [format_wins(found, method) for method in SVC_METHODS]
+    for method in ("1-NN", "k-NN", *KIND_METHODS):
+        lines += format_losses(
+            [row for row in found if row["method"] == method], method
+        )
     return lines
 
 
-def wins(rows: list[Row], method: str) -> str:
-    """Return on how many cases the default has the smaller log-loss."""
+def format_wins(rows: list[Row], method: str) -> str:
+    """Return on how many cases the default has the lower log-loss."""
     theirs = [row for row in rows if row["method"] == method]
     lost = [row for row in theirs if row["log_loss_difference"] < 0]
     clear = [r for r in lost if -r["log_loss_difference"] > r["log_loss_difference_se"]]
     better = [
         r for r in theirs if r["log_loss_difference"] > r["log_loss_difference_se"]
     ]
-    share = 1 - len(lost) / len(theirs) if theirs else np.nan
+    fraction = 1 - len(lost) / len(theirs) if theirs else np.nan
     names = ", ".join(
         f"{row['case']} ({row['log_loss'] - row['log_loss_difference']:.3f} "
         f"against {row['log_loss']:.3f})"
         for row in lost
     )
-    said = (
+    text = (
         f"* Log-loss below that of {method}, calibrated: {len(theirs) - len(lost)} of "
-        f"{len(theirs)} cases ({share:.0%})"
+        f"{len(theirs)} cases ({fraction:.0%})"
     )
     if not lost:
-        return f"{said}."
+        return f"{text}."
     return (
-        f"{said}; not on {names}. Beyond one standard error it is worse on "
+        f"{text}; not on {names}. Beyond one standard error it is worse on "
         f"{len(clear)} and better on {len(better)}."
     )
 
 
-def behind(theirs: list[Row], method: str) -> list[str]:
+def format_losses(theirs: list[Row], method: str) -> list[str]:
     """Return where the default is less accurate by more than one standard error."""
     if not theirs:
         return []
@@ -219,11 +232,11 @@ def behind(theirs: list[Row], method: str) -> list[str]:
     ]
 
 
-# -- the picture -----------------------------------------------------------------------
+# -- the figure ------------------------------------------------------------------------
 
 
-def draw(rows: list[Row], path: Path) -> None:
-    """Draw how far each method is from the default, with one standard error."""
+def draw_differences(rows: list[Row], path: Path) -> None:
+    """Draw differences from the default, with one standard error."""
     import matplotlib as mpl
     import matplotlib.pyplot as plt
 
@@ -233,7 +246,7 @@ def draw(rows: list[Row], path: Path) -> None:
     size = (10, 1.6 + 0.55 * len(cases))
     figure, axes = plt.subplots(1, 2, sharey=True, figsize=size)
     for axis, measure in zip(axes, ("log_loss", "accuracy"), strict=True):
-        marks(axis, found, cases, measure)
+        draw_marks(axis, found, cases, measure)
     axes[0].set_xscale("symlog", linthresh=0.1)
     ticks = (-0.3, -0.1, 0, 0.1, 0.3, 1)
     axes[0].set_xticks(ticks, [f"{tick:g}" for tick in ticks])
@@ -249,16 +262,16 @@ def draw(rows: list[Row], path: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, metadata={"Date": None})
     plt.close(figure)
-    say(f"Wrote {path}.")
+    print_note(f"Wrote {path}.")
 
 
-def marks(axis: Any, rows: list[Row], cases: list[str], measure: str) -> None:
-    """Draw the marks of one measure: a row of the picture for each case."""
+def draw_marks(axis: Any, rows: list[Row], cases: list[str], measure: str) -> None:
+    """Draw the marks of one score, with one row per case."""
     for place, case in enumerate(cases):
         of_case = {row["method"]: row for row in rows if row["case"] == case}
-        shown = [name for name in SHOWN if name in of_case]
+        shown = [name for name in METHOD_MARKS if name in of_case]
         for number, name in enumerate(shown):
-            row, (color, marker) = of_case[name], SHOWN[name]
+            row, (color, marker) = of_case[name], METHOD_MARKS[name]
             axis.errorbar(
                 row[f"{measure}_difference"],
                 place + 0.7 * ((number + 0.5) / len(shown) - 0.5),

@@ -1,4 +1,4 @@
-"""What the records of `which_method` say: tables, checks, a csv file and a figure."""
+"""Tables, checks, a csv file and a figure from the records of `which_method`."""
 
 import csv
 import re
@@ -6,14 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from common import say
+from common import print_note
 from scipy.stats import rankdata
 
 from kreinlearn._typing import Array
 
 REFERENCE, NEAREST = "default", "1-NN"
-"""What others are compared with (our estimator with its defaults), and a baseline."""
-LABELS = {
+"""Our estimator with its defaults, which others are compared with; a baseline."""
+METHOD_LABELS = {
     "default": "KreinCV",
     "hilbert": "Hilbert norm",
     "euclidean": "Euclidean norm",
@@ -23,38 +23,38 @@ LABELS = {
     "rows as features": "logistic regression on the rows of K",
     "nearest neighbors": "nearest neighbors, tuned",
 }
-"""Methods as the page names them."""
-MEASURES = {"log_loss": "ll", "accuracy": "acc"}
-SHARE = 1 / 4
-"""Test rows by training rows of an outer fold."""
-SHOWN = {
+"""Labels of methods on the page."""
+MEASURE_FIELDS = {"log_loss": "ll", "accuracy": "acc"}
+TEST_TRAIN_RATIO = 1 / 4
+"""Ratio of test rows to training rows of an outer fold."""
+METHOD_MARKS = {
     "clip, logistic": ("#009e73", "D"),
     "clip, SVC": ("#e69f00", "s"),
     "flip, SVC": ("#d55e00", "^"),
     "KreinSVC": ("#cc79a7", "v"),
     "nearest neighbors": ("#000000", "x"),
 }
-"""Methods in the picture, with their marks."""
-INTERVAL = 1.96
+"""Color and marker of the methods in the figure."""
+INTERVAL_FACTOR = 1.96
 """Standard errors on each side of a 95% interval."""
 Row = dict[str, Any]
 
 
-def findings(
+def summarize_records(
     records: list[Row], about: dict[str, Row], methods: list[str], n_folds: int
 ) -> list[Row]:
-    """Return one row a case and method that has all its folds.
+    """Return one row per case and method whose folds are complete.
 
     Parameters
     ----------
     records : list of dict
-        What was measured.
+        Records of folds.
     about : dict from str to dict
         Properties of each case, first fields of its rows.
     methods : list of str
         Names, in the order of the rows.
     n_folds : int
-        Outer folds of all repeats.
+        Number of outer folds in all repeats.
     """
     scores: dict[tuple[str, str], dict[tuple[int, int], Row]] = {}
     for each in records:
@@ -67,34 +67,38 @@ def findings(
         for method in methods:
             found = scores.get((case, method), {})
             if len(found) < n_folds:
-                say(f"{case}, {method}: {len(found)} of {n_folds} folds, left out.")
+                print_note(
+                    f"{case}, {method}: {len(found)} of {n_folds} folds, left out."
+                )
                 continue
             row = known | {"method": method, "outer_folds": n_folds}
-            for measure, field in MEASURES.items():
+            for measure, field in MEASURE_FIELDS.items():
                 # Methods without probabilities have no log-loss.
                 values = np.array(
                     [found[place].get(field, np.nan) for place in sorted(found)]
                 )
                 row |= {measure: values.mean(), f"{measure}_std": values.std(ddof=1)}
                 if len(reference) == n_folds:
-                    row |= paired(measure, field, values, reference)
+                    row |= compare_with_reference(measure, field, values, reference)
             seconds = np.mean([each["fit_s"] for each in found.values()])
             rows.append(row | {"seconds": seconds})
     return rows
 
 
-def paired(measure: str, field: str, values: Array, reference: dict[Any, Row]) -> Row:
+def compare_with_reference(
+    measure: str, field: str, values: Array, reference: dict[Any, Row]
+) -> Row:
     """Return the mean difference from the reference and its standard error."""
     difference = values - [reference[place][field] for place in sorted(reference)]
-    # Nadeau and Bengio: outer folds share training rows, so they are no sample.
-    error = np.sqrt((1 / len(difference) + SHARE) * difference.var(ddof=1))
+    # Nadeau and Bengio: outer folds share training rows and are not independent.
+    error = np.sqrt((1 / len(difference) + TEST_TRAIN_RATIO) * difference.var(ddof=1))
     return {
         f"{measure}_difference": difference.mean(),
         f"{measure}_difference_se": float(error),
     }
 
 
-def table(rows: list[Row], measure: str) -> tuple[list[str], list[str], Array]:
+def collect_values(rows: list[Row], measure: str) -> tuple[list[str], list[str], Array]:
     """Return cases, methods and values; NaN where a method has no row."""
     cases = list(dict.fromkeys(row["case"] for row in rows))
     methods = list(dict.fromkeys(row["method"] for row in rows))
@@ -105,27 +109,27 @@ def table(rows: list[Row], measure: str) -> tuple[list[str], list[str], Array]:
     return cases, methods, values
 
 
-def tables(rows: list[Row]) -> list[str]:
-    """Return the lines of Markdown tables of both measures, the best in bold."""
+def format_tables(rows: list[Row]) -> list[str]:
+    """Return the lines of Markdown tables of both scores, the best in bold."""
     lines: list[str] = []
-    for measure in MEASURES:
-        cases, methods, values = table(rows, measure)
+    for measure in MEASURE_FIELDS:
+        cases, methods, values = collect_values(rows, measure)
         sign = 1 if measure == "log_loss" else -1
         ranks = rankdata(sign * values, axis=1, nan_policy="omit").mean(axis=0)
         lines += ["", f"{measure.replace('_', '-')}, mean over the outer folds", ""]
         lines += [f"| case | {' | '.join(methods)} |"]
         lines += ["| --- " + "| ---: " * len(methods) + "|"]
         for case, each in zip(cases, values, strict=True):
-            lines.append(f"| {case} | {cells(each, sign)} |")
-        lines.append(f"| mean | {cells(values.mean(axis=0), sign)} |")
-        lines.append(f"| mean rank | {cells(ranks, 1, digits=1)} |")
+            lines.append(f"| {case} | {format_cells(each, sign)} |")
+        lines.append(f"| mean | {format_cells(values.mean(axis=0), sign)} |")
+        lines.append(f"| mean rank | {format_cells(ranks, 1, digits=1)} |")
         lines += ["", f"{measure.replace('_', '-')}, difference from {REFERENCE}", ""]
-        lines += differences(rows, measure)
+        lines += format_differences(rows, measure)
     return lines
 
 
-def cells(values: Array, sign: int, digits: int = 3) -> str:
-    """Return the cells of one row of a table, empty where there is no number."""
+def format_cells(values: Array, sign: int, digits: int = 3) -> str:
+    """Return the cells of one row of a table; NaN gives an empty cell."""
     words = [f"{each:.{digits}f}" if each == each else "" for each in values]
     if any(words):
         best = words[int(np.nanargmin(sign * values))]
@@ -133,8 +137,8 @@ def cells(values: Array, sign: int, digits: int = 3) -> str:
     return " | ".join(words)
 
 
-def differences(rows: list[Row], measure: str) -> list[str]:
-    """Return one line a method: mean difference, and cases beyond two errors."""
+def format_differences(rows: list[Row], measure: str) -> list[str]:
+    """Return one line per method: mean difference, and cases beyond two errors."""
     lines = []
     for method in dict.fromkeys(row["method"] for row in rows):
         found = [row for row in rows if row["method"] == method]
@@ -152,9 +156,9 @@ def differences(rows: list[Row], measure: str) -> list[str]:
 
 
 def average_transforms(rows: list[Row]) -> list[Row]:
-    """Return one row a data set and method: the mean over two transforms of distances.
+    """Average the two transforms of distances; return one row per data set and method.
 
-    Transforms share samples and folds, so that their standard errors are averaged, too.
+    Transforms share samples and folds, so their standard errors are averaged as well.
     """
     groups: dict[tuple[str, str], list[Row]] = {}
     for row in rows:
@@ -168,41 +172,43 @@ def average_transforms(rows: list[Row]) -> list[Row]:
     return found
 
 
-def summary(rows: list[Row]) -> list[str]:
+def format_summary(rows: list[Row]) -> list[str]:
     """Return the lines of a table: means and mean ranks over the data sets."""
     columns: list[Array] = []
     for measure, sign in (("log_loss", 1), ("accuracy", -1)):
-        _, methods, values = table(rows, measure)
+        _, methods, values = collect_values(rows, measure)
         ranks = rankdata(sign * values, axis=1).mean(axis=0)
         columns += [values.mean(axis=0), ranks]
     signs, digits = (1, 1, -1, 1), (3, 1, 3, 1)
     text = [
-        cells(each, sign, digit).split(" | ")
+        format_cells(each, sign, digit).split(" | ")
         for each, sign, digit in zip(columns, signs, digits, strict=True)
     ]
     head = "| method | mean log-loss | mean rank | mean accuracy | mean rank |"
     lines = [head, "| --- | ---: | ---: | ---: | ---: |"]
     for place in np.argsort(columns[0], kind="stable"):
-        name = LABELS.get(methods[place], methods[place].replace(", ", ", then "))
+        name = METHOD_LABELS.get(
+            methods[place], methods[place].replace(", ", ", then ")
+        )
         name = name.replace("then logistic", "then logistic regression")
         lines.append(f"| {name} | {' | '.join(each[place] for each in text)} |")
     return lines
 
 
 def update_page(path: Path, parts: dict[str, list[str]]) -> None:
-    """Write measured parts of a page, which stand between marks; its prose stays."""
+    """Replace the measured parts of a page, which are delimited by comments."""
     page = path.read_text(encoding="utf-8")
     for name, lines in parts.items():
         part = re.compile(rf"(<!-- measured: {name} -->\n).*?(\n<!-- end -->)", re.S)
         text = "\n".join(["", *lines, ""])
         page = part.sub(lambda found, text=text: found[1] + text + found[2], page)
     path.write_text(page, encoding="utf-8")
-    say(f"Wrote {path}.")
+    print_note(f"Wrote {path}.")
 
 
-def checks(rows: list[Row]) -> list[str]:
-    """Return lines about how the default compares with others."""
-    _, methods, losses = table(rows, "log_loss")
+def format_checks(rows: list[Row]) -> list[str]:
+    """Return lines that compare the default with other methods."""
+    _, methods, losses = collect_values(rows, "log_loss")
     known = {method: losses[:, place] for place, method in enumerate(methods)}
     lines = ["", "checks", ""]
     whole = [method for method in methods if np.isfinite(known[method]).all()]
@@ -210,13 +216,13 @@ def checks(rows: list[Row]) -> list[str]:
         ranks = rankdata([known[method] for method in whole], axis=0).mean(axis=1)
         order = [f"{whole[place]} {ranks[place]:.2f}" for place in np.argsort(ranks)]
         lines.append(f"mean ranks by log-loss: {', '.join(order)}")
-    return lines + nearest_checks(rows)
+    return lines + format_nearest_checks(rows)
 
 
-def nearest_checks(rows: list[Row]) -> list[str]:
+def format_nearest_checks(rows: list[Row]) -> list[str]:
     """Return lines that name the cases where one neighbor is better than the default.
 
-    Its accuracy may be above the default's by one standard error of the difference.
+    Its accuracy may exceed that of the default by one standard error of the difference.
     """
     found = [row for row in rows if row["method"] == NEAREST]
     found = [row for row in found if "accuracy_difference" in row]
@@ -226,15 +232,15 @@ def nearest_checks(rows: list[Row]) -> list[str]:
         for row in found
         if row["accuracy_difference"] > row["accuracy_difference_se"]
     ]
-    said = (
+    text = (
         f"accuracy of {REFERENCE} at least that of {NEAREST} minus one standard error"
     )
     where = f"; not on {', '.join(lost)}" if lost else ""
-    return [f"{said}: {len(found) - len(lost)} of {len(found)} cases{where}"]
+    return [f"{text}: {len(found) - len(lost)} of {len(found)} cases{where}"]
 
 
-def write(rows: list[Row], path: Path) -> None:
-    """Write the rows as a table."""
+def write_rows(rows: list[Row], path: Path) -> None:
+    """Write the rows to a csv file."""
     path.parent.mkdir(parents=True, exist_ok=True)
     names = list(dict.fromkeys(name for row in rows for name in row))
     with path.open("w", newline="") as file:
@@ -247,11 +253,11 @@ def write(rows: list[Row], path: Path) -> None:
                     for name, each in row.items()
                 }
             )
-    say(f"Wrote {path}.")
+    print_note(f"Wrote {path}.")
 
 
 def read_rows(path: Path) -> list[Row]:
-    """Return the rows of a table that `write` wrote; numbers are numbers again."""
+    """Read the rows of a file written by `write_rows`, with numbers as float."""
 
     def convert(cell: str) -> float | str:
         try:
@@ -266,7 +272,7 @@ def read_rows(path: Path) -> list[Row]:
         ]
 
 
-def draw(rows: list[Row], path: Path) -> None:
+def draw_differences(rows: list[Row], path: Path) -> None:
     """Draw differences from the default with 95% intervals, by data set."""
     import matplotlib as mpl
     import matplotlib.pyplot as plt
@@ -277,16 +283,20 @@ def draw(rows: list[Row], path: Path) -> None:
     labels = {"log_loss": "log-loss, difference from KreinCV (right: worse)"}
     labels["accuracy"] = "accuracy, difference from KreinCV (left: worse)"
     for axis, (measure, label) in zip(axes, labels.items(), strict=True):
-        for place, (method, (color, marker)) in enumerate(SHOWN.items()):
-            below = 0.15 * (place - len(SHOWN) // 2)  # marks do not cover each other
+        for place, (method, (color, marker)) in enumerate(METHOD_MARKS.items()):
+            below = 0.15 * (
+                place - len(METHOD_MARKS) // 2
+            )  # marks do not cover each other
             found = [row for row in rows if row["method"] == method]
             axis.errorbar(
                 [row[f"{measure}_difference"] for row in found],
                 [cases.index(row["case"]) + below for row in found],
-                xerr=[INTERVAL * row[f"{measure}_difference_se"] for row in found],
+                xerr=[
+                    INTERVAL_FACTOR * row[f"{measure}_difference_se"] for row in found
+                ],
                 fmt=marker,
                 color=color,
-                label=LABELS.get(method, method).strip("`"),
+                label=METHOD_LABELS.get(method, method).strip("`"),
                 markersize=5,
                 linewidth=1,
                 fillstyle="none",
@@ -306,4 +316,4 @@ def draw(rows: list[Row], path: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, metadata={"Date": None})
     plt.close(figure)
-    say(f"Wrote {path}.")
+    print_note(f"Wrote {path}.")

@@ -1,13 +1,13 @@
-"""What a fit with landmarks costs: measured, explained by counts, and extrapolated.
+"""Cost of a fit with landmarks: measured, modeled by counts, and extrapolated.
 
     KREINLEARN_DATA=... python benchmarks/landmark_costs.py [--quick] [--repeats N]
         [--out docs]
 
-Fits of several sizes count their own work: similarities that were computed, in single
-and in double precision; similarities that a pass multiplied; second derivatives; and
-matrices of M x M numbers. Seconds of the sizes in ``LEARNED`` give the seconds of each
-unit; those in ``CHECKED``, and the largest memory, are then foretold and compared. Two
-worker processes of a Dask cluster repeat some of them, with the bytes that they send.
+Fits of several sizes count their work: computed similarities (in single and in double
+precision), similarities multiplied in a pass, second derivatives, and M x M matrices.
+The seconds of each unit are fitted to ``LEARNED_SIZES``. Seconds of ``CHECKED_SIZES``
+and peak memory are then predicted and compared. Two worker processes of a Dask cluster
+repeat some of them and count the bytes sent.
 
 Rows go to ``OUT/results/landmark-costs.csv``, and the tables of the page to
 ``OUT/results/landmark-plan.txt``.
@@ -21,23 +21,31 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-from bench_dask import loaded, parts
-from common import Fresh, fresh, measure, options_of, peak_mb, say, start
+from bench_dask import load_compiled_code, make_chunks
+from common import (
+    SelfTimed,
+    get_peak_mb,
+    parse_options,
+    print_note,
+    run_in_process,
+    run_script,
+    time_functions,
+)
 from landmark_plan import (
     N_CHUNKS,
-    UNITS,
-    foretold,
-    sent_mb,
-    sums_mb,
-    tables,
-    tasks,
-    worker_mb,
+    WORK_UNITS,
+    compute_sums_mb,
+    count_tasks,
+    format_tables,
+    predict_seconds,
+    predict_sent_mb,
+    predict_worker_mb,
 )
-from samples import many_rows
+from samples import load_rows
 from scipy.optimize import nnls
 
 LAM = 1e-5
-LEARNED = (
+LEARNED_SIZES = (
     (20_000, 200, None),
     (200_000, 200, 0),
     (200_000, 200, None),
@@ -47,18 +55,21 @@ LEARNED = (
     (50_000, 1000, None),
     (100_000, 1000, None),
 )
-CHECKED = (
+CHECKED_SIZES = (
     (300_000, 200, 0),
     (300_000, 500, None),
     (1_000_000, 200, None),
     (300_000, 1000, None),
     (1_000_000, 500, 0),
 )
-"""Rows, landmarks, and ``memory``: 0 if nothing is kept."""
-ON_WORKERS = ((50_000, 200), (100_000, 500), (200_000, 200))
-ON_WORKERS_CHECKED = ((300_000, 500), (200_000, 500))
-QUICK, QUICK_CHECKED = ((2000, 20, None), (3000, 30, 0)), ((4000, 30, None),)
-QUICK_WORKERS = ((2000, 20),)
+"""Rows, landmarks, and ``memory``: 0 if no similarities are stored."""
+WORKER_SIZES = ((50_000, 200), (100_000, 500), (200_000, 200))
+CHECKED_WORKER_SIZES = ((300_000, 500), (200_000, 500))
+QUICK_SIZES, QUICK_CHECKED_SIZES = (
+    ((2000, 20, None), (3000, 30, 0)),
+    ((4000, 30, None),),
+)
+QUICK_WORKER_SIZES = ((2000, 20),)
 FIELDS = ("where", "role", "n", "landmarks", "kept", "seconds", "foretold", "passes")
 FIELDS += (
     "newton_matrices",
@@ -66,31 +77,33 @@ FIELDS += (
     "peak_foretold_mb",
     "sent_mb",
     "sent_foretold_mb",
-    *UNITS,
+    *WORK_UNITS,
 )
 
 
 def main(argv=None):
-    options = options_of(
+    options = parse_options(
         __doc__,
         argv,
         out={"type": Path, "metavar": "FOLDER"},
         child={"help": "for internal use"},
     )
     if options.child:
-        print(json.dumps(run(**json.loads(options.child))))
+        print(json.dumps(run_fit(**json.loads(options.child))))
         return
     quick = options.quick
     rows = []
-    sizes = (QUICK, QUICK_CHECKED) if quick else (LEARNED, CHECKED)
+    sizes = (
+        (QUICK_SIZES, QUICK_CHECKED_SIZES) if quick else (LEARNED_SIZES, CHECKED_SIZES)
+    )
     for role, each in zip(("learned", "checked"), sizes, strict=True):
-        rows += [measured(options, role, *size) for size in each]
-    seconds = learned([row for row in rows if row["role"] == "learned"])
+        rows += [measure_fit(options, role, *size) for size in each]
+    seconds = fit_unit_seconds([row for row in rows if row["role"] == "learned"])
     for row in rows:
-        row["foretold"] = foretold(seconds, row)
-    rows += on_workers(options, seconds, rows)
+        row["foretold"] = predict_seconds(seconds, row)
+    rows += measure_on_workers(options, seconds, rows)
     for row in rows:
-        say(
+        print_note(
             f"{row['where']:7s} {row['role']:8s} n {row['n']:9,d} M"
             f" {row['landmarks']:5d} kept {row['kept']}: {row['seconds']:6.2f} s, "
             f"foretold {row['foretold']:6.2f}; {row['peak_mb']:5.0f} MB"
@@ -101,18 +114,20 @@ def main(argv=None):
         with (folder / "landmark-costs.csv").open("w", newline="") as file:
             writer = csv.DictWriter(file, FIELDS, "", lineterminator="\n")
             writer.writeheader()
-            writer.writerows({k: short(v) for k, v in row.items()} for row in rows)
-        text = tables(rows, seconds)
+            writer.writerows(
+                {k: shorten_number(v) for k, v in row.items()} for row in rows
+            )
+        text = format_tables(rows, seconds)
         (folder / "landmark-plan.txt").write_text(text, encoding="utf-8")
 
 
-def measured(options, role, n, M, memory, workers=0):
-    """Return the medians of some fits of one size."""
+def measure_fit(options, role, n, M, memory, workers=0):
+    """Return the median of the fits of one size, with their counts."""
     task = {"n": n, "M": M, "memory": memory, "workers": workers}
     task["quick"] = options.quick
     details = {}
-    call = {"fit": Fresh(partial(fresh, __file__, task))}
-    times = measure(call, options.repeats, details=details)["fit"]
+    call = {"fit": SelfTimed(partial(run_in_process, __file__, task))}
+    times = time_functions(call, options.repeats, details=details)["fit"]
     if not times:
         raise RuntimeError(f"The fit of {n} rows failed: {details['fit']}")
     where = "workers" if workers else "local"
@@ -121,31 +136,31 @@ def measured(options, role, n, M, memory, workers=0):
     return found | {"seconds": float(np.median(times))}
 
 
-def run(n, M, memory, workers, quick):
+def run_fit(n, M, memory, workers, quick):
     """Fit in this process or on workers; return seconds and counts."""
-    X, y, _ = many_rows(n, quick)
+    X, y, _ = load_rows(n, quick)
     X = X.astype(np.float32)
     if workers:
         return run_on_workers(X, y, M, workers)
     from kreinlearn import LandmarkLogisticRegression
 
     model = LandmarkLogisticRegression(n_landmarks=M, lam=LAM, memory=memory)
-    model.fit(X[: 2 * M], y[: 2 * M])  # compiled code is loaded outside the clock
-    counts = counted()
+    model.fit(X[: 2 * M], y[: 2 * M])  # loads compiled code
+    counts = count_work()
     began = time.perf_counter()
     model.fit(X, y)
     seconds = time.perf_counter() - began
-    found = {"seconds": seconds, "peak_mb": peak_mb(), "passes": model.n_passes_}
+    found = {"seconds": seconds, "peak_mb": get_peak_mb(), "passes": model.n_passes_}
     return found | counts
 
 
-def counted():
-    """Count the work of fits from here on, in a dict that is returned at once."""
+def count_work():
+    """Return a dict in which later fits count their work."""
     from kreinlearn.landmarks.engine import Engine
     from kreinlearn.landmarks.objective import Objective
     from kreinlearn.landmarks.passes import Columns
 
-    counts = {unit: 0 for unit in UNITS} | {"newton_matrices": 0, "fits": 1}
+    counts = {unit: 0 for unit in WORK_UNITS} | {"newton_matrices": 0, "fits": 1}
     similarities, sums = Columns.__call__, Engine.sums
     hessians, curvatures = Engine.hessians, Objective.curvatures
 
@@ -190,67 +205,78 @@ def run_on_workers(X, y, M, workers):
         np.save(Path(folder) / "X.npy", X)
         np.save(Path(folder) / "y.npy", y)
         model = LandmarkLogisticRegression(n_landmarks=M, lam=LAM)
-        model.fit(*parts(folder, 2 * workers, 4 * M))
-        client.run(loaded)
+        model.fit(*make_chunks(folder, 2 * workers, 4 * M))
+        client.run(load_compiled_code)
         before = psutil.net_io_counters(pernic=True)["lo"].bytes_sent
         began = time.perf_counter()
-        model.fit(*parts(folder, N_CHUNKS))
+        model.fit(*make_chunks(folder, N_CHUNKS))
         seconds = time.perf_counter() - began
         sent = psutil.net_io_counters(pernic=True)["lo"].bytes_sent - before
-        peak = max(client.run(peak_mb).values())
+        peak = max(client.run(get_peak_mb).values())
     found = {"seconds": seconds, "passes": model.n_passes_, "sent_mb": sent / 1e6}
     return found | {"peak_mb": peak}
 
 
-def learned(rows):
+def fit_unit_seconds(rows):
     """Return the seconds of each unit, by least squares of relative errors."""
-    A = np.array([[row[unit] / row["seconds"] for unit in UNITS] for row in rows])
+    A = np.array([[row[unit] / row["seconds"] for unit in WORK_UNITS] for row in rows])
     scale = A.max(axis=0)
     used = scale > 0
-    found = np.zeros(len(UNITS))
+    found = np.zeros(len(WORK_UNITS))
     found[used] = nnls(A[:, used] / scale[used], np.ones(len(A)))[0] / scale[used]
-    return dict(zip(UNITS, found.tolist(), strict=True))
+    return dict(zip(WORK_UNITS, found.tolist(), strict=True))
 
 
-def on_workers(options, seconds, local):
-    """Return fits of two workers with one thread each, and foretell their seconds.
+def measure_on_workers(options, seconds, local):
+    """Measure fits of two workers with one thread each, and predict their seconds.
 
-    Their work is that of the same fit in one process. What they take longer is learned
-    as a factor of the work, and seconds for each task.
+    Their work is that of the same fit in one process. The overhead is modeled by a
+    factor of the work and by seconds per task.
     """
     try:
         import distributed  # noqa: F401
     except ImportError:
-        say("distributed is not installed; fits on workers are left out.")
+        print_note("distributed is not installed; fits on workers are left out.")
         return []
-    sizes = (QUICK_WORKERS, ()) if options.quick else (ON_WORKERS, ON_WORKERS_CHECKED)
+    sizes = (
+        (QUICK_WORKER_SIZES, ())
+        if options.quick
+        else (WORKER_SIZES, CHECKED_WORKER_SIZES)
+    )
     known = {(row["n"], row["landmarks"]): row for row in local if row["kept"]}
     rows = []
     for role, each in zip(("learned", "checked"), sizes, strict=True):
         for n, M in each:
-            same = known.get((n, M)) or measured(options, role, n, M, None)
-            row = measured(options, role, n, M, None, workers=2)
-            row |= {key: same[key] for key in (*UNITS, "newton_matrices")}
-            row["alone"] = foretold(seconds, row)
+            same = known.get((n, M)) or measure_fit(options, role, n, M, None)
+            row = measure_fit(options, role, n, M, None, workers=2)
+            row |= {key: same[key] for key in (*WORK_UNITS, "newton_matrices")}
+            row["alone"] = predict_seconds(seconds, row)
             rows.append(row)
     first = [row for row in rows if row["role"] == "learned"]
-    A = np.array([[r["alone"] / r["seconds"], tasks(r) / r["seconds"]] for r in first])
+    A = np.array(
+        [[r["alone"] / r["seconds"], count_tasks(r) / r["seconds"]] for r in first]
+    )
     factor = max(1.0, nnls(A, np.ones(len(A)))[0][0])
     each = max(0.0, A[:, 1] @ (1 - factor * A[:, 0]) / (A[:, 1] @ A[:, 1]))
     for row in rows:
-        row["foretold"] = factor * row.pop("alone") + each * tasks(row)
-        row["peak_foretold_mb"] = worker_mb(row["n"] / 2, row["landmarks"])
-    A = np.array([[sums_mb(r) / r["sent_mb"], tasks(r) / r["sent_mb"]] for r in first])
+        row["foretold"] = factor * row.pop("alone") + each * count_tasks(row)
+        row["peak_foretold_mb"] = predict_worker_mb(row["n"] / 2, row["landmarks"])
+    A = np.array(
+        [
+            [compute_sums_mb(r) / r["sent_mb"], count_tasks(r) / r["sent_mb"]]
+            for r in first
+        ]
+    )
     seconds["sums"], seconds["message"] = nnls(A, np.ones(len(A)))[0].tolist()
     for row in rows:
-        row["sent_foretold_mb"] = sent_mb(seconds, row)
+        row["sent_foretold_mb"] = predict_sent_mb(seconds, row)
     seconds["factor"], seconds["task"] = float(factor), float(each)
     return rows
 
 
-def short(value):
+def shorten_number(value):
     return float(f"{value:.4g}") if isinstance(value, float) else value
 
 
 if __name__ == "__main__":
-    start(main)
+    run_script(main)

@@ -3,27 +3,27 @@
     python -m benchmarks --out records
     python benchmarks/page.py records [--docs docs]
 
-Every number on the page comes from a record; if a measurement was repeated, the last
-one counts. Sections without records are kept. ``notes.md``, next to this file, is
-written by hand and copied to the page.
+Every number on the page comes from a record; for repeated measurements, from the last
+one. Sections without records are unchanged. ``notes.md``, next to this file, is written
+by hand and copied to the page.
 """
 
 import argparse
 import json
 from pathlib import Path
 
-from common import OURS, larger_half, slope
+from common import OURS, fit_exponent, select_larger_half
 
-HERE = Path(__file__).parent
-KEY = ("bench", "work", "library", "n", "m", "dtype", "columns")
-TITLES = {
+FOLDER = Path(__file__).parent
+KEY_FIELDS = ("bench", "work", "library", "n", "m", "dtype", "columns")
+SECTION_TITLES = {
     "fit": "One fit of a given matrix",
     "cv": "The grid of a cross-validation",
     "search": "The default search, from samples to a model",
     "load": "Beside busy processes",
     "blocked": "Without a stored matrix",
 }
-EXPLAINED = {
+SECTION_TEXTS = {
     "fit": "`fit` for a given K, with lam and C chosen by cross-validation "
     "(`benchmarks/chosen.json`). Accuracy is measured on the other half.",
     "cv": "Seven values of lam and five folds: 35 problems with one matrix. SVC has "
@@ -45,53 +45,61 @@ EXPLAINED = {
     "entry twice.",
 }
 FULL_SEARCH = "search='full'"
-"""Our own exhaustive search: in the records and the plot, not in the table."""
-UNITS = ((1.0, "s", 1), (1e-3, "ms", 1e3), (0.0, "µs", 1e6))
-COLORS = ("#0072b2", "#56b4e9", "#009e73", "#d55e00", "#cc79a7", "#000000", "#e69f00")
-"""Okabe and Ito's colors, which color-blind readers can tell apart."""
+"""Our exhaustive search, which is in the records and the plot, not in the table."""
+TIME_UNITS = ((1.0, "s", 1), (1e-3, "ms", 1e3), (0.0, "µs", 1e6))
+LINE_COLORS = (
+    "#0072b2",
+    "#56b4e9",
+    "#009e73",
+    "#d55e00",
+    "#cc79a7",
+    "#000000",
+    "#e69f00",
+)
+"""Colors of Okabe and Ito, which are safe for color-blind readers."""
 
 
 # -- records ---------------------------------------------------------------------------
 
 
-def read(folder):
-    """Return the records of a folder, the last of each kind, as first seen."""
+def read_records(folder):
+    """Return the records of a folder, the last one for each key."""
     found = {}
     for path in sorted(Path(folder).glob("*.jsonl")):
         for line in path.read_text(encoding="utf-8").splitlines():
             row = json.loads(line)
-            found[tuple(row.get(name) for name in KEY)] = row
+            found[tuple(row.get(name) for name in KEY_FIELDS)] = row
     return list(found.values())
 
 
-def of(records, bench):
+def select_bench(records, bench):
     return [row for row in records if row["bench"] == bench]
 
 
 # -- numbers as text -------------------------------------------------------------------
 
 
-def seconds(row):
-    """Return the time of a row for people; failures by their name."""
+def format_seconds(row):
+    """Return the time of a row as text, or the kind of failure."""
     median = row.get("median_s")
     if median is not None:
-        _, unit, factor = next(each for each in UNITS if median >= each[0])
-        return f"{three(median * factor)} {unit}"
+        _, unit, factor = next(each for each in TIME_UNITS if median >= each[0])
+        return f"{format_three_digits(median * factor)} {unit}"
     if row.get("status") == "timeout":
         return f"more than {row['limit_s']:g} s"
     return {"memory": "out of memory"}.get(row.get("status"), "failed")
 
 
-def three(value):
-    """Return a number with three digits; small ones with two, so none looks zero."""
+def format_three_digits(value):
+    """Return a number with three digits, or two significant digits below one."""
     for least, form in ((100, ".0f"), (10, ".1f"), (1, ".2f")):
         if value >= least:
             return format(value, form)
     return f"{value:.2g}"
 
 
-def markdown(header, body, right=()):
-    """Return a table; columns whose names are in ``right`` are aligned there."""
+def format_markdown(header, body, right=()):
+    """Return a table; columns named in ``right`` are right-aligned."""
     rule = ["---:" if name in right else "---" for name in header]
     lines = [header, rule, *body]
     return "\n".join("| " + " | ".join(map(str, line)) + " |" for line in lines)
@@ -100,11 +108,11 @@ def markdown(header, body, right=()):
 # -- tables ----------------------------------------------------------------------------
 
 
-def comparisons(rows):
-    """Yield (ours, peer) for each work; peer is None where there is none."""
+def pair_with_peers(rows):
+    """Yield (ours, peer) for each work; peer is None without a peer."""
     works = {}
     for row in rows:
-        shape = tuple(row.get(name) for name in KEY if name != "library")
+        shape = tuple(row.get(name) for name in KEY_FIELDS if name != "library")
         works.setdefault(shape, {})[row["library"]] = row
     for found in works.values():
         ours = found.pop(OURS, None)
@@ -112,7 +120,7 @@ def comparisons(rows):
             yield from ((ours, peer) for peer in found.values() or [None])
 
 
-def pair(ours, peer, field, form):
+def format_pair(ours, peer, field, form):
     """Return a field of both, as one cell."""
     values = [row.get(field) for row in (ours, peer or {})]
     if values == [None, None]:
@@ -121,7 +129,7 @@ def pair(ours, peer, field, form):
     return texts[0] if peer is None else " / ".join(texts)
 
 
-def table(rows):
+def format_table(rows):
     """Return one line per work and peer."""
     header = ["work", "n", "m", "type", "ours", "peer", "its time", "ratio"]
     extras = {
@@ -131,16 +139,18 @@ def table(rows):
         "peak_mb": ("peak MB", ".0f"),
     }
     body = []
-    for ours, peer in comparisons(rows):
+    for ours, peer in pair_with_peers(rows):
         if peer and peer["library"] == FULL_SEARCH:
             continue
         shape = [ours.get(name) for name in ("n", "m", "dtype")]
         line = [ours["work"], *("" if each is None else each for each in shape)]
-        line.append(seconds(ours))
-        line += [peer["library"], seconds(peer)] if peer else ["", ""]
+        line.append(format_seconds(ours))
+        line += [peer["library"], format_seconds(peer)] if peer else ["", ""]
         ratio = peer and peer.get("ours_faster")
-        line.append(f"{three(ratio)}x" if ratio else "")
-        line += [pair(ours, peer, field, form) for field, (_, form) in extras.items()]
+        line.append(f"{format_three_digits(ratio)}x" if ratio else "")
+        line += [
+            format_pair(ours, peer, field, form) for field, (_, form) in extras.items()
+        ]
         body.append(line)
     header += [title for title, _ in extras.values()]
     used = [i for i in range(len(header)) if i < 8 or any(line[i] for line in body)]
@@ -148,10 +158,10 @@ def table(rows):
     right = {"n", "m", "ours", "its time", "ratio"} | {
         title for title, _ in extras.values()
     }
-    return markdown([header[i] for i in used], chosen, right)
+    return format_markdown([header[i] for i in used], chosen, right)
 
 
-def machine(records):
+def describe_records_machine(records):
     """Return the lines about processor, versions and limits."""
     if not records:
         return ["Nothing measured yet."]
@@ -164,47 +174,47 @@ def machine(records):
         f"* {last['cpu']}, {last.get('cores', '?')} cores, {last['threads']} threads.",
         f"* {listed[0].upper()}{listed[1:]}.",
     ]
-    for row in of(records, "machine"):
+    for row in select_bench(records, "machine"):
         if "gb_per_s" in row:
             lines.append(f"* {row['work'].capitalize()}: {row['gb_per_s']:.1f} GB/s.")
         else:
-            what = f"{row['dtype']} matrices of order {row['n']}"
-            lines.append(f"* Product of {what}: {row['gflop_per_s']:.0f} GFlop/s.")
+            matrices = f"{row['dtype']} matrices of order {row['n']}"
+            lines.append(f"* Product of {matrices}: {row['gflop_per_s']:.0f} GFlop/s.")
     return lines
 
 
 # -- growth ----------------------------------------------------------------------------
 
 
-def points_of(records):
-    """Return the measurements at one size each, without the slopes."""
-    rows = of(records, "scaling")
+def select_points(records):
+    """Return the measurements of growth, without the slopes."""
+    rows = select_bench(records, "scaling")
     return [row for row in rows if not row["work"].startswith("slope")]
 
 
-def label_of(row):
-    """Return the name of the line that a measurement belongs to."""
+def make_label(row):
+    """Return the label of the line of a measurement."""
     library, work = row["library"], row["work"]
     return library if work == "fit" else f"{library}, {work}"
 
 
-def lines_of(records, field):
+def collect_lines(records, field):
     """Return points (n, value) of each line of the plots, by label."""
     found = {}
-    for row in points_of(records):
+    for row in select_points(records):
         if row.get(field) is not None:
-            found.setdefault(label_of(row), []).append((row["n"], row[field]))
+            found.setdefault(make_label(row), []).append((row["n"], row[field]))
     return {label: sorted(points) for label, points in found.items()}
 
 
-def exponent(points, chosen=larger_half):
-    """Return the slope over the chosen points, or None if they are too few."""
+def compute_exponent(points, chosen=select_larger_half):
+    """Return the slope over the chosen points, or None for fewer than two."""
     few = chosen(points)
-    return slope([n for n, _ in few], [value for _, value in few])
+    return fit_exponent([n for n, _ in few], [value for _, value in few])
 
 
-def spread(heights, gap):
-    """Return positions near the heights, in their order, at least a gap apart."""
+def spread_labels(heights, gap):
+    """Return positions near the heights, in the same order, at least a gap apart."""
     order = sorted(range(len(heights)), key=heights.__getitem__)
     placed = [heights[i] for i in order]
     for _ in range(1000):
@@ -223,7 +233,7 @@ def spread(heights, gap):
     return result
 
 
-def plot(lines, title, path):
+def plot_lines(lines, title, path):
     """Draw lines on logarithmic axes, with label and slope at their ends."""
     import matplotlib
     from matplotlib.figure import Figure
@@ -233,7 +243,7 @@ def plot(lines, title, path):
         figure = Figure(figsize=(7.2, 4.2))
         axes = figure.add_axes((0.1, 0.12, 0.54, 0.8))
         axes.set(xscale="log", yscale="log", xlabel="samples n", title=title)
-        for (label, points), color in zip(lines.items(), COLORS, strict=False):
+        for (label, points), color in zip(lines.items(), LINE_COLORS, strict=False):
             n, values = zip(*points, strict=True)
             axes.plot(n, values, "o-", color=color, markersize=3.5, label=label)
         sizes = sorted({n for points in lines.values() for n, _ in points})
@@ -251,14 +261,14 @@ def plot(lines, title, path):
 
 
 def label_ends(axes, lines):
-    """Write the labels right of the axes, each led to from the end of its line."""
+    """Write the labels right of the axes, connected to the ends of their lines."""
     to_axes = axes.transData + axes.transAxes.inverted()
     ends = [to_axes.transform(points[-1]) for points in lines.values()]
-    heights = spread([float(y) for _, y in ends], gap=0.06)
+    heights = spread_labels([float(y) for _, y in ends], gap=0.06)
     for (label, points), end, height, color in zip(
-        lines.items(), ends, heights, COLORS, strict=False
+        lines.items(), ends, heights, LINE_COLORS, strict=False
     ):
-        power = exponent(points)
+        power = compute_exponent(points)
         text = label if power is None else f"{label}: {power:.2f}"
         axes.annotate(
             text,
@@ -273,13 +283,13 @@ def label_ends(axes, lines):
         )
 
 
-def searches(records, images):
+def draw_searches(records, images):
     """Draw the seconds of each search against its log-loss, a panel per data set."""
     import matplotlib
     from matplotlib.figure import Figure
 
     works = {}
-    for row in of(records, "search"):
+    for row in select_bench(records, "search"):
         if row.get("median_s") is not None:
             works.setdefault(row["work"].split(", ")[-1], []).append(row)
     if not works:
@@ -288,7 +298,7 @@ def searches(records, images):
     libraries = list(
         dict.fromkeys(row["library"] for each in works.values() for row in each)
     )
-    colors = dict(zip(libraries, COLORS, strict=False))
+    colors = dict(zip(libraries, LINE_COLORS, strict=False))
     lines = -(-len(works) // 4)
     with matplotlib.rc_context({"svg.hashsalt": "kreinlearn", "font.size": 8}):
         figure = Figure(figsize=(7.2, 1.7 * lines + 0.5), layout="constrained")
@@ -319,22 +329,25 @@ def searches(records, images):
         figure.savefig(path, metadata={"Date": None})
 
 
-def growth(records, images):
-    """Draw the plots; return the lines of the section."""
-    times, memory = (lines_of(records, field) for field in ("median_s", "peak_mb"))
+def format_growth(records, images):
+    """Draw the plots and return the lines of the section."""
+    times, memory = (collect_lines(records, field) for field in ("median_s", "peak_mb"))
     if not times:
         return []
     images.mkdir(parents=True, exist_ok=True)
-    plot(times, "seconds", images / "speed-time.svg")
-    plot(memory, "peak memory of the process, MB", images / "speed-memory.svg")
-    cells = {(label_of(row), row["n"]): row for row in points_of(records)}
+    plot_lines(times, "seconds", images / "speed-time.svg")
+    plot_lines(memory, "peak memory of the process, MB", images / "speed-memory.svg")
+    cells = {(make_label(row), row["n"]): row for row in select_points(records)}
     labels = list(dict.fromkeys(label for label, _ in cells))
     body = [
-        [n, *(cell(cells.get((label, n))) for label in labels)]
+        [n, *(format_cell(cells.get((label, n))) for label in labels)]
         for n in sorted({n for _, n in cells})
     ]
-    for name, chosen in (("slope, larger half", larger_half), ("slope, all", list)):
-        found = [exponent(times.get(label, []), chosen) for label in labels]
+    for name, chosen in (
+        ("slope, larger half", select_larger_half),
+        ("slope, all", list),
+    ):
+        found = [compute_exponent(times.get(label, []), chosen) for label in labels]
         body.append([name, *("" if p is None else f"{p:.2f}" for p in found)])
     return [
         "## Growth",
@@ -347,18 +360,18 @@ def growth(records, images):
         "",
         "![Peak memory against the number of samples](images/speed-memory.svg)",
         "",
-        markdown(["n", *labels], body, {"n", *labels}),
+        format_markdown(["n", *labels], body, {"n", *labels}),
         "",
     ]
 
 
-def cell(row):
-    return "" if row is None else seconds(row)
+def format_cell(row):
+    return "" if row is None else format_seconds(row)
 
 
 # -- the page --------------------------------------------------------------------------
 
-HOW = """\
+INSTRUCTIONS = """\
 ```bash
 # from a checkout; first PyTorch for the CPU, or pip installs the build for GPUs
 pip install torch --index-url https://download.pytorch.org/whl/cpu
@@ -372,7 +385,7 @@ turns, so that a busy moment of the machine affects all of them. A ratio is the 
 time divided by ours in the same run: above one, we are faster."""
 
 
-def sections(text):
+def split_sections(text):
     """Return the lines of each section of a page by its title."""
     found, lines = {}, []
     for line in text.splitlines():
@@ -382,7 +395,7 @@ def sections(text):
     return found
 
 
-def write(folder, docs):
+def write_page(folder, docs):
     """Write the page and its plots.
 
     Parameters
@@ -397,16 +410,23 @@ def write(folder, docs):
     Path
         The page.
     """
-    records, docs = read(folder), Path(docs)
+    records, docs = read_records(folder), Path(docs)
     page = docs / "speed.md"
-    kept = sections(page.read_text(encoding="utf-8")) if page.exists() else {}
+    kept = split_sections(page.read_text(encoding="utf-8")) if page.exists() else {}
     parts = ["# Speed", "", "<!-- written by benchmarks/page.py from records -->", ""]
-    notes = (HERE / "notes.md").read_text().strip()
+    notes = (FOLDER / "notes.md").read_text().strip()
     parts += ["## Summary", "", notes, ""]
-    for bench, title in TITLES.items():
-        rows = of(records, bench)
+    for bench, title in SECTION_TITLES.items():
+        rows = select_bench(records, bench)
         if rows:
-            parts += [f"## {title}", "", EXPLAINED[bench], "", table(rows), ""]
+            parts += [
+                f"## {title}",
+                "",
+                SECTION_TEXTS[bench],
+                "",
+                format_table(rows),
+                "",
+            ]
             if any(row.get("data") == "synthetic" for row in rows):
                 parts += [
                     "Some of the data are synthetic, with the shape of the named set.",
@@ -414,17 +434,17 @@ def write(folder, docs):
                 ]
         else:
             parts += kept.get(title, [])
-    if of(records, "search"):
-        searches(records, docs / "images")
-    is_kept = "Growth" in kept and not points_of(records)
-    parts += kept["Growth"] if is_kept else growth(records, docs / "images")
-    is_kept = "The machine" in kept and not of(records, "machine")
+    if select_bench(records, "search"):
+        draw_searches(records, docs / "images")
+    is_kept = "Growth" in kept and not select_points(records)
+    parts += kept["Growth"] if is_kept else format_growth(records, docs / "images")
+    is_kept = "The machine" in kept and not select_bench(records, "machine")
     parts += (
         kept["The machine"]
         if is_kept
-        else ["## The machine", "", *machine(records), ""]
+        else ["## The machine", "", *describe_records_machine(records), ""]
     )
-    parts += ["## Measure it yourself", "", HOW, ""]
+    parts += ["## Measure it yourself", "", INSTRUCTIONS, ""]
     docs.mkdir(parents=True, exist_ok=True)
     page.write_text("\n".join(parts), encoding="utf-8")
     return page
@@ -433,9 +453,9 @@ def write(folder, docs):
 def main(argv=None):
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("records", help="folder of `python -m benchmarks --out`")
-    parser.add_argument("--docs", default=HERE.parent / "docs", help="where to write")
+    parser.add_argument("--docs", default=FOLDER.parent / "docs", help="where to write")
     options = parser.parse_args(argv)
-    print(write(options.records, options.docs))
+    print(write_page(options.records, options.docs))
 
 
 if __name__ == "__main__":

@@ -1,23 +1,22 @@
-"""TorchKM's cross-validation of kernel logistic regression, in a process of its own.
+"""Cross-validation of kernel logistic regression by TorchKM, in a separate process.
 
 Started by ``bench_cv.py``. With K, labels y and folds given, `cvklogit` minimizes
 
-    sum of the losses of the fold / n + ulam a'Ka,   n the samples of all folds,
+    sum of the losses of the fold / n + ulam a'Ka,
 
-so that ours, the mean loss of the fold plus lam a'Ka / 2, is the same problem for
-``ulam = lam n_fold / (2 n)``. Three things to know of version 4.3.2:
+where n is the number of all samples. Ours, the mean loss of the fold plus lam a'Ka / 2,
+is the same problem for ``ulam = lam n_fold / (2 n)``. Notes on version 4.3.2:
 
-* It also fits all samples at each lam, to start the folds from there.
-* It ends when no coefficient moves by more than 0.003. At large lam all coefficients
-  are smaller than that, and it ends after a few steps.
-* After each fit it looks for a better intercept with another loss,
-  log(1 + exp(yf - 1)), which is the smaller the more samples are on the wrong side.
-  Its coefficients are right, its intercepts are not. So the residuals reported here
-  are those of its coefficients with the best intercept, and the accuracies those of
-  its own scores.
+* It also fits all samples at each lam, as a warm start for the folds.
+* It stops when no coefficient changes by more than 0.003. At large lam all
+  coefficients are smaller, and it stops after a few steps.
+* After each fit it changes the intercept to minimize another loss,
+  log(1 + exp(yf - 1)), which decreases with the number of misclassified samples. Its
+  coefficients are correct, its intercepts are not. Residuals are therefore those of its
+  coefficients with the best intercept; accuracies are those of its own scores.
 
-Its steps divide by mu + 1 + 8 n ulam for each eigenvalue mu of K, and go the wrong way
-where that is negative. So it stands a slightly indefinite K, and diverges on others.
+Its steps divide by mu + 1 + 8 n ulam for each eigenvalue mu of K, and ascend where that
+is negative. It converges for slightly indefinite K and diverges otherwise.
 """
 
 import json
@@ -29,9 +28,9 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import expit
 
-MAXIT = 20_000
-"""Most steps of all lam together; its default, 1000, leaves the smallest unsolved."""
-SMALL = 60
+MAX_STEPS = 20_000
+"""Largest number of steps for all lam; its default, 1000, leaves small lam unsolved."""
+N_SMALL = 60
 
 
 def main():
@@ -39,20 +38,20 @@ def main():
     import torch
 
     torch.set_num_threads(task["threads"])
-    warnings.simplefilter("ignore")  # what it warns of is in the report
-    difference = same_problem()  # the first call of a library is slower, too
+    warnings.simplefilter("ignore")  # the report has its status
+    difference = compare_on_rbf()  # also a warm-up call
     with np.load(task["file"]) as given:
         K, y, foldid, lams = (given[key] for key in ("K", "y", "foldid", "lams"))
     n_folds = int(foldid.max())
     ulams = lams * (n_folds - 1) / n_folds / 2
     start = time.perf_counter()
-    model = fitted(K, y, foldid, ulams, maxit=task.get("maxit", MAXIT))
+    model = fit_torchkm(K, y, foldid, ulams, maxit=task.get("maxit", MAX_STEPS))
     seconds = time.perf_counter() - start
     report = {"seconds": seconds, "coef_difference_rbf": difference}
-    print(json.dumps(report | outcome(model, K, y, ulams)))
+    print(json.dumps(report | describe_fit(model, K, y, ulams)))
 
 
-def fitted(K, y, foldid, ulams, **settings):
+def fit_torchkm(K, y, foldid, ulams, **settings):
     """Return TorchKM's model, fitted."""
     import torch
     from torchkm.cvklogit import cvklogit
@@ -71,12 +70,12 @@ def fitted(K, y, foldid, ulams, **settings):
     return model
 
 
-def outcome(model, K, y, ulams):
-    """Return how far it got, in its words and in ours."""
+def describe_fit(model, K, y, ulams):
+    """Return its status and accuracy, and the residuals by our definition."""
     solved = model.converged.numpy()
     right = np.sign(model.pred.numpy()) == y[:, None]
     residuals = [
-        residual(K, y, a, 2 * ulam)
+        compute_residual(K, y, a, 2 * ulam)
         for a, ulam in zip(model.alpmat.numpy()[1:].T, ulams, strict=True)
     ]
     return {
@@ -91,8 +90,8 @@ def outcome(model, K, y, ulams):
     }
 
 
-def residual(K, y, a, lam):
-    """Return our certificate for its coefficients, with the best intercept."""
+def compute_residual(K, y, a, lam):
+    """Return our residual for its coefficients with the best intercept."""
     f = K @ a
     if not np.isfinite(f).all():
         return None
@@ -101,17 +100,17 @@ def residual(K, y, a, lam):
     return float(f"{np.abs(len(y) * lam * y * a - expit(-y * (f + c))).max():.3g}")
 
 
-def same_problem():
+def compare_on_rbf():
     """Return the largest relative difference of coefficients on a small RBF matrix."""
-    from samples import synthetic
+    from samples import make_samples
 
     from kreinlearn import KreinLogisticRegression
     from kreinlearn.kernels import gram
 
-    X, y = synthetic(SMALL, 4)
+    X, y = make_samples(N_SMALL, 4)
     K, lam = gram(X, kernel="rbf", sigma=0.5), 1e-2
-    foldid = np.arange(SMALL) % 5 + 1
-    theirs = fitted(K, y, foldid, np.array([lam / 2]), eps=1e-16, maxit=MAXIT)
+    foldid = np.arange(N_SMALL) % 5 + 1
+    theirs = fit_torchkm(K, y, foldid, np.array([lam / 2]), eps=1e-16, maxit=MAX_STEPS)
     a = theirs.alpmat.numpy()[1:, 0]
     ours = KreinLogisticRegression("precomputed", lam=lam, tol=1e-9).fit(K, y)
     a_ours = ours.dual_coef_[0]

@@ -1,4 +1,4 @@
-"""Coverage and size of prediction sets over random splits, beside those of an SVC.
+"""Coverage and size of prediction sets over random splits, compared with an SVC.
 
     KREINLEARN_DATA=... python benchmarks/prediction_sets.py --out docs/results
 
@@ -30,7 +30,7 @@ sys.path.append(str(Path(__file__).parents[1]))  # the package reproduction
 from reproduction.data.local import load
 
 COVERAGES = (0.9, 0.95)
-FOLDS = 5
+N_FOLDS = 5
 COLUMNS = "data n_train method coverage splits observed error size".split()
 
 
@@ -60,13 +60,13 @@ def make_machine():
     machine = make_pipeline(
         DistanceSimilarity(), SpectrumRepair("clip"), SVC(kernel="precomputed")
     )
-    return CalibratedClassifierCV(machine, ensemble=False, cv=FOLDS)
+    return CalibratedClassifierCV(machine, ensemble=False, cv=N_FOLDS)
 
 
 def predict_machine_sets(D, y, D_new, seed):
     """Return a function from a coverage to the sets of the SVC."""
     reached = np.empty(len(y))
-    splitter = StratifiedKFold(FOLDS, shuffle=True, random_state=seed)
+    splitter = StratifiedKFold(N_FOLDS, shuffle=True, random_state=seed)
     for train, test in splitter.split(D, y):
         model = make_machine().fit(D[np.ix_(train, train)], y[train])
         proba = model.predict_proba(D[np.ix_(test, train)])
@@ -120,7 +120,7 @@ def main():
     parser.add_argument("--splits", type=int, default=200)
     given = parser.parse_args()
     given.out.mkdir(parents=True, exist_ok=True)
-    # Small classes are too few for a threshold of their own: all labels are kept.
+    # For classes too small for their own threshold, all labels are kept.
     warnings.filterwarnings("ignore", message=".* too few for a coverage")
     with open(given.out / "coverage.csv", "w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")

@@ -1,18 +1,18 @@
-"""The samples of the benchmarks: halves of real data sets, or synthetic ones.
+"""Samples for the benchmarks: halves of real data sets, or synthetic ones.
 
-Real data come from the folder of ``reproduction.data``. Where a set is missing,
-synthetic samples of the same shape take its place, and the rows say so.
+Real data come from the folder of ``reproduction.data``. If a data set is missing,
+synthetic samples of the same shape are used, and the rows are marked as synthetic.
 """
 
 from typing import Any, NamedTuple
 
 import numpy as np
-from common import say
+from common import print_note
 
 QUICK_ROWS = 240
 """Rows of a data set under ``--quick``, before it is halved."""
-JITTER = 1e-3
-"""Noise on rows that are used again, so that no two are the same."""
+JITTER_SCALE = 1e-3
+"""Standard deviation of the noise on repeated rows, such that no two are equal."""
 
 
 class Halves(NamedTuple):
@@ -25,8 +25,8 @@ class Halves(NamedTuple):
     data: str
 
 
-def synthetic(n: int, m: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return samples in the unit cube, and labels of a curved and noisy boundary.
+def make_samples(n: int, m: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return samples in the unit cube, and labels with a curved, noisy boundary.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ def synthetic(n: int, m: int) -> tuple[np.ndarray, np.ndarray]:
     return X, np.where(score > np.median(score), 1, -1)
 
 
-def table(name: str, part: str | None, quick: bool) -> tuple[Any, Any, str]:
+def load_table(name: str, part: str | None, quick: bool) -> tuple[Any, Any, str]:
     """Return samples, labels, and whether they are ``real`` or ``synthetic``."""
     from reproduction.data import info, load
 
@@ -57,16 +57,18 @@ def table(name: str, part: str | None, quick: bool) -> tuple[Any, Any, str]:
         try:
             found = load(name, part=part)
         except FileNotFoundError:
-            say(
+            print_note(
                 f"{name} is not in the data folder (python -m reproduction data fetch "
                 f"{name}): synthetic data of its shape instead"
             )
         else:
             return found.data, found.target, "real"
-    return *synthetic(min(n, QUICK_ROWS) if quick else n, entry.n_features), "synthetic"
+    return *make_samples(
+        min(n, QUICK_ROWS) if quick else n, entry.n_features
+    ), "synthetic"
 
 
-def halves(name: str, quick: bool = False) -> Halves:
+def load_halves(name: str, quick: bool = False) -> Halves:
     """Return a stratified half for training and the rest; splice has its own parts.
 
     Parameters
@@ -74,22 +76,22 @@ def halves(name: str, quick: bool = False) -> Halves:
     name : str
         A data set of ``reproduction.data``.
     quick : bool
-        Whether to take a few synthetic rows.
+        Whether to use a few synthetic rows.
 
     Returns
     -------
     Halves
-        With ``data`` telling whether they are ``real`` or ``synthetic``.
+        With ``data``, ``real`` or ``synthetic``.
     """
     from sklearn.model_selection import train_test_split
     from sklearn.preprocessing import MinMaxScaler
 
     if name == "splice":
-        X_train, y_train, data = table(name, "train", quick)
-        X_test, y_test, data_test = table(name, "test", quick)
+        X_train, y_train, data = load_table(name, "train", quick)
+        X_test, y_test, data_test = load_table(name, "test", quick)
         data = data if data == data_test else "synthetic"
     else:
-        X, y, data = table(name, None, quick)
+        X, y, data = load_table(name, None, quick)
         X_train, X_test, y_train, y_test = train_test_split(
             X, y, test_size=0.5, random_state=0, stratify=y
         )
@@ -98,15 +100,15 @@ def halves(name: str, quick: bool = False) -> Halves:
     return Halves(*scaled, y_train, y_test, data)
 
 
-def many_rows(n: int, quick: bool = False) -> tuple[np.ndarray, np.ndarray, str]:
+def load_rows(n: int, quick: bool = False) -> tuple[np.ndarray, np.ndarray, str]:
     """Return n rows of ijcnn1-tr in random order, scaled to [0, 1].
 
     Parameters
     ----------
     n : int
-        Number of rows; beyond those of the table, rows come again with a little noise.
+        Number of rows. Beyond those of the table, rows repeat with a little noise.
     quick : bool
-        Whether to take synthetic rows.
+        Whether to use synthetic rows.
 
     Returns
     -------
@@ -119,14 +121,14 @@ def many_rows(n: int, quick: bool = False) -> tuple[np.ndarray, np.ndarray, str]
     """
     from sklearn.preprocessing import minmax_scale
 
-    X, y, data = table("ijcnn1-tr", None, quick)
+    X, y, data = load_table("ijcnn1-tr", None, quick)
     rng = np.random.default_rng(0)
     order = np.concatenate(
         [rng.permutation(len(X)) for _ in range(-(-n // len(X)))], dtype=np.intp
     )[:n]
     X, y, own = minmax_scale(X)[order], y[order], len(X)
     if n > own:
-        X[own:] += JITTER * rng.standard_normal((n - own, X.shape[1]))
+        X[own:] += JITTER_SCALE * rng.standard_normal((n - own, X.shape[1]))
         X = np.clip(X, 0, 1)
         data = f"{data} and jittered" if data == "real" else data
     return X, y, data

@@ -1,25 +1,24 @@
-"""Several distances in one model, beside the best single one, a mean and stacking.
+"""Several distances in one model, compared with a single one, a mean and stacking.
 
     KREINLEARN_DATA=... python benchmarks/several_similarities.py --out docs
 
 Writes ``results/several.csv`` and the table of ``benchmarks.md``.
 
-Data sets, distances, other methods and splits were fixed before the first run. The best
-single distance is the one with the lowest mean log-loss on the test samples, which no
-user can know in advance; *chosen alone* is the one with the best held-out score in
-training. That row, and the sum of models (stacking inside the search), were added after
-a first run, in which stacking was better on the proteins.
+Data sets, distances, other methods and splits were fixed before the first run. The
+best single distance has the lowest mean log-loss on the test samples, which users
+cannot know in advance. *chosen alone* has the best out-of-fold score in training. That
+row, and the sum of models (stacking inside the search), were added after the first run,
+in which stacking was better on the proteins.
 """
 
 import argparse
 import csv
 import os
-import sys
 from collections import Counter
 from pathlib import Path
 
 import numpy as np
-from findings import cells, update_page
+from findings import format_cells, update_page
 from scipy.spatial.distance import cdist
 from sklearn.datasets import load_wine
 from sklearn.linear_model import LogisticRegressionCV
@@ -32,14 +31,12 @@ from kreinlearn.app.comparison.demo import compare_dark_pixels, load_digit_image
 from kreinlearn.estimators._several import measure_scale
 from kreinlearn.features import RegionCovariance
 from kreinlearn.kernels import dtw, msm, smith_waterman, spd_distances, twe
-
-sys.path.append(str(Path(__file__).parents[1]))  # the package reproduction
 from reproduction.data.local import load
 
-FOLDS, REPEATS = 5, 2
-KMER = 3
+N_FOLDS, N_REPEATS = 5, 2
+KMER_LENGTH = 3
 COLUMNS = "data n method log_loss accuracy difference error".split()
-TABLES = ("heart", "australian", "sonar")
+TABLE_NAMES = ("heart", "australian", "sonar")
 DARK_LEVEL = 8
 
 
@@ -57,7 +54,7 @@ def load_series(name):
 
 
 def load_proteins():
-    """Return distances by alignment and by common parts, of 300 proteins."""
+    """Return distances of 300 proteins by alignment, 3-mers and composition."""
     import pandas as pd
 
     path = Path(os.environ["KREINLEARN_DATA"]) / "seq" / "protein-location.csv.gz"
@@ -66,7 +63,7 @@ def load_proteins():
     S = smith_waterman(sequences)
     size = np.sqrt(S.diagonal())
     counts = [
-        Counter(each[i : i + KMER] for i in range(len(each) - KMER + 1))
+        Counter(each[i : i + KMER_LENGTH] for i in range(len(each) - KMER_LENGTH + 1))
         for each in sequences
     ]
     words = sorted(set().union(*counts))
@@ -117,14 +114,14 @@ def load_table(X, y):
 
 
 def list_cases():
-    """Return the data sets: a function for each, which loads named distances."""
+    """Return the data sets by name, each a function that loads named distances."""
     cases = {
         "digits": load_images,
         "wine": lambda: load_table(*load_wine(return_X_y=True)),
     }
     if "KREINLEARN_DATA" not in os.environ:
         return cases
-    for name in TABLES:
+    for name in TABLE_NAMES:
         cases[name] = lambda name=name: load_table(load(name).data, load(name).target)
     cases["GunPoint"] = lambda: load_series("GunPoint")
     cases["ItalyPowerDemand"] = lambda: load_series("ItalyPowerDemand")
@@ -158,7 +155,7 @@ def predict_each(D, y, D_new):
         Cs=np.logspace(-3, 3, 7),
         scoring="neg_log_loss",
         max_iter=5000,
-        cv=FOLDS,
+        cv=N_FOLDS,
         l1_ratios=(0.0,),
         use_legacy_attributes=False,
     )
@@ -170,7 +167,7 @@ def measure_case(name, matrices, y):
     """Return rows of the table: means over splits, and differences from the best."""
     D = np.stack([symmetrize(each) for each in matrices.values()], axis=2)
     splitter = RepeatedStratifiedKFold(
-        n_splits=FOLDS, n_repeats=REPEATS, random_state=0
+        n_splits=N_FOLDS, n_repeats=N_REPEATS, random_state=0
     )
     losses, right = {}, {}
     for train, new in splitter.split(D, y):
@@ -208,7 +205,7 @@ def make_table(path):
         own = {row["method"]: row for row in rows if row["data"] == name}
         best = next(method for method in own if method.endswith(", the best"))
         losses = [float(own[method]["log_loss"]) for method in (best, *others)]
-        words = cells(np.array(losses), 1).split(" | ")
+        words = format_cells(np.array(losses), 1).split(" | ")
         words[0] = f"{words[0]} ({best.removesuffix(' alone, the best')})"
         gap, error = (float(own["combined"][key]) for key in ("difference", "error"))
         lines.append(f"| {name} | {' | '.join(words)} | {gap:+.3f} ± {error:.3f} |")

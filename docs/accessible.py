@@ -1,4 +1,4 @@
-"""What the theme leaves to be mended on built pages, so that all readers can use them.
+"""Accessibility fixes for built pages, which the theme lacks.
 
 Checked by ``tests/test_docs_axe.py``.
 """
@@ -6,9 +6,9 @@ Checked by ``tests/test_docs_axe.py``.
 import re
 from pathlib import Path
 
-# Headings of the navigation have a level. Lists of references are no ARIA lists, as
-# what they hold are no list items.
-MENDED = [
+# Navigation headings need a level. Reference lists must not have the ARIA role list,
+# because they do not contain list items.
+REPLACEMENTS = [
     (
         re.compile(r'<p class="caption" role="heading">'),
         '<p class="caption" role="heading" aria-level="2">',
@@ -19,30 +19,30 @@ MENDED = [
     ),
     (re.compile(r'(<div class="citation"[^>]*) role="doc-biblioentry"'), r"\1"),
 ]
-CODE = re.compile(r'(?<=<span class="pre">)[^<]{12,}(?=</span>)')
-"""Code in the text that may have to be broken."""
-BREAKS = re.compile(r"([(\[,=/])")
-"""Where: after punctuation, never inside a name."""
+CODE_PATTERN = re.compile(r'(?<=<span class="pre">)[^<]{12,}(?=</span>)')
+"""Inline code long enough to need line breaks."""
+BREAK_PATTERN = re.compile(r"([(\[,=/])")
+"""Breaks are allowed after punctuation, not inside a name."""
 
 
-def mended(html: str) -> str:
-    """Return a page as it should be; what is mended already stays as it is.
+def fix_html(html: str) -> str:
+    """Return a page with all fixes; fixed pages are unchanged.
 
     Parameters
     ----------
     html : str
         The page as Sphinx and its theme wrote it.
     """
-    for pattern, text in MENDED:
+    for pattern, text in REPLACEMENTS:
         html = pattern.sub(text, html)
-    return CODE.sub(lambda code: BREAKS.sub(r"\1<wbr>", code[0]), html)
+    return CODE_PATTERN.sub(lambda code: BREAK_PATTERN.sub(r"\1<wbr>", code[0]), html)
 
 
-def mend(app, exception) -> None:
-    """Mend all pages of a build that has not failed."""
+def fix_pages(app, exception) -> None:
+    """Fix all pages of a successful build."""
     if exception is None and app.builder.format == "html":
         for path in Path(app.outdir).rglob("*.html"):
             html = path.read_text(encoding="utf-8")
-            better = mended(html)
+            better = fix_html(html)
             if better != html:
                 path.write_text(better, encoding="utf-8")

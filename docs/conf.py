@@ -17,7 +17,7 @@ import accessible
 import kernels_table
 import messages_table
 from draw_results import draw
-from measured import with_note
+from measured import add_note
 
 logger = logging.getLogger(__name__)
 
@@ -54,7 +54,7 @@ myst_enable_extensions = ["colon_fence", "dollarmath"]
 
 # The reference: one page per name, types as the docstrings have them.
 autosummary_generate = True
-autosummary_filename_map = {  # file systems that do not tell split from Split
+autosummary_filename_map = {  # for case-insensitive file systems
     "kreinlearn.spectrum.Split": "kreinlearn.spectrum.Split-class",
     "kreinlearn.spectrum.Floor": "kreinlearn.spectrum.Floor-class",
 }
@@ -88,8 +88,8 @@ sphinx_gallery_conf = {
 }
 
 html_theme = "furo"
-# Read the Docs builds every tag and the main branch, lists them in a corner of each
-# page, and tells which of them this is; `latest` is the main branch.
+# Read the Docs builds every tag and the main branch, and sets the variable to the name
+# of the version; `latest` is the main branch.
 is_development = os.environ.get("READTHEDOCS_VERSION") == "latest"
 html_title = f"kreinlearn {release}" + ", development version" * is_development
 html_baseurl = os.environ.get("READTHEDOCS_CANONICAL_URL", "")
@@ -117,21 +117,23 @@ def _mathml(self, node):
         formula = f"<code>{escape(text)}</code>"
     if is_block:
         number = f"<span class='eqno'>({node['number']})</span>" * bool(node["number"])
-        formula = f"<div class='math'{_id(node)}>{number}{formula}</div>"
+        formula = f"<div class='math'{_format_id(node)}>{number}{formula}</div>"
     self.body.append(formula)
     raise nodes.SkipNode
 
 
-def _id(node):
+def _format_id(node):
     return f" id='{node['ids'][0]}'" if node["ids"] else ""
 
 
 def _insert_tables(app, name, source):
     """Put the table of kernels and the lists of messages where pages ask for them."""
-    if kernels_table.MARK in source[0]:
-        source[0] = source[0].replace(kernels_table.MARK, kernels_table.table())
-    source[0] = messages_table.MARK.sub(
-        lambda mark: messages_table.listed(mark[1]), source[0]
+    if kernels_table.PLACEHOLDER in source[0]:
+        source[0] = source[0].replace(
+            kernels_table.PLACEHOLDER, kernels_table.make_table()
+        )
+    source[0] = messages_table.PLACEHOLDER.sub(
+        lambda mark: messages_table.format_messages(mark[1]), source[0]
     )
 
 
@@ -140,16 +142,16 @@ def _draw_pages(app):
     draw(Path(app.srcdir) / "results", only_pages=True)
 
 
-def _tell_when_measured(app, name, source):
-    """Say under a title when, and with which revision, numbers were measured."""
-    source[0] = with_note(name, source[0])
+def _add_measurement_note(app, name, source):
+    """Add a note on the date and revision of measured numbers."""
+    source[0] = add_note(name, source[0])
 
 
 def setup(app):
-    """Register the renderer of formulas, generated tables and pages, and what mends."""
+    """Register the renderer of formulas, generated tables and pages, and fixes."""
     app.connect("source-read", _insert_tables)
-    app.connect("build-finished", accessible.mend)
+    app.connect("build-finished", accessible.fix_pages)
     app.connect("builder-inited", _draw_pages)
-    app.connect("source-read", _tell_when_measured)
+    app.connect("source-read", _add_measurement_note)
     app.add_html_math_renderer("mathml", (_mathml, None), (_mathml, None))
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -7,8 +7,8 @@ build of the docs.
 import shutil
 from pathlib import Path
 
-HERE = Path(__file__).parent
-PICTURES = {
+DOCS = Path(__file__).parent
+PICTURE_EXAMPLES = {
     "series": "plot_series",
     "sequences": "plot_sequences",
     "graphs": "plot_graphs",
@@ -21,10 +21,10 @@ PICTURES = {
 
 def main():
     """Copy the figure of each example."""
-    for name, example in PICTURES.items():
-        folder = HERE / "auto_examples" / "domains" / "images"
+    for name, example in PICTURE_EXAMPLES.items():
+        folder = DOCS / "auto_examples" / "domains" / "images"
         source = folder / f"sphx_glr_{example}_001.png"
-        shutil.copyfile(source, HERE / "images" / f"tutorial-{name}.png")
+        shutil.copyfile(source, DOCS / "images" / f"tutorial-{name}.png")
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ import numpy as np
 
 from kreinlearn import DistanceSimilarity
 
-STYLES = {
+TRANSFORM_STYLES = {
     "exponential": ("#0072b2", "-"),
     "gaussian": ("#d55e00", "--"),
     "truncated": ("#009e73", "-."),
@@ -29,7 +29,7 @@ def main():
         1, 2, figsize=(8.4, 2.7), layout="constrained", width_ratios=[1.3, 1]
     )
     left, right = axes
-    for form, (color, line) in STYLES.items():
+    for form, (color, line) in TRANSFORM_STYLES.items():
         similarity = DistanceSimilarity(form).fit_transform(D)[0]
         if form in ("truncated", "negative"):  # which have the unit of the distance
             similarity = similarity / median

@@ -15,16 +15,16 @@ import numpy as np
 
 DOCS = Path(__file__).parent
 BLUE, ORANGE, GREEN = "#0072b2", "#d55e00", "#009e73"
-NUMBER = {
+NUMBER_STYLES = {
     "uniform": ("landmarks", BLUE, "o-"),
     "nystroem": ("scikit-learn's Nystroem", ORANGE, "s--"),
 }
-CHOICE = {
+CHOICE_STYLES = {
     "uniform": ("uniform", BLUE, "o-"),
     "kmeans++": ("k-means++", GREEN, "^--"),
     "leverage": ("leverage scores", ORANGE, "s:"),
 }
-MOST_CHOSEN = 400
+MAX_COMPARED = 400
 """Ways of choosing are compared up to this number of landmarks."""
 
 
@@ -42,7 +42,7 @@ def main(docs: Path = DOCS) -> None:
 
 def draw_numbers(rows, path):
     """Draw accuracy and log-loss against the number of landmarks, a column per set."""
-    sets = sets_of([row for row in rows if row["set"] != "clusters"])
+    sets = list_sets([row for row in rows if row["set"] != "clusters"])
     shape = {"figsize": (4.3 * len(sets), 6), "layout": "constrained"}
     figure, axes = plt.subplots(2, len(sets), sharex="col", squeeze=False, **shape)
     for column, name in enumerate(sets):
@@ -53,7 +53,12 @@ def draw_numbers(rows, path):
         for axis, measure in zip(
             axes[:, column], ("accuracy", "log_loss"), strict=True
         ):
-            lines(axis, [r for r in mine if r["method"] in NUMBER], measure, NUMBER)
+            draw_lines(
+                axis,
+                [r for r in mine if r["method"] in NUMBER_STYLES],
+                measure,
+                NUMBER_STYLES,
+            )
             for row in exact:
                 label = f"all {int(row['n']):,} samples"
                 axis.axhline(float(row[measure]), color="0.4", ls=":", label=label)
@@ -66,20 +71,20 @@ def draw_numbers(rows, path):
 
 def draw_choices(rows, path):
     """Draw log-loss against the number of landmarks for each way to choose them."""
-    rows = [row for row in rows if 0 < row["landmarks"] <= MOST_CHOSEN]
-    sets = sets_of(rows)
+    rows = [row for row in rows if 0 < row["landmarks"] <= MAX_COMPARED]
+    sets = list_sets(rows)
     shape = {"figsize": (3.4 * len(sets), 3.4), "layout": "constrained"}
     figure, axes = plt.subplots(1, len(sets), squeeze=False, **shape)
     for axis, name in zip(axes[0], sets, strict=True):
         mine = [row for row in rows if row["set"] == name]
-        lines(axis, mine, "log_loss", CHOICE)
+        draw_lines(axis, mine, "log_loss", CHOICE_STYLES)
         axis.set(title=f"{name}, {int(mine[0]['n']):,} samples", xlabel="landmarks")
     axes[0, 0].set_ylabel("held-out log-loss")
     axes[0, 0].legend(fontsize="small")
     save(figure, path)
 
 
-def lines(axis, rows, measure, methods):
+def draw_lines(axis, rows, measure, methods):
     """Draw means over draws, and the range of the draws."""
     for method, (label, color, style) in methods.items():
         mine = [row for row in rows if row["method"] == method]
@@ -98,7 +103,7 @@ def lines(axis, rows, measure, methods):
     axis.grid(color="0.92")
 
 
-def sets_of(rows):
+def list_sets(rows):
     """Return the names of the sets in the order of the records."""
     return list(dict.fromkeys(row["set"] for row in rows))
 

@@ -17,15 +17,15 @@ from kreinlearn.app.report import (
     draw_pictures,
 )
 
-HERE = Path(__file__).parent
-SHOWN = {
+DOCS = Path(__file__).parent
+METHOD_STYLES = {
     "KreinCV": ("KreinCV", Color.BLUE, "-"),
     "clip + KLR": ("clip + logistic regression", Color.GREEN, "-."),
     "SVC clip + Platt": ("clip + SVC, calibrated", Color.ORANGE, "--"),
 }
 """Methods, and their names and looks in the picture."""
 N_IMAGES = 6
-FILES = {
+FILE_NAMES = {
     f"{PHONE_QUERY} and {DARK_QUERY}": "readme-narrow-dark.svg",
     PHONE_QUERY: "readme-narrow.svg",
     DARK_QUERY: "readme-dark.svg",
@@ -48,7 +48,7 @@ def collect_results():
         shown.append((images[rows[k]], title))
     curves = {
         name: compute_review([each for each in records if each["method"] == name])
-        for name in SHOWN
+        for name in METHOD_STYLES
     }
     return shown, curves
 
@@ -66,7 +66,7 @@ def make_figure(shown, curves):
             axes.set_title(title, loc="right", weight="normal", size=8)
             axes.set_axis_off()
         axes = parts[1].subplots()
-        for name, (label, color, line) in SHOWN.items():
+        for name, (label, color, line) in METHOD_STYLES.items():
             points = curves[name]["fraction"], curves[name]["left"]
             axes.plot(*points, color=color, ls=line, lw=1.6, label=label)
         axes.set(xlim=(0, 0.6), xlabel="fraction reviewed", ylabel="errors left")
@@ -87,7 +87,7 @@ def make_figure(shown, curves):
 def main():
     """Write the pictures."""
     for media, svg in draw_pictures(make_figure(*collect_results())):
-        (HERE / "images" / FILES[media]).write_bytes(svg)
+        (DOCS / "images" / FILE_NAMES[media]).write_bytes(svg)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """Draw the results of the paper from their records: ``python docs/draw_results.py``.
 
-Writes what is committed in ``docs/results`` anew, and a page per experiment; the build
-of the documentation draws the pages alone.
+Updates the committed files in ``docs/results`` and writes a page per experiment. The
+build of the documentation writes only the pages.
 """
 
 import gzip
@@ -16,7 +16,7 @@ RESULTS = Path(__file__).parent / "results"
 
 
 def draw(folder: Path, *, only_pages: bool = False) -> None:
-    """Write pages, and what else is there already, from the records in a folder."""
+    """Write pages, and update existing files, from the records in a folder."""
     for records in sorted(folder.glob("*.jsonl.gz")):
         name = records.name.removesuffix(".jsonl.gz")
         with tempfile.TemporaryDirectory() as scratch:

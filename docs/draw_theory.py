@@ -19,14 +19,14 @@ from kreinlearn.datasets import make_monks
 from kreinlearn.kernels import gram
 from kreinlearn.spectrum import describe
 
-IMAGES = Path(__file__).parent / "images"
+IMAGE_FOLDER = Path(__file__).parent / "images"
 BLUE, ORANGE, GREEN, SKY = "#0072b2", "#d55e00", "#009e73", "#56b4e9"
 
 
 def main() -> None:
     """Draw all figures."""
     mpl.rcParams |= {"svg.hashsalt": "theory", "font.size": 10}
-    K, K_test, y, y_test = monks()
+    K, K_test, y, y_test = load_monks()
     draw_space(K)
     draw_objective(K, y)
     draw_dual()
@@ -36,7 +36,7 @@ def main() -> None:
     draw_published(K, K_test, y, y_test)
 
 
-def monks():
+def load_monks():
     """Return TL1 matrices of the first MONK's rule, 124 samples to learn from."""
     X, y = make_monks(1)
     X = (X - X.min(axis=0)) / np.ptp(X, axis=0)
@@ -47,7 +47,7 @@ def monks():
 
 def save(figure, name):
     """Write a figure that is the same on every run."""
-    figure.savefig(IMAGES / f"theory-{name}.svg", metadata={"Date": None})
+    figure.savefig(IMAGE_FOLDER / f"theory-{name}.svg", metadata={"Date": None})
     plt.close(figure)
 
 

@@ -2,11 +2,11 @@
 
 from kreinlearn.kernels import KERNELS
 
-MARK = "<!-- table of kernels -->"
-"""What the table takes the place of on a page."""
+PLACEHOLDER = "<!-- table of kernels -->"
+"""Comment on a page that is replaced by the table."""
 
 
-def table() -> str:
+def make_table() -> str:
     """Return a Markdown table with one row per kernel.
 
     Returns
@@ -17,11 +17,11 @@ def table() -> str:
     head = (
         "name|samples|measure s|form|parameters|always positive definite|a search tries"
     )
-    rows = [head.split("|"), ["---"] * 7, *map(_cells, KERNELS.values())]
+    rows = [head.split("|"), ["---"] * 7, *map(_make_cells, KERNELS.values())]
     return "\n".join(f"| {' | '.join(cells)} |" for cells in rows)
 
 
-def _cells(kernel):
+def _make_cells(kernel):
     """Return the cells of one kernel."""
     measure = kernel.measure.name if kernel.measure else ""
     form = (getattr(kernel.form, "__doc__", None) or "").partition("\n")[0]

@@ -1,4 +1,4 @@
-"""Which command makes the numbers of a page, when it ran, and what changed since.
+"""Commands and dates of the numbers on the pages, and changes of their code.
 
 ``docs/measure`` is its command line; ``conf.py`` shows the date on the pages. A page is
 *stale* if code that its numbers depend on has changed since they were measured.
@@ -7,7 +7,8 @@ fresh while definitions only move from file to file, up to imports.
 
 Tables and figures of the paper have a record per cell, and all of them take hours.
 ``docs/measure --check PAGE`` runs some cells again, drawn at random. If a method gives
-other numbers than before, all of its cells are run again. The page says so.
+other numbers than before, all of its cells are run again. A note on the page reports
+the check.
 """
 
 import ast
@@ -27,40 +28,49 @@ from typing import Any, NamedTuple
 ROOT = Path(__file__).parents[1]
 if str(ROOT) not in sys.path:
     sys.path.append(str(ROOT))  # the package reproduction
-RECORD = Path("docs", "results", "measured.json")
-SOURCE = Path("src", "kreinlearn")
-MODEL = ("losses.py", "operators.py", "kernels", "spectrum", "problem", "solvers")
-SEARCH = tuple(f"estimators/{name}.py" for name in ("_base", "_fit", "logistic_cv"))
-EXACT = (*MODEL, "search", *SEARCH)
-LANDMARKS = (*MODEL, "landmarks", "estimators/landmarks.py")
-READERS = ("io", "persistence.py", "app/runs.py", "_files.py", "_memory.py")
+RECORD_FILE = Path("docs", "results", "measured.json")
+SOURCE_FOLDER = Path("src", "kreinlearn")
+MODEL_SOURCES = (
+    "losses.py",
+    "operators.py",
+    "kernels",
+    "spectrum",
+    "problem",
+    "solvers",
+)
+SEARCH_SOURCES = tuple(
+    f"estimators/{name}.py" for name in ("_base", "_fit", "logistic_cv")
+)
+EXACT_SOURCES = (*MODEL_SOURCES, "search", *SEARCH_SOURCES)
+LANDMARK_SOURCES = (*MODEL_SOURCES, "landmarks", "estimators/landmarks.py")
+READER_SOURCES = ("io", "persistence.py", "app/runs.py", "_files.py", "_memory.py")
 REPRODUCTION = "reproduction"
 PROGRAMS = {"python": [sys.executable]}
 MEASURED_CODE = ("src", REPRODUCTION, "benchmarks", "tests/stress")
 """Folders whose changes must be committed before a measurement."""
-EARLIER = "measured with an earlier version of the solver"
-CHECK = "--check"
-CHECKED = 30
-"""Cells that a check runs again, and one of every method at least."""
-LONGEST = 20.0
+STALE_TEXT = "measured with an earlier version of the solver"
+CHECK_OPTION = "--check"
+N_CHECKED = 30
+"""Number of cells that a check runs again, with at least one per method."""
+MAX_FIT_SECONDS = 20.0
 """Seconds of a fit beyond which a cell is not drawn."""
-FOUND = ("acc", "status", "mu")
-"""What a cell must find again: accuracy, how the fit ended, and both ends of the
-spectrum to five digits of the larger. Times may differ, and so may eigenvalues that are
-zero but for rounding, which processors do in different ways."""
+COMPARED_FIELDS = ("acc", "status", "mu")
+"""Fields that a check compares: accuracy, status, and extreme eigenvalues to five
+digits of the larger one. Times may differ, and so may eigenvalues that are zero up to
+rounding."""
 
-TIMES = ("fit_s", "gram_s", "pred_s")
+TIME_FIELDS = ("fit_s", "gram_s", "pred_s")
 
 
 class Page(NamedTuple):
-    """A page with numbers: what makes them, and the code that they depend on."""
+    """A page with numbers: their commands, and the code that they depend on."""
 
-    name: str  # as Sphinx has it, but README
+    name: str  # the name in Sphinx, or README
     commands: tuple[str, ...]  # {out} is a folder for records
     sources: tuple[str, ...]  # files and folders, see `source_path`
 
 
-def _of_paper(name: str, sources: tuple[str, ...]) -> Page:
+def _make_paper_page(name: str, sources: tuple[str, ...]) -> Page:
     command = f"python -m {REPRODUCTION} {name} --out {{out}}"
     return Page(f"results/{name}", (command,), sources)
 
@@ -69,23 +79,25 @@ def _reproduction_files(*names: str) -> tuple[str, ...]:
     return tuple(f"{REPRODUCTION}/{name}.py" for name in names)
 
 
-def _bench(names: str) -> str:
+def _make_bench_command(names: str) -> str:
     return f"python -m benchmarks {names} --out {{out}}"
 
 
-PROTOCOL = _reproduction_files("methods", "protocol", "splits", "faces", "readings")
-FITTED = (*EXACT, "app/methods.py", "features.py", *PROTOCOL)
+PROTOCOL_SOURCES = _reproduction_files(
+    "methods", "protocol", "splits", "faces", "readings"
+)
+FITTED_SOURCES = (*EXACT_SOURCES, "app/methods.py", "features.py", *PROTOCOL_SOURCES)
 PAGES = {
-    "readme": Page("README", ("python docs/draw_readme.py",), EXACT),
+    "readme": Page("README", ("python docs/draw_readme.py",), EXACT_SOURCES),
     "speed": Page(
         "speed",
         (
-            _bench(
+            _make_bench_command(
                 "machine product kernels spd fit cv search load blocked scaling import"
             ),
             "python benchmarks/page.py {out}",
         ),
-        (*EXACT, *LANDMARKS),
+        (*EXACT_SOURCES, *LANDMARK_SOURCES),
     ),
     "which-method": Page(
         "benchmarks",
@@ -93,7 +105,7 @@ PAGES = {
             "python benchmarks/which_method.py --repeats 1 --out docs "
             "--records {out}/which-method.jsonl",
         ),
-        EXACT,
+        EXACT_SOURCES,
     ),
     "in-the-field": Page(
         "benchmarks",
@@ -102,7 +114,7 @@ PAGES = {
             "--records {out}/in-the-field.jsonl "
             "--reuse docs/results/in-the-field-records.json.gz",
         ),
-        EXACT,
+        EXACT_SOURCES,
     ),
     "landmarks": Page(
         "large",
@@ -112,14 +124,16 @@ PAGES = {
             "python benchmarks/landmark_floor.py --out docs",
             "python docs/draw_landmarks.py",
         ),
-        LANDMARKS,
+        LANDMARK_SOURCES,
     ),
     "plan": Page(
-        "cost-model", ("python benchmarks/landmark_costs.py --out docs",), LANDMARKS
+        "cost-model",
+        ("python benchmarks/landmark_costs.py --out docs",),
+        LANDMARK_SOURCES,
     ),
-    "large": Page("large", (_bench("landmarks"),), LANDMARKS),
-    "dask": Page("large", (_bench("dask"),), LANDMARKS),
-    "theory": Page("theory", ("python docs/draw_theory.py",), EXACT),
+    "large": Page("large", (_make_bench_command("landmarks"),), LANDMARK_SOURCES),
+    "dask": Page("large", (_make_bench_command("dask"),), LANDMARK_SOURCES),
+    "theory": Page("theory", ("python docs/draw_theory.py",), EXACT_SOURCES),
     "trust": Page(
         "testing",
         (
@@ -127,23 +141,26 @@ PAGES = {
             "--only fits-krein fits-hilbert fits-euclidean edited-models",
             "python -m tests.stress --minutes 60 --seed 8201",
         ),
-        (*EXACT, *LANDMARKS, *READERS),
+        (*EXACT_SOURCES, *LANDMARK_SOURCES, *READER_SOURCES),
     ),
-    "table1": _of_paper(
+    "table1": _make_paper_page(
         "table1", ("kernels", "spectrum", *_reproduction_files("metrics"))
     ),
-    "table2": _of_paper(
+    "table2": _make_paper_page(
         "table2", ("kernels", "spectrum", *_reproduction_files("protocol", "splits"))
     ),
-    **{f"table{i}": _of_paper(f"table{i}", FITTED) for i in range(3, 8)},
-    **{name: _of_paper(name, FITTED) for name in ("fig2", "fig3", "readings")},
+    **{f"table{i}": _make_paper_page(f"table{i}", FITTED_SOURCES) for i in range(3, 8)},
+    **{
+        name: _make_paper_page(name, FITTED_SOURCES)
+        for name in ("fig2", "fig3", "readings")
+    },
 }
 
 
 def source_path(source: str, root: Path = ROOT) -> Path:
     """Return the path of a source: of the reproduction, or else of the package."""
     is_ours = source.startswith(f"{REPRODUCTION}/")
-    return root / source if is_ours else root / SOURCE / source
+    return root / source if is_ours else root / SOURCE_FOLDER / source
 
 
 def digest(sources: tuple[str, ...], root: Path = ROOT) -> str:
@@ -155,13 +172,13 @@ def digest(sources: tuple[str, ...], root: Path = ROOT) -> str:
     for source in sorted(set(sources)):
         path = source_path(source, root)
         for file in path.rglob("*.py") if path.is_dir() else [path]:
-            found += _definitions(file, file.stat().st_mtime_ns)
+            found += _list_definitions(file, file.stat().st_mtime_ns)
     return hashlib.sha256("\n".join(sorted(found)).encode()).hexdigest()[:16]
 
 
 @cache
-def _definitions(file: Path, changed: int) -> list[str]:
-    """Return the statements of a file, as it was at a time, without imports."""
+def _list_definitions(file: Path, changed: int) -> list[str]:
+    """Return the statements of a file without imports; cached by time of change."""
     tree = ast.parse(file.read_text(encoding="utf-8"))
     for node in ast.walk(tree):
         body = getattr(node, "body", None)
@@ -182,48 +199,48 @@ def _is_ignored(node: ast.stmt) -> bool:
     return isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
 
 
-def records(root: Path = ROOT) -> dict[str, dict[str, Any]]:
-    """Return what is written about the pages: date, revision, digest of the code."""
-    file = root / RECORD
+def read_records(root: Path = ROOT) -> dict[str, dict[str, Any]]:
+    """Return the records of the pages: date, revision, digest of the code."""
+    file = root / RECORD_FILE
     return json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
 
 
 def is_stale(key: str, root: Path = ROOT) -> bool:
-    """Tell whether the code of a page has changed since it was measured."""
-    record = records(root).get(key)
+    """Return whether the code of a page has changed since it was measured."""
+    record = read_records(root).get(key)
     if record is None:
         return True
     code = record.get("checked", record)["code"]
     return bool(code != digest(PAGES[key].sources, root))
 
 
-def note(name: str, root: Path = ROOT) -> str:
-    """Return what a page says about its numbers, in Markdown; empty if it has none."""
+def format_note(name: str, root: Path = ROOT) -> str:
+    """Return the note on the numbers of a page, in Markdown; empty without numbers."""
     for key, page in PAGES.items():
-        if page.name == name and key in records(root):
-            record = records(root)[key]
-            said = f"{record['date']}, revision {record['revision']}"
+        if page.name == name and key in read_records(root):
+            record = read_records(root)[key]
+            origin = f"{record['date']}, revision {record['revision']}"
             if not is_stale(key, root):
-                again = _again(record["checked"]) if "checked" in record else ""
-                return f"*Numbers on this page: measured on {said}.{again}*"
-            return f"```{{note}}\nNumbers on this page: {EARLIER} ({said}).\n```"
+                again = _format_check(record["checked"]) if "checked" in record else ""
+                return f"*Numbers on this page: measured on {origin}.{again}*"
+            return f"```{{note}}\nNumbers on this page: {STALE_TEXT} ({origin}).\n```"
     return ""
 
 
-def _again(checked: dict[str, Any]) -> str:
-    """Return what a page says about a check."""
+def _format_check(checked: dict[str, Any]) -> str:
+    """Return the sentences of a note about a check."""
     when = f"on {checked['date']}, revision {checked['revision']}"
     drawn = f"{checked['drawn']} of {checked['cells']} cells, drawn at random"
-    said = f" {drawn}, were run again {when}"
+    text = f" {drawn}, were run again {when}"
     if not checked["again"]:
-        return f"{said}: they found the same."
+        return f"{text}: they found the same."
     methods = ", ".join(checked["again"])
-    return f"{said}; so were all cells of {methods}. Seconds are of the first run."
+    return f"{text}; so were all cells of {methods}. Seconds are of the first run."
 
 
-def with_note(name: str, text: str, root: Path = ROOT) -> str:
+def add_note(name: str, text: str, root: Path = ROOT) -> str:
     """Return the text of a page with its note at the end."""
-    remark = note(name, root)
+    remark = format_note(name, root)
     return f"{text.rstrip()}\n\n{remark}\n" if remark else text
 
 
@@ -232,7 +249,7 @@ def with_note(name: str, text: str, root: Path = ROOT) -> str:
 
 def main(arguments: list[str]) -> int:
     """List all pages, or measure or check those that are named."""
-    is_check = arguments[:1] == [CHECK]
+    is_check = arguments[:1] == [CHECK_OPTION]
     arguments = arguments[is_check:]
     unknown = [each for each in arguments if each not in PAGES]
     if unknown:
@@ -247,16 +264,16 @@ def main(arguments: list[str]) -> int:
         if code := (_check if is_check else _measure)(key):
             return code
     for key in () if arguments else PAGES:
-        record = records().get(key, {"date": "never     ", "revision": ""})
+        record = read_records().get(key, {"date": "never     ", "revision": ""})
         state = "stale" if is_stale(key) else "fresh"
         print(f"{key:<13} {state}  {record['date']}  {record['revision']}")
     return 0
 
 
 def _measure(key: str) -> int:
-    """Run what makes a page, and write down that it ran."""
-    now = _now(key)
-    # Records of one revision: a run that was stopped continues, and none is mixed.
+    """Run the commands of a page, and record date, revision and code."""
+    now = _describe_now(key)
+    # One folder per revision: an interrupted run resumes, and revisions do not mix.
     out = ROOT / ".measured" / now["revision"]
     out.mkdir(parents=True, exist_ok=True)
     for command in PAGES[key].commands:
@@ -266,13 +283,13 @@ def _measure(key: str) -> int:
         if code := subprocess.run(words, cwd=ROOT).returncode:
             return code
     if PAGES[key].name.startswith("results/"):
-        _keep(key, (out / f"{key}.jsonl").read_bytes())
-    _write(key, now)
+        _store_records(key, (out / f"{key}.jsonl").read_bytes())
+    _write_record(key, now)
     return 0
 
 
-def _keep(key: str, lines: bytes) -> None:
-    """Replace the records of an experiment, and draw its page again."""
+def _store_records(key: str, lines: bytes) -> None:
+    """Replace the records of an experiment, and update its page."""
     packed = gzip.compress(lines, mtime=0)
     (ROOT / "docs" / "results" / f"{key}.jsonl.gz").write_bytes(packed)
     from draw_results import RESULTS, draw
@@ -281,14 +298,14 @@ def _keep(key: str, lines: bytes) -> None:
 
 
 def _check(key: str) -> int:
-    """Run some cells of an experiment again, and all of those methods that differ."""
+    """Run some cells of an experiment again, and all cells of methods that differ."""
     file = ROOT / "docs" / "results" / f"{key}.jsonl.gz"
     if not file.exists():
         print(f"{key} has no records of cells: measure it again.", file=sys.stderr)
         return 2
     before = list(map(json.loads, gzip.decompress(file.read_bytes()).splitlines()))
-    now = _now(key)
-    drawn = _drawn(before, now["revision"])
+    now = _describe_now(key)
+    drawn = _draw_cells(before, now["revision"])
     after = _run_again(key, before, drawn)
     is_other = {name for name in drawn if not _is_same(before, after, name)}
     again = sorted({each["method"] for each in before if each["key"] in is_other})
@@ -296,20 +313,20 @@ def _check(key: str) -> int:
     if again:
         rest = {each["key"] for each in before if each["method"] in again}
         after = _run_again(key, before, rest)
-        _keep(key, _lines(after))
+        _store_records(key, _encode_cells(after))
     checked = now | {"cells": len(before), "drawn": len(drawn), "again": again}
-    _write(key, records()[key] | {"checked": checked})
+    _write_record(key, read_records()[key] | {"checked": checked})
     return 0
 
 
-def _drawn(cells: list[dict[str, Any]], revision: str) -> set[str]:
-    """Return the keys of some cells: one of each method, and others."""
+def _draw_cells(cells: list[dict[str, Any]], revision: str) -> set[str]:
+    """Return the keys of a random sample of cells, at least one per method."""
     rng = random.Random(revision)
-    short = [each for each in cells if each.get("fit_s", 0.0) <= LONGEST]
+    short = [each for each in cells if each.get("fit_s", 0.0) <= MAX_FIT_SECONDS]
     rng.shuffle(short)
     first = {each["method"]: each["key"] for each in reversed(short)}
     others = [each["key"] for each in short if each["key"] not in first.values()]
-    return {*first.values(), *others[: max(0, CHECKED - len(first))]}
+    return {*first.values(), *others[: max(0, N_CHECKED - len(first))]}
 
 
 def _run_again(
@@ -318,39 +335,42 @@ def _run_again(
     """Return the records of an experiment with some cells run again."""
     from kreinlearn.app.runs import run
     from reproduction.catalog import EXPERIMENTS
-    from reproduction.run import cost, evaluate
+    from reproduction.run import estimate_cost, evaluate
 
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, f"{key}.jsonl")
         wanted = [one for one in EXPERIMENTS[key].cells(None, None) if one.key in drawn]
-        run(wanted, file, partial(evaluate, data_home=None), cost=cost)
+        run(wanted, file, partial(evaluate, data_home=None), cost=estimate_cost)
         found = {each["key"]: each for each in map(json.loads, file.open("rb"))}
-    return [_renewed(each, found.get(each["key"])) for each in cells]
+    return [_update_cell(each, found.get(each["key"])) for each in cells]
 
 
-def _renewed(cell: dict[str, Any], found: dict[str, Any] | None) -> dict[str, Any]:
-    """Return a cell with what was found now, and the times that it had.
+def _update_cell(cell: dict[str, Any], found: dict[str, Any] | None) -> dict[str, Any]:
+    """Return a cell with the new results and its previous times.
 
-    Times of a table are compared with one another, hence all of one run.
+    Times in a table are compared with each other, so all must come from one run.
     """
     if found is None:
         return cell
-    times = {name: cell[name] for name in TIMES if name in cell}
+    times = {name: cell[name] for name in TIME_FIELDS if name in cell}
     return found | times | {"git": _git("rev-parse", "--short=12", "HEAD")}
 
 
 def _is_same(
     before: list[dict[str, Any]], after: list[dict[str, Any]], key: str
 ) -> bool:
-    """Tell whether a cell has found what it had found before."""
+    """Return whether a cell has the same results as before."""
     one, two = (
         next(each for each in cells if each["key"] == key) for cells in (before, after)
     )
-    return all(_rounded(one.get(name)) == _rounded(two.get(name)) for name in FOUND)
+    return all(
+        _round_value(one.get(name)) == _round_value(two.get(name))
+        for name in COMPARED_FIELDS
+    )
 
 
-def _rounded(value: Any) -> Any:
-    """Return numbers without their last digits; those of a list by the largest."""
+def _round_value(value: Any) -> Any:
+    """Round numbers to five digits; scale those of a list by the largest."""
     if isinstance(value, float):
         return round(value, 5)
     if isinstance(value, list):
@@ -359,12 +379,12 @@ def _rounded(value: Any) -> Any:
     return value
 
 
-def _lines(cells: list[dict[str, Any]]) -> bytes:
+def _encode_cells(cells: list[dict[str, Any]]) -> bytes:
     return b"".join(json.dumps(each).encode() + b"\n" for each in cells)
 
 
-def _now(key: str) -> dict[str, Any]:
-    """Return date, revision and code of now."""
+def _describe_now(key: str) -> dict[str, Any]:
+    """Return the current date, revision and digest of the code."""
     return {
         "date": datetime.now(UTC).date().isoformat(),
         "revision": _git("rev-parse", "--short=12", "HEAD"),
@@ -372,12 +392,12 @@ def _now(key: str) -> dict[str, Any]:
     }
 
 
-def _write(key: str, record: dict[str, Any]) -> None:
-    """Write down that a page was measured or checked."""
-    found = records() | {key: record}
+def _write_record(key: str, record: dict[str, Any]) -> None:
+    """Store the record of a page that was measured or checked."""
+    found = read_records() | {key: record}
     ordered = {each: found[each] for each in PAGES if each in found}
     text = json.dumps(ordered, indent=1) + "\n"
-    (ROOT / RECORD).write_text(text, encoding="utf-8")
+    (ROOT / RECORD_FILE).write_text(text, encoding="utf-8")
 
 
 def _git(*words: str) -> str:

@@ -1,6 +1,6 @@
-"""Every sentence that the package warns or refuses with, read from its source.
+"""Messages of all warnings and errors of the package, read from its source.
 
-The page "Messages" lists them by situation. What varies is shown as "…".
+The page "Messages" lists them by situation. Variable parts are shown as "…".
 """
 
 import ast
@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 import kreinlearn
 
-MARK = re.compile(r"<!-- messages: (.+) -->")
-"""What the list of a situation takes the place of on a page."""
-SOURCE = Path(kreinlearn.__file__).parent
+PLACEHOLDER = re.compile(r"<!-- messages: (.+) -->")
+"""Comment on a page that is replaced by the messages of a situation."""
+SOURCE_FOLDER = Path(kreinlearn.__file__).parent
 SITUATIONS = {
     "Parameters and matrices": [
         "_validation",
@@ -50,19 +50,19 @@ SITUATIONS = {
 """Situations, and the beginnings of the modules that belong to each. The longest
 beginning wins."""
 
-WARNERS = ("warnings.warn", "warn_caller", "_warn")
-"""What functions call to warn."""
+WARNING_FUNCTIONS = ("warnings.warn", "warn_caller", "_warn")
+"""Functions that issue warnings."""
 
 
 class Message(NamedTuple):
-    """One sentence: where it is, what it is raised or warned as, its text."""
+    """One message: its module, its category and its text."""
 
     module: str
     kind: str
     text: str
 
 
-def situation(module: str) -> str | None:
+def find_situation(module: str) -> str | None:
     """Return the situation that a module belongs to; None for no situation."""
     found = [
         (len(start), name)
@@ -74,87 +74,89 @@ def situation(module: str) -> str | None:
 
 
 @cache
-def errors() -> list[Message]:
-    """Return all sentences of exceptions."""
+def collect_errors() -> list[Message]:
+    """Return the messages of all exceptions."""
     found = []
-    for module, tree in _modules():
+    for module, tree in _parse_modules():
         for node in ast.walk(tree):
             if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call):
-                text = _text(node.exc.args[0]) if node.exc.args else ""
+                text = _extract_text(node.exc.args[0]) if node.exc.args else ""
                 kind = ast.unparse(node.exc.func).rpartition(".")[2]
                 kind = kind if kind.isidentifier() and kind[0].isupper() else "error"
-                if _is_sentence(text) and situation(module):
+                if _is_sentence(text) and find_situation(module):
                     found.append(Message(module, kind, text))
     return found
 
 
 @cache
-def raising() -> set[str]:
+def list_raising_modules() -> set[str]:
     """Return the names of all modules that raise something."""
     return {
         module
-        for module, tree in _modules()
+        for module, tree in _parse_modules()
         if any(isinstance(node, ast.Raise) for node in ast.walk(tree))
     }
 
 
 @cache
-def warned() -> list[Message]:
-    """Return all sentences in functions that warn, parts of which are put together."""
+def collect_warnings() -> list[Message]:
+    """Return the messages in functions that warn."""
     found = []
-    for module, tree in _modules():
+    for module, tree in _parse_modules():
         if module == "exceptions":
             continue
         for function in ast.walk(tree):
             if isinstance(function, ast.FunctionDef) and _warns(function):
-                strings = {text: None for text in _strings(function)}
+                strings = {text: None for text in _collect_sentences(function)}
                 found += [Message(module, "warning", text) for text in strings]
     return found
 
 
-def listed(name: str) -> str:
+def format_messages(name: str) -> str:
     """Return the list of a situation in Markdown, warnings first."""
     own = {
         (each.kind, each.text)
-        for each in [*warned(), *errors()]
-        if situation(each.module) == name
+        for each in [*collect_warnings(), *collect_errors()]
+        if find_situation(each.module) == name
     }
     first = sorted(own, key=lambda each: (each[0] != "warning", each[1]))
     return "\n".join(f"* {kind}: `` {text} ``" for kind, text in first)
 
 
 @cache
-def _modules() -> list[tuple[str, ast.Module]]:
+def _parse_modules() -> list[tuple[str, ast.Module]]:
     """Return the names of all modules, with slashes, and their trees."""
-    paths = sorted(SOURCE.rglob("*.py"))
-    names = [path.relative_to(SOURCE).with_suffix("").as_posix() for path in paths]
+    paths = sorted(SOURCE_FOLDER.rglob("*.py"))
+    names = [
+        path.relative_to(SOURCE_FOLDER).with_suffix("").as_posix() for path in paths
+    ]
     trees = [ast.parse(path.read_text(encoding="utf-8")) for path in paths]
     return list(zip(names, trees, strict=True))
 
 
 def _warns(function: ast.FunctionDef) -> bool:
-    """Return whether a function itself warns, by whatever name."""
-    calls = (node for node in _own(function) if isinstance(node, ast.Call))
-    return any(ast.unparse(call.func) in WARNERS for call in calls)
+    """Return whether a function calls one of `WARNING_FUNCTIONS` directly."""
+    calls = (node for node in _walk_own_nodes(function) if isinstance(node, ast.Call))
+    return any(ast.unparse(call.func) in WARNING_FUNCTIONS for call in calls)
 
 
-def _strings(function: ast.FunctionDef) -> Iterator[str]:
-    """Yield what looks like a sentence in a function, but no docstring or error."""
+def _collect_sentences(function: ast.FunctionDef) -> Iterator[str]:
+    """Yield the sentences in a function, without docstring and errors."""
     skipped = set()
     if ast.get_docstring(function):
         skipped.add(function.body[0].value)
-    for node in _own(function):
+    for node in _walk_own_nodes(function):
         if node in skipped or isinstance(node, ast.Raise):
             skipped.update(ast.walk(node))
         elif isinstance(node, ast.JoinedStr | ast.Constant):
-            text = _text(node)
+            text = _extract_text(node)
             if isinstance(node, ast.JoinedStr):
                 skipped.update(ast.walk(node))
             if _is_sentence(text):
                 yield text
 
 
-def _own(function: ast.FunctionDef) -> Iterator[ast.AST]:
+def _walk_own_nodes(function: ast.FunctionDef) -> Iterator[ast.AST]:
     """Yield the nodes of a function, but not those of functions inside it."""
     waiting: list[ast.AST] = list(function.body)
     while waiting:
@@ -168,13 +170,13 @@ def _is_sentence(text: str) -> bool:
     return len([word for word in text.split() if word.isalpha()]) >= 4
 
 
-def _text(node: ast.expr) -> str:
-    """Return the text of a string, with "…" for what varies."""
+def _extract_text(node: ast.expr) -> str:
+    """Return the text of a string, with "…" for variable parts."""
     if isinstance(node, ast.Constant):
         return node.value if isinstance(node.value, str) else ""
     if isinstance(node, ast.JoinedStr):
         parts = [
-            _text(part) if isinstance(part, ast.Constant) else "…"
+            _extract_text(part) if isinstance(part, ast.Constant) else "…"
             for part in node.values
         ]
         return inspect.cleandoc("".join(parts))

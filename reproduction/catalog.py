@@ -18,7 +18,7 @@ class Experiment:
     Parameters
     ----------
     name, title : str
-        Name on the command line, and what it shows.
+        Name on the command line, and title.
     datasets, methods : tuple of str
         Their names.
     settings : dict
@@ -26,7 +26,7 @@ class Experiment:
     runs : int or dict
         Default number of repetitions; with a dictionary, by data set.
     minutes : float or dict
-        What all its cells took on two cores; with a dictionary, by data set.
+        Time of all cells on two cores; with a dictionary, by data set.
     is_timed : bool
         Whether seconds or memory matter: cells then run one at a time, with all
         threads.
@@ -65,7 +65,7 @@ class Experiment:
         return [cell for cell in found if not cell.run or not self.is_repeated(cell)]
 
     def expected_minutes(self, cells: Sequence[Cell]) -> float:
-        """Return what some of its cells will take on two cores, roughly."""
+        """Return a rough estimate of the minutes of some cells on two cores."""
         everything = self.cells()
         if not isinstance(self.minutes, Mapping):
             return self.minutes * len(cells) / len(everything)
@@ -76,7 +76,7 @@ class Experiment:
 
 
 def _involves_no_chance(cell: Cell) -> bool:
-    """Return whether all runs on the same samples end at the same point."""
+    """Return whether runs on the same samples are deterministic."""
     return "SGD" not in cell.method and cell.setting("init") != "uniform"
 
 
@@ -104,7 +104,7 @@ EXPERIMENTS: dict[str, Experiment] = {
             "table3",
             "Accuracy on small data sets",
             published.TABLE3_DATA,
-            published.TABLE3_METHODS + published.OURS,
+            published.TABLE3_METHODS + published.TABLE3_OURS,
             minutes=20,
         ),
         Experiment(

@@ -13,7 +13,7 @@ from reproduction.data.commands import DATA_FOLDER, data_command
 
 ALL_EXPERIMENTS = "all"
 DATA_COMMAND = "data"
-EPILOG = examples(
+HELP_EXAMPLES = examples(
     "python -m reproduction data fetch all",
     "python -m reproduction table3 --runs 10",
     "python -m reproduction all --out results",
@@ -37,7 +37,7 @@ class _Experiments(click.Group):
     cls=_Experiments,
     context_settings={"help_option_names": ["-h", "--help"]},
     subcommand_metavar="NAME [OPTIONS]",
-    epilog=EPILOG,
+    epilog=HELP_EXAMPLES,
 )
 def app() -> None:
     """Run tables and figures of the paper, and compare with the published numbers."""
@@ -52,7 +52,7 @@ def make_experiment_command(name: str) -> click.Command:
         name,
         short_help=f"{title}.",
         help=f"{title}: run, and compare with the published numbers.\n\nEach result is "
-        "written as soon as it is known. Run the same command again to resume; if "
+        "written immediately. Run the same command again to resume; if "
         "nothing is missing, it only writes the pages again.",
         epilog=examples(f"python -m reproduction {name} --out results"),
     )

@@ -21,8 +21,8 @@ from reproduction.entries import Note
 from reproduction.methods import GRID
 from reproduction.summary import Summary
 
-SETTLED_SHARE = 0.01
-"""Share of its range from the last value within which a curve has settled."""
+SETTLED_FRACTION = 0.01
+"""A curve has settled within this fraction of its range from the last value."""
 TEST_ROWS = 432
 """Predefined test samples of monks1."""
 FIXED_STARTS = ("zeros", "ones", "minus-ones")
@@ -55,7 +55,7 @@ def find_settling_iteration(curve: Sequence[float]) -> int:
     if not np.isfinite(curve).all():
         return len(curve)  # never
     way = np.abs(np.array(curve[1:]) - curve[-1])
-    far = np.flatnonzero(way > SETTLED_SHARE * way.max(initial=0.0))
+    far = np.flatnonzero(way > SETTLED_FRACTION * way.max(initial=0.0))
     return int(far[-1]) + 2 if len(far) else 1
 
 
@@ -70,7 +70,7 @@ def is_monotone(curve: Sequence[float]) -> bool:
 
 @dataclass(frozen=True)
 class Evidence:
-    """All that was found about one reading.
+    """Evidence for one reading.
 
     Attributes
     ----------
@@ -186,12 +186,15 @@ def compute_printed_ratio(column: str, name: str) -> float:
 
 
 def gather_evidence(summaries: Sequence[Summary]) -> list[Evidence]:
-    """Return what was found about each reading, in the order of the records."""
+    """Return the evidence for each reading, in the order of the records."""
     names = dict.fromkeys(each.method for each in summaries)
-    return [_gather(name, [s for s in summaries if s.method == name]) for name in names]
+    return [
+        _gather_reading(name, [s for s in summaries if s.method == name])
+        for name in names
+    ]
 
 
-def _gather(name: str, own: Sequence[Summary]) -> Evidence:
+def _gather_reading(name: str, own: Sequence[Summary]) -> Evidence:
     kinds = {each.settings.get("evidence"): each for each in own if each.records}
     accuracies = {
         each.data: statistics.fmean(each.values("acc"))
@@ -244,11 +247,11 @@ def make_readings_tables(
     for column, kind in (("CCICP-GD", "gradient descent"), ("CCICP-SGD", "SGD")):
         own = rank_readings([each for each in found if each.column == column])
         if own:
-            tables.append(_ranking(column, kind, own))
+            tables.append(_make_ranking_table(column, kind, own))
     return tables
 
 
-def _ranking(
+def _make_ranking_table(
     column: str, kind: str, own: Sequence[tuple[float, Evidence]]
 ) -> PageTable:
     is_gd = column == "CCICP-GD"
@@ -257,15 +260,17 @@ def _ranking(
         shrink, loss, stop, *cap = each.name.partition(": ")[2].split(", ")
         head = (SHRINK_WORDS[shrink], loss, stop, cap[0] if cap else "none")
         fit = (
-            format_number(_mean(each.accuracies.values()), ".3f"),
+            format_number(_compute_mean(each.accuracies.values()), ".3f"),
             format_number(each.correlation, ".2f"),
-            _number(each.distance, ".3f"),
+            _format_finite(each.distance, ".3f"),
         )
         curves = _format_curves(each) if is_gd else ()
-        found = (*_format_starts(each), *_ratios(each), *curves)
-        rows.append((*head, *fit, *found, _number(total, ".1f")))
+        found = (*_format_starts(each), *_format_ratios(each), *curves)
+        rows.append((*head, *fit, *found, _format_finite(total, ".1f")))
     fullest = max((each for _, each in own), key=lambda each: len(each.accuracies))
-    printed = _number(_mean(fullest.published_accuracies().values()), ".3f").text
+    printed = _format_finite(
+        _compute_mean(fullest.published_accuracies().values()), ".3f"
+    ).text
     rows_right = [
         published.TABLE6[s][column, "monks1"].mean * TEST_ROWS for s in FIXED_STARTS
     ]
@@ -297,13 +302,13 @@ def _ranking(
     return make_table(title, f"{caption}.", heads, rows)
 
 
-def _number(value: float | None, form: str) -> Entry:
-    """Return a number, or a dash for what is missing."""
+def _format_finite(value: float | None, form: str) -> Entry:
+    """Return a number, or a dash if it is missing or not finite."""
     known = value is not None and np.isfinite(value)
     return format_number(value if known else None, form)
 
 
-def _mean(values: Iterable[float]) -> float | None:
+def _compute_mean(values: Iterable[float]) -> float | None:
     found = list(values)
     return statistics.fmean(found) if found else None
 
@@ -317,7 +322,7 @@ def _format_starts(each: Evidence) -> tuple[Entry, Entry]:
     return Entry(text, min(each.misses())), lam
 
 
-def _ratios(each: Evidence) -> list[Entry]:
+def _format_ratios(each: Evidence) -> list[Entry]:
     ratios = each.ratios()
     return [
         format_number(ratios[name][0], ".3g") if name in ratios else Entry(NO_VALUE)

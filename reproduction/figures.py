@@ -71,7 +71,7 @@ def make_figures(name: str, summaries: Sequence[Summary]) -> dict[str, Figure]:
 
 
 def _make_accuracy_figures(summaries: Sequence[Summary]) -> dict[str, Figure]:
-    said = []
+    parts = []
     for method in published.TABLE3_METHODS:
         pairs = [
             (published.TABLE3[each.data][method].mean, each.mean("acc"))
@@ -81,12 +81,12 @@ def _make_accuracy_figures(summaries: Sequence[Summary]) -> dict[str, Figure]:
         known = [(theirs, ours) for theirs, ours in pairs if ours is not None]
         if known:
             theirs, ours = np.mean(known, axis=0)
-            said.append(f"{method} {theirs:.3f} and {ours:.3f}")
+            parts.append(f"{method} {theirs:.3f} and {ours:.3f}")
     found = {
         "dots": Figure(
             "Accuracy, published and ours",
             "Accuracy on the test half, published and ours, by method.",
-            f"Mean accuracy over data sets, published and ours: {'; '.join(said)}.",
+            f"Mean accuracy over data sets, published and ours: {'; '.join(parts)}.",
             _draw_accuracy_dots(summaries),
             _draw_accuracy_dots(summaries, is_narrow=True),
         )
@@ -161,7 +161,7 @@ def _draw_example_images(summary: Summary, width: float) -> Drawing:
     rows, columns, h, w = record["shape"]
     raw = zlib.decompress(base64.b64decode(record["pixels"]))
     gap = max(1, h // 16)
-    # What is masked is not drawn: the gaps have the color of the page.
+    # Masked pixels are not drawn: gaps have the color of the page.
     sheet = np.ma.masked_all((rows, columns, h + gap, w + gap), np.uint8)
     sheet[:, :, :h, :w] = np.frombuffer(raw, np.uint8).reshape(rows, columns, h, w)
     sheet = sheet.transpose(0, 2, 1, 3).reshape(rows * (h + gap), columns * (w + gap))
@@ -185,13 +185,13 @@ def _make_eps_figures(summaries: Sequence[Summary]) -> dict[str, Figure]:
 
 
 def _make_eps_figure(method: str, summaries: Sequence[Summary]) -> Figure:
-    said = []
+    parts = []
     for name in list_names(summaries, "data", published.FIG2_DATA):
         own = [each for each in summaries if each.data == name and each.records]
         accuracy = [float(np.mean(each.values("acc"))) for each in own]
         seconds = [float(np.median(each.values("fit_s"))) for each in own]
         if own:
-            said.append(
+            parts.append(
                 f"{name}: accuracy between {min(accuracy):.3f} and "
                 f"{max(accuracy):.3f}, seconds between {min(seconds):.3g} and "
                 f"{max(seconds):.3g}"
@@ -200,7 +200,7 @@ def _make_eps_figure(method: str, summaries: Sequence[Summary]) -> Figure:
         f"{method}: accuracy and time by eps",
         f"{method} by eps: mean accuracy ± one standard deviation, median and range "
         "of the seconds of one fit. The table has the numbers.",
-        f"Curves over eps. {'; '.join(said)}.",
+        f"Curves over eps. {'; '.join(parts)}.",
         _draw_eps_curves(summaries),
         _draw_eps_curves(summaries, is_narrow=True),
     )
@@ -256,18 +256,18 @@ def _make_objective_figures(summaries: Sequence[Summary]) -> dict[str, Figure]:
 
 
 def _make_objective_figure(title: str, summaries: Sequence[Summary]) -> Figure:
-    said = []
+    parts = []
     for each in summaries:
         if each.records:
             curve = [value for value in each.records[0]["curve"] if value is not None]
-            said.append(
+            parts.append(
                 f"{each.method} on {each.data} from {curve[0]:.3g} to {curve[-1]:.3g} "
                 f"in {len(curve) - 1} iterations"
             )
     return Figure(
         title,
         "The objective after each outer iteration, in the first run.",
-        f"Curves of the objective: {'; '.join(said)}.",
+        f"Curves of the objective: {'; '.join(parts)}.",
         _draw_objective_curves(summaries),
         _draw_objective_curves(summaries, is_narrow=True),
     )
@@ -321,7 +321,7 @@ def make_reading_figures(summaries: Sequence[Summary]) -> dict[str, Figure]:
     }
     if not all(len(own) == 2 for own in pairs.values()):
         return {}
-    said = [
+    parts = [
         f"{kind}: root mean square difference {letter.distance:.3f} as printed and "
         f"{reading.distance:.3f} as read"
         for kind, (letter, reading) in pairs.items()
@@ -330,7 +330,7 @@ def make_reading_figures(summaries: Sequence[Summary]) -> dict[str, Figure]:
         "Published accuracies against ours",
         "Each point is a small data set: published accuracy and ours, with Algorithm 1 "
         "to the letter and in the reading that we chose. On the line they agree.",
-        f"Scatter plots. {'; '.join(said)}.",
+        f"Scatter plots. {'; '.join(parts)}.",
         _draw_agreement(pairs),
         _draw_agreement(pairs, is_narrow=True),
     )

@@ -12,9 +12,9 @@ def format_table(table: PageTable, notes: Sequence[Note] = ()) -> str:
     Parameters
     ----------
     table : PageTable
-        What to write; the best entries are bold.
+        Table; the best entries are bold.
     notes : sequence of Note
-        What its marks refer to.
+        Notes that its marks refer to.
     """
     rule = "|" + "|".join([" --- ", *[" ---: "] * (len(table.columns) - 1)]) + "|"
     lines = [f"## {table.title}", "", table.caption, ""]

@@ -22,8 +22,8 @@ from reproduction.entries import Note
 from reproduction.figures import make_figures
 from reproduction.markdown import format_table
 from reproduction.notes import find_notes
-from reproduction.summary import NUMBER_FIELDS, numbers, summarize_records
-from reproduction.tables import LAYOUTS
+from reproduction.summary import NUMBER_FIELDS, list_numbers, summarize_records
+from reproduction.tables import TABLE_MAKERS
 
 __all__ = ["write"]
 
@@ -38,7 +38,7 @@ def write(
     out: str | os.PathLike[str],
     command: str | None = None,
 ) -> list[Path]:
-    """Write what the records of an experiment show.
+    """Write tables, figures and the page of an experiment from its records.
 
     Parameters
     ----------
@@ -47,9 +47,9 @@ def write(
     records : path-like
         File of its records.
     out : path-like
-        Folder; made if it is not there.
+        Folder; created if needed.
     command : str, optional
-        What was typed; by default the command without any option.
+        Command line for the page; by default the command without options.
 
     Returns
     -------
@@ -60,20 +60,20 @@ def write(
     Raises
     ------
     ValueError
-        If there is no such experiment, or no record of it.
+        If the experiment is unknown or has no records.
     """
-    check_choice("name", name, LAYOUTS)
+    check_choice("name", name, TABLE_MAKERS)
     found = [record for record in read_records(records) if record["exp"] == name]
     if not found:
         raise ValueError(f"{os.fspath(records)} holds no records of {name!r}.")
     summaries = summarize_records(found)
     notes = find_notes(name)
-    tables = LAYOUTS[name](summaries, notes) + _failures(found)
+    tables = TABLE_MAKERS[name](summaries, notes) + _make_failure_tables(found)
     figures = make_figures(name, summaries)
-    listed = numbers(name, summaries)
+    listed = list_numbers(name, summaries)
     command = command or f"python -m reproduction {name}"
-    facts, verdict = _about_runs(found), _verdict(name, listed)
-    shown = _Shown(name, command, verdict, facts, tables, figures, notes)
+    facts, verdict = _describe_runs(found), _format_verdict(name, listed)
+    shown = _PageContent(name, command, verdict, facts, tables, figures, notes)
 
     folder = Path(out)
     folder.mkdir(parents=True, exist_ok=True)
@@ -90,7 +90,7 @@ def write(
     return [folder / file for file in reversed(contents)]
 
 
-class _Shown(NamedTuple):
+class _PageContent(NamedTuple):
     """Contents of the page of an experiment."""
 
     name: str
@@ -115,7 +115,7 @@ class _Shown(NamedTuple):
         }
         return html(
             self.title,
-            # What the paper shows as a figure comes first as one.
+            # Figures of the paper come first.
             [drawn, *sections] if self.name.startswith("fig") else [*sections, drawn],
             sentences=self.verdict,
             facts=facts,
@@ -126,7 +126,7 @@ class _Shown(NamedTuple):
         )
 
     def as_markdown(self) -> str:
-        said = "; ".join(f"{term}: {text}" for term, text in self.facts.items())
+        facts = "; ".join(f"{term}: {text}" for term, text in self.facts.items())
         texts = [each.text for each in self.notes if not (each.row or each.column)]
         general = "".join(f"- {text}\n" for text in texts)
         images = [
@@ -134,7 +134,7 @@ class _Shown(NamedTuple):
             for short, figure in self.figures.items()
         ]
         tables = [format_table(table, self.notes) for table in self.tables]
-        parts = [f"# {self.title}\n", f"{said}.\n", *([general] if general else [])]
+        parts = [f"# {self.title}\n", f"{facts}.\n", *([general] if general else [])]
         return "\n".join(parts + images + tables)
 
 
@@ -142,57 +142,57 @@ Numbers = Sequence[Mapping[str, str | int]]
 """Rows of the file of numbers."""
 
 
-def _verdict(name: str, rows: Numbers) -> list[str]:
-    """Return how near we come to what is published, if that is what is shown."""
-    if name == "readings":  # rivals, of which one is ours
+def _format_verdict(name: str, rows: Numbers) -> list[str]:
+    """Return sentences that compare our results with the published ones, if any."""
+    if name == "readings":  # several readings, of which one is used
         return []
     known = [each for each in rows if "difference" in each]
     pairs = [each for each in known if each["measure"] == "acc"]
     if pairs:
-        return _accuracies_met(pairs)
+        return _describe_accuracies(pairs)
     largest = [each for each in known if each["measure"] == "mu_max"]
     if largest:
-        shares = [
+        gaps = [
             abs(float(each["difference"])) / float(each["published"])
             for each in largest
         ]
         return [
-            f"{sum(share <= NEAR_DIFFERENCE for share in shares)} of {len(shares)} "
+            f"{sum(gap <= NEAR_DIFFERENCE for gap in gaps)} of {len(gaps)} "
             "published largest eigenvalues are met within "
             f"{100 * NEAR_DIFFERENCE:.0f} %; the median difference is "
-            f"{100 * statistics.median(shares):.1f} %."
+            f"{100 * statistics.median(gaps):.1f} %."
         ]
-    return _ranges(rows) if name == "fig2" else []
+    return _describe_ranges(rows) if name == "fig2" else []
 
 
-def _accuracies_met(pairs: Numbers) -> list[str]:
-    """Return how many published accuracies we meet, and where we miss most."""
+def _describe_accuracies(pairs: Numbers) -> list[str]:
+    """Return how many published accuracies are reproduced, and the largest gap."""
     gaps = [abs(float(each["difference"])) for each in pairs]
     far = pairs[gaps.index(max(gaps))]
-    what = ", ".join(
+    place = ", ".join(
         str(far[key]) for key in ("data", "method", "settings") if far[key]
     )
     return [
         f"{sum(gap <= NEAR_DIFFERENCE for gap in gaps)} of {len(gaps)} published "
         f"accuracies are met within {NEAR_DIFFERENCE:g}; the median difference is "
         f"{statistics.median(gaps):.3f}.",
-        f"Farthest apart: {what}; published {float(far['published']):.3f}, ours "
+        f"Farthest apart: {place}; published {float(far['published']):.3f}, ours "
         f"{float(far['ours']):.3f}.",
     ]
 
 
-def _ranges(rows: Numbers) -> list[str]:
+def _describe_ranges(rows: Numbers) -> list[str]:
     """Return by how much the accuracy changes with a setting."""
     found: dict[str, list[float]] = {}
     for each in rows:
         if each["measure"] == "acc" and "ours" in each:
             place = f"{each['method']} on {each['data']}"
             found.setdefault(place, []).append(float(each["ours"]))
-    told = [f"{max(own) - min(own):.3f} for {place}" for place, own in found.items()]
-    return [f"Mean accuracy changes with eps by {', '.join(told)}."]
+    changes = [f"{max(own) - min(own):.3f} for {place}" for place, own in found.items()]
+    return [f"Mean accuracy changes with eps by {', '.join(changes)}."]
 
 
-def _about_runs(records: Sequence[Record]) -> dict[str, str]:
+def _describe_runs(records: Sequence[Record]) -> dict[str, str]:
     """Return facts about the runs: counts, failures, versions, revisions."""
     runs = {record["run"] for record in records}
     facts = {"Cells": str(len(records)), "runs": str(len(runs))}
@@ -211,7 +211,7 @@ def _about_runs(records: Sequence[Record]) -> dict[str, str]:
     return facts
 
 
-def _failures(records: Sequence[Record]) -> list[PageTable]:
+def _make_failure_tables(records: Sequence[Record]) -> list[PageTable]:
     rows = [
         (each["key"], each["status"], each.get("error", ""))
         for each in records

@@ -91,7 +91,7 @@ def compute_critical_difference(
     return float(q * np.sqrt(k * (k + 1) / (6 * n_datasets)))
 
 
-def cliques(ranks: Sequence[float], distance: float) -> list[tuple[int, int]]:
+def find_cliques(ranks: Sequence[float], distance: float) -> list[tuple[int, int]]:
     """Return first and last position of the largest groups within a distance.
 
     Groups of one, and groups inside others, are left out.
@@ -105,8 +105,8 @@ def cliques(ranks: Sequence[float], distance: float) -> list[tuple[int, int]]:
 
     Examples
     --------
-    >>> from reproduction.ranks import cliques
-    >>> cliques([1.0, 1.5, 2.2, 4.0], 1.0)
+    >>> from reproduction.ranks import find_cliques
+    >>> find_cliques([1.0, 1.5, 2.2, 4.0], 1.0)
     [(0, 1), (1, 2)]
     """
     found: list[tuple[int, int]] = []
@@ -146,7 +146,7 @@ def rank_methods(scores: Array, methods: Sequence[str]) -> Ranking | None:
         float(statistic),
         float(pvalue),
         distance,
-        tuple(cliques(ranks[order].tolist(), distance)),
+        tuple(find_cliques(ranks[order].tolist(), distance)),
     )
 
 
@@ -160,14 +160,14 @@ def make_ranking_figure(
     ranking : Ranking
         Mean ranks and cliques.
     whose : str
-        What was ranked, such as "our runs".
+        Scores that were ranked, such as "our runs".
     blocks : str
-        What it was ranked over, such as "data sets".
+        Blocks of the ranking, such as "data sets".
     caution : str
         A sentence to end the caption with.
     """
     pairs = list(zip(ranking.methods, ranking.ranks, strict=True))
-    said = ", ".join(f"{name} {rank:.2f}" for name, rank in pairs)
+    listed_ranks = ", ".join(f"{name} {rank:.2f}" for name, rank in pairs)
     groups = [
         f"{ranking.methods[first]} to {ranking.methods[last]}"
         for first, last in ranking.cliques
@@ -189,16 +189,16 @@ def make_ranking_figure(
         f"Mean ranks over {blocks}; 1 is best. Bars join methods that do not differ "
         f"(Nemenyi's test at 5 %: less than {ranking.distance:.2f} apart). "
         f"{caution}".rstrip(),
-        f"Mean ranks, best first: {said}. Critical difference "
+        f"Mean ranks, best first: {listed_ranks}. Critical difference "
         f"{ranking.distance:.2f}. Not different: {'; '.join(groups) or 'none'}.",
-        _diagram(ranking),
-        _rank_list(ranking),
+        _draw_diagram(ranking),
+        _draw_rank_list(ranking),
         (listed, "method, mean rank, groups", rows),
     )
 
 
-def _diagram(ranking: Ranking) -> Drawing:
-    """Return mean ranks on a scale, and bars over what does not differ."""
+def _draw_diagram(ranking: Ranking) -> Drawing:
+    """Return mean ranks on a scale, with bars over methods that do not differ."""
     low, high = 1, len(ranking.methods)
     half = -(-high // 2)
     bar_step, label_step, first_bar = 0.17, 0.26, 0.22
@@ -214,7 +214,7 @@ def _diagram(ranking: Ranking) -> Drawing:
         axes.set_xlim(low - margin, high + margin)
         axes.set_ylim(-depth, 0.75)
         axes.plot([low, high], [0, 0], color=Color.INK, lw=0.8)
-        for tick in range(low, high + 1, _tick_step(high)):
+        for tick in range(low, high + 1, _choose_tick_step(high)):
             axes.plot([tick, tick], [0, 0.07], color=Color.INK, lw=0.8)
             axes.text(tick, 0.11, str(tick), ha="center", va="bottom", size=9)
         end = low + ranking.distance
@@ -245,12 +245,12 @@ def _diagram(ranking: Ranking) -> Drawing:
     return draw, (7.5, 0.9 + 0.85 * depth)
 
 
-def _tick_step(k: int) -> int:
+def _choose_tick_step(k: int) -> int:
     """Return the distance between ticks, so that their numbers do not touch."""
     return -(-k // 10)
 
 
-def _rank_list(ranking: Ranking) -> Drawing:
+def _draw_rank_list(ranking: Ranking) -> Drawing:
     """Return the same for a phone: one row per method, bars upright."""
     k = len(ranking.methods)
 
@@ -271,7 +271,7 @@ def _rank_list(ranking: Ranking) -> Drawing:
         axes.set_xlim(0.8, k + 0.7 + 0.045 * k * len(ranking.cliques))
         axes.set_yticks(range(k), [shorten(name, 20) for name in ranking.methods])
         axes.tick_params(axis="y", length=0)
-        axes.set_xticks(range(1, k + 1, _tick_step(k)))
+        axes.set_xticks(range(1, k + 1, _choose_tick_step(k)))
         axes.set_xlabel("mean rank; 1 is best")
         axes.grid(axis="x")
 

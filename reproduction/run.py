@@ -1,4 +1,4 @@
-"""Run an experiment of the paper, or what is missing of it."""
+"""Run an experiment of the paper; completed cells are skipped."""
 
 import os
 import warnings
@@ -37,7 +37,7 @@ def run_experiment(
     retry: bool = False,
     progress: Watcher | None = None,
 ) -> Path:
-    """Run an experiment of the paper, or what is missing of it.
+    """Run an experiment of the paper; completed cells are skipped.
 
     Parameters
     ----------
@@ -89,7 +89,9 @@ def run_experiment(
     if jobs is None and experiment.is_timed:
         jobs = 1
     work = partial(evaluate, data_home=home)
-    run(cells, path, work, jobs=jobs, limit=limit, cost=cost, progress=progress)
+    run(
+        cells, path, work, jobs=jobs, limit=limit, cost=estimate_cost, progress=progress
+    )
     return path
 
 
@@ -157,7 +159,7 @@ def _check_data(cells: list[Cell], name: str, data_home: str | None) -> None:
 
 
 def evaluate(cell: Cell, data_home: str | None = None) -> Record:
-    """Run one cell and return the fields of its record: what a worker does."""
+    """Run one cell and return the fields of its record; called by workers."""
     with warnings.catch_warnings():
         # Statuses are recorded; the published procedures would warn at every fit.
         warnings.simplefilter("ignore", ConvergenceWarning)
@@ -173,7 +175,7 @@ def evaluate(cell: Cell, data_home: str | None = None) -> Record:
         return protocol.table_cell(cell, data_home)
 
 
-def cost(cell: Cell) -> float:
+def estimate_cost(cell: Cell) -> float:
     """Return a rough estimate of the time of a cell, in any unit.
 
     The square of the number of samples; 1 where they are not in a table.

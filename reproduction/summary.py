@@ -16,14 +16,14 @@ HIDDEN_SETTINGS = ("half", "tuned")
 """Settings that all cells of an experiment share."""
 TIE_TOL = 1e-9
 """Accuracies that differ by less count as equal."""
-MEASURES = ("acc", "bacc", "ll", "fit_s", "pred_s")
+RECORDED_MEASURES = ("acc", "bacc", "ll", "fit_s", "pred_s")
 OTHER_MEASURES = {
     "fig1": ("n",),
     "table1": ("tried", "indefinite", "mu_ratio"),
     "table2": ("mu_min", "mu_max"),
-    "table5": (*MEASURES, "mu_min", "mu_max"),
+    "table5": (*RECORDED_MEASURES, "mu_min", "mu_max"),
 }
-"""Experiments that measure something else."""
+"""Experiments with other measures."""
 NUMBER_FIELDS = (
     "data method settings measure published published_std ours ours_std runs "
     "difference statuses"
@@ -146,7 +146,7 @@ def describe_halves(summaries: Iterable[Summary]) -> str:
     return "one random half" if runs == 1 else f"{runs} random halves"
 
 
-def numbers(name: str, summaries: Iterable[Summary]) -> list[dict[str, str | int]]:
+def list_numbers(name: str, summaries: Iterable[Summary]) -> list[dict[str, str | int]]:
     """Return the rows of the file of numbers, with keys of `NUMBER_FIELDS`.
 
     Parameters
@@ -160,7 +160,7 @@ def numbers(name: str, summaries: Iterable[Summary]) -> list[dict[str, str | int
     ranks = {each: place for place, each in enumerate(places)}
     rows = []
     for summary in sorted(summaries, key=lambda each: ranks.get(each.data, len(ranks))):
-        for measure in OTHER_MEASURES.get(name, MEASURES):
+        for measure in OTHER_MEASURES.get(name, RECORDED_MEASURES):
             theirs = find_published(name, summary, measure)
             if summary.values(measure) or theirs is not None:
                 rows.append(_make_numbers_row(summary, measure, theirs))
@@ -190,7 +190,7 @@ def _make_numbers_row(
 
 
 def find_published(name: str, summary: Summary, measure: str = "acc") -> Spread | None:
-    """Return what the paper prints in a table for one measure, if anything."""
+    """Return the published value of one measure, if any."""
     data, method = summary.data, summary.method
     if name == "table2":
         return Spread(getattr(published.TABLE2[data], measure))

@@ -42,7 +42,9 @@ DOUBTFUL_DATASET = "parkinsons"
 
 def _list_methods(summaries: Sequence[Summary]) -> list[str]:
     """Return the methods that were run, the paper's first."""
-    return list_names(summaries, "method", published.TABLE3_METHODS + published.OURS)
+    return list_names(
+        summaries, "method", published.TABLE3_METHODS + published.TABLE3_OURS
+    )
 
 
 def rank_our_methods(summaries: Sequence[Summary]) -> Ranking | None:
@@ -65,7 +67,7 @@ def rank_published_methods() -> Ranking | None:
     return rank_methods(np.array(rows), methods)
 
 
-def table3(summaries: Sequence[Summary], notes: Sequence[Note]) -> list[PageTable]:
+def make_table3(summaries: Sequence[Summary], notes: Sequence[Note]) -> list[PageTable]:
     """Return the paper's methods, ours, and an overview with ranks and statuses."""
     methods = _list_methods(summaries)
     theirs = [name for name in methods if name in published.TABLE3_METHODS]
@@ -80,14 +82,14 @@ def table3(summaries: Sequence[Summary], notes: Sequence[Note]) -> list[PageTabl
         ("Table 3: other methods", caption, ours),
     )
     tables = [
-        make_table(title, text, *_accuracies(columns, summaries, notes))
+        make_table(title, text, *_lay_out_accuracies(columns, summaries, notes))
         for title, text, columns in parts
         if columns
     ]
     return [*tables, _make_methods_table(summaries, notes)]
 
 
-def _accuracies(
+def _lay_out_accuracies(
     methods: Sequence[str], summaries: Sequence[Summary], notes: Sequence[Note]
 ) -> tuple[TableRow, list[TableRow], list[TableRow]]:
     """Return heads, rows and means of a table of accuracies."""
@@ -114,7 +116,8 @@ def _accuracies(
     for head, names in means.items():
         row = [
             format_with_published(
-                _full_mean(index, names, m), _full_mean(PRINTED_ACCURACIES, names, m)
+                _average_if_complete(index, names, m),
+                _average_if_complete(PRINTED_ACCURACIES, names, m),
             )
             for m in methods
         ]
@@ -123,7 +126,9 @@ def _accuracies(
     return ("data", *heads), rows, totals
 
 
-def _full_mean(found: Found, names: Sequence[str], method: str) -> Spread | None:
+def _average_if_complete(
+    found: Found, names: Sequence[str], method: str
+) -> Spread | None:
     """Return the mean over data sets, only if the method was run on all of them."""
     own = [found.get((name, method)) for name in names]
     mean = compute_full_mean(None if each is None else each.mean for each in own)

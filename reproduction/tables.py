@@ -37,7 +37,7 @@ from reproduction.summary import (
     list_names,
     sort_summaries,
 )
-from reproduction.table3 import table3
+from reproduction.table3 import make_table3
 
 DISTANCE_FORMULAS = {
     "Euclidean": "‖S − T‖",
@@ -50,12 +50,14 @@ IMAGE_SETS = {
     "yaleb": "Yale Face Database B, frontal images",
     "digits": "NOT FACES: the digits of scikit-learn, in place of the faces",
 }
-"""Data sets in words."""
+"""Descriptions of data sets."""
 START_LABELS = {"zeros": "0", "ones": "1", "minus-ones": "−1", "uniform": "in (0, 1)"}
-"""First coefficients as the paper writes them."""
+"""Labels of first coefficients in the paper."""
 
 
-def _table1(summaries: Sequence[Summary], notes: Sequence[Note]) -> list[PageTable]:
+def _make_table1(
+    summaries: Sequence[Summary], notes: Sequence[Note]
+) -> list[PageTable]:
     """Return metrics on covariance matrices, theory and search."""
     index = {(each.data, each.method): each for each in summaries}
     sizes = sorted(list_names(summaries, "data", ()), key=lambda s: int(s.split()[0]))
@@ -64,7 +66,7 @@ def _table1(summaries: Sequence[Summary], notes: Sequence[Note]) -> list[PageTab
         theory = ["no", "for some σ"]
         if name in published.TABLE1:
             theory = ["yes" if each else "no" for each in published.TABLE1[name]]
-        found = [_search_entry(index.get((size, name))) for size in sizes]
+        found = [_make_search_entry(index.get((size, name))) for size in sizes]
         head = format_head(notes, row=name)
         rows.append((head, DISTANCE_FORMULAS.get(name, ""), *theory, *found))
     caption = (
@@ -77,17 +79,19 @@ def _table1(summaries: Sequence[Summary], notes: Sequence[Note]) -> list[PageTab
     return [make_table("Table 1: metrics on covariance matrices", caption, heads, rows)]
 
 
-def _search_entry(summary: Summary | None) -> Entry:
+def _make_search_entry(summary: Summary | None) -> Entry:
     if summary is None or not summary.records:
         return Entry(NO_VALUE)
     worst = min(summary.values("mu_ratio"))
     tried, indefinite = (int(sum(summary.values(x))) for x in ("tried", "indefinite"))
-    # What is rounding and what is not was decided when the matrices were at hand.
+    # Records already distinguish negative eigenvalues from rounding errors.
     text = format_signed(worst, ".2g") if indefinite else "≥ 0"
     return Entry(text, worst, f"{indefinite} of {tried}")
 
 
-def _table2(summaries: Sequence[Summary], notes: Sequence[Note]) -> list[PageTable]:
+def _make_table2(
+    summaries: Sequence[Summary], notes: Sequence[Note]
+) -> list[PageTable]:
     """Return extreme eigenvalues, published and ours."""
     rows: list[TableRow] = []
     for each in sort_summaries(summaries, tuple(published.TABLE2), ()):
@@ -101,7 +105,10 @@ def _table2(summaries: Sequence[Summary], notes: Sequence[Note]) -> list[PageTab
         tau, mu_min, mu_max = (
             format_number(x, "g") for x in (last["tau"], theirs.mu_min, theirs.mu_max)
         )
-        ours = _range_entry(low, "≤ " if "mu_bound" in last else ""), _range_entry(high)
+        ours = (
+            _make_range_entry(low, "≤ " if "mu_bound" in last else ""),
+            _make_range_entry(high),
+        )
         percent = Entry(f"{format_signed(change, '+.1f')} %", change)
         rows.append((*head, tau, mu_min, ours[0], mu_max, ours[1], percent))
     caption = (
@@ -112,13 +119,13 @@ def _table2(summaries: Sequence[Summary], notes: Sequence[Note]) -> list[PageTab
     return [make_table("Table 2: eigenvalues of the TL1 kernel", caption, heads, rows)]
 
 
-def _range_entry(values: list[float], prefix: str = "") -> Entry:
+def _make_range_entry(values: list[float], prefix: str = "") -> Entry:
     mean = statistics.fmean(values)
     detail = f"{min(values):.4g} to {max(values):.4g}" if len(values) > 1 else ""
     return Entry(f"{prefix}{mean:.5g}", mean, detail)
 
 
-def _costs(
+def _make_cost_tables(
     summaries: Sequence[Summary], notes: Sequence[Note], name: str, order: Sequence[str]
 ) -> list[PageTable]:
     """Return Table 4 or 7: accuracy and seconds."""
@@ -130,7 +137,7 @@ def _costs(
         for measure in ("fit_s", "pred_s"):
             stated = find_published(name, each, measure)
             times += [None if stated is None else stated.mean, each.mean(measure)]
-        head = _data_and_method(each, notes)
+        head = _format_heads(each, notes)
         scores = (format_spread(theirs, marks=marks), format_spread(ours))
         change = format_difference(ours, theirs)
         balanced = format_number(each.mean("bacc"), ".3f")
@@ -149,13 +156,15 @@ def _costs(
     return [make_table(title, caption, heads, rows)]
 
 
-def _data_and_method(summary: Summary, notes: Sequence[Note]) -> tuple[Entry, Entry]:
+def _format_heads(summary: Summary, notes: Sequence[Note]) -> tuple[Entry, Entry]:
     """Return data set and method, with their notes."""
     data = format_head(notes, row=summary.data)
     return data, format_head(notes, column=summary.method)
 
 
-def _table5(summaries: Sequence[Summary], notes: Sequence[Note]) -> list[PageTable]:
+def _make_table5(
+    summaries: Sequence[Summary], notes: Sequence[Note]
+) -> list[PageTable]:
     """Return one table per data set: accuracy on faces, published and ours."""
     tables = []
     for data in list_names(summaries, "data", tuple(IMAGE_SETS)):
@@ -195,7 +204,9 @@ def _table5(summaries: Sequence[Summary], notes: Sequence[Note]) -> list[PageTab
     return tables
 
 
-def _table6(summaries: Sequence[Summary], notes: Sequence[Note]) -> list[PageTable]:
+def _make_table6(
+    summaries: Sequence[Summary], notes: Sequence[Note]
+) -> list[PageTable]:
     """Return accuracy by first coefficients."""
     index = {(s.method, s.data, s.settings["init"]): s for s in summaries}
     methods = published.TABLE6_METHODS + published.TABLE6_OURS
@@ -224,8 +235,8 @@ def _table6(summaries: Sequence[Summary], notes: Sequence[Note]) -> list[PageTab
     return [make_table(title, caption, ("first coefficients", *heads), rows)]
 
 
-def _fig1(summaries: Sequence[Summary], _: Sequence[Note]) -> list[PageTable]:
-    """Return what Figure 1 shows."""
+def _make_fig1(summaries: Sequence[Summary], _: Sequence[Note]) -> list[PageTable]:
+    """Return the sources of the images in Figure 1."""
     rows: list[TableRow] = []
     for each in summaries:
         for record in each.records:
@@ -236,7 +247,7 @@ def _fig1(summaries: Sequence[Summary], _: Sequence[Note]) -> list[PageTable]:
     return [make_table("Figure 1: example faces", caption, heads, rows)]
 
 
-def _fig2(summaries: Sequence[Summary], _: Sequence[Note]) -> list[PageTable]:
+def _make_fig2(summaries: Sequence[Summary], _: Sequence[Note]) -> list[PageTable]:
     """Return the numbers behind Figure 2."""
     rows: list[TableRow] = []
     for each in sorted(summaries, key=lambda s: (s.data, s.method, s.settings["eps"])):
@@ -250,7 +261,7 @@ def _fig2(summaries: Sequence[Summary], _: Sequence[Note]) -> list[PageTable]:
     return [make_table("Figure 2: influence of eps", caption, heads, rows)]
 
 
-def _fig3(summaries: Sequence[Summary], notes: Sequence[Note]) -> list[PageTable]:
+def _make_fig3(summaries: Sequence[Summary], notes: Sequence[Note]) -> list[PageTable]:
     """Return the numbers behind Figure 3."""
     rows: list[TableRow] = []
     methods = published.FIG3_METHODS + published.FIG3_OURS
@@ -261,7 +272,7 @@ def _fig3(summaries: Sequence[Summary], notes: Sequence[Note]) -> list[PageTable
         curve = [value for value in record["curve"] if value is not None]
         lam = format_number(record["chosen"]["lam"], "g")
         ends = [format_number(x, ".4g") for x in (curve[0], min(curve), curve[-1])]
-        place = _data_and_method(each, notes)
+        place = _format_heads(each, notes)
         found = (find_settling_iteration(curve), "yes" if is_monotone(curve) else "no")
         rows.append((*place, lam, *ends, *found, record["n_iter"], each.statuses))
     caption = (
@@ -278,21 +289,27 @@ def _fig3(summaries: Sequence[Summary], notes: Sequence[Note]) -> list[PageTable
     return [make_table(title, caption, heads, rows)]
 
 
-LAYOUTS: dict[str, Callable[[Sequence[Summary], Sequence[Note]], list[PageTable]]] = {
-    "table1": _table1,
-    "table2": _table2,
-    "table3": table3,
+TABLE_MAKERS: dict[
+    str, Callable[[Sequence[Summary], Sequence[Note]], list[PageTable]]
+] = {
+    "table1": _make_table1,
+    "table2": _make_table2,
+    "table3": make_table3,
     "table4": partial(
-        _costs, name="table4", order=published.TABLE4_METHODS + published.TABLE4_OURS
+        _make_cost_tables,
+        name="table4",
+        order=published.TABLE4_METHODS + published.TABLE4_OURS,
     ),
-    "table5": _table5,
-    "table6": _table6,
+    "table5": _make_table5,
+    "table6": _make_table6,
     "table7": partial(
-        _costs, name="table7", order=published.TABLE7_METHODS + published.TABLE7_OURS
+        _make_cost_tables,
+        name="table7",
+        order=published.TABLE7_METHODS + published.TABLE7_OURS,
     ),
-    "fig1": _fig1,
-    "fig2": _fig2,
-    "fig3": _fig3,
+    "fig1": _make_fig1,
+    "fig2": _make_fig2,
+    "fig3": _make_fig3,
     "readings": make_readings_tables,
 }
 """Experiment to the function that lays out its tables."""

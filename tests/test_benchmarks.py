@@ -63,7 +63,7 @@ def test_the_page_has_the_numbers_of_the_records(script, tmp_path):
     )
     copy = record("copy, 2 threads", "numpy", 9, 1.0, bench="machine", gb_per_s=12.34)
     write(records, "machine", [copy])
-    text = page.write(records, docs).read_text()
+    text = page.write_page(records, docs).read_text()
     expected = "| fit, EEG | 7490 | 22 | float64 | 2.00 s | SVC | 500 ms | 0.25x |"
     assert f"{expected} 0.912 / 0.898 | 3e-08 / – |" in text
     assert "| slope, larger half | 2.00 | 2.50 |" in text
@@ -157,18 +157,18 @@ def test_seconds_of_each_unit_are_found_again(script):
     true |= {"matrices": 1e-9, "fits": 0.2}
     rng = np.random.default_rng(0)
     rows = [
-        {unit: rng.uniform(0.1, 1) / true[unit] for unit in plan.UNITS}
+        {unit: rng.uniform(0.1, 1) / true[unit] for unit in plan.WORK_UNITS}
         for _ in range(9)
     ]
     for row in rows:
-        row["seconds"] = plan.foretold(true, row)
-    assert costs.learned(rows) == pytest.approx(true, rel=1e-6)
+        row["seconds"] = plan.predict_seconds(true, row)
+    assert costs.fit_unit_seconds(rows) == pytest.approx(true, rel=1e-6)
 
 
 def test_a_run_goes_on_where_it_was_ended(script, tmp_path, monkeypatch):
     curves, calls = script("landmark_curves"), []
     monkeypatch.setattr(
-        curves, "measured", lambda *task: calls.append(task) or (9, 1, 0)
+        curves, "measure_task", lambda *task: calls.append(task) or (9, 1, 0)
     )
     words = ["--quick", "--only", "clusters", "--out", str(tmp_path)]
     curves.main(words)

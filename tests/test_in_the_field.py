@@ -1,4 +1,4 @@
-"""The comparison with other libraries: samples, rivals, rows, and the page."""
+"""The comparison with other libraries: rows, claims, and the page."""
 
 import csv
 import gzip
@@ -15,13 +15,7 @@ DOCS = Path(__file__).parents[1] / "docs"
 TABLE = DOCS / "results" / "in-the-field.csv"
 
 
-# -- samples and rivals ----------------------------------------------------------------
-
-
-# -- rows and the page -----------------------------------------------------------------
-
-
-def records(method, accuracies, losses):
+def make_records(method, accuracies, losses):
     for fold, (accuracy, loss) in enumerate(zip(accuracies, losses, strict=True)):
         found = {"exp": "folds", "data": "a", "method": method, "run": 0, "fit_s": 1.0}
         found |= {"set": {"fold": fold}, "acc": accuracy}
@@ -31,20 +25,20 @@ def records(method, accuracies, losses):
 def test_rows_and_claims_by_hand(script, tmp_path):
     page = script("field_page")
     measured = [
-        *records("default", [0.8, 0.9], [0.5, 0.3]),
-        *records("SVC", [0.7, 0.8], [0.6, 0.6]),
-        *records("1-NN", [0.9, 1.0], [1.0, 1.2]),
-        *records("MiniRocket", [0.8, 0.9], [None, None]),
-        {**next(records("SVC", [0.75], [0.4])), "exp": "archive"},
+        *make_records("default", [0.8, 0.9], [0.5, 0.3]),
+        *make_records("SVC", [0.7, 0.8], [0.6, 0.6]),
+        *make_records("1-NN", [0.9, 1.0], [1.0, 1.2]),
+        *make_records("MiniRocket", [0.8, 0.9], [None, None]),
+        {**next(make_records("SVC", [0.75], [0.4])), "exp": "archive"},
     ]
     about = {"a": {"case": "a", "kind": "series", "n": 10}}
-    rows = page.summary(measured, about, 2)
+    rows = page.summarize_splits(measured, about, 2)
     assert [row["split"] for row in rows] == ["folds"] * 4 + ["archive"]
     # Losses 0.5 and 0.3: variance 0.02, times 1/2 for two folds plus 1/4.
     assert rows[0]["log_loss_se"] == pytest.approx(np.sqrt(0.75 * 0.02))
-    page.write(rows, tmp_path / "rows.csv")
-    again = page.read(tmp_path / "rows.csv")
-    said = "\n".join(page.tables(again))
+    script("findings").write_rows(rows, tmp_path / "rows.csv")
+    again = script("findings").read_rows(tmp_path / "rows.csv")
+    said = "\n".join(page.format_tables(again))
     assert "below that of SVC, calibrated: 1 of 1 cases (100%)" in said
     assert "below on 1: a (0.850 against 0.950)" in said  # one neighbor
     assert "| a | **0.400** ± 0.122 | 0.600 ± 0.000 | 1.100 ± 0.122 |" in said
@@ -54,11 +48,11 @@ def test_rows_and_claims_by_hand(script, tmp_path):
 def test_the_page_keeps_its_prose(script, tmp_path):
     page, path = script("field_page"), tmp_path / "page.md"
     path.write_text("One.\n\n<!-- measured: seconds -->\nold\n<!-- end -->\n\nTwo.\n")
-    measured = records("default", [0.8, 0.9], [0.5, 0.3])
+    measured = make_records("default", [0.8, 0.9], [0.5, 0.3])
     about = {"a": {"case": "a", "kind": "series", "n": 10}}
-    rows = page.summary(list(measured), about, 2)
-    page.update(rows, path)
-    page.update(rows, path)
+    rows = page.summarize_splits(list(measured), about, 2)
+    page.update_regions(rows, path)
+    page.update_regions(rows, path)
     text = path.read_text()
     assert text.startswith("One.\n") and text.endswith("Two.\n") and "old" not in text
     assert text.count("| a | 1 |") == 1
@@ -67,7 +61,7 @@ def test_the_page_keeps_its_prose(script, tmp_path):
 def test_the_page_has_the_numbers_of_its_table(script):
     page = script("field_page")
     text = (DOCS / "benchmarks.md").read_text(encoding="utf-8")
-    regions = page.regions(page.read(TABLE))
+    regions = page.format_regions(script("findings").read_rows(TABLE))
     several = script("several_similarities")
     regions["several"] = several.make_table(TABLE.with_name("several.csv"))
     for name in set(re.findall(r"<!-- measured: (.+) -->", text)) - {"data sets"}:
@@ -81,7 +75,7 @@ def test_the_page_has_the_means_of_its_data_sets(script):
     which = script("findings")
     rows = which.read_rows(TABLE.with_name("similarities.csv"))
     text = (DOCS / "benchmarks.md").read_text(encoding="utf-8")
-    assert "\n".join(which.summary(which.average_transforms(rows))) in text
+    assert "\n".join(which.format_summary(which.average_transforms(rows))) in text
     lost = [
         row
         for row in which.average_transforms(rows)
@@ -98,7 +92,9 @@ def test_the_table_has_the_numbers_of_its_records(script, tmp_path):
         known = list(csv.DictReader(file))
     fields = ("case", "kind", "kernel", "n", "folded", "classes")
     about = {row["case"]: {name: row[name] for name in fields} for row in known}
-    page.write(page.summary(measured, about, 5), tmp_path / "rows.csv")
+    script("findings").write_rows(
+        page.summarize_splits(measured, about, 5), tmp_path / "rows.csv"
+    )
 
     def sorted_rows(path):
         with path.open() as file:

@@ -23,26 +23,26 @@ def measured(monkeypatch):
 @pytest.fixture
 def copy(measured, tmp_path):
     """Return a copy of the code whose pages were all measured with it."""
-    source = tmp_path / measured.SOURCE
-    shutil.copytree(ROOT / measured.SOURCE, source)
+    source = tmp_path / measured.SOURCE_FOLDER
+    shutil.copytree(ROOT / measured.SOURCE_FOLDER, source)
     shutil.copytree(ROOT / measured.REPRODUCTION, tmp_path / measured.REPRODUCTION)
     code = {key: measured.digest(page.sources) for key, page in measured.PAGES.items()}
     record = {"date": "2026-01-02", "revision": "0123456789ab"}
-    (tmp_path / measured.RECORD).parent.mkdir(parents=True)
-    (tmp_path / measured.RECORD).write_text(
+    (tmp_path / measured.RECORD_FILE).parent.mkdir(parents=True)
+    (tmp_path / measured.RECORD_FILE).write_text(
         json.dumps({key: record | {"code": each} for key, each in code.items()})
     )
     return tmp_path
 
 
 def test_every_page_exists_and_has_a_record(measured):
-    assert set(measured.records()) == set(measured.PAGES)
+    assert set(measured.read_records()) == set(measured.PAGES)
     for key, page in measured.PAGES.items():
         folder = ROOT if page.name == "README" else ROOT / "docs"
         assert (folder / f"{page.name}.md").is_file(), key
         for source in page.sources:
             assert measured.source_path(source).exists(), source
-        record = measured.records()[key]
+        record = measured.read_records()[key]
         assert set(record) - {"checked"} == {"date", "revision", "code"}
 
 
@@ -59,27 +59,27 @@ def test_commands_exist(measured):
 
 def test_a_page_has_the_note_exactly_when_it_is_stale(measured, copy):
     text = "# Theory\n\nText.\n"
-    said = measured.with_note("theory", text, copy)
+    said = measured.add_note("theory", text, copy)
     assert said.startswith(f"{text}\n*Numbers on this page: measured on 2026-01-02, ")
     assert said.endswith("revision 0123456789ab.*\n")
-    file = copy / measured.SOURCE / "solvers" / "newton.py"
+    file = copy / measured.SOURCE_FOLDER / "solvers" / "newton.py"
     code = file.read_text(encoding="utf-8")
     file.write_text(f"# a comment\n{code}", encoding="utf-8")
-    assert measured.with_note("theory", text, copy) == said
+    assert measured.add_note("theory", text, copy) == said
     file.write_text(code.replace('"""', '"""Or: ', 1), encoding="utf-8")
-    assert measured.with_note("theory", text, copy) == said
+    assert measured.add_note("theory", text, copy) == said
     file.write_text(f"{code}\nSTEPS = 7\n", encoding="utf-8")
-    stale = measured.with_note("theory", text, copy)
+    stale = measured.add_note("theory", text, copy)
     assert stale.startswith(
         f"{text}\n```{{note}}\nNumbers on this page: measured with "
     )
     assert "an earlier version of the solver (2026-01-02, revision" in stale
-    assert "earlier" not in measured.with_note("results/table1", text, copy)
-    assert measured.with_note("quickstart", text, copy) == text
+    assert "earlier" not in measured.add_note("results/table1", text, copy)
+    assert measured.add_note("quickstart", text, copy) == text
 
 
 def test_code_that_only_moves_leaves_a_page_fresh(measured, copy):
-    source = copy / measured.SOURCE / "solvers"
+    source = copy / measured.SOURCE_FOLDER / "solvers"
     code = (source / "monitor.py").read_text(encoding="utf-8")
     (source / "monitor.py").write_text('"""Empty."""\n', encoding="utf-8")
     assert measured.is_stale("theory", copy)
@@ -93,7 +93,9 @@ def test_numbers_are_those_of_this_code(measured):
     stale = [key for key in measured.PAGES if measured.is_stale(key)]
     if stale:
         listed = ", ".join(stale)
-        pytest.skip(f"{measured.EARLIER}: {listed}. docs/measure PAGE measures again.")
+        pytest.skip(
+            f"{measured.STALE_TEXT}: {listed}. docs/measure PAGE measures again."
+        )
 
 
 def test_what_cannot_be_measured(measured, monkeypatch, capsys):
@@ -112,7 +114,7 @@ def test_what_was_measured_is_written_down(measured, copy, monkeypatch, capsys):
     page = measured.Page("theory", ("python -c 'print(1)'",), ("losses.py",))
     monkeypatch.setitem(measured.PAGES, "theory", page)
     assert measured.main(["theory"]) == 0
-    written = measured.records(copy)
+    written = measured.read_records(copy)
     assert written["theory"]["revision"] == "abc"
     assert written["theory"]["code"] == measured.digest(("losses.py",), copy)
     assert list(written) == list(measured.PAGES)
@@ -129,13 +131,15 @@ def cells(measured, copy, monkeypatch):
         measured, "_git", lambda *words: "" if words[0] == "status" else "abc"
     )
     kept = []
-    monkeypatch.setattr(measured, "_keep", lambda key, lines: kept.append(lines))
+    monkeypatch.setattr(
+        measured, "_store_records", lambda key, lines: kept.append(lines)
+    )
     cells = [
         {"key": f"{method}/{run}", "method": method, "acc": 0.5 + run / 100}
         for method in "ab"
         for run in range(30)
     ]
-    lines = measured._lines(cells)
+    lines = measured._encode_cells(cells)
     file = copy / "docs" / "results" / "table7.jsonl.gz"
     file.write_bytes(gzip.compress(lines))
     return cells, kept
@@ -154,11 +158,11 @@ def test_a_check_that_finds_the_same_changes_no_number(
     monkeypatch.setattr(measured, "_run_again", run_again)
     assert measured.main(["--check", "table7"]) == 0
     (drawn,) = asked
-    assert len(drawn) == measured.CHECKED and kept == []
+    assert len(drawn) == measured.N_CHECKED and kept == []
     assert {name[0] for name in drawn} == {"a", "b"}
-    record = measured.records(copy)["table7"]
+    record = measured.read_records(copy)["table7"]
     assert record["checked"]["cells"] == 60 and record["checked"]["again"] == []
-    said = measured.note("results/table7", copy)
+    said = measured.format_note("results/table7", copy)
     assert "30 of 60 cells, drawn at random, were run again" in said
     assert said.endswith("they found the same.*")
 
@@ -185,6 +189,7 @@ def test_a_method_that_finds_something_else_is_run_again_whole(
     after = [json.loads(line) for line in lines.splitlines()]
     assert [each["acc"] for each in after[30:]] == 30 * [0.1]
     assert after[:30] == before[:30]
-    assert "so were all cells of b. Seconds are of the first run.*" in measured.note(
-        "results/table7", copy
+    assert (
+        "so were all cells of b. Seconds are of the first run.*"
+        in measured.format_note("results/table7", copy)
     )

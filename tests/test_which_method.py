@@ -16,12 +16,12 @@ from kreinlearn.app.runs import read_records
 pytestmark = pytest.mark.slow
 
 FOLDER = Path(__file__).parents[1] / "benchmarks"
-LIMIT = 300
+MAX_SECONDS = 300
 
 
 @pytest.fixture
 def home(tmp_path, monkeypatch, rng):
-    """Return a data folder whose distances tell two groups apart."""
+    """Return a data folder whose distances separate two groups."""
     X = rng.standard_normal((40, 2))
     X[20:] += 4.0
     D = np.abs(X[:, None] - X[None]).max(axis=2)
@@ -32,13 +32,10 @@ def home(tmp_path, monkeypatch, rng):
     return tmp_path
 
 
-# -- cases -----------------------------------------------------------------------------
-
-
 # -- methods ---------------------------------------------------------------------------
 
 
-def fold_of(script, rng, n=90, noise=False):
+def make_fold(script, rng, n=90, noise=False):
     X, y = rng.standard_normal((n, 3)), np.arange(n) % 3
     if not noise:
         X[np.arange(n), y] += 2.5
@@ -46,13 +43,13 @@ def fold_of(script, rng, n=90, noise=False):
     cases = script("cases")
     rows = np.arange(n)
     train, test = rows[: n * 2 // 3], rows[n * 2 // 3 :]
-    fold = cases.fold_of(cases.Matrix(D, True, y, ""), "exp", train, test)
+    fold = cases.make_fold(cases.Matrix(D, True, y, ""), "exp", train, test)
     return fold, y[train], y[test]
 
 
 def test_methods_learn_and_give_probabilities(script, rng):
     contenders = script("contenders")
-    fold, y, truth = fold_of(script, rng, n=45)
+    fold, y, truth = make_fold(script, rng, n=45)
     ours = ("default", "square, logistic")
     for name in (*ours, "rows as features", "nearest neighbors", "1-NN"):
         learned = contenders.METHODS[name](fold, y)
@@ -64,7 +61,7 @@ def test_methods_learn_and_give_probabilities(script, rng):
 # -- records and findings --------------------------------------------------------------
 
 
-def scored(case, method, accuracies, losses):
+def make_records(case, method, accuracies, losses):
     return [
         {
             **{"data": case, "method": method, "run": 0, "set": {"fold": fold}},
@@ -77,14 +74,14 @@ def scored(case, method, accuracies, losses):
 def test_findings_by_hand(script, capsys):
     findings = script("findings")
     records = [
-        *scored("a", "default", [0.8, 0.9], [0.5, 0.3]),
-        *scored("a", "hilbert", [0.7, 0.9], [0.6, 0.6]),
-        *scored("a", "1-NN", [0.9, 1.0], [1.0, 1.0]),
-        *scored("a", "krein", [0.9], [1.0]),
+        *make_records("a", "default", [0.8, 0.9], [0.5, 0.3]),
+        *make_records("a", "hilbert", [0.7, 0.9], [0.6, 0.6]),
+        *make_records("a", "1-NN", [0.9, 1.0], [1.0, 1.0]),
+        *make_records("a", "krein", [0.9], [1.0]),
     ][::-1]
     about = {"a": {"case": "a", "n": 10}}
     methods = ["default", "hilbert", "1-NN", "krein"]
-    rows = findings.findings(records, about, methods, 2)
+    rows = findings.summarize_records(records, about, methods, 2)
     assert [row["method"] for row in rows] == methods[:3]
     assert "a, krein: 1 of 2 folds, left out." in capsys.readouterr().err
     other = rows[1]
@@ -92,7 +89,7 @@ def test_findings_by_hand(script, capsys):
     assert other["log_loss_difference"] == pytest.approx(0.2)
     # Differences 0.1 and 0.3: variance 0.02, times 1/2 for two folds plus 1/4.
     assert other["log_loss_difference_se"] == pytest.approx(np.sqrt(0.75 * 0.02))
-    text = "\n".join([*findings.tables(rows), *findings.checks(rows)])
+    text = "\n".join([*findings.format_tables(rows), *findings.format_checks(rows)])
     assert "| a | **0.400** | 0.600 | 1.000 |" in text
     assert "| a | 0.850 | 0.800 | **0.950** |" in text
     assert "default 1.00, hilbert 2.00, 1-NN 3.00" in text
@@ -106,10 +103,12 @@ def test_transforms_of_one_data_set_count_once(script):
         record
         for case, loss in zip(names, (0.2, 0.4, 0.9), strict=True)
         for method, more in (("default", 0.0), ("clip, SVC", 0.1))
-        for record in scored(case, method, [0.8, 0.9], [loss + more, loss + 3 * more])
+        for record in make_records(
+            case, method, [0.8, 0.9], [loss + more, loss + 3 * more]
+        )
     ]
     about = {case: {"case": case, "n": 10} for case in names}
-    rows = findings.findings(records, about, ["default", "clip, SVC"], 2)
+    rows = findings.summarize_records(records, about, ["default", "clip, SVC"], 2)
     found = findings.average_transforms(rows)
     assert [(row["case"], row["method"]) for row in found[:3:2]] == [
         ("a", "default"),
@@ -117,12 +116,12 @@ def test_transforms_of_one_data_set_count_once(script):
     ]
     assert found[0]["log_loss"] == pytest.approx(0.3)
     assert found[1]["log_loss_difference"] == pytest.approx(0.2)
-    lines = findings.summary(found)
+    lines = findings.format_summary(found)
     assert lines[2] == "| KreinCV | **0.600** | **1.0** | **0.850** | **1.5** |"
     assert lines[3] == "| clip, then SVC | 0.800 | 2.0 | **0.850** | **1.5** |"
 
 
-def measure(home, *options):
+def run_script(home, *options):
     environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "MPLBACKEND": "Agg"}
     command = [
         sys.executable,
@@ -135,7 +134,7 @@ def measure(home, *options):
         [*command, "--cache", str(home / "cache"), *options],
         capture_output=True,
         text=True,
-        timeout=LIMIT,
+        timeout=MAX_SECONDS,
         env=environment,
     )
     assert done.returncode == 0, done.stderr[-2000:]
@@ -145,12 +144,12 @@ def measure(home, *options):
 @pytest.mark.slow
 def test_the_same_command_continues(home):
     path = home / "cache" / "which-method.jsonl"
-    measure(home, "--methods", "1-NN")
+    run_script(home, "--methods", "1-NN")
     lines = path.read_text().splitlines()
     assert len(lines) == 5
     failed = json.loads(lines[0]) | {"status": "error", "error": "full disk"}
     path.write_text("\n".join([json.dumps(failed), *lines[1:]]) + "\n")
-    done = measure(home, "--methods", "nearest neighbors", "1-NN")
+    done = run_script(home, "--methods", "nearest neighbors", "1-NN")
     records = read_records(path)
     assert {each["status"] for each in records} == {"done"} and len(records) == 10
     assert path.read_text().splitlines()[:4] == lines[1:]
@@ -159,11 +158,11 @@ def test_the_same_command_continues(home):
 
 @pytest.mark.slow
 def test_measurements_compare_all_methods(home):
-    done = measure(home, "--out", str(home / "out"))
+    done = run_script(home, "--out", str(home / "out"))
     with (home / "out" / "results" / "similarities.csv").open() as file:
         rows = {row["method"]: row for row in csv.DictReader(file)}
     assert len(rows) >= 13 and "mean ranks by log-loss" in done.stdout
-    # Two groups far apart: whoever chooses on training rows alone finds them.
+    # Two groups far apart: choices on training rows alone suffice.
     assert all(float(row["accuracy"]) > 0.9 for row in rows.values())
     assert all(float(row["log_loss"]) < 0.5 for row in rows.values())
     assert float(rows["default"]["log_loss_difference"]) == 0

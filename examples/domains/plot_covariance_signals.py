@@ -4,8 +4,8 @@ Telling signals apart by their covariance matrices
 ==================================================
 
 Brain signals, radar returns and vibrations are recorded as trials with many channels.
-Often, only the way in which the channels vary together tells one class from another:
-the covariance matrix of a trial. Such matrices are positive definite, and the natural
+Often, classes differ only in the way in which the channels vary together: the
+covariance matrix of a trial. Such matrices are positive definite, and the natural
 distance between them is the affine-invariant one, which does not depend on how the
 sources are mixed on their way to the sensors. Its Gaussian is not a positive definite
 kernel, so a support vector machine has no convex problem to solve;

@@ -5,7 +5,7 @@ Judgments: learning from what people say is alike
 
 Five people say how alike two scents are, from 0 to 10. They use the scale in different
 ways, they contradict themselves, and not everybody was asked about every pair. The mean
-of their answers is not a kernel. It is enough to tell citrus from wood.
+of their answers is not a kernel. It still separates citrus from wood.
 """
 
 # %%
@@ -72,7 +72,7 @@ print(f"positive, negative, zero eigenvalues: {about['signature']}")
 print(f"negative share: {about['negative_share']:.2f}")
 
 # %%
-# The search takes the matrix as it is. Probabilities tell what to ask a person about.
+# The search takes the matrix without repair. Uncertain predictions can go to a person.
 
 from kreinlearn import KreinLogisticRegressionCV
 

@@ -68,7 +68,7 @@ print(f"accuracy {model.score(samples[75:], y[75:]):.3f}, {model.regime_}")
 print(model.predict_proba(samples[75:78]).round(3), y[75:78])
 
 # %%
-# Passed as a matrix, it is computed once for all settings. ``describe`` tells how
+# Passed as a matrix, it is computed once for all settings. ``describe`` measures how
 # indefinite it is, and cross-validation selects rows and columns by itself.
 
 from sklearn.model_selection import cross_val_score

@@ -5,7 +5,7 @@ Sequences: which proteins go to the laboratory first?
 
 A few proteins are known to bind a drug. Of many others nothing is known, and each test
 costs money. Proteins are compared by their best local alignment (Smith-Waterman), and
-the model says in which order to test them.
+the model ranks them for testing.
 """
 
 # %%

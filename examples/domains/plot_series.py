@@ -33,8 +33,8 @@ new_y = rng.choice(["fine", "fault"], 80)
 new = [start(label == "fault") for label in new_y]
 
 # %%
-# The name of the distance is enough. The search measures the series once, tries eight
-# ways to make similarities of the distances, and averages what it cannot tell apart.
+# The name of the distance is enough. The search computes the distances once, tries
+# eight transforms to similarities, and averages models with nearly equal scores.
 
 from kreinlearn import KreinLogisticRegressionCV
 

@@ -67,9 +67,9 @@ shown = order[0], order[np.searchsorted(risk[order], 1 / 11)], order[-1]
 for axis, i in zip(axes, shown, strict=False):
     color = "#d55e00" if new_sick[i] else "#0072b2"
     axis.scatter(*new[i].T, s=10, color=color)
-    said = "second test" if risk[i] > 1 / 11 else "no test"
+    decision = "second test" if risk[i] > 1 / 11 else "no test"
     state = "sick" if new_sick[i] else "well"
-    axis.set_title(f"risk {risk[i]:.2f}: {said} ({state})", fontsize="medium")
+    axis.set_title(f"risk {risk[i]:.2f}: {decision} ({state})", fontsize="medium")
     axis.set(xlabel="first measurement", xlim=(-4, 5), ylim=(-4, 4.5))
 axes[0].set_ylabel("second measurement")
 axes[3].plot(thresholds, missed, color="#d55e00", label="missed, ten each")

@@ -51,8 +51,8 @@ for weight, model in zip(search.weights_, search.estimators_, strict=True):
 
 # %%
 # The figure shows the mean log-loss on the held-out samples for the better of the two
-# norms. Bright is good, and the cross marks the best setting. Where the norms differ, H
-# or E says which one was better, Hilbert or Euclidean.
+# norms. Bright is good, and the cross marks the best setting. If the norms differ, H or
+# E marks the better one, Hilbert or Euclidean.
 
 import matplotlib.pyplot as plt
 

@@ -82,8 +82,8 @@ for _ in range(10):
     print(f"F = {objective[-1]:12.4g}, test accuracy {accuracy[-1]:.3f}")
 
 # %%
-# The library runs the procedure as published, stops it when F falls without end, and
-# says so.
+# The library runs the published procedure, stops it if F decreases without bound, and
+# warns.
 
 import warnings
 

@@ -4,8 +4,8 @@ Repair the matrix, or keep it?
 ==============================
 
 Clipping drops the negative part of a similarity, flipping reverses its sign, and
-shifting adds to the diagonal until nothing is negative. Which is right depends on what
-the negative part contains, and the eigenvalues do not tell. Here is one similarity with
+shifting adds to the diagonal until nothing is negative. The best choice depends on the
+content of the negative part, which eigenvalues do not show. Here is one similarity with
 three sets of labels: in the positive part, in the negative part, and in both.
 """
 

@@ -71,7 +71,7 @@ for name, method in methods.items():
 
 # %%
 # Left: of the samples with a given probability, how many are really benign? On the
-# diagonal, probabilities mean what they say. With some 340 test samples, the points in
+# diagonal, probabilities are calibrated. With some 340 test samples, the points in
 # the middle rest on few of them. Right: the forty samples that cost each method most,
 # as minus the logarithm of the probability that it gave to the truth.
 

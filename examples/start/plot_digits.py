@@ -35,8 +35,8 @@ for multi_class in ("ovr", "multinomial"):
     )
 
 # %%
-# The probabilities tell which answers to trust: here is the accuracy among the samples
-# that the model is most sure about.
+# The probabilities show which predictions to trust: here is the accuracy among the most
+# certain samples.
 
 sure = probabilities.max(axis=1)
 right = model.classes_[probabilities.argmax(axis=1)] == y_test

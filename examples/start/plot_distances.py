@@ -45,7 +45,7 @@ D = distances(words, words)
 
 # %%
 # Taken for similarities, distances would be learned upside down: a word would be least
-# like itself. Such a matrix is refused, and the message says what to do.
+# like itself. Such a matrix raises an error with a remedy.
 
 from kreinlearn import KreinLogisticRegression
 
@@ -56,7 +56,7 @@ except ValueError as error:
 
 # %%
 # Each form is a similarity of its own; widths are multiples of the median distance.
-# The search tries eight forms and widths, and averages what it cannot tell apart.
+# The search tries eight forms and widths, and averages models with nearly equal scores.
 
 from sklearn.model_selection import StratifiedKFold, cross_val_score
 
@@ -78,7 +78,7 @@ chosen = cross_val_score(search, D, y, cv=folds).mean()
 print(f"{'search':<12} {'':<18} accuracy {chosen:.3f}")
 
 # %%
-# New words need their distances to the training words. Spelling does not always tell:
+# New words need their distances to the training words. Spelling can mislead:
 # *candle* and *bicchiere* look like words of the other language.
 
 search.fit(D, y)

@@ -6,7 +6,7 @@ A first fit, with probabilities you can rely on
 The truncated L1 distance (TL1) gives a good similarity for tables of numbers, though
 not always a positive definite one. Here we use it on the breast cancer data of
 scikit-learn, let cross-validation choose all settings, and check whether the
-probabilities mean what they say.
+probabilities are calibrated.
 """
 
 # %%

@@ -80,7 +80,7 @@ print(model.similarity_weights_.round(3))
 # The weight of a matrix is its share in the prediction, with a standard error;
 # ``score_alone`` is the held-out log-likelihood of the best model on that matrix alone.
 # The gray values decide here. On the new images, the combination is about as good as
-# they are alone, and nobody had to know in advance which distance is best:
+# they are alone, without knowing in advance which distance is best:
 
 from sklearn.metrics import log_loss
 

@@ -15,7 +15,7 @@ from pathlib import Path, PurePosixPath
 
 from reproduction.data import tables
 from reproduction.data.entries import Dataset, Part
-from reproduction.data.local import ENVIRONMENT, folder, inspect_file
+from reproduction.data.local import DATA_VARIABLE, folder, inspect_file
 from reproduction.data.originals import parse
 from reproduction.data.registry import info
 
@@ -32,7 +32,7 @@ UNPACKING_ERRORS = (
     OSError,
     ValueError,
 )
-"""What unpacking a damaged file may raise."""
+"""Exceptions that unpacking a damaged file may raise."""
 
 GZIP_LEVEL = 6
 """Level of the gzip command; level 9 saves four percent in five times the time."""
@@ -49,7 +49,7 @@ def fetch(
 
     Files that are already there and right are kept, and nothing is downloaded if all
     are. A file appears in the folder under its name only when it is complete and has
-    the expected counts; a run that fails leaves the folder as it was.
+    the expected counts; a failed run does not change the folder.
 
     Parameters
     ----------
@@ -152,11 +152,11 @@ class _Source:
                 if not unpack.eof:
                     raise EOFError
         except UNPACKING_ERRORS as error:
-            raise self.damaged(f"{archive or file} cannot be unpacked") from error
+            raise self.make_error(f"{archive or file} cannot be unpacked") from error
         return content.decode("utf-8", errors="replace")
 
-    def damaged(self, what: str) -> ValueError:
-        """Return the error for a download that is not what it should be."""
+    def make_error(self, what: str) -> ValueError:
+        """Return the error for a damaged or changed download."""
         return ValueError(
             f"The download of {self.entry.name!r} from {self.address} is damaged or "
             f"has changed: {what}; try again later, or put "
@@ -181,7 +181,7 @@ class _Source:
             get(self.address + file, str(path), None)
             found = pooch.file_hash(str(path), alg="md5")
             if md5 and found != md5:
-                raise self.damaged(f"expected md5 {md5} for {file}, got {found}")
+                raise self.make_error(f"expected md5 {md5} for {file}, got {found}")
             self.contents[file] = path.read_bytes()
         return self.contents[file]
 
@@ -203,10 +203,10 @@ def _convert(entry: Dataset, table: Part, source: _Source) -> bytes:
     try:
         X, y = parse(texts[0], entry.layout, entry.n_features, *texts[1:])
     except ValueError as error:
-        raise source.damaged(f"{table.original[0]}, {error}") from error
-    difference = tables.mismatch(X, y, table, entry.n_features)
+        raise source.make_error(f"{table.original[0]}, {error}") from error
+    difference = tables.describe_mismatch(X, y, table, entry.n_features)
     if difference:
-        raise source.damaged(f"{table.original[0]}, {difference}")
+        raise source.make_error(f"{table.original[0]}, {difference}")
     text = tables.to_text(X, y)
     if table.sha256 and tables.digest(text) != table.sha256:
         warnings.warn(
@@ -241,5 +241,5 @@ def _explain_failure(entry: Dataset, address: str, home: Path, error: OSError) -
     remedy = "free some space" if is_full else "make the folder writable"
     return (
         f"{entry.name!r} could not be stored in {home} ({error.strerror}); {remedy}, "
-        f"or set {ENVIRONMENT} to another folder."
+        f"or set {DATA_VARIABLE} to another folder."
     )

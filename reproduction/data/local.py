@@ -11,7 +11,7 @@ from reproduction.data import tables
 from reproduction.data.entries import Dataset
 from reproduction.data.registry import REGISTRY, info
 
-ENVIRONMENT = "KREINLEARN_DATA"
+DATA_VARIABLE = "KREINLEARN_DATA"
 """Variable that names the data folder."""
 FETCH_COMMAND = "python -m reproduction data fetch"
 
@@ -40,11 +40,11 @@ def folder(data_home: str | os.PathLike[str] | None = None) -> Path:
     Path
         The folder, which may not exist.
     """
-    chosen = data_home or os.environ.get(ENVIRONMENT)
+    chosen = data_home or os.environ.get(DATA_VARIABLE)
     return Path(chosen).expanduser() if chosen else user_cache()
 
 
-def description(entry: Dataset, part: str | None = None) -> str:
+def describe_dataset(entry: Dataset, part: str | None = None) -> str:
     """Return a short description of a data set for people.
 
     Parameters
@@ -143,15 +143,15 @@ def load(
     except FileNotFoundError:
         raise FileNotFoundError(
             f"{name!r} needs the file {path.name} in {path.parent}, which is not "
-            f"there; run `{FETCH_COMMAND} {name}`, or set {ENVIRONMENT} to the folder "
-            "that has it."
+            f"there; run `{FETCH_COMMAND} {name}`, or set {DATA_VARIABLE} to the "
+            "folder that has it."
         ) from None
     except ValueError as error:
         raise ValueError(
             f"{path} cannot be read: {error}; delete it and run "
             f"`{FETCH_COMMAND} {name}`."
         ) from error
-    difference = tables.mismatch(X, y, entry.table(part), entry.n_features)
+    difference = tables.describe_mismatch(X, y, entry.table(part), entry.n_features)
     if difference:
         raise ValueError(
             f"{path} is not the table of {name!r}: {difference}; delete it and run "
@@ -162,7 +162,7 @@ def load(
         target=y,
         name=name,
         feature_names=tables.header(entry.n_features),
-        DESCR=description(entry, part),
+        DESCR=describe_dataset(entry, part),
     )
 
 
@@ -221,7 +221,7 @@ def inspect_file(entry: Dataset, part: str | None, home: Path) -> tuple[str, str
         return "missing", f"{name} is not in {home}"
     except (OSError, ValueError) as error:
         return "unreadable", f"{name}: {error}"
-    difference = tables.mismatch(X, y, table, entry.n_features)
+    difference = tables.describe_mismatch(X, y, table, entry.n_features)
     if difference:
         return "wrong counts", f"{name}: {difference}"
     if table.sha256:

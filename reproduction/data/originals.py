@@ -45,9 +45,9 @@ def parse(
     >>> X.tolist(), y.tolist()
     ([[5.0, 3.0], [4.0, 2.0]], [1, -1])
     """
-    read = _sparse if layout.kind == "libsvm" else _dense
+    read = _parse_sparse_line if layout.kind == "libsvm" else _parse_dense_line
     rows, tokens = [], []
-    for order, (number, line) in enumerate(_lines(text, layout)):
+    for order, (number, line) in enumerate(_iterate_lines(text, layout)):
         try:
             row, token = read(line, layout, n_features)
         except ValueError as error:
@@ -65,10 +65,10 @@ def parse(
     X = np.array(rows, dtype=np.float64)
     if not np.isfinite(X).all():
         raise ValueError("it has values that are not finite")
-    return X, np.array([_sign(token, layout) for token in tokens], dtype=int)
+    return X, np.array([_parse_label(token, layout) for token in tokens], dtype=int)
 
 
-def _lines(text: str, layout: Format) -> Iterator[tuple[int, str]]:
+def _iterate_lines(text: str, layout: Format) -> Iterator[tuple[int, str]]:
     """Yield the numbered lines that may hold a sample."""
     in_data = layout.kind != "arff"
     for number, raw in enumerate(text.splitlines(), start=1):
@@ -95,7 +95,9 @@ def _is_number(field: str) -> bool:
     return True
 
 
-def _dense(line: str, layout: Format, n_features: int) -> tuple[list[float], str]:
+def _parse_dense_line(
+    line: str, layout: Format, n_features: int
+) -> tuple[list[float], str]:
     """Return features and label of a line of delimited fields."""
     fields = [field.strip() for field in line.split(layout.delimiter)]
     n_fields = n_features + len(layout.drop) + (layout.label is not None)
@@ -110,7 +112,9 @@ def _dense(line: str, layout: Format, n_features: int) -> tuple[list[float], str
     return row, token
 
 
-def _sparse(line: str, layout: Format, n_features: int) -> tuple[list[float], str]:
+def _parse_sparse_line(
+    line: str, layout: Format, n_features: int
+) -> tuple[list[float], str]:
     """Return features and label of a line ``label index:value ...``, from index 1."""
     token, *pairs = line.split()
     row = [0.0] * n_features
@@ -124,7 +128,7 @@ def _sparse(line: str, layout: Format, n_features: int) -> tuple[list[float], st
     return row, token
 
 
-def _sign(token: str, layout: Format) -> int:
+def _parse_label(token: str, layout: Format) -> int:
     """Return +1 or -1; numbers may carry a sign or decimals."""
     plain = f"{float(token):g}" if _is_number(token) else token
     if plain not in (layout.positive, layout.negative):

@@ -17,8 +17,8 @@ from types import MappingProxyType
 from reproduction.data.checksums import SHA256
 from reproduction.data.entries import Dataset, Format, Part
 
-UCI = "https://archive.ics.uci.edu/static/public/"
-LIBSVM = "https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets/binary/"
+UCI_URL = "https://archive.ics.uci.edu/static/public/"
+LIBSVM_URL = "https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets/binary/"
 
 
 def names() -> tuple[str, ...]:
@@ -79,7 +79,7 @@ def _with_checksums(entry: Dataset) -> Dataset:
     return replace(entry, parts=parts)
 
 
-def _monks(
+def _make_monks(
     problem: int, n_train: int, n_positive: int, n_test_positive: int
 ) -> Dataset:
     file = f"monks-{problem}"
@@ -92,7 +92,7 @@ def _monks(
         6,
         {"train": train, "test": test},
         Format(delimiter=None, label=0, drop=(7,)),
-        UCI,
+        UCI_URL,
         "70/monk+s+problems.zip",
         "The paper uses the training file. The official test file is the whole "
         f"noise-free domain of 432 rows, training rows{noise} among them; "
@@ -102,8 +102,8 @@ def _monks(
 
 
 _COMMA, _SPACE = Format(), Format(delimiter=None)
-_LIBSVM = Format(kind="libsvm", negative="-1")
-_UNMATCHED = (
+_LIBSVM_FORMAT = Format(kind="libsvm", negative="-1")
+_UNMATCHED_NOTE = (
     "The published eigenvalues of its TL1 kernel do not all match the data "
     "(features scaled to [0, 1], tau = 0.7 m, half of the rows): "
 )
@@ -115,7 +115,7 @@ _ENTRIES = (
         14,
         {"all": Part(690, 307, ("australian.dat",))},
         _SPACE,
-        UCI,
+        UCI_URL,
         "143/statlog+australian+credit+approval.zip",
         "Nominal attributes are integer codes and missing values were imputed by "
         "the donors. The published smallest eigenvalue of the TL1 kernel, -0.006, "
@@ -127,7 +127,7 @@ _ENTRIES = (
         10,
         {"all": Part(699, 241, ("breast-cancer-wisconsin.data",))},
         Format(positive="4", negative="2", missing="?"),
-        UCI,
+        UCI_URL,
         "15/breast+cancer+wisconsin+original.zip",
         "x0 is the sample identifier, not a measurement; it is kept because the "
         "paper counts m = 10. The 16 missing values of x6 are written as 0, which "
@@ -139,7 +139,7 @@ _ENTRIES = (
         22,
         {"all": Part(195, 147, ("parkinsons.data",))},
         Format(label=17, drop=(0,)),
-        UCI,
+        UCI_URL,
         "174/parkinsons.zip",
         "The paper prints m = 23, which counts a column that is not a feature; its "
         "eigenvalues fit 22 features with tau = 0.7 * 23.",
@@ -150,7 +150,7 @@ _ENTRIES = (
         20,
         {"all": Part(540, 494, ("pop_failures.dat",))},
         _SPACE,
-        UCI,
+        UCI_URL,
         "252/climate+model+simulation+crashes.zip",
         "x0 and x1 are the numbers of the study and of the run, kept because the "
         "paper counts m = 20; x2 to x19 are the 18 model parameters.",
@@ -161,7 +161,7 @@ _ENTRIES = (
         19,
         {"all": Part(1151, 611, ("messidor_features.arff",))},
         Format(kind="arff"),
-        UCI,
+        UCI_URL,
         "329/diabetic+retinopathy+debrecen.zip",
         "The published smallest eigenvalue of the TL1 kernel, -0.003, is not "
         "reproduced: it comes out zero to rounding or positive.",
@@ -172,7 +172,7 @@ _ENTRIES = (
         9,
         {"all": Part(100, 12, ("fertility_Diagnosis.txt",))},
         Format(positive="O", negative="N"),
-        UCI,
+        UCI_URL,
         "244/fertility.zip",
         "The attributes were scaled by the donors.",
     ),
@@ -182,7 +182,7 @@ _ENTRIES = (
         60,
         {"all": Part(208, 111, ("sonar.all-data",))},
         Format(positive="M", negative="R"),
-        UCI,
+        UCI_URL,
         "151/connectionist+bench+sonar+mines+vs+rocks.zip",
     ),
     Dataset(
@@ -194,7 +194,7 @@ _ENTRIES = (
             "test": Part(187, 172, ("SPECT.test",)),
         },
         Format(label=0),
-        UCI,
+        UCI_URL,
         "95/spect+heart.zip",
         "The paper uses the training file and prints m = 21 where the file has 22 "
         "features; its eigenvalues fit either number.",
@@ -206,7 +206,7 @@ _ENTRIES = (
         3,
         {"all": Part(306, 81, ("haberman.data",))},
         Format(positive="2", negative="1"),
-        UCI,
+        UCI_URL,
         "43/haberman+s+survival.zip",
     ),
     Dataset(
@@ -215,7 +215,7 @@ _ENTRIES = (
         13,
         {"all": Part(270, 120, ("heart.dat",))},
         Format(delimiter=None, positive="2", negative="1"),
-        UCI,
+        UCI_URL,
         "145/statlog+heart.zip",
         "Nominal attributes are integer codes.",
     ),
@@ -225,14 +225,14 @@ _ENTRIES = (
         33,
         {"all": Part(351, 225, ("ionosphere.data",))},
         Format(drop=(1,), positive="g", negative="b"),
-        UCI,
+        UCI_URL,
         "52/ionosphere.zip",
         "The second of the 34 published attributes is constant and left out, as in "
         "the paper, which counts m = 33.",
     ),
-    _monks(1, 124, 62, 216),
-    _monks(2, 169, 64, 142),
-    _monks(3, 122, 60, 228),
+    _make_monks(1, 124, 62, 216),
+    _make_monks(2, 169, 64, 142),
+    _make_monks(3, 122, 60, 228),
     Dataset(
         "splice",
         "splice (LIBSVM)",
@@ -241,11 +241,11 @@ _ENTRIES = (
             "train": Part(1000, 517, ("splice",)),
             "test": Part(2175, 1131, ("splice.t",)),
         },
-        _LIBSVM,
-        LIBSVM,
+        _LIBSVM_FORMAT,
+        LIBSVM_URL,
         "",
         "Nucleotides are the codes 1 to 4; the paper uses the training file. "
-        + _UNMATCHED
+        + _UNMATCHED_NOTE
         + "-1.325 and 2885.3 printed, zero to rounding and about 8918 computed.",
         "train",
     ),
@@ -255,7 +255,7 @@ _ENTRIES = (
         4,
         {"all": Part(748, 178, ("transfusion.data",))},
         _COMMA,
-        UCI,
+        UCI_URL,
         "176/blood+transfusion+service+center.zip",
     ),
     Dataset(
@@ -264,12 +264,12 @@ _ENTRIES = (
         14,
         {"all": Part(14980, 6723, ("EEG Eye State.arff",))},
         Format(kind="arff"),
-        UCI,
+        UCI_URL,
         "264/eeg+eye+state.zip",
         "A few recording outliers, some over a hundred times the usual values, are "
         "kept: "
         "scaling by minimum and maximum squeezes all other rows together. "
-        + _UNMATCHED
+        + _UNMATCHED_NOTE
         + "-0.444 and 7312.0 printed, zero to rounding and about 73123 computed.",
     ),
     Dataset(
@@ -277,11 +277,11 @@ _ENTRIES = (
         "ijcnn1 (LIBSVM), file ijcnn1.tr",
         22,
         {"all": Part(35000, 3415, ("ijcnn1.tr.bz2",))},
-        _LIBSVM,
-        LIBSVM,
+        _LIBSVM_FORMAT,
+        LIBSVM_URL,
         "",
         "The paper prints m = 26 where the file has 22 features. "
-        + _UNMATCHED
+        + _UNMATCHED_NOTE
         + "28945 printed for the largest, about 264350 computed with tau = 0.7 * 26.",
     ),
     Dataset(
@@ -297,7 +297,7 @@ _ENTRIES = (
             ),
         },
         Format(kind="libsvm"),
-        LIBSVM,
+        LIBSVM_URL,
         "",
         "The paper uses the test file, svmguide1.t. The published smallest "
         "eigenvalue of the TL1 kernel, -0.805, lies just outside what random halves "
@@ -314,11 +314,11 @@ _ENTRIES = (
             "test": Part(600, 300, ("madelon_valid.data", "madelon_valid.labels")),
         },
         Format(delimiter=None, label=None, negative="-1"),
-        UCI,
+        UCI_URL,
         "171/madelon.zip",
         "The paper uses the training file; the test part is the published validation "
         "file, since the labels of the published test file are not public. "
-        + _UNMATCHED
+        + _UNMATCHED_NOTE
         + "27015 printed for the largest, about 270242 computed, so that a power of "
         "ten seems to be lost in print; the smallest, 14.825, agrees.",
         "train",

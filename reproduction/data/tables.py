@@ -23,7 +23,7 @@ def header(n_features: int) -> list[str]:
     return [f"x{column}" for column in range(n_features)]
 
 
-def _digits(value: float) -> str:
+def _format_number(value: float) -> str:
     return str(int(value)) if value.is_integer() else repr(value)
 
 
@@ -44,7 +44,7 @@ def to_text(X: Array, y: Array) -> bytes:
     """
     lines = [",".join([*header(X.shape[1]), "y"])]
     for row, label in zip(X.tolist(), y.tolist(), strict=True):
-        lines.append(",".join([*map(_digits, row), str(label)]))
+        lines.append(",".join([*map(_format_number, row), str(label)]))
     return ("\n".join(lines) + "\n").encode("ascii")
 
 
@@ -101,7 +101,7 @@ def unpack(path: Path) -> bytes:
     Raises
     ------
     FileNotFoundError
-        If there is no such file.
+        If the file does not exist.
     ValueError
         If the file is not gzip, or ends too early.
     """
@@ -116,7 +116,7 @@ def digest(text: bytes) -> str:
     return hashlib.sha256(text).hexdigest()
 
 
-def mismatch(X: Array, y: Array, table: Part, n_features: int) -> str:
+def describe_mismatch(X: Array, y: Array, table: Part, n_features: int) -> str:
     """Return how a table differs from what the registry expects.
 
     Parameters

@@ -145,8 +145,8 @@ def list_messages() -> Iterator[str]:
     spec = importlib.util.spec_from_file_location("messages_table", path)
     table = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(table)
-    table.situation = lambda module: "any"  # modules may move
-    for each in [*table.errors(), *table.warned()]:
+    table.find_situation = lambda module: "any"  # modules may move
+    for each in [*table.collect_errors(), *table.collect_warnings()]:
         yield f"message {each.kind}: {each.text}"
 
 

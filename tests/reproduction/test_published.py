@@ -20,7 +20,7 @@ def test_notes_point_at_something():
     names.add("readings")
     rows = set(published.TABLE2) | set(published.TABLE3_DATA) | {"Stein"}
     rows |= {*published.TABLE5, *published.TABLE5_OURS}
-    columns = {*published.TABLE3_METHODS, *published.OURS}
+    columns = {*published.TABLE3_METHODS, *published.TABLE3_OURS}
     columns |= {*published.TABLE4_METHODS, *published.TABLE4_OURS}
     columns |= {*published.TABLE7_METHODS, *published.TABLE7_OURS}
     for note in NOTES:

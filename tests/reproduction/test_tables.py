@@ -15,15 +15,15 @@ from reproduction.entries import Spread
 from reproduction.markdown import format_table
 from reproduction.notes import find_notes
 from reproduction.page import write
-from reproduction.summary import NUMBER_FIELDS, numbers, summarize_records
-from reproduction.tables import LAYOUTS
+from reproduction.summary import NUMBER_FIELDS, list_numbers, summarize_records
+from reproduction.tables import TABLE_MAKERS
 
 RESULTS = Path(__file__).parents[2] / "docs" / "results"
 
 
 def tables_of(stored, name, runs=3):
     records = read(stored(name, runs))
-    return records, LAYOUTS[name](summarize_records(records), find_notes(name))
+    return records, TABLE_MAKERS[name](summarize_records(records), find_notes(name))
 
 
 def test_summary_by_hand(stored):
@@ -44,7 +44,7 @@ def test_table3_numbers_by_hand(stored):
     records, (theirs, ours, overview) = tables_of(stored, "table3")
     names = [column.text for column in theirs.columns[1:]]
     assert names == list(published.TABLE3_METHODS)
-    assert [column.text for column in ours.columns[1:]] == list(published.OURS)
+    assert [column.text for column in ours.columns[1:]] == list(published.TABLE3_OURS)
     row = next(row for row in theirs.rows if row[0].text == "sonar")
     means = {}
     for record in records:
@@ -68,10 +68,10 @@ def test_table3_numbers_by_hand(stored):
     assert marked == [best]
 
 
-@pytest.mark.parametrize("name", LAYOUTS)
+@pytest.mark.parametrize("name", TABLE_MAKERS)
 def test_csv_survives_a_round_trip(stored, name):
     summaries = summarize_records(read(stored(name, 3)))
-    text = csv_text(NUMBER_FIELDS, numbers(name, summaries))
+    text = csv_text(NUMBER_FIELDS, list_numbers(name, summaries))
     rows = list(csv.DictReader(io.StringIO(text)))
     index = {
         (s.data, s.method, " ".join(f"{k}={v}" for k, v in s.settings.items())): s
@@ -88,7 +88,7 @@ def test_csv_survives_a_round_trip(stored, name):
             assert float(row["difference"]) == pytest.approx(gap, abs=1e-5, rel=1e-3)
 
 
-@pytest.mark.parametrize("name", LAYOUTS)
+@pytest.mark.parametrize("name", TABLE_MAKERS)
 def test_markdown_survives_a_round_trip(stored, name):
     _, tables = tables_of(stored, name)
     for table in tables:
@@ -115,7 +115,9 @@ def test_statuses():
 def test_a_table_with_gaps_is_still_a_table(stored):
     records = [r for r in read(stored("table3")) if r["run"] == 0]
     records = [r for r in records if (r["data"], r["method"]) != ("heart", "Flip")]
-    theirs, *_ = LAYOUTS["table3"](summarize_records(records), find_notes("table3"))
+    theirs, *_ = TABLE_MAKERS["table3"](
+        summarize_records(records), find_notes("table3")
+    )
     column = [c.text for c in theirs.columns].index("Flip")
     row = next(row for row in theirs.rows if row[0].text == "heart")
     assert row[column] == Entry("–", None, "0.758")
@@ -131,7 +133,7 @@ def test_fig1_is_written(stored, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", LAYOUTS)
+@pytest.mark.parametrize("name", TABLE_MAKERS)
 def test_committed_tables_are_those_of_the_records(name, tmp_path):
     """If not: ``python docs/draw_results.py``."""
     packed = RESULTS / f"{name}.jsonl.gz"
@@ -141,5 +143,5 @@ def test_committed_tables_are_those_of_the_records(name, tmp_path):
     path.write_bytes(gzip.decompress(packed.read_bytes()))
     notes = find_notes(name)
     text = (RESULTS / f"{name}.md").read_text(encoding="utf-8")
-    for table in LAYOUTS[name](summarize_records(read(path)), notes):
+    for table in TABLE_MAKERS[name](summarize_records(read(path)), notes):
         assert format_table(table, notes) in text

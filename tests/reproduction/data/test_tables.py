@@ -60,7 +60,7 @@ def test_cut_or_foreign_file_is_refused(tmp_path):
 
 def test_mismatch_gives_both_counts(samples):
     X, y = samples
-    assert tables.mismatch(X, y, Part(7, 3, ()), 3) == ""
-    said = tables.mismatch(X, y, Part(8, 3, ()), 4)
+    assert tables.describe_mismatch(X, y, Part(7, 3, ()), 3) == ""
+    said = tables.describe_mismatch(X, y, Part(8, 3, ()), 4)
     assert "expected 8 rows, 4 features, 3 labels +1 and 5 labels -1" in said
     assert "got 7 rows, 3 features, 3 labels +1 and 4 labels -1" in said
