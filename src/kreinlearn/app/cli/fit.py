@@ -184,20 +184,20 @@ def _fit(
     _check_folds(data, classes, counts, folds if given["lam"] is None else 1)
     splits = samples.make_group_folds(data, folds, "--cv")
     steps = {name: given[name] for name in options.PREPARATION_OPTIONS}
-    before = features = blocks = None
+    before = features = blocks = drawn = None
     with samples.suggest_command():
         if data.blocks is not None:
             blocks, before, drawn = _prepare_blocks(data, steps)
-            features = lambda: np.asarray(before.transform(drawn))  # noqa: E731
         elif data.X is not None:
-            X = data.X
-            before = prepare(X, **steps)
-            features = lambda: before.fit_transform(X)  # noqa: E731
+            before = prepare(data.X, **steps)
             samples.note_leaks(data)
     if is_exact:
         model = _make_exact_model(kernel, params, given, folds)
         progress = _show_search(model)
     else:
+        if before is not None and given["lam"] is None:  # to search kernel parameters
+            transform = before.fit_transform if drawn is None else before.transform
+            features = np.asarray(transform(data.X if drawn is None else drawn))
         model = _make_landmark_model(kernel, params, given, features)
         progress = _show_landmarks(model, data.n_rows)
     if splits is not None:
@@ -282,15 +282,9 @@ def _prepare_blocks(
 
 
 def _make_landmark_model(
-    kernel: str | None,
-    params: KernelParams,
-    given: Facts,
-    features: Callable[[], Array] | None,
+    kernel: str | None, params: KernelParams, given: Facts, features: Array | None
 ) -> "BaseEstimator":
-    """Return the estimator on landmarks for the options of the command.
-
-    Features are computed only if parameters of the kernel are searched.
-    """
+    """Return the estimator on landmarks for the options of the command."""
     from kreinlearn import LandmarkLogisticRegression
     from kreinlearn.kernels import Similarities, resolve_kernel
 
@@ -303,7 +297,7 @@ def _make_landmark_model(
     )
     if given["lam"] is not None:
         return model.set_params(lam=given["lam"])
-    rows = None if features is None else Similarities(features())
+    rows = None if features is None else Similarities(features)
     candidates = resolve_kernel(kernel or "tl1", params).candidates(rows)
     if len(candidates) > 1:
         model.set_params(kernel_grid=[dict(each.setting[1]) for each in candidates])
