@@ -172,9 +172,7 @@ def compare(
     >>> found.table.index.tolist()  # doctest: +SKIP
     ['KreinCV', 'SVC clip']
     """
-    classes, index = plan.check_request(
-        y, len(D), kernel=kernel, methods=methods, folds=folds, repeats=repeats
-    )
+    classes, index = plan.check_request(y, len(D), kernel, methods, folds, repeats)
     splits = plan.repeat_folds(index, folds, repeats, seed, groups)
     n_train, processes = len(D) - len(D) // folds, n_jobs or joblib.cpu_count()
     needed = processes * MATRICES_PER_PROCESS * 8 * n_train**2

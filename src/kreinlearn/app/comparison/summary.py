@@ -145,14 +145,13 @@ def differences_from_best(
         "mean", "low" and "high" of the difference from the best mean; the ends are
         None where there is no interval.
     """
-    known = {
-        key: {_place(each): each[field] for each in group}
-        for key, group in groups.items()
-        if group and field in group[0]
+    known = {key: own for key, own in groups.items() if own and field in own[0]}
+    folds = {_place(record) for own in known.values() for record in own}
+    scores = {
+        key: [record[field] for record in sorted(own, key=_place)]
+        for key, own in known.items()
+        if len(own) == len(folds)
     }
-    folds = sorted({fold for own in known.values() for fold in own})
-    complete = {key: own for key, own in known.items() if len(own) == len(folds)}
-    scores = {key: [own[fold] for fold in folds] for key, own in complete.items()}
     if not scores:
         return {}
     best = (min if smaller else max)(scores, key=lambda key: np.mean(scores[key]))
@@ -430,13 +429,11 @@ def rank_rows(found: Findings) -> list[Record]:
         signed = zip((-1, 1), (row["accuracy"], row["log_loss"]), strict=True)
         return [float("inf") if x is None else sign * x for sign, x in signed]
 
-    rows = {
-        (row["method"], row["kernel"]): row | {"also": list[str]()}
-        for row in found["rows"]
-        if row.get("same_as") is None
-    }
-    for row in found["rows"]:
-        if row.get("same_as") is not None:
+    rows: dict[tuple[str, str], Record] = {}
+    for row in found["rows"]:  # a method comes after the one with its predictions
+        if row.get("same_as") is None:
+            rows[row["method"], row["kernel"]] = row | {"also": []}
+        else:
             rows[row["same_as"], row["kernel"]]["also"].append(row["method"])
     return sorted(rows.values(), key=rank)
 
