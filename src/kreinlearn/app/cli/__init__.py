@@ -56,21 +56,16 @@ class _Commands(click.Group):
                 "checkout of the source."
             )
         if cmd_name not in COMMAND_NAMES:
+            near = get_close_matches(cmd_name, COMMAND_NAMES, 1, 0.5)
+            if near:
+                raise click.UsageError(
+                    f"No such command {cmd_name!r}. Did you mean {near[0]!r}?"
+                )
             return None
         file = "info" if cmd_name == "show" else cmd_name
         module = import_module(f"kreinlearn.app.cli.{file}")
         command: click.Command = getattr(module, f"{cmd_name}_command")
         return command
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        near = get_close_matches(args[0], COMMAND_NAMES, 1, 0.5) if args else []
-        if near and args[0] not in (*COMMAND_NAMES, *MOVED_COMMANDS):
-            raise click.UsageError(
-                f"No such command {args[0]!r}. Did you mean {near[0]!r}?"
-            )
-        return super().resolve_command(ctx, args)
 
 
 @click.group(

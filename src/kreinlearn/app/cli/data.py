@@ -21,7 +21,8 @@ from kreinlearn.io.columns import find_leaking_columns, quote_columns
 from kreinlearn.io.dataset import Dataset, ModelInput, ReadOptions, TrainingRecord
 from kreinlearn.io.formats import open_data
 from kreinlearn.io.samples import EXPECTED_INPUT, describe_content
-from kreinlearn.kernels import KERNELS, Similarities, resolve_kernel
+from kreinlearn.kernels import KERNELS, Similarities, measuring, resolve_kernel
+from kreinlearn.kernels.registry import find_kind
 
 if TYPE_CHECKING:
     from sklearn.base import BaseEstimator
@@ -49,9 +50,12 @@ def open_samples(
 
     Their measures show progress, and are kept in the user's cache.
     """
-    click.get_current_context().with_resource(_show_measures())
-    kind = KERNELS[str(kernel)].samples if kernel in KERNELS else None
-    reading = replace(reading, kind="series" if kind == "series" else None)
+    from kreinlearn.app.runs import report_fraction
+
+    enter = click.get_current_context().with_resource
+    show = enter(report_fraction(sys.stderr))
+    enter(measuring(cache=find_cache_folder(), progress=show))
+    reading = replace(reading, kind="series" if find_kind(kernel) == "series" else None)
     return open_data(path, reading, **how)
 
 
@@ -90,13 +94,13 @@ def open_matrices(
                     "the same samples. Give one file, or matrices with --distance or "
                     "--similarity."
                 )
+    record = first.record
     if model is not None:
         _note_medians(found, model)
-        record = first.record
     else:
         medians = [] if first.K is None else [_find_median(each.K) for each in found]
         several = names if len(paths) > 1 else ()
-        record = replace(first.record, matrices=several, medians=medians)
+        record = replace(record, matrices=several, medians=medians)
     if len(paths) == 1:
         return replace(first, record=record)
     remark = " ".join(filter(None, (each.remark for each in found)))
@@ -112,9 +116,8 @@ def _order_files(
     A file is matched by the one name of training that its own name holds.
     """
     held = [[each for each in known if each in name] for name in names]
-    if all(len(each) == 1 for each in held) and len({e[0] for e in held}) == len(known):
-        order = [[each[0] for each in held].index(name) for name in known]
-        paths = [paths[i] for i in order]
+    if sorted(held) == sorted([name] for name in known):
+        paths = [paths[held.index([name])] for name in known]
     pairs = zip(known, paths, strict=True)
     print_note(f"matrices: {', '.join(f'{name} from {path}' for name, path in pairs)}.")
     return list(paths)
@@ -157,17 +160,6 @@ def find_cache_folder() -> str:
     return os.environ.get("KREINLEARN_CACHE") or str(user_cache() / "measures")
 
 
-@contextmanager
-def _show_measures() -> Iterator[None]:
-    """Show the progress of measures between samples, and keep them in the cache."""
-    from kreinlearn import kernels
-    from kreinlearn.app.runs import report_fraction
-
-    with report_fraction(sys.stderr) as show:
-        with kernels.measuring(cache=find_cache_folder(), progress=show):
-            yield
-
-
 def choose_kernel(
     data: Dataset,
     kernel: str | None,
@@ -192,13 +184,7 @@ def choose_kernel(
         return "precomputed", {"check": False} if reading.holds else {}
     if params and not kernel:
         raise ValueError("--param needs --kernel, whose parameter it is.")
-    check_rows(data, kernel)
-    return kernel, params
-
-
-def check_rows(data: Dataset, kernel: str | None) -> None:
-    """Raise if a kernel of other samples was named for a table."""
-    kind = KERNELS[str(kernel)].samples if kernel in KERNELS else "rows"
+    kind = find_kind(kernel)
     if kind in EXPECTED_INPUT:
         remedy = f"give {EXPECTED_INPUT[kind]}"
         if kind == "series":
@@ -207,6 +193,7 @@ def check_rows(data: Dataset, kernel: str | None) -> None:
             f"{data.path} holds a table, and the kernel {kernel!r} compares {kind}; "
             f"{remedy}."
         )
+    return kernel, params
 
 
 def check_no_features(path: str, holds: str, names: tuple[str, ...] = ()) -> None:
@@ -310,9 +297,7 @@ def describe_input(model: "BaseEstimator", record: TrainingRecord) -> ModelInput
         )
     inner = getattr(model, "best_estimator_", model)
     inner = inner.steps[-1][1] if hasattr(inner, "steps") else inner
-    kernel = getattr(inner, "kernel", None)
-    kernel_record = KERNELS.get(kernel) if isinstance(kernel, str) else None
-    kind = kernel_record.samples if kernel_record else "rows"
+    kind = find_kind(getattr(inner, "kernel", None))
     if kind in EXPECTED_INPUT:
         first = getattr(inner, "estimators_", [inner])[0]
         kept = first.landmarks_ if hasattr(first, "landmarks_") else first.X_fit_

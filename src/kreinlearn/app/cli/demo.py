@@ -51,11 +51,10 @@ def demo_command(case: str, out: str, force: bool, as_json: bool) -> None:
     with counter(sys.stderr, "demo") as report:
         for found, fraction in demo.run_methods(case):
             records += found
-            shown = demo.summarize_method(found)
-            lines.append(shown)
+            lines.append(demo.summarize_method(found))
             if as_json:
-                click.echo(json.dumps(shown))
-            text = f"{shown['method']}, accuracy {shown['accuracy']:.3f}"
+                click.echo(json.dumps(lines[-1]))
+            text = "{method}, accuracy {accuracy:.3f}".format_map(lines[-1])
             report(len(lines), len(methods), text, fraction)
     compared = demo.summarize_demo(case, records)
     compared["command"] = options.repeat_command()

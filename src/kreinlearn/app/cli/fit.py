@@ -4,6 +4,7 @@ import json
 import math
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -113,13 +114,14 @@ def fit_command(
     from kreinlearn import persistence
     from kreinlearn._files import check_free
 
-    place = Path(out or _name_model(train[0]))
+    source = Path(train[0])
+    stem = source.with_suffix("") if source.suffix.lower() == ".gz" else source
+    place = Path(out or stem.with_suffix(".krein"))
     samples.check_output(place, *train, reading.label_file)
     check_free(place, force)
     _check_settings(reading, given)
     # Folds of groups need all rows at once.
     in_blocks = given["landmarks"] is not None and reading.group is None
-    source = Path(train[0])
     is_text = source.is_file() and source.suffix.lower() != ".parquet"
     if in_blocks and is_text and source.stat().st_size > LONG_TEXT_BYTES:
         print_note(f"looking through {source} for labels and text.")
@@ -144,13 +146,6 @@ def fit_command(
     persistence.save(whole, place, overwrite=force, notes=record.to_notes())
     found["bytes"] = place.stat().st_size
     click.echo(json.dumps(found) if as_json else _format_summary(found))
-
-
-def _name_model(train: str) -> Path:
-    """Return the file of the model beside the training file."""
-    place = Path(train)
-    stem = place.with_suffix("") if place.suffix.lower() == ".gz" else place
-    return stem.with_suffix(".krein")
 
 
 def _check_settings(reading: ReadOptions, given: Facts) -> None:
@@ -189,20 +184,20 @@ def _fit(
     _check_folds(data, classes, counts, folds if given["lam"] is None else 1)
     splits = samples.make_group_folds(data, folds, "--cv")
     steps = {name: given[name] for name in options.PREPARATION_OPTIONS}
-    before = features = blocks = None
+    before = features = blocks = drawn = None
     with samples.suggest_command():
         if data.blocks is not None:
             blocks, before, drawn = _prepare_blocks(data, steps)
-            features = lambda: np.asarray(before.transform(drawn))  # noqa: E731
         elif data.X is not None:
-            X = data.X
-            before = prepare(X, **steps)
-            features = lambda: before.fit_transform(X)  # noqa: E731
+            before = prepare(data.X, **steps)
             samples.note_leaks(data)
     if is_exact:
         model = _make_exact_model(kernel, params, given, folds)
         progress = _show_search(model)
     else:
+        if before is not None and given["lam"] is None:  # to search kernel parameters
+            transform = before.fit_transform if drawn is None else before.transform
+            features = np.asarray(transform(data.X if drawn is None else drawn))
         model = _make_landmark_model(kernel, params, given, features)
         progress = _show_landmarks(model, data.n_rows)
     if splits is not None:
@@ -226,8 +221,7 @@ def _fit(
     if data.kind is not None:
         found["kind"] = data.kind
         found["described"] = describe_samples(data.kind, data.items or [])
-    describe = _describe_exact if is_exact else _describe_landmarks
-    return whole, found | describe(model, data)
+    return whole, found | _describe_model(model, data)
 
 
 def _check_folds(data: Dataset, classes: Array, counts: Array, cv: int) -> None:
@@ -288,15 +282,9 @@ def _prepare_blocks(
 
 
 def _make_landmark_model(
-    kernel: str | None,
-    params: KernelParams,
-    given: Facts,
-    features: Callable[[], Array] | None,
+    kernel: str | None, params: KernelParams, given: Facts, features: Array | None
 ) -> "BaseEstimator":
-    """Return the estimator on landmarks for the options of the command.
-
-    Features are computed only if parameters of the kernel are searched.
-    """
+    """Return the estimator on landmarks for the options of the command."""
     from kreinlearn import LandmarkLogisticRegression
     from kreinlearn.kernels import Similarities, resolve_kernel
 
@@ -309,7 +297,7 @@ def _make_landmark_model(
     )
     if given["lam"] is not None:
         return model.set_params(lam=given["lam"])
-    rows = None if features is None else Similarities(features())
+    rows = None if features is None else Similarities(features)
     candidates = resolve_kernel(kernel or "tl1", params).candidates(rows)
     if len(candidates) > 1:
         model.set_params(kernel_grid=[dict(each.setting[1]) for each in candidates])
@@ -340,13 +328,6 @@ def _show_search(model: "BaseEstimator") -> Iterator[None]:
     from kreinlearn.app.runs import counter
 
     seen: set[str] = set()
-
-    def count_settings() -> int:
-        """Return how many settings were not dropped early, with any norm."""
-        gone = [format_setting(why["kernel"], why["params"]) for why in model.dropped_]
-        n_gone = sum(gone.count(name) == len(model.norms) for name in set(gone))
-        return len(model.kernel_settings_) - n_gone
-
     with counter(sys.stderr, "fit") as show:
 
         def watch(row: Facts) -> bool:
@@ -355,7 +336,13 @@ def _show_search(model: "BaseEstimator") -> Iterator[None]:
             if name not in seen:
                 seen.add(name)
                 text = f"{name}, best log-loss so far {-row['best']:.3f}"
-                show(len(seen), count_settings(), text, row["done"])
+                # Settings that were dropped early, with every norm, do not count.
+                gone = Counter(
+                    format_setting(x["kernel"], x["params"]) for x in model.dropped_
+                )
+                n_gone = sum(n == len(model.norms) for n in gone.values())
+                total = len(model.kernel_settings_) - n_gone
+                show(len(seen), total, text, row["done"])
             return False
 
         model.verbose = watch
@@ -385,7 +372,7 @@ def _show_landmarks(model: "BaseEstimator", n_rows: int) -> Iterator[None]:
 
         def watch(row: Facts) -> bool:
             if "share kept" in row:
-                print_note(_describe_cache(row, n_rows))
+                _note_cache(row, n_rows)
             else:
                 steps.update(row)
             return False
@@ -422,33 +409,46 @@ class SolveProgress:
             self.show("fit", self.fraction, elapsed * (1 / self.fraction - 1))
 
 
-def _describe_cache(row: Facts, n_rows: int) -> str:
+def _note_cache(row: Facts, n_rows: int) -> None:
     kept, size = row["share kept"], row["GiB in single"]
-    rest = "all of them are kept"
-    if kept < 1:
-        more = "the others are computed again in each pass (--memory)"
-        rest = f"{kept:.0%} of them are kept, {more}"
+    more = "the others are computed again in each pass (--memory)"
+    part = (
+        f"{kept:.0%} of them are kept, {more}" if kept < 1 else "all of them are kept"
+    )
     text = f"{size:.2g} GiB" if size >= 0.1 else f"{1024 * size:.2g} MiB"
-    return (
+    print_note(
         f"{n_rows:,} samples and {row['landmarks']:,} landmarks: similarities take "
-        f"{text} in single precision; {rest}."
+        f"{text} in single precision; {part}."
     )
 
 
-def _describe_exact(model: "BaseEstimator", data: Dataset) -> Facts:
+def _describe_model(model: "BaseEstimator", data: Dataset) -> Facts:
     """Return settings, solution and held-out scores of a model, as plain data."""
     import numpy as np
 
     from kreinlearn.kernels.transforms import list_candidates
 
-    fitted = "_" if hasattr(model, "estimators_") else ""  # chosen, or given
-    names = ("kernel", "kernel_params", "norm", "lam")
-    found: Facts = {name: getattr(model, name + fitted) for name in names}
-    if found["kernel"] == "distance":
-        found["kernel_params"] = list_candidates(found["kernel_params"] or {}, [{}])[0]
+    # A setting that was chosen has an underscore, one that was given has none.
+    known, names = vars(model), ("kernel", "kernel_params", "norm", "lam")
+    found: Facts = {name: known.get(f"{name}_", known.get(name)) for name in names}
     given = found["kernel_params"] or {}
+    on_landmarks = hasattr(model, "landmarks_")
+    if found["kernel"] == "distance" and not on_landmarks:
+        given = list_candidates(given, [{}])[0]
     found["kernel_params"] = {k: v for k, v in given.items() if k != "check"}
     found["lam"] = float(found["lam"])
+    if on_landmarks:
+        found |= {
+            "landmarks": len(model.landmarks_),
+            "status": model.status_,
+            "residual": float(model.residual_),
+            "passes": int(model.n_passes_),
+        }
+        if hasattr(model, "scores_"):
+            found["folds"] = int(model.scores_.shape[2])
+            chosen = model.scores_[model.lams_ == model.lam_].mean(axis=1)
+            found["held_out_log_loss"] = float(-chosen.max())
+        return found
     models = getattr(model, "estimators_", [model])
     unsolved = [each.status_ for each in models if each.status_ != "converged"]
     regimes = {each.regime_ for each in models}
@@ -462,7 +462,7 @@ def _describe_exact(model: "BaseEstimator", data: Dataset) -> Facts:
         table = model.similarity_weights_
         found["similarity_weights"] = table["weight"].round(4).to_dict()
         found["similarity_errors"] = table["standard_error"].round(4).to_dict()
-    if fitted:
+    if hasattr(model, "held_out_proba_"):
         y = np.asarray(data.y)
         seen = np.isfinite(model.held_out_proba_[:, 0])  # many samples: some of them
         held, y = model.held_out_proba_[seen], y[seen]
@@ -476,26 +476,6 @@ def _describe_exact(model: "BaseEstimator", data: Dataset) -> Facts:
             "held_out_accuracy": float((guessed == y).mean()),
             "held_out_log_loss": float(-np.log(true).mean()),
         }
-    return found
-
-
-def _describe_landmarks(model: "BaseEstimator", data: Dataset) -> Facts:
-    """Return settings and solution of a model on landmarks, as plain data."""
-    params = model.kernel_params_
-    found = {
-        "kernel": model.kernel,
-        "kernel_params": {k: v for k, v in params.items() if k != "check"},
-        "norm": model.norm,
-        "lam": float(model.lam_),
-        "landmarks": len(model.landmarks_),
-        "status": model.status_,
-        "residual": float(model.residual_),
-        "passes": int(model.n_passes_),
-    }
-    if hasattr(model, "scores_"):
-        found["folds"] = int(model.scores_.shape[2])
-        chosen = model.scores_[model.lams_ == model.lam_].mean(axis=1)
-        found["held_out_log_loss"] = float(-chosen.max())
     return found
 
 
@@ -521,6 +501,15 @@ def _format_summary(found: Facts) -> str:
 
 def list_model_lines(found: Facts) -> list[str]:
     """Return four lines about the data, the settings, their scores and the solution."""
+    classes, counts = found["classes"], found["counts"]
+    pairs = zip(classes, counts, strict=True)
+    listed = ", ".join(f"{label} {count}" for label, count in pairs)
+    if len(classes) > 10:
+        listed = f"{min(counts)} to {max(counts)} samples each"
+    features = f"{found['features']} features"
+    if found["features"] is None:
+        matrix = "distances" if found["kernel"] == "distance" else "a Gram matrix"
+        features = found.get("described", matrix)
     held = "no cross-validation, since lam was given"
     on_landmarks = "landmarks" in found
     if "folds" in found:
@@ -547,31 +536,15 @@ def list_model_lines(found: Facts) -> list[str]:
         several = "" if is_unique else ", perhaps one of several"
         solved += f": {point} stationary point{several}"
     setting = format_setting(found["kernel"], found["kernel_params"])
-    weights = found.get("similarity_weights", {})
-    listed = ", ".join(
+    weights = ", ".join(
         f"{name} {weight:.2f} ± {found['similarity_errors'][name]:.2f}"
-        for name, weight in weights.items()
+        for name, weight in found.get("similarity_weights", {}).items()
     )
     return [
-        _format_data(found),
+        f"Data       {found['samples']} samples, {features}, {len(classes)} classes in "
+        f"{found['target']!r}: {listed}",
         f"Chosen     {setting}, norm {found['norm']}, lam {found['lam']:.3g}{more}",
-        *([f"Weights    {listed}"] if weights else []),
+        *([f"Weights    {weights}"] if weights else []),
         f"Held out   {held}",
         f"Solved     {solved}",
     ]
-
-
-def _format_data(found: Facts) -> str:
-    """Return the line about the data."""
-    many = zip(found["classes"], found["counts"], strict=True)
-    listed = ", ".join(f"{label} {count}" for label, count in many)
-    if len(found["classes"]) > 10:
-        listed = f"{min(found['counts'])} to {max(found['counts'])} samples each"
-    features = f"{found['features']} features"
-    if found["features"] is None:
-        matrix = "distances" if found["kernel"] == "distance" else "a Gram matrix"
-        features = found.get("described", matrix)
-    return (
-        f"Data       {found['samples']} samples, {features}, "
-        f"{len(found['classes'])} classes in {found['target']!r}: {listed}"
-    )

@@ -72,6 +72,7 @@ def inspect_command(
     """  # noqa: D301 - click reads \b as a mark
     from kreinlearn import inspect_similarity
     from kreinlearn._files import check_free
+    from kreinlearn._validation import SYMMETRY_TOL, check_matrix
     from kreinlearn.app.inspection import verdict
     from kreinlearn.app.runs import counter
     from kreinlearn.pipelines import prepare
@@ -93,7 +94,9 @@ def inspect_command(
     else:
         if name == "precomputed":
             about = {"kernel": name, "check": params.get("check", True)}
-        given = _add_symmetrize(given, X)
+        asymmetry = check_matrix(X, symmetric="average")[1]
+        if asymmetry > SYMMETRY_TOL and "--symmetrize" not in given:
+            given += ["--symmetrize", "mean"]
     options.print_note(table.remark)
     with counter(sys.stderr, "inspect") as report:
         found = inspect_similarity(
@@ -132,15 +135,6 @@ def _fit_command(words: list[str], y: Array | None) -> str:
     if least < CV_FOLDS:  # each fold needs a sample of each class
         folds = ["--cv", str(least)] if least > 1 else ["--lam", "0.01"]
     return shlex.join(["krein", "fit", *words, *folds, "-o", "model.krein"])
-
-
-def _add_symmetrize(words: list[str], K: Array) -> list[str]:
-    """Return the options that a matrix that is not symmetric needs."""
-    from kreinlearn._validation import SYMMETRY_TOL, check_matrix
-
-    asymmetry = check_matrix(K, symmetric="average")[1]
-    is_needed = asymmetry > SYMMETRY_TOL and "--symmetrize" not in words
-    return [*words, "--symmetrize", "mean"] if is_needed else words
 
 
 def _measure_some(
@@ -184,8 +178,22 @@ def _print_inspection(found: Facts, page: str | None) -> None:
         console.print(scores)
     else:
         console.print()
+    positive, negative, zero = found["signature"]
+    labels = "none"
+    if found["classes"] is not None:
+        count, first = len(found["classes"]), map(str, found["classes"][:8])
+        labels = f"{count} classes: {', '.join(first)}{', ...' * (count > 8)}"
+    facts = {
+        "kernel": options.format_setting(found["kernel"], found["params"]),
+        "samples": f"{found['n']}",
+        "labels": labels,
+        "eigenvalues": f"{positive} positive, {negative} negative, {zero} zero",
+        "smallest, largest": f"{found['mu_min']:.4g}, {found['mu_max']:.4g}",
+        "negative part": f"{100 * found['negative_share']:.3g} %",
+        "asymmetry": f"{found['asymmetry']['relative']:.2g} of the largest entry",
+    }
     listing = Table.grid(padding=(0, 2))
-    for name, fact in _list_printed_facts(found):
+    for name, fact in facts.items():
         listing.add_row(Text(name), Text(fact))
     console.print(listing)
     console.print()
@@ -193,20 +201,3 @@ def _print_inspection(found: Facts, page: str | None) -> None:
         console.print(Text(sentence))
     if page is not None:
         click.echo(f"\nWritten: {page}")
-
-
-def _list_printed_facts(found: Facts) -> list[tuple[str, str]]:
-    positive, negative, zero = found["signature"]
-    labels = "none"
-    if found["classes"] is not None:
-        count, first = len(found["classes"]), map(str, found["classes"][:8])
-        labels = f"{count} classes: {', '.join(first)}{', ...' * (count > 8)}"
-    return [
-        ("kernel", options.format_setting(found["kernel"], found["params"])),
-        ("samples", f"{found['n']}"),
-        ("labels", labels),
-        ("eigenvalues", f"{positive} positive, {negative} negative, {zero} zero"),
-        ("smallest, largest", f"{found['mu_min']:.4g}, {found['mu_max']:.4g}"),
-        ("negative part", f"{100 * found['negative_share']:.3g} %"),
-        ("asymmetry", f"{found['asymmetry']['relative']:.2g} of the largest entry"),
-    ]

@@ -97,7 +97,9 @@ def predict_command(
     too.
     Predictions have the names of the new samples, if these have names.
     """  # noqa: D301 - click reads \b as a mark
-    from kreinlearn import _files, persistence
+    from kreinlearn import LandmarkLogisticRegression, _files, persistence
+    from kreinlearn.io.labels import read_labels
+    from kreinlearn.kernels.registry import find_kind
 
     is_parquet = out is not None and out.lower().endswith(".parquet")
     if safe_csv and (is_parquet or (out is None and as_json)):
@@ -118,15 +120,12 @@ def predict_command(
             "--proba, --coverage and --labels."
         )
     last, needed = _split_pipeline(fitted)[1], "predict_proba" if proba else "predict"
-    if coverage is not None:
-        needed = "predict_set"
-    elif explain is not None:
-        needed = "explain"
-    if coverage is not None and not hasattr(last, needed):
+    if coverage is not None and not hasattr(last, "predict_set"):
         raise ValueError(
             "--coverage needs a model of cross-validation, got a "
             f"{type(last).__name__} in {model}; train it without --lam and --landmarks."
         )
+    needed = needed if explain is None else "explain"
     if not hasattr(last, needed):
         raise ValueError(f"The {type(fitted).__name__} in {model} has no {needed}.")
     if reading.holds and not samples.takes_distances(fitted):
@@ -137,7 +136,9 @@ def predict_command(
         raise ValueError("--target names a column of the file of --labels; add that.")
     record = TrainingRecord.from_notes(stamp["notes"])
     known = samples.describe_input(fitted, record)
-    in_blocks = reading.format is None and _takes_blocks(fitted)
+    # Rows are compared with landmarks in blocks of any length.
+    in_blocks = isinstance(last, LandmarkLogisticRegression) and reading.format is None
+    in_blocks = in_blocks and find_kind(last.kernel) == "rows"
     found = samples.open_matrices(data, reading, in_blocks=in_blocks, model=known)
     first = data[0]
     print_note(found.remark)
@@ -147,7 +148,15 @@ def predict_command(
     else:
         frame, y = _predict(fitted, found, known, proba, coverage)
         if reading.label_file is not None:
-            y = _read_new_labels(frame, first, reading)
+            y, _, note = read_labels(
+                reading.label_file,
+                frame["id"].tolist() if "id" in frame else len(frame),
+                first,
+                reading.target,
+                header=reading.header,
+                required=False,
+            )
+            print_note(note)
         if record.id and "id" not in frame:
             print_note(
                 f"{first} has no column {record.id!r}, which named the training "
@@ -167,22 +176,6 @@ def predict_command(
     _print_predictions(frame, out, accuracy, as_json)
 
 
-def _read_new_labels(frame: "pd.DataFrame", data: str, reading: ReadOptions) -> Array:
-    """Return labels of the new samples from a file, by name or else by position."""
-    from kreinlearn.io.labels import read_labels
-
-    y, _, note = read_labels(
-        str(reading.label_file),
-        frame["id"].tolist() if "id" in frame else len(frame),
-        data,
-        reading.target,
-        header=reading.header,
-        required=False,
-    )
-    print_note(note)
-    return y
-
-
 def _guard_formulas(frame: "pd.DataFrame") -> "pd.DataFrame":
     """Return predictions where no text begins as a formula does; numbers stay."""
 
@@ -192,16 +185,6 @@ def _guard_formulas(frame: "pd.DataFrame") -> "pd.DataFrame":
 
     text = [name for name in ("id", "prediction") if name in frame]
     return frame.assign(**frame[text].map(guard))
-
-
-def _takes_blocks(model: "BaseEstimator") -> bool:
-    """Return whether a model compares rows with landmarks, in blocks of any length."""
-    from kreinlearn import LandmarkLogisticRegression
-    from kreinlearn.kernels.registry import find_kind
-
-    last = _split_pipeline(model)[1]
-    is_landmark_model = isinstance(last, LandmarkLogisticRegression)
-    return is_landmark_model and find_kind(last.kernel) == "rows"
 
 
 def _predict(

@@ -20,9 +20,8 @@ from kreinlearn._typing import Array
 from kreinlearn.app import report
 from kreinlearn.app.comparison import summary
 from kreinlearn.app.comparison.plan import GRAM_KERNEL, Job, repeat_folds
-from kreinlearn.app.comparison.run import score_fold
-from kreinlearn.app.comparison.summary import Summary
-from kreinlearn.app.methods import ALL_METHODS, KREIN_CV, fit_method
+from kreinlearn.app.comparison.run import fit_fold, score_fold
+from kreinlearn.app.methods import ALL_METHODS, KREIN_CV
 from kreinlearn.app.report import Drawing, Figure, Section, TableRow
 from kreinlearn.app.runs import Cell, Record, describe_environment, make_record
 
@@ -96,7 +95,7 @@ def summarize_method(records: Sequence[Record]) -> Record:
     }
 
 
-def summarize_demo(case: str, records: Sequence[Record]) -> Summary:
+def summarize_demo(case: str, records: Sequence[Record]) -> Record:
     """Return the summary of all records; "lead" holds the sentences to begin with."""
     texts = DEMO_CASES[case]
     found = summary.summarize(make_job(case), records, title=texts["title"])
@@ -237,7 +236,7 @@ def _state_others(rows: Mapping[str, Record], right: Mapping[str, int]) -> str:
     return f"Of the others, {names} the best; {margin}."
 
 
-def _state_spectrum(found: Summary) -> str:
+def _state_spectrum(found: Record) -> str:
     (about,) = found["data"]["kernels"].values()
     negative, n = about["signature"][1], sum(about["signature"])
     return (
@@ -249,10 +248,8 @@ def _state_spectrum(found: Summary) -> str:
 def _state_reliability(case: str, records: Sequence[Record]) -> str:
     what = "digit" if case == "digits" else "cell"
     own = [record for record in records if record["method"] == KREIN_CV]
-    given = np.concatenate([record["proba"] for record in own])
+    truth, given, predicted, _ = summary.read_predictions(own)
     largest = given.max(axis=1) if given.ndim == 2 else np.maximum(given, 1 - given)
-    predicted = np.concatenate([summary.read_predictions(record)[0] for record in own])
-    truth = np.concatenate([record["truth"] for record in own])
     is_sure = largest >= SURE_PROBABILITY
     if not is_sure.any():
         return f"{KREIN_CV} was never {SURE_PROBABILITY:.0%} sure of a {what}."
@@ -326,12 +323,9 @@ def _make_contribution_figure(job: Job, row: int) -> Figure:
     """Return the training images that count for and against the prediction of one."""
     _, y = load_digit_images()
     place = next(each for each, (_, test) in job.splits.items() if row in test)
-    train, cell = job.splits[place][0], _make_cell(job, KREIN_CV, *place)
-    X, fold_seed, how = job.X[np.ix_(train, train)], cell.half_seed, job.search_params
-    fitted = fit_method(
-        KREIN_CV, X, job.y[train], fold_seed=fold_seed, seed=cell.seed, kernel=how
-    )
-    sample = job.X[[row]][:, train]
+    train, test = job.splits[place]
+    fitted, _, X_test = fit_fold(job, _make_cell(job, KREIN_CV, *place))
+    sample = X_test[test == row]
     predicted = fitted.model.predict(sample)[0]
     found = fitted.model.explain(sample, top=None)
     found = found[found["class"] == predicted].sort_values("contribution")

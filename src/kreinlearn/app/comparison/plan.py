@@ -207,11 +207,10 @@ def repeat_folds(
 def check_request(
     y: ArrayLike | None,
     n: int,
-    *,
     kernel: str | Sequence[str],
-    methods: Sequence[str] | None = None,
-    folds: int = 5,
-    repeats: int = 1,
+    methods: Sequence[str] | None,
+    folds: int,
+    repeats: int,
 ) -> tuple[Array, Array]:
     """Check the labels and the settings before anything is computed.
 

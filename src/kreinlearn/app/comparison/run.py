@@ -27,6 +27,7 @@ from kreinlearn.app.methods import (
     ALL_METHODS,
     KREIN_CV,
     MAX_LOG_LOSS,
+    Fitted,
     call_timed,
     evaluate,
     fit_method,
@@ -171,9 +172,7 @@ def compare(
     >>> found.table.index.tolist()  # doctest: +SKIP
     ['KreinCV', 'SVC clip']
     """
-    classes, index = plan.check_request(
-        y, len(D), kernel=kernel, methods=methods, folds=folds, repeats=repeats
-    )
+    classes, index = plan.check_request(y, len(D), kernel, methods, folds, repeats)
     splits = plan.repeat_folds(index, folds, repeats, seed, groups)
     n_train, processes = len(D) - len(D) // folds, n_jobs or joblib.cpu_count()
     needed = processes * MATRICES_PER_PROCESS * 8 * n_train**2
@@ -285,15 +284,36 @@ def score_fold(job: Job, cell: Cell) -> Record:
         scores. Seconds are those of the fit with its tuning, but without the kernel
         matrix if the method takes one.
     """
+    train, test = job.splits[cell.run, int(cell.setting("fold"))]
+    fitted, fit_s, X_test = fit_fold(job, cell)
+    fields = fitted.fields() | {"fit_s": fit_s, "n": len(train)}
+    fields |= evaluate(fitted.model, X_test, job.y[test], max_loss=MAX_LOG_LOSS)
+    del fields["pred_s"]
+    scores = fields["proba"] if "proba" in fields else fields["score"]
+    return fields | {"auc": _compute_auc(job.y[test], scores)}
+
+
+def fit_fold(job: Job, cell: Cell) -> tuple[Fitted, float, Array]:
+    """Tune and fit a method on the training rows of a fold, see `score_fold`.
+
+    Returns
+    -------
+    fitted : Fitted
+        The model.
+    seconds : float
+        Seconds of the fit with its tuning.
+    X_test : ndarray of shape (n_test, n_train) or (n_test, m)
+        The held-out rows, as the model takes them.
+    """
     place = cell.run, int(cell.setting("fold"))
-    train, test = job.splits[place]
+    train, _ = job.splits[place]
     if ALL_METHODS[cell.method].input == "gram":
         K, K_test = job.split_similarities(place, str(cell.setting("kernel")))
         unit = compute_unit(K)
         X_train, X_test = K / unit, K_test / unit
     else:
         X_train, X_test = job.split_data(place)
-    fitted, fit_s = call_timed(
+    fitted, seconds = call_timed(
         fit_method,
         cell.method,
         X_train,
@@ -303,11 +323,7 @@ def score_fold(job: Job, cell: Cell) -> Record:
         groups=None if job.groups is None else job.groups[train],
         kernel=job.search_params,
     )
-    fields = fitted.fields() | {"fit_s": fit_s, "n": len(train)}
-    fields |= evaluate(fitted.model, X_test, job.y[test], max_loss=MAX_LOG_LOSS)
-    del fields["pred_s"]
-    scores = fields["proba"] if "proba" in fields else fields["score"]
-    return fields | {"auc": _compute_auc(job.y[test], scores)}
+    return fitted, seconds, X_test
 
 
 def compute_unit(K: Array) -> float:

@@ -5,8 +5,8 @@ Notation: J folds of all repetitions; n_train and n_test rows on the sides of a 
 
 import json
 from collections import Counter
-from collections.abc import Hashable, Mapping, Sequence
-from typing import TypeVar
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -49,10 +49,7 @@ CSV_COLUMNS = (
     "balanced_accuracy log_loss auc fit_seconds statuses folds failed error"
 ).split()
 
-Summary = Record
-"""Values that JSON can hold; the keys are those of `summarize`."""
 Interval = tuple[float, float]
-Key = TypeVar("Key", bound=Hashable)
 MODEL_OF_FIT = f"{KREIN_CV}, the model that `krein fit` builds,"
 
 
@@ -129,8 +126,8 @@ def accuracy_interval(records: Sequence[Record]) -> Interval | None:
 
 
 def differences_from_best(
-    groups: Mapping[Key, Sequence[Record]], field: str, smaller: bool = False
-) -> dict[Key, Record]:
+    groups: Mapping[Any, Sequence[Record]], field: str, smaller: bool = False
+) -> dict[Any, Record]:
     """Return the difference of each method from the best one, paired by fold.
 
     Parameters
@@ -148,14 +145,13 @@ def differences_from_best(
         "mean", "low" and "high" of the difference from the best mean; the ends are
         None where there is no interval.
     """
-    known = {
-        key: {_place(each): each[field] for each in group}
-        for key, group in groups.items()
-        if group and field in group[0]
+    known = {key: own for key, own in groups.items() if own and field in own[0]}
+    folds = {_place(record) for own in known.values() for record in own}
+    scores = {
+        key: [record[field] for record in sorted(own, key=_place)]
+        for key, own in known.items()
+        if len(own) == len(folds)
     }
-    folds = sorted({fold for own in known.values() for fold in own})
-    complete = {key: own for key, own in known.items() if len(own) == len(folds)}
-    scores = {key: [own[fold] for fold in folds] for key, own in complete.items()}
     if not scores:
         return {}
     best = (min if smaller else max)(scores, key=lambda key: np.mean(scores[key]))
@@ -192,7 +188,7 @@ def label_kernel(kernel: str) -> str | None:
 
 def summarize(
     job: Job, records: Sequence[Record], *, title: str, sentences: Sequence[str] = ()
-) -> Summary:
+) -> Record:
     """Summarize the records of a comparison.
 
     Parameters
@@ -241,7 +237,7 @@ def summarize(
         if done[key]:
             row |= _describe_predictions(done[key], len(job.classes))
         rows.append(row | {"label": f"{key[0]}, {on}" if on else key[0]})
-    found: Summary = {
+    found: Record = {
         "kind": "comparison",
         "title": title,
         "interval": "Nadeau and Bengio" if most >= MIN_FOLDS else "Wilson",
@@ -280,19 +276,31 @@ def summarize_scores(group: Sequence[Record]) -> Record:
     }
 
 
-def read_predictions(record: Record) -> tuple[Array, Array]:
-    """Return the predicted class of each held-out row, and the confidence in it.
+def read_predictions(done: Sequence[Record]) -> tuple[Array, Array, Array, Array]:
+    """Return the predictions for the held-out rows of some folds of a method.
 
-    A prediction is as certain as its probability, or as its score is ahead of the next.
+    Returns
+    -------
+    truth : ndarray of shape (n,)
+        True classes, by position.
+    given : ndarray of shape (n,) or (n, n_classes)
+        Probabilities or, if the method has none, scores.
+    predicted : ndarray of shape (n,)
+        Predicted classes.
+    confidence : ndarray of shape (n,)
+        A prediction is as certain as its probability, or as its score is ahead of the
+        next.
     """
-    has_proba = "proba" in record
-    given = np.asarray(record["proba" if has_proba else "score"], float)
+    has_proba = "proba" in done[0]
+    field = "proba" if has_proba else "score"
+    truth = np.concatenate([record["truth"] for record in done])
+    given = np.concatenate([np.asarray(record[field], float) for record in done])
     if given.ndim == 1:
         margin = given - (0.5 if has_proba else 0.0)
-        return (margin > 0).astype(int), np.abs(margin)
+        return truth, given, (margin > 0).astype(int), np.abs(margin)
     largest = np.partition(given, -2, axis=1)
     ahead = largest[:, -1] if has_proba else largest[:, -1] - largest[:, -2]
-    return given.argmax(axis=1), ahead
+    return truth, given, given.argmax(axis=1), ahead
 
 
 def compute_review(done: Sequence[Record]) -> dict[str, Array]:
@@ -300,9 +308,7 @@ def compute_review(done: Sequence[Record]) -> dict[str, Array]:
 
     Errors are those of one repetition, on average.
     """
-    found = zip(*map(read_predictions, done), strict=True)
-    predicted, confidence = map(np.concatenate, found)
-    truth = np.concatenate([record["truth"] for record in done])
+    truth, _, predicted, confidence = read_predictions(done)
     fraction, left = review_curve(predicted != truth, confidence)
     some = select_evenly(len(fraction), MAX_CURVE_POINTS)
     n_runs = len({record["run"] for record in done})
@@ -322,7 +328,7 @@ def _find_repeated(
     for (method, kernel), own in done.items():
         if own:
             read = [f"{each.get('ll', 0):.3f} {each['auc']:.3f}" for each in own]
-            guesses = tuple(read_predictions(each)[0].tobytes() for each in own)
+            guesses = read_predictions(own)[2].tobytes()
             key = (kernel, "proba" in own[0], tuple(read), guesses)
             if first.setdefault(key, method) != method:
                 found[method, kernel] = first[key]
@@ -334,10 +340,7 @@ def _describe_predictions(done: Sequence[Record], n_classes: int) -> Record:
 
     Confusion counts are by true (rows) and predicted class (columns).
     """
-    field = "proba" if "proba" in done[0] else "score"
-    truth = np.concatenate([record["truth"] for record in done])
-    given = np.concatenate([np.asarray(record[field], float) for record in done])
-    guess = np.concatenate([read_predictions(record)[0] for record in done])
+    truth, given, guess, _ = read_predictions(done)
     counts = np.zeros((n_classes, n_classes), int)
     np.add.at(counts, (truth, guess), 1)
     if given.ndim == 1:
@@ -348,11 +351,11 @@ def _describe_predictions(done: Sequence[Record], n_classes: int) -> Record:
         fpr, tpr, _ = roc_curve(one_hot.ravel(), given.ravel())
         predicted, is_right = given.max(axis=1), guess == truth
     kept = select_evenly(len(fpr), MAX_CURVE_POINTS)
-    bins = compute_reliability(predicted, is_right) if field == "proba" else None
+    has_proba = "proba" in done[0]
     return {
         "confusion": counts,
         "roc": {"fpr": fpr[kept], "tpr": tpr[kept]},
-        "reliability": bins,
+        "reliability": compute_reliability(predicted, is_right) if has_proba else None,
         "review": compute_review(done),
     }
 
@@ -426,18 +429,16 @@ def rank_rows(found: Findings) -> list[Record]:
         signed = zip((-1, 1), (row["accuracy"], row["log_loss"]), strict=True)
         return [float("inf") if x is None else sign * x for sign, x in signed]
 
-    rows = {
-        (row["method"], row["kernel"]): row | {"also": list[str]()}
-        for row in found["rows"]
-        if row.get("same_as") is None
-    }
-    for row in found["rows"]:
-        if row.get("same_as") is not None:
+    rows: dict[tuple[str, str], Record] = {}
+    for row in found["rows"]:  # a method comes after the one with its predictions
+        if row.get("same_as") is None:
+            rows[row["method"], row["kernel"]] = row | {"also": []}
+        else:
             rows[row["same_as"], row["kernel"]]["also"].append(row["method"])
     return sorted(rows.values(), key=rank)
 
 
-def _state_results(found: Summary) -> list[str]:
+def _state_results(found: Record) -> list[str]:
     """Return the verdict, and further sentences about the numbers."""
     ranked = [row for row in rank_rows(found) if row["accuracy"] is not None]
     sentences = [_state_best(ranked) if ranked else "No method gave a result."]
@@ -489,7 +490,7 @@ def is_clear(row: Record, measure: str) -> bool:
     return bool(gap and gap["low"] is not None) and not gap["low"] <= 0 <= gap["high"]
 
 
-def rows_as_csv(found: Summary) -> str:
+def rows_as_csv(found: Record) -> str:
     """Return the rows of a comparison as CSV, one line per method and kernel."""
     rows = [
         row

@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
 from html import escape
-from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -27,7 +26,6 @@ from kreinlearn.plotting import SpectrumDisplay
 
 if TYPE_CHECKING:
     from jinja2 import Template
-    from markupsafe import Markup
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
     from matplotlib.figure import Figure as Canvas
@@ -35,6 +33,10 @@ if TYPE_CHECKING:
 
 NO_VALUE = "–"
 """Entry without a value."""
+LONG_TEXT = 24
+"""Entries of more letters may break into lines."""
+COLUMN_LETTERS = 66
+"""Letters in a row of a table that fits into one of two columns."""
 SCORE_NAMES = {
     "accuracy": "accuracy",
     "balanced_accuracy": "balanced accuracy",
@@ -71,6 +73,15 @@ class Entry:
     is_best: bool = False
     marks: tuple[int, ...] = ()
 
+    @property
+    def sort_key(self) -> str:
+        """Sort key for the script; nothing for a dash."""
+        if self.value is None:
+            return "" if self.text == NO_VALUE else self.text
+        # As JavaScript writes it.
+        text = str(self.value).replace("inf", "Infinity")
+        return "" if math.isnan(self.value) else text
+
 
 Content = Entry | Mapping[str, int] | str | float | None
 """Content of a table: also words, numbers, counts of statuses, or None for a dash."""
@@ -96,6 +107,23 @@ class PageTable:
     columns: list[Entry]
     rows: list[list[Entry]]
     totals: list[list[Entry]]
+
+    @property
+    def column_classes(self) -> list[str]:
+        """Class of each column: words to the left, numbers to the right."""
+        kinds = [""] * len(self.columns)
+        for place, entries in enumerate(zip(*self.rows, strict=True)):
+            if any(each.value is None and each.text != NO_VALUE for each in entries):
+                longest = max(len(each.text + each.detail) for each in entries)
+                kinds[place] = "words long" if longest > LONG_TEXT else "words"
+        return kinds
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether the table needs the whole width of the page."""
+        columns = zip(self.columns, *self.rows, *self.totals, strict=True)
+        widths = [max(len(each.text) for each in column) for column in columns]
+        return sum(min(LONG_TEXT, width) + 4 for width in widths) > COLUMN_LETTERS
 
 
 def make_table(
@@ -311,6 +339,14 @@ class Figure:
         """The data of the drawing."""
         return None if self.numbers is None else make_table(self.title, *self.numbers)
 
+    @property
+    def sources(self) -> list[tuple[str, str]]:
+        """Media queries and addresses of pictures, whose identifiers cannot clash."""
+        return [
+            (media, f"data:image/svg+xml;base64,{base64.b64encode(svg).decode()}")
+            for media, svg in draw_pictures(self)
+        ]
+
 
 def clean(text: str) -> str:
     """Replace control characters and lone surrogates, which HTML forbids, by blanks.
@@ -492,12 +528,6 @@ def spectrum_figure(found: Findings, title: str) -> Figure | None:
     )
 
 
-LONG_TEXT = 24
-"""Entries of more letters may break into lines."""
-COLUMN_LETTERS = 66
-"""Letters in a row of a table that fits into one of two columns."""
-
-
 @dataclass(frozen=True)
 class PageResult:
     """Results with a verdict, a table and a page; notebooks show the first two.
@@ -601,25 +631,14 @@ def html(
     versions : mapping or str
         Versions of libraries.
     """
-    if not isinstance(versions, str):
-        versions = ", ".join(f"{name} {text}" for name, text in versions.items())
-    return _load_template().render(
-        title=title,
-        shown=[each for each in sections if each.parts and not each.is_detail],
-        details=[each for each in sections if each.parts and each.is_detail],
-        sentences=sentences,
-        remarks=remarks,
-        facts=facts,
-        notes=notes,
-        command=command,
-        versions=versions,
-    )
+    content = dict(locals())  # the arguments, by name
+    return _load_template().render(content)
 
 
 @cache
 def _load_template() -> "Template":
     from jinja2 import Environment, PackageLoader, StrictUndefined
-    from markupsafe import Markup
+    from markupsafe import Markup, escape
 
     def cleaned(value: str | int) -> str | int:
         is_raw = isinstance(value, str) and not isinstance(value, Markup)
@@ -633,59 +652,13 @@ def _load_template() -> "Template":
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    here = files(__package__)
-    environment.globals |= {
-        "style": Markup(here.joinpath("page.css").read_text("utf-8")),
-        "script": Markup(here.joinpath("page.js").read_text("utf-8")),
-        "column": COLUMN_INCHES,
-        "is_wide": _is_wide,
-        "column_classes": _column_classes,
-        "marks_in": list_marks,
-        "sort_key": _sort_key,
-        "sources": _sources,
-        "with_code": _with_code,
-    }
+
+    def with_code(text: str) -> Markup:
+        """Return a sentence with code between backticks."""
+        # A plain string: a text that is joined to Markup would be escaped once more.
+        plain = str(escape(clean(text)))
+        return Markup(re.sub("`([^`]+)`", r"<code>\1</code>", plain))
+
+    environment.filters |= {"with_code": with_code}
+    environment.globals |= {"column": COLUMN_INCHES, "marks_in": list_marks}
     return environment.get_template("page.html.j2")
-
-
-def _with_code(text: str) -> "Markup":
-    """Return a sentence with code between backticks."""
-    from markupsafe import Markup, escape
-
-    # A plain string: a text that is joined to Markup would be escaped once more.
-    plain = str(escape(clean(text)))
-    return Markup(re.sub("`([^`]+)`", r"<code>\1</code>", plain))
-
-
-def _sources(figure: Figure) -> list[tuple[str, str]]:
-    """Return the drawings as addresses: identifiers of two of them cannot clash."""
-    return [
-        (media, f"data:image/svg+xml;base64,{base64.b64encode(svg).decode()}")
-        for media, svg in draw_pictures(figure)
-    ]
-
-
-def _column_classes(table: PageTable) -> list[str]:
-    """Return the class of each column: words to the left, numbers to the right."""
-    kinds = [""] * len(table.columns)
-    for place, entries in enumerate(zip(*table.rows, strict=True)):
-        if any(each.value is None and each.text != NO_VALUE for each in entries):
-            longest = max(len(each.text + each.detail) for each in entries)
-            kinds[place] = "words long" if longest > LONG_TEXT else "words"
-    return kinds
-
-
-def _is_wide(table: PageTable) -> bool:
-    """Return whether a table needs the whole width of the page."""
-    columns = zip(table.columns, *table.rows, *table.totals, strict=True)
-    widths = [max(len(each.text) for each in column) for column in columns]
-    return sum(min(LONG_TEXT, width) + 4 for width in widths) > COLUMN_LETTERS
-
-
-def _sort_key(entry: Entry) -> str:
-    """Return the sort key of an entry for the script; nothing for a dash."""
-    if entry.value is None:
-        return "" if entry.text == NO_VALUE else entry.text
-    # As JavaScript writes it.
-    text = str(entry.value).replace("inf", "Infinity")
-    return "" if math.isnan(entry.value) else text
