@@ -5,7 +5,7 @@ import pytest
 from kreinlearn.app.report import html
 from kreinlearn.app.runs import Cell, Store, make_record
 from reproduction.page import write
-from reproduction.tables import LAYOUTS
+from reproduction.tables import TABLE_MAKERS
 
 pytestmark = pytest.mark.slow
 
@@ -47,7 +47,7 @@ MANY_DRAWINGS = ("table3", "fig2")
     scope="module",
     params=[
         pytest.param(name, marks=pytest.mark.slow) if name in MANY_DRAWINGS else name
-        for name in LAYOUTS
+        for name in TABLE_MAKERS
     ],
 )
 def written(request, stored, tmp_path_factory):
