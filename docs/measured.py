@@ -233,9 +233,11 @@ def _format_check(checked: dict[str, Any]) -> str:
     drawn = f"{checked['drawn']} of {checked['cells']} cells, drawn at random"
     text = f" {drawn}, were run again {when}"
     if not checked["again"]:
-        return f"{text}: they found the same."
+        return f"{text}, with the same results."
     methods = ", ".join(checked["again"])
-    return f"{text}; so were all cells of {methods}. Seconds are of the first run."
+    return (
+        f"{text}; so were all cells of {methods}. Seconds are those of the first run."
+    )
 
 
 def add_note(name: str, text: str, root: Path = ROOT) -> str:

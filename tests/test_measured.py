@@ -164,7 +164,7 @@ def test_a_check_that_finds_the_same_changes_no_number(
     assert record["checked"]["cells"] == 60 and record["checked"]["again"] == []
     said = measured.format_note("results/table7", copy)
     assert "30 of 60 cells, drawn at random, were run again" in said
-    assert said.endswith("they found the same.*")
+    assert said.endswith("with the same results.*")
 
 
 def test_a_method_that_finds_something_else_is_run_again_whole(
@@ -190,6 +190,6 @@ def test_a_method_that_finds_something_else_is_run_again_whole(
     assert [each["acc"] for each in after[30:]] == 30 * [0.1]
     assert after[:30] == before[:30]
     assert (
-        "so were all cells of b. Seconds are of the first run.*"
+        "so were all cells of b. Seconds are those of the first run.*"
         in measured.format_note("results/table7", copy)
     )
