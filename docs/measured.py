@@ -265,11 +265,17 @@ def main(arguments: list[str]) -> int:
     for key in arguments:
         if code := (_check if is_check else _measure)(key):
             return code
-    for key in () if arguments else PAGES:
+    return 0 if arguments else _list_pages()
+
+
+def _list_pages() -> int:
+    """Print date and revision of all pages; return 1 if one is stale, else 0."""
+    stale = [key for key in PAGES if is_stale(key)]
+    for key in PAGES:
         record = read_records().get(key, {"date": "never     ", "revision": ""})
-        state = "stale" if is_stale(key) else "fresh"
+        state = "stale" if key in stale else "fresh"
         print(f"{key:<13} {state}  {record['date']}  {record['revision']}")
-    return 0
+    return int(bool(stale))
 
 
 def _measure(key: str) -> int:
