@@ -9,7 +9,6 @@ matrix would take ``matrix_mb``.
 """
 
 import json
-import statistics
 import time
 import warnings
 from functools import partial
@@ -79,14 +78,9 @@ def measure_products(n, options, machine):
         check_product(operator, X, B)
         functions = {OURS: partial(operator.matmat, B), **tiles}
         seconds = time_functions(functions, options.repeats)
-        bound = statistics.median(seconds["tiles, half"])
-        share = round(bound / statistics.median(seconds[OURS]), 3)
         work = f"product, {columns} column{'s' * (columns > 1)}"
         fields = describe_shape(n) | {"columns": columns, "data": data}
-        details = {OURS: {"share": share}}
-        print_rows(
-            make_rows("blocked", work, seconds, details=details, **fields), machine
-        )
+        print_rows(make_rows("blocked", work, seconds, **fields), machine)
 
 
 def compute_tiles(X):

@@ -131,7 +131,14 @@ PAGES = {
         ("python benchmarks/landmark_costs.py --out docs",),
         LANDMARK_SOURCES,
     ),
-    "large": Page("large", (_make_bench_command("landmarks"),), LANDMARK_SOURCES),
+    "large": Page(
+        "large",
+        (
+            _make_bench_command("landmarks"),
+            "python benchmarks/bench_landmarks.py --large --repeats 1",
+        ),
+        LANDMARK_SOURCES,
+    ),
     "dask": Page("large", (_make_bench_command("dask"),), LANDMARK_SOURCES),
     "theory": Page("theory", ("python docs/draw_theory.py",), EXACT_SOURCES),
     "trust": Page(
@@ -233,9 +240,11 @@ def _format_check(checked: dict[str, Any]) -> str:
     drawn = f"{checked['drawn']} of {checked['cells']} cells, drawn at random"
     text = f" {drawn}, were run again {when}"
     if not checked["again"]:
-        return f"{text}: they found the same."
+        return f"{text}, with the same results."
     methods = ", ".join(checked["again"])
-    return f"{text}; so were all cells of {methods}. Seconds are of the first run."
+    return (
+        f"{text}; so were all cells of {methods}. Seconds are those of the first run."
+    )
 
 
 def add_note(name: str, text: str, root: Path = ROOT) -> str:
@@ -263,11 +272,17 @@ def main(arguments: list[str]) -> int:
     for key in arguments:
         if code := (_check if is_check else _measure)(key):
             return code
-    for key in () if arguments else PAGES:
+    return 0 if arguments else _list_pages()
+
+
+def _list_pages() -> int:
+    """Print date and revision of all pages; return 1 if one is stale, else 0."""
+    stale = [key for key in PAGES if is_stale(key)]
+    for key in PAGES:
         record = read_records().get(key, {"date": "never     ", "revision": ""})
-        state = "stale" if is_stale(key) else "fresh"
+        state = "stale" if key in stale else "fresh"
         print(f"{key:<13} {state}  {record['date']}  {record['revision']}")
-    return 0
+    return int(bool(stale))
 
 
 def _measure(key: str) -> int:

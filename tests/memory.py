@@ -4,7 +4,7 @@ from pathlib import Path
 
 
 def peak():
-    """Return the bytes, or None where the system does not tell.
+    """Return the bytes, or None where the system does not report them.
 
     Not ``ru_maxrss``: it begins with the peak of the process that started this one.
     """

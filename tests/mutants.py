@@ -1,4 +1,4 @@
-"""Are the tests of the model and its solvers any good? Mutants tell.
+"""Mutation tests of the model and its solvers.
 
     python -m pip install mutmut "pytest<9"
     python -m tests.mutants --sample 150 --seed 0
@@ -6,12 +6,11 @@
 A mutant is a copy of one function with one small change: another operator, another
 number, an argument left out. A good test fails with it, which kills the mutant. Here a
 random sample of all mutants of `PACKAGES` is tried by those tests in `TESTS` that
-run the function, in a copy of this checkout. What is left to look at are survivors,
-printed with their change.
+run the function, in a copy of this checkout. Survivors are printed with their change.
 
-mutmut leaves alone what has a decorator (properties above all) and what is no function
-(constants above all). A mutant takes effect after all imports: what runs during one
-needs a test that calls it.
+mutmut skips functions with a decorator (mostly properties) and code outside functions
+(mostly constants). A mutant takes effect after all imports: code that runs during an
+import needs a test that calls it.
 """
 
 import argparse
@@ -35,7 +34,7 @@ TESTS = (
     "tests/estimators/test_extreme_scales.py",
 )
 KILLED = ("killed", "timeout", "segfault", "suspicious")
-"""Ends of a mutant that somebody would notice."""
+"""Results that count as noticed."""
 SETTINGS = """[mutmut]
 source_paths=src
 only_mutate=
@@ -75,7 +74,7 @@ def mutmut(folder: Path, *words: str, but: str | None = None) -> list[str]:
     return done.stdout.splitlines()
 
 
-def ends_of(folder: Path) -> dict[str, str]:
+def read_results(folder: Path) -> dict[str, str]:
     """Return what has become of each mutant."""
     lines = mutmut(folder, "results", "--all", "true")
     return {
@@ -83,7 +82,7 @@ def ends_of(folder: Path) -> dict[str, str]:
     }
 
 
-def file_of(mutant: str) -> str:
+def find_file(mutant: str) -> str:
     """Return the file of a mutant, `kreinlearn.package.file.x_function__mutmut_1`."""
     return "/".join(mutant.split(".")[1:-1])
 
@@ -95,10 +94,10 @@ def outcomes(folder: Path, chosen: list[str], processes: int) -> dict[str, str]:
     again, one at a time.
     """
     mutmut(folder, "run", "--max-children", str(processes), *chosen)
-    ends = ends_of(folder)
+    ends = read_results(folder)
     if late := [name for name in chosen if ends[name] == "timeout"]:
         mutmut(folder, "run", "--max-children", "1", *late)
-        ends = ends_of(folder)
+        ends = read_results(folder)
     return {name: ends[name] for name in chosen}
 
 
@@ -115,7 +114,7 @@ def main() -> None:
     # It makes mutants, and learns which test runs which function, before it looks for
     # those that it was asked for.
     mutmut(folder, "run", "none of them", but="nothing matches")
-    mutants = sorted(ends_of(folder))
+    mutants = sorted(read_results(folder))
     chosen = random.Random(args.seed).sample(mutants, min(args.sample, len(mutants)))
     report(folder, len(mutants), outcomes(folder, sorted(chosen), args.processes))
     if args.folder is None:
@@ -125,8 +124,8 @@ def main() -> None:
 def report(folder: Path, total: int, ends: dict[str, str]) -> None:
     """Print a table by file, and the change of every survivor."""
     survivors = [name for name, end in ends.items() if end not in KILLED]
-    tried = Counter(map(file_of, ends))
-    left = Counter(map(file_of, survivors))
+    tried = Counter(map(find_file, ends))
+    left = Counter(map(find_file, survivors))
     for name in survivors:
         print("\n".join(mutmut(folder, "show", name)), end="\n\n")
     print(f"{'file':32} tried killed")

@@ -30,7 +30,7 @@ except ImportError:  # not on Windows
     resource = None
 
 TOO_LARGE = 1000
-"""Bytes that a file may have where the disk is said to be full."""
+"""Bytes that a file may have on a full disk."""
 
 
 class Trap:
@@ -303,7 +303,7 @@ def check(said, before, folder, code, out, err):
 def test_bad_calls(capsys, folder, monkeypatch, what):
     call, said = CALLS[what]
     if "/proc/" in call and not Path("/proc/self").exists():
-        pytest.skip("needs a folder where nobody may write")
+        pytest.skip("needs a folder without write access")
     monkeypatch.chdir(folder)
     before = contents(folder)
     check(said, before, folder, *run(capsys, *shlex.split(call)))

@@ -1,4 +1,4 @@
-"""What columns are for, and how a text is written: on the command line."""
+"""Roles of columns and dialects of text on the command line."""
 
 import gzip
 import json
@@ -41,7 +41,7 @@ def here(tmp_path, monkeypatch):
 
 
 def fitted(capsys, *words, out="m.krein"):
-    """Fit with a fixed lam; return what was found and what was said."""
+    """Fit with a fixed lam; return the result and the output."""
     call = ["fit", *words, *QUICK, "-o", out, "--force", "--json"]
     code, text, err = run(capsys, *call)
     assert code == 0, err
@@ -174,7 +174,7 @@ def test_a_matrix_of_text_has_marks_too(capsys, here):
 
 
 @pytest.mark.parametrize("sep", [",", ";"])
-def test_a_decimal_comma_without_effect_is_told(capsys, here, sep):
+def test_a_decimal_comma_without_effect_warns(capsys, here, sep):
     whole = patients().drop(columns=["visit", "patient"])
     whole[FEATURES] = whole[FEATURES].round().astype(int)
     whole.to_csv("i.csv", index=False, sep=sep)
@@ -301,7 +301,7 @@ def test_inspect_and_compare_scale_too(capsys, here):
     assert "--scale standard" in found[1]["sentences"][-1]
 
 
-def test_outliers_are_told(capsys, here):
+def test_outliers_warn(capsys, here):
     table = pd.read_csv("plain.csv")
     table.loc[5, "length"] = 1e5
     table.to_csv("o.csv", index=False)
@@ -314,7 +314,7 @@ def test_outliers_are_told(capsys, here):
     assert "use --scale robust" in err
 
 
-def test_counters_are_told(capsys, here):
+def test_counters_warn(capsys, here):
     _, err = fitted(capsys, "t.csv", "--drop", "patient")
     assert "column 'visit' seems to number or name the samples" in err
     assert "--drop visit, or keep it in predictions by --id visit" in err
@@ -445,7 +445,7 @@ def test_options_of_tables_elsewhere(capsys, others, command, words):
     assert not Path("comparison").exists() and not Path("m.krein").exists()
 
 
-def test_one_column_is_told_about_separators(capsys, here):
+def test_one_column_is_an_error_about_separators(capsys, here):
     patients().to_csv("s.csv", index=False, sep="|")
     code, _, err = run(capsys, "fit", "s.csv", "-o", "m.krein")
     assert code == 2 and "got one column only" in err and "--sep" in err

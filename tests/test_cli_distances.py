@@ -279,7 +279,7 @@ INSPECTED = {
 
 @pytest.fixture
 def files(data):
-    """Write a matrix or table for everything that inspect can say."""
+    """Write a matrix or table for each verdict of inspect."""
     D, y = data
     rng = np.random.default_rng(0)
     K, labels = make_gram((3, 3), n_samples=40, random_state=1)
@@ -314,7 +314,7 @@ def test_what_is_recommended_runs_as_printed(krein, files, name, verdict, monkey
     def decide(*given):
         return found(*given) | {"what": verdict}
 
-    if verdict != "own":  # every recommendation, whatever the data say
+    if verdict != "own":  # every recommendation, for any data
         from kreinlearn.app.inspection import verdict as module
 
         found = module._assess_negative_part

@@ -109,7 +109,7 @@ def test_the_same_on_sonar(tmp_path, data_home):
 
 
 @pytest.mark.usefixtures("few_lams")
-def test_fit_says_what_it_did(capsys, here, cells):
+def test_fit_reports_its_steps(capsys, here, cells):
     code, out, err = run(capsys, "fit", "cells.csv", "-o", "m.krein")
     assert code == 0
     assert (

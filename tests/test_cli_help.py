@@ -13,13 +13,13 @@ from tests.test_cli import run
 TAUGHT = ("inspect", "fit", "predict", "compare")
 
 
-def command_of(name):
+def find_command(name):
     return cli.app.get_command(click.Context(cli.app), name)
 
 
 @pytest.mark.parametrize("name", TAUGHT)
 def test_examples_can_be_typed(name):
-    command = command_of(name)
+    command = find_command(name)
     lines = [line.strip() for line in command.epilog.splitlines()]
     calls = [shlex.split(line) for line in lines if line.startswith("krein ")]
     assert 2 <= len(calls) <= 3
@@ -34,19 +34,19 @@ def test_options_are_in_groups(capsys, name):
     assert code == 0 and f"\n{LAST_HEADING}:\n" in out and "\nOptions:\n" not in out
     heads = [head for head in OPTION_GROUPS if f"\n{head}:\n" in out]
     assert len(heads) >= 2
-    for parameter in command_of(name).params:
+    for parameter in find_command(name).params:
         if isinstance(parameter, click.Option):
             assert f"  {parameter.opts[0]}" in out or f", {parameter.opts[-1]}" in out
 
 
 def test_every_option_of_a_group_exists():
-    known = {p.name for name in TAUGHT for p in command_of(name).params}
+    known = {p.name for name in TAUGHT for p in find_command(name).params}
     assert {name for names in OPTION_GROUPS.values() for name in names} <= known
 
 
 @pytest.mark.parametrize("name", TAUGHT)
-def test_the_first_sentence_says_what_it_is_for(capsys, name):
-    first = command_of(name).help.split("\n\n")[0]
+def test_the_first_sentence_states_the_purpose(capsys, name):
+    first = find_command(name).help.split("\n\n")[0]
     assert first.endswith(".") and "\n" not in first and len(first) < 75
 
 
@@ -57,7 +57,7 @@ def test_help_describes_arguments_before_options(capsys, name):
     assert headings[0] == ARGUMENTS_HEADING
     section = out.partition(f"\n{ARGUMENTS_HEADING}:\n")[2].partition("\n\n")[0]
     rows = [line.split(maxsplit=1) for line in section.splitlines()]
-    command = command_of(name)
+    command = find_command(name)
     expected = [p for p in command.params if isinstance(p, click.Argument)]
     assert [row[0] for row in rows] == [p.make_metavar(None) for p in expected]
     assert all(row[1].endswith(".") for row in rows)

@@ -76,7 +76,7 @@ def test_a_table_with_the_default_kernel(table, capsys):
     assert found["sentences"][-1] == f"Next: `krein fit {path} -o model.krein`."
 
 
-def test_the_width_of_a_gaussian_is_said(table, capsys):
+def test_the_width_of_a_gaussian_is_reported(table, capsys):
     path, X = table
     code, out, _ = run([path, "--kernel", "rbf", "--json"], capsys)
     found = json.loads(out)

@@ -72,7 +72,7 @@ def test_parquet_folders(capsys, here):
     assert code == 0 and len(predicted(out)) == N and "on 400 labeled" in err
 
 
-def test_what_is_not_kept_is_said(capsys, here):
+def test_rows_that_are_not_kept_are_reported(capsys, here):
     _, _, err = run(capsys, "fit", "t.csv", *FIT, "--lam", "0.01", "--memory", "10KB")
     assert "25% of them are kept, the others are computed again" in err
 

@@ -294,7 +294,7 @@ def test_where_labels_of_sequences_are(krein, folder):
         # A new file is read like the old one; labels by name are not looked for.
         code, _, err = krein("predict", "m.krein", words.split()[0])
         assert code == 0 and ("accuracy" in err) == ("labels.csv" not in words)
-    # Other descriptions are no labels; the file need not have any.
+    # Other descriptions are not labels; the file need not have any.
     krein("fit", "old.fasta", "--lam", 0.1, "-o", "m.krein", "--force")
     assert krein("predict", "m.krein", "bare.fas")[2] == ""
     code, out, _ = krein("inspect", "bare.fas", "--json")

@@ -31,7 +31,7 @@ def flowers():
 
 
 def naive(K, y, K_new, own_new, k):
-    """Return what the k nearest say, one new sample after another."""
+    """Return predictions of the k nearest neighbors, one new sample at a time."""
     said = []
     for i, row in enumerate(K_new):
         squares = [own_new[i] + K[j, j] - 2 * row[j] for j in range(len(y))]
@@ -119,7 +119,7 @@ def test_features_are_searched_on_the_same_folds(flowers, name, oracle, grid, sc
     assert ("ll" in evaluate(fitted.model, X, y)) == ALL_METHODS[name].has_proba
 
 
-def test_a_logistic_regression_that_was_cut_short_says_so(flowers):
+def test_a_logistic_regression_that_was_cut_short_warns(flowers):
     X, y = flowers
     model = LogisticRegression(C=1e6, max_iter=2)
     with pytest.warns(UserWarning, match="converge"):

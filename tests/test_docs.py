@@ -158,7 +158,7 @@ def fits(line, entries):
     return any(f"{line} ".startswith(f"{entry} ") for entry in entries)
 
 
-def commands_of(page):
+def list_commands(page):
     """Return all command lines of a page."""
     found = [each for each in blocks(PAGES[page]) if each.language == "bash"]
     return [" ".join(command) for block in found for command in commands(block.text)]
@@ -232,7 +232,7 @@ def sessions():
             each.language in ("bash", "python", "text") for each in blocks(text)
         ):
             continue
-        waiting = [each for each in commands_of(page) if not fits(each, INSTEAD)]
+        waiting = [each for each in list_commands(page) if not fits(each, INSTEAD)]
         long = LONG_CALL in text or any(fits(each, LONG) for each in waiting)
         yield pytest.param(page, long, id=page)
 
@@ -419,14 +419,14 @@ def known_words():
     return words
 
 
-def options_of(group, context=None):
+def list_options(group, context=None):
     """Yield every option of a command and of those below it."""
     context = click.Context(group, parent=context)
     for parameter in group.params:
         yield from (*parameter.opts, *parameter.secondary_opts)
     if isinstance(group, click.Group):
         for name in group.list_commands(context):
-            yield from options_of(group.get_command(context, name), context)
+            yield from list_options(group.get_command(context, name), context)
 
 
 FOREIGN = {
@@ -458,7 +458,7 @@ FOREIGN = {
 @pytest.mark.parametrize("page", PAGES)
 def test_names_on_pages_exist(page):
     known = known_words() | FOREIGN
-    options = {each for app in PROGRAMS.values() for each in options_of(app)}
+    options = {each for app in PROGRAMS.values() for each in list_options(app)}
     options |= {"--help", "--minutes", "--seed"}
     options |= {
         "--strict",

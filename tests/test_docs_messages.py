@@ -1,4 +1,4 @@
-"""What the package says when something is wrong has its place in the documentation."""
+"""Every warning and error message has a place in the documentation."""
 
 import importlib.util
 import re

@@ -180,7 +180,7 @@ def test_degenerate_images_give_positive_definite_matrices(grid):
     assert (np.linalg.eigvalsh(C).min(axis=1) > 1e-11).all()
     for metric in ("affine_invariant", "log_euclid", "euclid", "stein"):
         assert np.isfinite(spd_distances(C, metric=metric)).all()
-    # Without the ridge the kernels say so.
+    # Without the ridge the kernels raise an error.
     C = RegionCovariance(grid=grid, ridge=0).fit_transform(images).reshape(-1, 9, 9)
     with pytest.raises(ValueError, match=r"the smallest eigenvalue of X\[0\] is"):
         spd_distances(C)
@@ -219,7 +219,7 @@ def test_it_is_a_stateless_transformer():
     )
 
 
-def test_pipeline_tells_stripes_from_spots():
+def test_pipeline_separates_stripes_from_spots():
     rng = np.random.default_rng(0)
     noise = rng.standard_normal((60, 24, 24))
     y = np.arange(60) % 2

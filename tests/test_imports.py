@@ -19,7 +19,7 @@ PACKAGES = ("", "kernels", *MEASURES, "kernels.spd", "app.comparison", "app.insp
 
 @pytest.fixture(scope="module")
 def fresh():
-    """Return what a process said that imports one package after the other."""
+    """Return the output of a process that imports one package after the other."""
     call = [sys.executable, "-W", "error", "-c", PROGRAM, *PACKAGES]
     return subprocess.run(call, capture_output=True, text=True, check=False)
 

@@ -199,7 +199,7 @@ def test_steps_beyond_the_walls_have_no_logarithms_below_the_floor():
     p = many.at(np.zeros((1, 1, 2)))
     bound = many.move(p, np.array([[[0.5, -0.5]]]), np.ones((1, 1)))
     np.testing.assert_allclose(bound.log_q[0, 0], [0.0, LOG_FLOOR])
-    # Beyond them there are none, and nobody is warned: searches shorten the step.
+    # Beyond them there are none, without a warning: line searches shorten the step.
     outside = loss.move(loss.at(np.zeros((2, 1, 1))), step, np.full((2, 1), 2.0))
     assert np.isnan(outside.log_q[1]).all() and np.isnan(outside.log_r[0]).all()
     outside = many.move(p, np.array([[[0.5, -0.5]]]), np.full((1, 1), 2.0))

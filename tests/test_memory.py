@@ -53,7 +53,7 @@ def group(folder, limit, used, cached=0, *, version=2):
     }
 
 
-def test_linux_says_what_is_available(system):
+def test_linux_reports_available_memory(system):
     system(meminfo(16))
     assert _memory.available_bytes() == 16 * GIB
 
@@ -65,7 +65,7 @@ def test_other_systems_ask_psutil(system, monkeypatch):
     assert _memory.available_bytes() == 3 * GIB
 
 
-def test_nobody_says(system, monkeypatch):
+def test_systems_without_a_report(system, monkeypatch):
     monkeypatch.setitem(sys.modules, "psutil", None)  # cannot be imported
     assert _memory.available_bytes() is None
     assert _memory.fits(10**9, 10**9, float)

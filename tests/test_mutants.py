@@ -47,7 +47,9 @@ def test_mutants_that_took_too_long_are_tried_again_alone(tmp_path, monkeypatch)
             ends["c"] = "survived"
 
     monkeypatch.setattr(mutants, "mutmut", mutmut)
-    monkeypatch.setattr(mutants, "ends_of", lambda folder: {**ends, "d": "not checked"})
+    monkeypatch.setattr(
+        mutants, "read_results", lambda folder: {**ends, "d": "not checked"}
+    )
     found = mutants.outcomes(tmp_path, ["a", "b", "c"], 2)
     assert found == {"a": "killed", "b": "timeout", "c": "survived"}
     assert asked == [

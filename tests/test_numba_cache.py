@@ -189,7 +189,7 @@ for name in sys.argv[1:]:
 
 
 @pytest.mark.slow
-def test_variants_that_several_processes_compiled_are_told_apart(tmp_path):
+def test_variants_that_several_processes_compiled_are_distinguished(tmp_path):
     def compute(*names):
         call = [sys.executable, "-c", EACH, *names]
         environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}

@@ -134,7 +134,7 @@ def unfitted():
 
 
 def answers(model, X):
-    """Return everything that a model says of new samples, as arrays."""
+    """Return all predictions of a model for new samples, as arrays."""
     said = [model.decision_function(X), np.asarray(model.predict(X)).astype(str)]
     if hasattr(model, "predict_proba"):
         said.append(model.predict_proba(X))
@@ -333,7 +333,7 @@ def test_a_function_of_ones_own_must_be_trusted(folder):
 def rewritten(source, target, change, *, signed=True):
     """Copy an archive; ``change`` maps names to new content, or None to leave out.
 
-    ``signed`` gives it a digest that fits, as somebody hostile would.
+    ``signed`` gives it a digest that fits, as an attacker would.
     """
     with zipfile.ZipFile(source) as old, zipfile.ZipFile(target, "w") as new:
         contents = {name: change.get(name, old.read(name)) for name in old.namelist()}
@@ -349,7 +349,7 @@ def rewritten(source, target, change, *, signed=True):
     return target
 
 
-def schema_of(path):
+def read_schema(path):
     with zipfile.ZipFile(path) as members:
         return json.loads(members.read("schema.json"))
 
@@ -411,7 +411,7 @@ def reduced(module, name, mark):
 @pytest.mark.parametrize("protocol", [0, 1, 2])
 def test_dangerous_names_are_refused(module, name, loader, protocol, folder, tmp_path):
     mark = tmp_path / "mark"
-    schema = schema_of(folder / "binary")
+    schema = read_schema(folder / "binary")
     node = reduced(module, name, mark)
     if loader != "call":
         node = {"__class__": name, "__module__": module, "__loader__": loader}
@@ -429,7 +429,7 @@ def test_dangerous_names_are_refused(module, name, loader, protocol, folder, tmp
 def test_a_module_that_is_not_trusted_is_not_imported(folder, tmp_path, monkeypatch):
     (tmp_path / "evil.py").write_text("raise RuntimeError('imported')")
     monkeypatch.syspath_prepend(tmp_path)
-    schema = schema_of(folder / "binary")
+    schema = read_schema(folder / "binary")
     kernel = {"__class__": "f", "__module__": "evil", "__loader__": "FunctionNode"}
     schema["content"]["content"]["kernel"] = kernel
     change = {"schema.json": json.dumps(schema)}
@@ -448,7 +448,7 @@ def test_a_module_that_is_not_trusted_is_not_imported(folder, tmp_path, monkeypa
     ],
 )
 def test_a_trusted_name_that_is_not_there(module, words, folder, tmp_path):
-    schema = schema_of(folder / "binary")
+    schema = read_schema(folder / "binary")
     kernel = {"__class__": "f", "__module__": module, "__loader__": "FunctionNode"}
     schema["content"]["content"]["kernel"] = kernel
     change = {"schema.json": json.dumps(schema)}
@@ -502,7 +502,7 @@ def test_flipped_bytes_are_refused_or_harmless(fitted, folder, tmp_path):
             assert str(error).startswith(str(path))
             assert "\n" not in str(error)
             refused += 1
-        else:  # a date, or another field that nobody reads
+        else:  # a date, or another unused field
             for a, b in zip(expected, answers(loaded, NEW), strict=True):
                 np.testing.assert_array_equal(a, b)
     assert refused > 100
@@ -528,7 +528,7 @@ def test_damaged_members_are_refused(member, content, folder, tmp_path):
 
 
 def test_something_other_than_an_estimator_is_refused(folder, tmp_path):
-    schema = schema_of(folder / "binary")
+    schema = read_schema(folder / "binary")
     schema = schema["content"] | {"protocol": schema["protocol"]}  # its attributes
     change = {"schema.json": json.dumps(schema)}
     path = rewritten(folder / "binary", tmp_path / "model", change)
@@ -568,7 +568,7 @@ def test_a_wrong_stamp_is_refused(entries, folder, tmp_path):
         kreinlearn.load(path)
 
 
-def test_another_scikit_learn_is_told_once(fitted, folder, tmp_path):
+def test_another_scikit_learn_warns_once(fitted, folder, tmp_path):
     path = with_stamp(folder, tmp_path, **{"scikit-learn": "1.0"})
     with zipfile.ZipFile(path) as members:
         schema = members.read("schema.json").decode()
@@ -586,7 +586,7 @@ def test_another_scikit_learn_is_told_once(fitted, folder, tmp_path):
 
 @pytest.mark.parametrize("path", OLDER, ids=lambda path: path.stem)
 @pytest.mark.filterwarnings("ignore:.* was written with scikit-learn:UserWarning")
-def test_models_of_an_earlier_version_say_the_same(path):
+def test_models_of_an_earlier_version_predict_the_same(path):
     model = kreinlearn.load(path)
     with np.load(path.with_suffix(".npz")) as expected:
         X = expected["X"]

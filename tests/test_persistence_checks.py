@@ -26,7 +26,7 @@ def saved(tmp_path_factory):
     return path
 
 
-def members_of(path):
+def read_members(path):
     with zipfile.ZipFile(path) as members:
         return {name: members.read(name) for name in members.namelist()}
 
@@ -41,7 +41,7 @@ def test_a_model_that_could_not_be_loaded_is_not_saved(tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_disk_that_keeps_something_else_is_told(tmp_path, monkeypatch):
+def test_a_disk_that_keeps_something_else_raises(tmp_path, monkeypatch):
     def forgets(path, content):
         path.write_bytes(content[:-1])
 
@@ -61,7 +61,7 @@ def test_without_memory_to_read_it_back_a_model_is_saved(tmp_path, monkeypatch):
 
 def test_an_edited_archive_is_refused(saved, tmp_path):
     """Any byte of any member, with a checksum that fits."""
-    contents = members_of(saved)
+    contents = read_members(saved)
     rng = np.random.default_rng(0)
     tried = 0
     for name, content in contents.items():
@@ -85,7 +85,7 @@ def test_an_edited_archive_is_refused(saved, tmp_path):
 
 
 @pytest.mark.parametrize("signed", [False, True])
-def test_changed_notes_are_told(signed, saved, tmp_path):
+def test_changed_notes_are_reported(signed, saved, tmp_path):
     text = json.dumps(stamp(saved) | {"notes": {"target": "x"}})
     change = {"kreinlearn.json": text}
     path = rewritten(saved, tmp_path / "model", change, signed=signed)

@@ -69,7 +69,7 @@ MODELS = {
 
 
 def fitted_bits(name, n_threads=1):
-    """Return what a fitted model says of its samples, as bytes."""
+    """Return the predictions of a fitted model for its samples, as bytes."""
     model, (X, y) = MODELS[name]
     with threadpool_limits(n_threads):
         return clone(model).fit(X, y).decision_function(X).tobytes()

@@ -1,4 +1,4 @@
-"""What is published: versions that agree, workflows, the recipe, and the wheel."""
+"""Publication: versions that agree, workflows, the recipe, and the wheel."""
 
 import os
 import re

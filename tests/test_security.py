@@ -1,4 +1,4 @@
-"""What comes from strangers: no code of theirs runs, no place but ours is written to.
+"""Untrusted input: it runs no code and writes to no other place.
 
 Models are in test_persistence*.py, what else files may hold in files/test_hostile.py.
 """
@@ -31,7 +31,7 @@ from kreinlearn.io import table_blocks
 from kreinlearn.kernels._cache import MeasureCache
 from kreinlearn.landmarks.checkpoint import Checkpoint
 from kreinlearn.landmarks.newton import SolverState
-from tests.io.test_hostile import archive, array_bytes, header_of, refused
+from tests.io.test_hostile import archive, array_bytes, make_header, refused
 from tests.report import made
 from tests.test_cli import run
 from tests.test_persistence import rewritten
@@ -212,7 +212,7 @@ def test_a_model_that_claims_a_trillion_rows(tmp_path):
     kreinlearn.save(KreinLogisticRegression().fit(X, X[:, 0] > 0.5), path)
     with zipfile.ZipFile(path) as members:
         arrays = [name for name in members.namelist() if name.endswith(".npy")]
-    liar = header_of((10**12, 2), "<f8") + bytes(64)
+    liar = make_header((10**12, 2), "<f8") + bytes(64)
     other = rewritten(path, tmp_path / "liar.krein", dict.fromkeys(arrays, liar))
     with pytest.raises((ValueError, MemoryError), match=r"liar\.krein"):
         kreinlearn.load(other)
@@ -228,10 +228,10 @@ def test_a_checkpoint_that_expands_or_lies(tmp_path, monkeypatch):
     path = tmp_path / "c.npz"
     key = array_bytes(np.array("k"))
     like = state_like()
-    archive(path, key=key, u=header_of((10**12, 2), "<f8") + bytes(64))
+    archive(path, key=key, u=make_header((10**12, 2), "<f8") + bytes(64))
     with pytest.raises(ValueError, match=r"c\.npz could not be read .*; remove it"):
         Checkpoint(path, "k").read(like)
-    archive(path, key=key, u=header_of((2**18, 2), "<f8") + bytes(2**22))
+    archive(path, key=key, u=make_header((2**18, 2), "<f8") + bytes(2**22))
     monkeypatch.setattr("kreinlearn._memory.available_bytes", lambda: 2**22)
     with pytest.raises(
         ValueError, match=r"needs 4,\d+,\d+ bytes .* than a state does\)"

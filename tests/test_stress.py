@@ -1,4 +1,4 @@
-"""The hostile program: what it found before, and that it finds something."""
+"""The stress tests: failures they found before, and that they find failures."""
 
 import contextlib
 import random
@@ -124,7 +124,7 @@ def test_scores_that_overflow_end_in_a_sentence_or_a_finite_model(monkeypatch):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("norm", fits.NORMS)
-def test_fits_are_what_they_say(norm):
+def test_fits_have_correct_certificates(norm):
     for number in range(12):
         assert fits.fault(norm, 1, number) == "", number
 
@@ -137,7 +137,7 @@ def test_fits_are_what_they_say(norm):
         ({"dual_coef_": np.ones((1, 12))}, "residual .* instead of"),
     ],
 )
-def test_a_model_that_is_not_what_it_says_is_a_fault(change, words):
+def test_a_model_with_a_wrong_certificate_is_a_failure(change, words):
     rng = np.random.default_rng(0)
     K, y = fits.similarities(rng, 12), np.arange(12) % 2
     model = KreinLogisticRegression("precomputed", lam=1.0).fit(K, y)
@@ -169,7 +169,7 @@ def test_edited_models_are_refused_or_the_same(tmp_path, monkeypatch):
     assert "predicts something else" in found  # so it would be noticed
 
 
-def test_lines_of_progress_tell_of_records():
+def test_lines_of_progress_name_records():
     lines = [
         "compare 0/12 (0 found)",
         "compare 1/12 compare/x/SVC clip/0/kernel=tl1 converged 0.917, 0m04s left",

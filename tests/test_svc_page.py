@@ -1,4 +1,4 @@
-"""The page for users of SVC: what fails in scikit-learn works here."""
+"""The page for users of SVC: failures in scikit-learn, and the results here."""
 
 import numpy as np
 import pytest

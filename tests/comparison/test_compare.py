@@ -186,7 +186,7 @@ def test_a_method_added_as_one_record_is_compared(
     ]
 
 
-def test_held_out_rows_have_no_say(rings):
+def test_held_out_rows_have_no_influence(rings):
     X, y = rings
     planned = plan_comparison(X, y, **FEW_OPTIONS)
     train, test = planned.job.splits[0, 1]
@@ -223,7 +223,7 @@ def test_other_data_and_settings_are_refused(rings, tmp_path, here):
         with pytest.raises(FileExistsError, match="other data, folds, seed.*--force"):
             run_comparison(**{"X": X, "y": y, **options, **other}, out=tmp_path)
     assert (tmp_path / "compare.jsonl").read_bytes() == before
-    # More methods, kernels and repetitions are no other settings: they are added.
+    # More methods, kernels and repetitions do not change the settings: they are added.
     more = options | {"methods": ["SVC raw", "SVC clip"], "repeats": 2}
     assert len(run_comparison(X, y, **more, out=tmp_path)["rows"]) == 2
     assert (tmp_path / "compare.jsonl").read_bytes().startswith(before)

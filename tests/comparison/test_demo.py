@@ -154,7 +154,7 @@ def test_sentences_about_digits_credit_the_logistic_model():
 
     said = state(digit_row("clip + KLR", 34, 4, 0.1, is_clear=False))
     assert said[0].startswith("KreinCV classifies 367 of 400 handwritten digits")
-    assert "3 of its 33 errors remain (SVC clip + Platt: 17 of 29; " in said[1]
+    assert "leaves 3 of its 33 errors (SVC clip + Platt: 17 of 29; " in said[1]
     assert said[2].endswith("so the gain over the SVMs comes from the logistic model.")
     said = state(digit_row("clip + KLR", 34, 4, 0.2, is_clear=True))
     assert said[2].endswith("the difference is beyond the margin of error.")

@@ -16,7 +16,7 @@ INDEFINITE = "tl1 (ratio 0.7)"
 
 @pytest.fixture
 def sentences(rings, monkeypatch):
-    """Return what is said of assumptions after some methods on three folds."""
+    """Return the notes on assumptions of some methods on three folds."""
     monkeypatch.setattr(module, "run", inline)
 
     def said(methods, X=rings[0], **options):

@@ -25,7 +25,7 @@ def test_two_folds_have_the_interval_of_wilson(hits):
     assert accuracy_interval(again) == pytest.approx(alone, abs=1e-6)
 
 
-def folds_of(scores, field="acc", n=80, held=20):
+def make_fold_records(scores, field="acc", n=80, held=20):
     shared = {"run": 0, "truth": [0] * held, "n": n}
     return [
         {**shared, field: score, "set": {"fold": fold}}
@@ -37,23 +37,27 @@ def test_more_folds_have_the_interval_of_nadeau_and_bengio():
     scores = [0.8, 0.9, 0.85, 0.95, 0.7]
     spread = statistics.variance(scores) * (1 / 5 + 20 / 80)
     half = 2.776445 * spread**0.5  # Student's, 4 degrees of freedom
-    low, high = accuracy_interval(folds_of(scores))
+    low, high = accuracy_interval(make_fold_records(scores))
     assert low == pytest.approx(0.84 - half, abs=1e-6)
     assert high == pytest.approx(min(1.0, 0.84 + half), abs=1e-6)
-    assert accuracy_interval(folds_of([0.9] * 5)) is None
+    assert accuracy_interval(make_fold_records([0.9] * 5)) is None
 
 
 def test_differences_are_paired_by_fold():
     best, other = [0.8, 0.9, 0.7, 0.95], [0.75, 0.85, 0.65, 0.9]
-    groups = {"a": folds_of(best), "b": folds_of(other), "c": folds_of(other[:2])}
+    groups = {
+        "a": make_fold_records(best),
+        "b": make_fold_records(other),
+        "c": make_fold_records(other[:2]),
+    }
     found = differences_from_best(groups, "acc")
     assert found["a"] == {"mean": 0.0, "low": None, "high": None}
-    # Always the same but for rounding: a spread that says nothing.
+    # Equal up to rounding: the spread is meaningless.
     assert found["b"]["mean"] == pytest.approx(-0.05)
     assert found["b"]["low"] is None and found["b"]["high"] is None
     assert "c" not in found  # not scored on the same folds
-    losses = {"a": folds_of(best, "ll"), "b": folds_of(other, "ll")}
+    losses = {"a": make_fold_records(best, "ll"), "b": make_fold_records(other, "ll")}
     assert differences_from_best(losses, "ll", smaller=True)["a"][
         "mean"
     ] == pytest.approx(0.05)
-    assert differences_from_best({"a": folds_of(best)}, "ll") == {}
+    assert differences_from_best({"a": make_fold_records(best)}, "ll") == {}

@@ -77,7 +77,7 @@ def test_an_overflow_of_a_kernel_with_a_name_is_found_whatever_the_operator(rows
     assert place in said[0]
 
 
-def test_what_is_averaged_away_is_told_and_averaged_in_both():
+def test_asymmetry_warns_and_is_averaged_in_both():
     kernel = Changed(1e-7)
     with pytest.warns(IndefiniteKernelWarning, match="not quite symmetric") as told:
         models = [fitted(kernel, operator) for operator in ("dense", "blocked")]

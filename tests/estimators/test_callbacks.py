@@ -1,4 +1,4 @@
-"""Callbacks of scikit-learn: a fit tells them of its tasks, where they exist."""
+"""Callbacks of scikit-learn, where they exist: they receive the tasks of a fit."""
 
 import subprocess
 import sys
@@ -51,7 +51,7 @@ class Listener:
 
 
 @pytest.mark.slow
-def test_a_search_tells_of_its_race_its_settings_and_its_fits():
+def test_a_search_reports_its_race_its_settings_and_its_fits():
     listener = Listener()
     model = KreinLogisticRegressionCV(**SMALL).set_callbacks(listener)
     model.fit(X, y)
@@ -85,7 +85,7 @@ def test_a_search_tells_of_its_race_its_settings_and_its_fits():
     ],
     ids=lambda one: type(one).__name__,
 )
-def test_a_fit_tells_of_its_begin_and_end(model):
+def test_a_fit_reports_its_begin_and_end(model):
     listener = Listener()
     if not hasattr(model, "predict"):
         listener.on_fit_task_end = lambda estimator, context: listener.heard.append(
@@ -97,7 +97,7 @@ def test_a_fit_tells_of_its_begin_and_end(model):
     assert len(listener.heard) == 4
 
 
-def test_weights_are_told_wherever_they_stand():
+def test_bad_weights_are_named_at_any_place():
     weights = np.ones(50)
     for args, given in (((weights,), {}), ((), {"sample_weight": weights})):
         listener = Listener()

@@ -1,4 +1,4 @@
-"""Kernels by name between samples that are no rows of numbers."""
+"""Kernels by name between samples that are not rows of numbers."""
 
 import pickle
 
@@ -31,7 +31,7 @@ def series(rng):
     return [walk + label * wave for walk, wave, label in parts]
 
 
-def samples_of(kind, rng):
+def make_samples(kind, rng):
     if kind == "series":
         return [rng.standard_normal(rng.integers(5, 9)) + label for label in Y]
     if kind == "sequences":
@@ -58,7 +58,7 @@ def test_every_kernel_learns_and_is_saved(name, rng, tmp_path):
         pytest.importorskip("rapidfuzz")
     if name in ("wasserstein", "histogram_wasserstein"):
         pytest.importorskip("ot")
-    X = samples_of(kernel.samples, rng)
+    X = make_samples(kernel.samples, rng)
     if name == "histogram_wasserstein":
         X = rng.dirichlet(np.where(Y[:, None] == 1, [5, 1, 1], [1, 1, 5])[0], 30)
         X[Y == 1] = X[Y == 1][:, ::-1]

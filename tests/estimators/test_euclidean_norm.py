@@ -135,7 +135,7 @@ def test_symmetrize_must_be_known(similar):
             model(kernel="precomputed", symmetrize="median").fit(*similar)
 
 
-def test_search_on_asymmetric_matrices_says_what_it_left_out(similar):
+def test_search_on_asymmetric_matrices_names_skipped_norms(similar):
     K, y = similar
     K = K + 0.3 * np.random.default_rng(1).standard_normal(K.shape)
     model = KreinLogisticRegressionCV(kernel="precomputed")

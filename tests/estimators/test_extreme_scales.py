@@ -39,7 +39,7 @@ def test_similarities_of_any_scale_give_a_finite_model(scale, y):
     assert model.status_ == "converged"
 
 
-def test_what_overflows_keeps_the_last_finite_iterate_and_says_so():
+def test_overflow_keeps_the_last_finite_iterate_and_warns():
     model = KreinLogisticRegression("precomputed", lam=1e-200)
     with pytest.warns(DivergenceWarning) as told:
         model.fit(K, TWO)
@@ -64,7 +64,7 @@ def test_coefficients_beyond_doubles_are_refused():
 
 
 @pytest.mark.parametrize("y", [TWO, THREE], ids=["two", "three"])
-def test_weights_that_no_double_can_tell_from_zero_are_zero(y):
+def test_weights_that_double_precision_rounds_to_zero_are_zero(y):
     tiny, none = np.ones(N), np.ones(N)
     tiny[::3], none[::3] = 1e-31, 0.0
     fits = [

@@ -263,7 +263,7 @@ def test_a_transposed_square_is_seen_by_its_labels():
     more = pd.DataFrame(K, index=[f"new{i}" for i in range(N)], columns=STRINGS)
     with pytest.raises(ValueError, match="pass X.T"):
         fitted().predict(more.T)
-    # Rows of training samples alone are no reason: these may be predicted, too.
+    # Rows of training samples alone are accepted: they may be predicted, too.
     with pytest.raises(ValueError, match="'s3' is missing"):
         fitted().predict(square().drop(columns="s3"))
 
@@ -297,7 +297,7 @@ def test_the_first_label_that_differs_is_named():
         ValueError, match="entry 1 belongs to 's1' in X and to 's2' in y"
     ):
         KreinSVC(kernel="precomputed").fit(square(), swapped)
-    # Without labels of the rows, columns say who they are, or their number does.
+    # Without row labels, samples are identified by the columns or by their number.
     nameless = square().reset_index(drop=True)
     with pytest.raises(ValueError, match=r"pass y\.loc\[X\.columns\]"):
         KreinSVC(kernel="precomputed").fit(nameless, swapped)

@@ -1,4 +1,4 @@
-"""Landmarks among samples that are no rows of numbers, and the memory they take."""
+"""Landmarks among samples that are not rows of numbers, and the memory they take."""
 
 import json
 import subprocess
@@ -10,7 +10,7 @@ import pytest
 import kreinlearn
 from kreinlearn import LandmarkLogisticRegression
 from kreinlearn.kernels import KERNELS
-from tests.estimators.test_domains import DOMAINS, Y, samples_of
+from tests.estimators.test_domains import DOMAINS, Y, make_samples
 
 NAMES = [name for name in DOMAINS if KERNELS[name].samples in ("graphs", "sets")]
 
@@ -21,7 +21,7 @@ NAMES = [name for name in DOMAINS if KERNELS[name].samples in ("graphs", "sets")
 def test_graphs_and_sets_are_samples(name, landmarks, rng, tmp_path):
     if name in ("wasserstein", "histogram_wasserstein"):
         pytest.importorskip("ot")
-    X = samples_of(KERNELS[name].samples, rng)
+    X = make_samples(KERNELS[name].samples, rng)
     if name == "histogram_wasserstein":
         X = np.array([rng.dirichlet([5, 1, 1][:: 2 * label - 1]) for label in Y])
     model = LandmarkLogisticRegression(
@@ -41,7 +41,7 @@ def test_graphs_and_sets_are_samples(name, landmarks, rng, tmp_path):
 
 
 def test_graphs_are_those_of_their_matrix(rng):
-    X = samples_of("graphs", rng)
+    X = make_samples("graphs", rng)
     name = "weisfeiler_lehman_assignment"
     model = LandmarkLogisticRegression(name, n_landmarks=8, lam=1e-2).fit(X, Y)
     rows = model.landmark_indices_

@@ -148,7 +148,7 @@ def objective(model, X, y):
     return value, C.T @ r + model.lam * R @ b, r.sum(), R, np.abs(K).mean(axis=0)
 
 
-def test_the_certificate_is_what_it_says(squares):
+def test_the_certificate_is_correct(squares):
     X, y = squares
     model = LandmarkLogisticRegression(n_landmarks=30, lam=1e-3, tol=1e-4).fit(X, y)
     value, g, g_c, R, sizes = objective(model, X, y)
@@ -161,7 +161,7 @@ def test_the_certificate_is_what_it_says(squares):
     assert -1e-14 <= distance <= gap + 1e-12
 
 
-def features_of(model, X):
+def compute_features(model, X):
     """Features whose plain ridge is the norm of the model."""
     vectors, moduli = directions(model, X)
     return gram(X, model.landmarks_) @ (vectors / np.sqrt(moduli))
@@ -179,7 +179,7 @@ def test_scikit_learn_finds_the_same_on_explicit_features(multi_class, n_classes
     peer = LogisticRegression(C=1 / (len(X) * lam), tol=1e-10, max_iter=10_000)
     if multi_class == "ovr" and n_classes == 3:
         peer = OneVsRestClassifier(peer)
-    features = features_of(model, X)
+    features = compute_features(model, X)
     expected = peer.fit(features, y).predict_proba(features)
     np.testing.assert_allclose(model.predict_proba(X), expected, rtol=0, atol=1e-5)
 
@@ -370,19 +370,19 @@ def test_a_model_is_saved(squares, tmp_path, settings):
     np.testing.assert_array_equal(same.predict_proba(X), model.predict_proba(X))
 
 
-def test_more_landmarks_than_samples_is_said(squares):
+def test_more_landmarks_than_samples_warns(squares):
     X, y = squares
     with pytest.warns(UserWarning, match=r"all of them are landmarks"):
         LandmarkLogisticRegression().fit(X[:50], y[:50])
 
 
-def test_no_convergence_is_said(squares):
+def test_no_convergence_warns(squares):
     with pytest.warns(ConvergenceWarning, match=r"status 'max_iter' after 1 steps"):
         model = LandmarkLogisticRegression(n_landmarks=10, max_iter=1).fit(*squares)
     assert not model.converged_
 
 
-def test_a_search_without_convergence_is_said(squares):
+def test_a_search_without_convergence_warns(squares):
     model = LandmarkLogisticRegression(n_landmarks=20, lams=[1e-2, 1e-9], cv=2)
     model.set_params(max_iter=1)
     with pytest.warns(ConvergenceWarning) as said:
@@ -391,7 +391,7 @@ def test_a_search_without_convergence_is_said(squares):
     assert any("of the 4 fits of the search ended before" in text for text in found)
 
 
-def test_what_is_kept_is_said(squares):
+def test_kept_similarities_are_reported(squares):
     rows = []
     model = LandmarkLogisticRegression(n_landmarks=10, verbose=rows.append, memory=0)
     model.fit(*squares)

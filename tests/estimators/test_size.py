@@ -94,7 +94,7 @@ def test_a_matrix_that_needs_no_eigenvectors_is_not_refused(monkeypatch):
         KreinLogisticRegressionCV(kernel="tl1", lams=[0.1], norms=("krein",), cv=2),
     ],
 )
-def test_estimators_say_it(monkeypatch, model):
+def test_estimators_raise_the_same_error(monkeypatch, model):
     rng = np.random.default_rng(0)
     X, y = rng.random((40, 2)), np.arange(40) % 2
     monkeypatch.setattr(_fit, "SLOW_SECONDS", 1e-9)

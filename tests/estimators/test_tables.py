@@ -93,7 +93,7 @@ def test_too_many_columns_are_refused_before_memory_is_taken():
 # -- tables ----------------------------------------------------------------------------
 
 
-def table_of(library, names=tuple("abcdefgh")):
+def make_text_table(library, names=tuple("abcdefgh")):
     """Return X as a table of a library, and rows of it."""
     module = pytest.importorskip(library, reason=f"{library} is not installed")
     columns = dict(zip(names, X.T, strict=True))
@@ -105,7 +105,7 @@ def table_of(library, names=tuple("abcdefgh")):
 @pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
 @pytest.mark.parametrize("name", MODELS)
 def test_tables_give_the_same_bits(name, library):
-    table = table_of(library)
+    table = make_text_table(library)
     model = clone(MODELS[name]).fit(table, y)
     assert list(model.feature_names_in_) == list("abcdefgh")
     expected = clone(MODELS[name]).fit(X, y).decision_function(X)
@@ -118,11 +118,11 @@ def test_tables_give_the_same_bits(name, library):
 
 @pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
 def test_names_of_tables_are_checked(library):
-    model = KreinLogisticRegression("rbf").fit(table_of(library), y)
+    model = KreinLogisticRegression("rbf").fit(make_text_table(library), y)
     with pytest.raises(ValueError, match="feature names should match"):
-        model.predict(table_of(library, tuple("abcdefgx")))
+        model.predict(make_text_table(library, tuple("abcdefgx")))
     with pytest.raises(ValueError, match="same order"):
-        model.predict(table_of(library, tuple("bacdefgh")))
+        model.predict(make_text_table(library, tuple("bacdefgh")))
 
 
 @pytest.mark.parametrize("library", ["polars", "pyarrow"])
@@ -132,7 +132,9 @@ def test_labels_and_weights_of_other_libraries(library):
     words = np.array(["no", "yes"])[y]
     weights = rng.uniform(0.5, 2.0, size=len(y))
     model = KreinLogisticRegression("rbf")
-    model.fit(table_of(library), column(words.tolist()), column(weights.tolist()))
+    model.fit(
+        make_text_table(library), column(words.tolist()), column(weights.tolist())
+    )
     expected = KreinLogisticRegression("rbf").fit(X, words, weights)
     assert list(model.classes_) == ["no", "yes"]
     np.testing.assert_array_equal(model.dual_coef_, expected.dual_coef_)
@@ -144,7 +146,7 @@ def test_functions_get_arrays(library):
         assert isinstance(A, np.ndarray)
         return A @ B.T
 
-    model = KreinLogisticRegression(product).fit(table_of(library), y)
+    model = KreinLogisticRegression(product).fit(make_text_table(library), y)
     expected = KreinLogisticRegression(product).fit(X, y).dual_coef_
     np.testing.assert_array_equal(model.dual_coef_, expected)
 

@@ -95,7 +95,7 @@ def test_a_negative_part_that_is_too_small_to_matter(rng):
 
 @pytest.mark.slow
 def test_noise_is_rarely_called_information(monkeypatch):
-    """At a level of 5 %, at most 2 of 20 problems without information say keep."""
+    """At a level of 5%, at most 2 of 20 problems without information give "keep"."""
     monkeypatch.setattr(evidence, "UNITS", FEW_LAMS)
     p_values = []
     for seed in range(20):
@@ -170,7 +170,7 @@ def test_a_positive_semidefinite_matrix_needs_no_test(rng):
         (np.diag([1.0, 2.0, -1.0, 3.0]), "almost diagonal"),
     ],
 )
-def test_matrices_that_tell_nothing(K, words):
+def test_uninformative_matrices(K, words):
     found = inspect_matrix(K, np.arange(len(K)) % 2)
     assert words in found["sentences"][0]
     assert found["recommendation"] == "either"
@@ -212,7 +212,7 @@ def test_without_labels_nothing_is_advised():
         (24, list(range(24)), "and there are none"),
     ],
 )
-def test_too_few_samples_are_said(n, y, words):
+def test_too_few_samples_raise(n, y, words):
     K, _ = make_gram((5, 3), n_samples=n, random_state=0)
     found = inspect_matrix(K, y)
     assert found["recommendation"] == "unknown"

@@ -182,7 +182,7 @@ def test_only_blocks_are_read(tmp_path, monkeypatch):
     assert max(sizes) <= 61
 
 
-def test_what_is_not_there_is_said(tmp_path):
+def test_missing_files_are_named(tmp_path):
     path = written(made(), tmp_path / "t.csv")
     with pytest.raises(ValueError, match="no column 'nope'; it has 'a', 'b'"):
         table_blocks(path, "nope")
@@ -210,7 +210,7 @@ def test_labels_are_those_of_classes(tmp_path):
         table_blocks(written(made().assign(kind="x"), tmp_path / "v.csv"))
 
 
-def test_bad_folders_are_said(tmp_path):
+def test_bad_folders_are_named(tmp_path):
     pytest.importorskip("pyarrow", reason="parquet needs pyarrow")
     (tmp_path / "empty").mkdir()
     with pytest.raises(FileNotFoundError, match="holds no parquet file"):
@@ -228,7 +228,7 @@ def test_bad_folders_are_said(tmp_path):
         table_blocks(tmp_path / "none.parquet", "kind")
 
 
-def test_without_pyarrow_the_way_out_is_said(tmp_path, monkeypatch):
+def test_without_pyarrow_the_remedy_is_named(tmp_path, monkeypatch):
     path = tmp_path / "t.parquet"
     path.write_bytes(b"")
     monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)

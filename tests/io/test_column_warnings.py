@@ -17,7 +17,7 @@ def test_counters(start):
     rows = np.arange(start, start + 30.0)
     assert is_counter("a", rows) and is_counter("a", 10 * rows)
     assert not is_counter("a", rows + 0.5)  # a measurement
-    assert not is_counter("a", rows[:9])  # too few to tell
+    assert not is_counter("a", rows[:9])  # too few values
     assert not is_counter("a", np.repeat(rows, 2))
     assert not is_counter("a", rows[::-1])
     rows[4] = np.nan
@@ -41,7 +41,7 @@ def test_a_few_outliers_leave_little_to_the_rest():
     assert range_fraction(np.r_[values, np.full(50, 1e4)]) > 0.9  # not a few
     assert range_fraction(np.r_[np.zeros(500), 1.0]) == 1  # nothing to squeeze
     assert range_fraction(np.r_[values[:20], np.nan, 1e4]) < 1e-3
-    assert range_fraction(np.array([1.0, 2.0, 1e9])) == 1  # too few to tell
+    assert range_fraction(np.array([1.0, 2.0, 1e9])) == 1  # too few values
 
 
 def test_each_warning_names_columns_and_what_to_do():

@@ -111,7 +111,7 @@ def test_parquet(tmp_path):
         files.read(path)
 
 
-def test_parquet_without_pyarrow_says_what_to_install(tmp_path, monkeypatch):
+def test_parquet_without_pyarrow_names_the_package(tmp_path, monkeypatch):
     path = tmp_path / "t.parquet"
     path.write_bytes(b"PAR1")
     monkeypatch.setitem(sys.modules, "pyarrow.dataset", None)

@@ -1,4 +1,4 @@
-"""TU folders: what is read, and what is said about a bad one."""
+"""TU folders: their content, and messages about bad ones."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""First lines: names, samples, or something that only the user can tell."""
+"""First lines: names, samples, or an ambiguity that only the user can resolve."""
 
 import pandas as pd
 import pytest
@@ -38,7 +38,7 @@ def write(folder, content, name="t.csv"):
 
 
 @pytest.mark.parametrize("case", [*NAMED, *NAMELESS])
-def test_rows_below_tell_what_the_first_line_is(tmp_path, case):
+def test_rows_below_decide_about_the_first_line(tmp_path, case):
     content = (NAMED | NAMELESS)[case]
     path, n_lines = write(tmp_path, content), content.count("\n")
     table = files.read(path, labels=False)
@@ -50,7 +50,7 @@ def test_rows_below_tell_what_the_first_line_is(tmp_path, case):
 
 
 @pytest.mark.parametrize("case", OPEN)
-def test_what_cannot_be_told_is_asked(tmp_path, case):
+def test_ambiguous_headers_need_an_option(tmp_path, case):
     path = write(tmp_path, OPEN[case])
     with pytest.raises(ValueError, match=r"t\.csv: the first .* --header or --no-he"):
         files.read(path)

@@ -1,4 +1,4 @@
-"""Files that lie, expand, never end or hold what nobody expects: one sentence each."""
+"""Damaged, expanding, endless and unexpected files: one message each."""
 
 import gzip
 import io
@@ -28,7 +28,7 @@ def refused(read, path, *words, kind=ValueError):
         assert word in said
 
 
-def header_of(shape, dtype):
+def make_header(shape, dtype):
     stream = io.BytesIO()
     form = {"shape": shape, "fortran_order": False, "descr": dtype}
     np.lib.format.write_array_header_1_0(stream, form)
@@ -53,7 +53,7 @@ def array_bytes(array):
 def test_text_whose_letters_do_not_exist(tmp_path, letter, order):
     path = tmp_path / "g.npz"
     codes = np.array([97, letter, 98], f"{order}u4")
-    text = header_of((3,), f"{order}U1") + codes.tobytes()
+    text = make_header((3,), f"{order}U1") + codes.tobytes()
     archive(path, K=array_bytes(K), y=text)
     refused(files.read, path, "damaged or not NumPy's")
 
@@ -84,12 +84,12 @@ def test_headers_that_lie(tmp_path):
     endless = b"\x93NUMPY\x02\x00" + (2**32 - 1).to_bytes(4, "little") + b" " * 10**6
     refused(files.read, archive(path, K=endless, y=y), "4,294,967,295 bytes")
     for shape in [(10**6, 10**6), (10**12, 2), (2, 10**12)]:
-        liar = archive(path, K=header_of(shape, "<f8"), y=y)
+        liar = archive(path, K=make_header(shape, "<f8"), y=y)
         refused(files.read, liar, "available", kind=MemoryError)
-    refused(files.read, archive(path, K=header_of((-3, 3), "<f8"), y=y), "(-3, 3)")
-    refused(files.read, archive(path, K=header_of((3, 3), "<f8"), y=y), "damaged")
+    refused(files.read, archive(path, K=make_header((-3, 3), "<f8"), y=y), "(-3, 3)")
+    refused(files.read, archive(path, K=make_header((3, 3), "<f8"), y=y), "damaged")
     single = tmp_path / "g.npy"
-    single.write_bytes(header_of((10**12, 2), "<f8"))
+    single.write_bytes(make_header((10**12, 2), "<f8"))
     refused(lambda p: files.read(p, labels=False), single, kind=MemoryError)
 
 
@@ -204,7 +204,7 @@ def test_bombs_under_a_limit_of_memory(tmp_path):
     paths = [tmp_path / name for name in ("a.csv.gz", "b.csv.gz", "c.npz", "d.fa.gz")]
     paths[0].write_bytes(gzip.compress(b"1" * 2**25, 1))
     paths[1].write_bytes(gzip.compress(b"a,y\n" + b"1,0\n" * 2**21, 1))
-    archive(paths[2], K=header_of((2**12, 2**13), "<f8") + bytes(2**20))
+    archive(paths[2], K=make_header((2**12, 2**13), "<f8") + bytes(2**20))
     paths[3].write_bytes(gzip.compress(b">a b\n" + b"A\n" * 2**21, 1))
     done = subprocess.run(
         [sys.executable, "-c", BOMBS, *map(str, paths)], capture_output=True, text=True

@@ -1,4 +1,4 @@
-"""Tables of text: what is read is what the file says, to the last bit."""
+"""Tables of text: values equal those of the file to the last bit."""
 
 import gzip
 
@@ -59,7 +59,7 @@ def test_the_index_is_the_line_of_the_file(tmp_path):
     assert table.X["t"].dtype == object
 
 
-def test_header_is_guessed_or_said(tmp_path):
+def test_header_is_inferred_or_given(tmp_path):
     path = write(tmp_path, "t.csv", "1,2,a\n3,4,b\n")
     table = files.read(path)
     assert not table.record.header and table.X.columns.tolist() == ["1", "2"]

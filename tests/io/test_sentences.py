@@ -1,4 +1,4 @@
-"""What a reader says of a line that is wrong: where, what was expected, what came."""
+"""Messages about bad lines: place, expected and given content."""
 
 import pytest
 

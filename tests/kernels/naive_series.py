@@ -22,7 +22,7 @@ def table(n, m, cell, above, before, is_inside, outside=INF):
     return D[n][m]
 
 
-def window_of(n, m, window):
+def count_window(n, m, window):
     """Return which cells are inside a window, as a function."""
     if window is None:
         return lambda i, j: True
@@ -46,7 +46,7 @@ def dtw(x, y, *, window=None):
         return math.dist(x[i], y[j]) ** 2 + min(three)
 
     n, m = len(x), len(y)
-    inside = window_of(n, m, window)
+    inside = count_window(n, m, window)
     return math.sqrt(table(n, m, cell, alone(m), alone(n), inside))
 
 
@@ -58,7 +58,7 @@ def wdtw(x, y, *, g):
         weight = 1 / (1 + math.exp(-g * (abs(i - j) - longer / 2)))
         return weight * math.dist(x[i], y[j]) ** 2 + min(three)
 
-    inside = window_of(n, m, None)
+    inside = count_window(n, m, None)
     return math.sqrt(table(n, m, cell, alone(m), alone(n), inside))
 
 
@@ -67,7 +67,7 @@ def adtw(x, y, *, penalty, window=None):
         return math.dist(x[i], y[j]) ** 2 + min(diagonal, up + penalty, left + penalty)
 
     n, m = len(x), len(y)
-    inside = window_of(n, m, window)
+    inside = count_window(n, m, window)
     return math.sqrt(table(n, m, cell, alone(m), alone(n), inside))
 
 
@@ -91,7 +91,7 @@ def erp(x, y, *, g, window=None):
     n, m = len(x), len(y)
     above = [sum(skip_y[:j]) for j in range(m + 1)]
     before = [sum(skip_x[:i]) for i in range(n + 1)]
-    return table(n, m, cell, above, before, window_of(n, m, window))
+    return table(n, m, cell, above, before, count_window(n, m, window))
 
 
 def lcss(x, y, *, epsilon, window=None):
@@ -99,7 +99,7 @@ def lcss(x, y, *, epsilon, window=None):
         return max(diagonal + (math.dist(x[i], y[j]) <= epsilon), up, left)
 
     n, m = len(x), len(y)
-    inside = window_of(n, m, window)
+    inside = count_window(n, m, window)
     found = table(n, m, cell, [0] * (m + 1), [0] * (n + 1), inside, 0)
     return 1 - found / min(n, m)
 
@@ -126,7 +126,7 @@ def _msm(x, y, c):
         return min(ways)
 
     n, m = len(x), len(y)
-    return table(n, m, cell, alone(m), alone(n), window_of(n, m, None))
+    return table(n, m, cell, alone(m), alone(n), count_window(n, m, None))
 
 
 def twe(x, y, *, nu, lmbda):
@@ -145,4 +145,4 @@ def twe(x, y, *, nu, lmbda):
         )
 
     n, m = len(x), len(y)
-    return table(n, m, cell, alone(m), alone(n), window_of(n, m, None))
+    return table(n, m, cell, alone(m), alone(n), count_window(n, m, None))

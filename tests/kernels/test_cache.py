@@ -13,7 +13,7 @@ N = 150
 DOMAINS = [kernel for kernel in KERNELS.values() if kernel.check is not None]
 
 
-def samples_of(kernel, n=N, seed=0):
+def make_samples(kernel, n=N, seed=0):
     rng = np.random.default_rng(seed)
     sizes = rng.integers(3, 12, n)
     if kernel.name == "histogram_wasserstein":
@@ -32,7 +32,7 @@ def samples_of(kernel, n=N, seed=0):
 
 def available(kernel):
     try:
-        kernel.function(samples_of(kernel, 2))
+        kernel.function(make_samples(kernel, 2))
     except ImportError as error:
         pytest.skip(str(error))
     return kernel
@@ -58,16 +58,19 @@ def worth_it(monkeypatch):
 @pytest.mark.slow
 @pytest.mark.parametrize("kernel", DOMAINS, ids=lambda kernel: kernel.name)
 def test_blocks_give_the_bits_of_the_whole(kernel):
-    X = available(kernel).check(samples_of(kernel))
+    X = available(kernel).check(make_samples(kernel))
     whole = kernel.function(X, None)
     assert np.array_equal(compute_measure(kernel.measure, X, {}), whole)
-    new = kernel.check(samples_of(kernel, seed=1))
+    new = kernel.check(make_samples(kernel, seed=1))
     found = np.vstack([D for _, D in iterate_measure_rows(kernel.measure, new, X, {})])
     assert np.array_equal(found, kernel.function(new, X))
 
 
 def test_gram_and_multiply_of_scores():
-    X, Y = samples_of(KERNELS["smith_waterman"]), samples_of(KERNELS["smith_waterman"])
+    X, Y = (
+        make_samples(KERNELS["smith_waterman"]),
+        make_samples(KERNELS["smith_waterman"]),
+    )
     K = KERNELS["smith_waterman"](X, Y[:70])
     assert np.array_equal(gram(X, Y[:70], "smith_waterman"), K)
     B = np.arange(140.0).reshape(70, 2)
@@ -76,7 +79,7 @@ def test_gram_and_multiply_of_scores():
 
 
 def test_a_bad_sample_is_named_by_its_place_among_all():
-    X = samples_of(KERNELS["smith_waterman"])
+    X = make_samples(KERNELS["smith_waterman"])
     X[137] = "AC!G"
     with pytest.raises(ValueError, match="137"):
         gram(X, None, "smith_waterman")
@@ -84,9 +87,9 @@ def test_a_bad_sample_is_named_by_its_place_among_all():
         multiply(X, X[:5], np.ones(5), "smith_waterman")
 
 
-def test_progress_is_told():
+def test_progress_is_reported():
     told = []
-    X = KERNELS["dtw"].check(samples_of(KERNELS["dtw"]))
+    X = KERNELS["dtw"].check(make_samples(KERNELS["dtw"]))
     with measuring(progress=lambda *row: told.append(row)):
         compute_measure(KERNELS["dtw"].measure, X, {})
     compute_measure(KERNELS["dtw"].measure, X, {})
@@ -98,7 +101,7 @@ def test_progress_is_told():
 
 
 def test_verbose_prints_progress(capsys):
-    X = samples_of(KERNELS["dtw"])
+    X = make_samples(KERNELS["dtw"])
     y = np.arange(N) % 2
     KreinLogisticRegression(kernel="dtw", verbose=1).fit(X, y)
     assert "100%" in capsys.readouterr().out
@@ -106,7 +109,7 @@ def test_verbose_prints_progress(capsys):
 
 def test_the_second_run_reads(tmp_path, worth_it):
     kernel = KERNELS["dtw"]
-    X = kernel.check(samples_of(kernel))
+    X = kernel.check(make_samples(kernel))
     with measuring(cache=tmp_path / "made"):
         first = compute_measure(kernel.measure, X, {"window": 0.5})
         computed = sum(worth_it)
@@ -123,7 +126,7 @@ def test_the_second_run_reads(tmp_path, worth_it):
 def test_estimators_use_the_folder_that_the_environment_names(
     tmp_path, monkeypatch, worth_it
 ):
-    X, y = samples_of(KERNELS["dtw"]), np.arange(N) % 2
+    X, y = make_samples(KERNELS["dtw"]), np.arange(N) % 2
     monkeypatch.setenv("KREINLEARN_CACHE", str(tmp_path))
     KreinLogisticRegression(kernel="dtw").fit(X, y)
     computed = sum(worth_it)
@@ -136,7 +139,7 @@ def test_estimators_use_the_folder_that_the_environment_names(
 
 
 def test_quick_measures_are_not_kept(tmp_path):
-    X = KERNELS["dtw"].check(samples_of(KERNELS["dtw"]))
+    X = KERNELS["dtw"].check(make_samples(KERNELS["dtw"]))
     with measuring(cache=tmp_path):
         compute_measure(KERNELS["dtw"].measure, X, {})
     assert list(tmp_path.iterdir()) == []
@@ -145,7 +148,7 @@ def test_quick_measures_are_not_kept(tmp_path):
 @pytest.mark.parametrize("damage", ["cut", "empty", "grow", "removed", "folder"])
 def test_damaged_blocks_are_computed_again(tmp_path, worth_it, damage):
     kernel = KERNELS["dtw"]
-    X = kernel.check(samples_of(kernel))
+    X = kernel.check(make_samples(kernel))
     with measuring(cache=tmp_path):
         whole = compute_measure(kernel.measure, X, {})
         (folder,) = tmp_path.iterdir()
@@ -172,9 +175,9 @@ def test_damaged_blocks_are_computed_again(tmp_path, worth_it, damage):
         assert sum(worth_it) == 0
 
 
-def test_a_folder_that_cannot_be_written_is_said_once(tmp_path, worth_it):
+def test_a_read_only_folder_warns_once(tmp_path, worth_it):
     (tmp_path / "file").write_text("no folder")
-    X = KERNELS["dtw"].check(samples_of(KERNELS["dtw"]))
+    X = KERNELS["dtw"].check(make_samples(KERNELS["dtw"]))
     with measuring(cache=tmp_path / "file"), pytest.warns(UserWarning) as said:
         D = compute_measure(KERNELS["dtw"].measure, X, {})
     assert len(said) == 1 and "could not be kept" in str(said[0].message)
@@ -185,7 +188,7 @@ def test_old_files_make_room(tmp_path, worth_it, monkeypatch):
     size = 8 * (N * N + 64 * 64) // 2
     monkeypatch.setattr(_cache, "MAX_CACHE_BYTES", 3 * size)
     kernel = KERNELS["dtw"]
-    X = kernel.check(samples_of(kernel))
+    X = kernel.check(make_samples(kernel))
     with measuring(cache=tmp_path):
         for k, window in enumerate([0.2, 0.4, 0.6]):
             compute_measure(kernel.measure, X, {"window": window})
@@ -225,7 +228,7 @@ def test_content_that_cannot_be_pickled_is_not_stored(tmp_path, worth_it):
     class Odd(float):
         pass
 
-    X = KERNELS["dtw"].check(samples_of(KERNELS["dtw"], 70))
+    X = KERNELS["dtw"].check(make_samples(KERNELS["dtw"], 70))
     with measuring(cache=tmp_path):
         compute_measure(KERNELS["dtw"].measure, X, {"window": Odd(0.2)})
         compute_measure(KERNELS["dtw"].measure, X, {"window": Odd(0.9)})
@@ -233,7 +236,7 @@ def test_content_that_cannot_be_pickled_is_not_stored(tmp_path, worth_it):
 
 
 def test_a_search_measures_new_samples_once(monkeypatch):
-    X = samples_of(KERNELS["dtw"], 60)
+    X = make_samples(KERNELS["dtw"], 60)
     y = np.arange(60) % 2
     model = KreinLogisticRegressionCV(kernel="dtw", lams=[1e-2], cv=2).fit(X, y)
     assert len(model.estimators_) > 1

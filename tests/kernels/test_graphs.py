@@ -32,7 +32,7 @@ def random_graphs(n, seed=0, letters="CNO", d=0):
     return [*result[:-1], result[0]]
 
 
-def neighbors_of(n, edges):
+def list_neighbors(n, edges):
     around = {v: set() for v in range(n)}
     for i, j in edges:
         around[i].add(j)
@@ -45,7 +45,7 @@ def wl_naive(X, Y, rounds=5):
 
     def counts(graph):
         n, edges, labels, *_ = graph
-        around = neighbors_of(n, edges)
+        around = list_neighbors(n, edges)
         now = [str(len(around[v]) if labels is None else labels[v]) for v in range(n)]
         found = Counter((0, each) for each in now)
         for r in range(rounds):
@@ -59,7 +59,7 @@ def wl_naive(X, Y, rounds=5):
 
 def node_naive(x, y, rounds=2, decay=0.5, width=1.0):
     """Return the assignment score of two graphs, from its definition."""
-    own, other = neighbors_of(*x[:2]), neighbors_of(*y[:2])
+    own, other = list_neighbors(*x[:2]), list_neighbors(*y[:2])
 
     def start(v, w):
         if x[2] is not None:
@@ -89,7 +89,7 @@ def grakel_graphs(graphs):
     found = []
     for n, edges, labels, *_ in graphs:
         # With weights: from plain lists, GraKeL drops nodes that have no neighbors.
-        around = {v: dict.fromkeys(w, 1.0) for v, w in neighbors_of(n, edges).items()}
+        around = {v: dict.fromkeys(w, 1.0) for v, w in list_neighbors(n, edges).items()}
         labels = {v: str(label) for v, label in enumerate(labels)}
         found.append(grakel.Graph(around, node_labels=labels))
     return grakel.WeisfeilerLehmanOptimalAssignment, found

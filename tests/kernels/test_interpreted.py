@@ -9,11 +9,11 @@ import pytest
 
 from kreinlearn import KreinLogisticRegressionCV
 from kreinlearn.kernels import KERNELS, gram
-from tests.kernels.test_cache import samples_of
+from tests.kernels.test_cache import make_samples
 from tests.kernels.test_plain import assert_same_without_compiler
 
 WRAP = "ignore:overflow encountered:RuntimeWarning"
-"""Hashes of labels are meant to wrap; NumPy's numbers say so, compiled ones do not."""
+"""Ignore overflow warnings of NumPy: hashes of labels wrap on purpose."""
 
 OTHERS = ("wasserstein", "levenshtein", "jaro_winkler")
 """What POT and RapidFuzz compute."""
@@ -37,14 +37,14 @@ def matrices(n, d, seed=0):
 
 
 def measures(found):
-    """Add what kernels say of series, sequences, graphs, sets and matrices."""
+    """Add the kernels of series, sequences, graphs, sets and matrices."""
     for kernel in KERNELS.values():
         if kernel.samples == "rows" or kernel.name in OTHERS:
             continue  # rows are in test_plain.py
         for number, params in enumerate([{}, *MORE.get(kernel.name, [])]):
             for d in (2, 3, 5) if kernel.samples == "matrices" else (0,):
-                X = matrices(5, d) if d else samples_of(kernel, 5)
-                Y = matrices(3, d, 1) if d else samples_of(kernel, 3, seed=1)
+                X = matrices(5, d) if d else make_samples(kernel, 5)
+                Y = matrices(3, d, 1) if d else make_samples(kernel, 3, seed=1)
                 key = f"{kernel.name} {number} {d}"
                 found[f"{key} symmetric"] = kernel.function(X, **params)
                 found[f"{key} cross"] = kernel.function(X, Y, **params)

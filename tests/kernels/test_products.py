@@ -272,7 +272,7 @@ def test_other_mistakes_are_those_of_gram(args, params):
 
 
 @pytest.mark.usefixtures("small_blocks")
-def test_mistakes_are_where_they_are_said_to_be():
+def test_mistakes_are_at_the_stated_place():
     X = matrices(70)
     X[61] *= -1
     with pytest.raises(ValueError, match=r"X\[61\]"):
@@ -356,7 +356,7 @@ print(peak() - before)
 
 
 @pytest.mark.slow  # in a process of its own; the next one counts what is taken here
-@pytest.mark.skipif(peak() is None, reason="the system does not tell the peak")
+@pytest.mark.skipif(peak() is None, reason="the system does not report the peak")
 def test_memory_does_not_grow_with_the_matrix():
     ran = subprocess.run(
         [sys.executable, "-c", MEMORY], capture_output=True, text=True, check=True
@@ -382,7 +382,7 @@ def test_workspaces_share_a_budget(monkeypatch):
         assert sum(part.nbytes for workspace in taken for part in workspace) < 2**26
 
 
-def threads_of(n_threads):
+def count_threads_used(n_threads):
     """Return the threads that share out pieces of work."""
     seen = set()
     threads.parallel_for(lambda *_: seen.add(threading.get_ident()), 100, n_threads)
@@ -397,7 +397,7 @@ def test_a_thread_may_keep_kernels_to_itself():
             assert apply_limit(7) == 3
     with limit_threads(1):
         assert apply_limit(7) == 1
-        assert threads_of(4) == {threading.get_ident()}
+        assert count_threads_used(4) == {threading.get_ident()}
         elsewhere = []
         other = threading.Thread(target=lambda: elsewhere.append(apply_limit(7)))
         other.start()

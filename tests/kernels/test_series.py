@@ -195,7 +195,7 @@ def test_aeon_lcss_in_a_window(aeon):
     assert (ours <= theirs(aeon, "lcss", X, epsilon=0.3, window=0.3)[is_exact(X)]).all()
 
 
-@pytest.mark.slow  # they compile anew in each process
+@pytest.mark.slow  # they are compiled again in each process
 @CHANNELS
 def test_tslearn(channels):
     """The root, as ours; a window in samples, and padding with NaN."""
@@ -242,7 +242,7 @@ print(peak() - before)
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(peak() is None, reason="the system does not tell the peak")
+@pytest.mark.skipif(peak() is None, reason="the system does not report the peak")
 def test_no_table_of_a_pair_is_stored():
     """Of two series of length 6,000 it would have 288 MB."""
     call = [sys.executable, "-c", MEMORY]
@@ -423,6 +423,6 @@ def test_bad_parameters(name, params, words):
         getattr(kernels, name)(ONE, **params)
 
 
-def test_overflow_is_said():
+def test_overflow_warns():
     with pytest.raises(ValueError, match="too large for double precision"):
         kernels.dtw([[1e200], [0.0]])

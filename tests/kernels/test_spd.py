@@ -296,7 +296,7 @@ def test_signs_of_eigenvalues_are_as_documented(d):
         (3, 1.3, True),
     ],
 )
-def test_stein_is_definite_where_theory_says(d, beta, is_definite):
+def test_stein_is_definite_where_theory_has_it(d, beta, is_definite):
     # Around the identity, in the coordinates Z = (I - S) / (I + S) in which the kernel
     # is a power series whose coefficients show the sign.
     rng = np.random.default_rng(0)

@@ -65,7 +65,7 @@ def data():
     return X, y, np.where(np.arange(N) < 300, 0.0, rng.uniform(0.5, 2.0, N))
 
 
-def model_of(**given):
+def make_model(**given):
     return LandmarkLogisticRegression(**{"n_landmarks": M, "lam": 1e-3} | given)
 
 
@@ -107,8 +107,8 @@ def cut(array, n_parts):
 def test_coefficients_are_those_of_a_fit_in_memory(client, data, given):
     X, y, w = data
     rows = da.from_array(X, chunks=(1100, 2))
-    found = model_of(**given).fit(rows, y, w)
-    assert_same(found, model_of(**given).fit(X, y, w))
+    found = make_model(**given).fit(rows, y, w)
+    assert_same(found, make_model(**given).fit(X, y, w))
 
 
 @pytest.mark.slow
@@ -120,7 +120,7 @@ def test_chunks_and_memory_have_no_influence(client, data, chunks, memory):
     X, y, _ = data
     rows = da.from_array(X, chunks=(chunks, 5))
     labels = da.from_array(y, chunks=700)
-    assert_same(model_of(memory=memory).fit(rows, labels), model_of().fit(X, y))
+    assert_same(make_model(memory=memory).fit(rows, labels), make_model().fit(X, y))
 
 
 @pytest.mark.slow
@@ -130,8 +130,8 @@ def test_frames_are_fitted_and_predicted(client, data):
     numbered = frame.assign(label=y, number=np.arange(N))
     table = dd.from_pandas(numbered, npartitions=4)
     some = table[table["number"] < 1200]  # leaves partitions without rows
-    model = model_of().fit(some[list("abcde")], some["label"])
-    expected = model_of().fit(frame[:1200], y[:1200])
+    model = make_model().fit(some[list("abcde")], some["label"])
+    expected = make_model().fit(frame[:1200], y[:1200])
     assert_same(model, expected)
     assert model.feature_names_in_.tolist() == list("abcde")
     lazy = model.predict(table[list("abcde")])
@@ -143,11 +143,11 @@ def test_frames_are_fitted_and_predicted(client, data):
 @pytest.mark.slow
 def test_lists_of_delayed_chunks_and_of_futures(client, data):
     X, y, w = data
-    expected = model_of().fit(X, y, w)
+    expected = make_model().fit(X, y, w)
     parts = [cut(each, 5) for each in data]
-    assert_same(model_of().fit(*parts), expected)
+    assert_same(make_model().fit(*parts), expected)
     futures = [client.compute(each) for each in parts]
-    assert_same(model_of().fit(*futures), expected)
+    assert_same(make_model().fit(*futures), expected)
 
 
 def common_letters(words, others):
@@ -162,7 +162,7 @@ def test_samples_that_are_no_rows(client):
     parts = [dask.delayed(words[i : i + 30]) for i in (0, 30, 60)]
     labels = [dask.delayed(y[i : i + 30]) for i in (0, 30, 60)]
     given = {"kernel": common_letters, "n_landmarks": 10}
-    found, expected = model_of(**given).fit(parts, labels), model_of(**given)
+    found, expected = make_model(**given).fit(parts, labels), make_model(**given)
     assert_same(found, expected.fit(words, y))
     lazy = found.predict_proba(parts).compute()
     np.testing.assert_allclose(lazy, expected.predict_proba(words), rtol=1e-6)
@@ -172,7 +172,7 @@ def test_samples_that_are_no_rows(client):
 def test_predictions_are_lazy(data, labels):
     X, y, _ = data
     kept = np.isin(y, labels)
-    model = model_of().fit(X[kept], y[kept])
+    model = make_model().fit(X[kept], y[kept])
     rows = da.from_array(X, chunks=(700, 2))
     for name in ("decision_function", "predict", "predict_proba", "predict_log_proba"):
         lazy, expected = getattr(model, name)(rows), getattr(model, name)(X)
@@ -193,7 +193,7 @@ def test_engines_give_the_same_sums(client, data, memory, dtype):
     chunks = [Chunk(X[i : i + 700], y[i : i + 700], w[i : i + 700]) for i in STARTS]
     executor = ThreadExecutor(MemorySource(X, y, w, 1000), 10**8, n_threads=1)
     local = Engine(executor, dtype)
-    parts = [dask.delayed(_chunk_of)(*chunk) for chunk in chunks]
+    parts = [dask.delayed(_find_chunk)(*chunk) for chunk in chunks]
     remote = Engine(DaskExecutor(parts, None, memory, client), dtype)
     both = [remote, local]
     summaries = [engine.summarize(plan) for engine in both]
@@ -237,7 +237,7 @@ def test_engines_give_the_same_sums(client, data, memory, dtype):
 STARTS = range(0, N, 700)
 
 
-def _chunk_of(*given):
+def _find_chunk(*given):
     return Chunk(*given)
 
 
@@ -257,7 +257,7 @@ def test_second_derivatives_of_a_subsample_are_the_same_to_the_bit(
         executor = ThreadExecutor(MemorySource(X, y, w, 900), 10**8, n_threads=1)
         if size is not None:
             cuts = [slice(i, i + size) for i in range(0, N, size)]
-            parts = [dask.delayed(_chunk_of)(X[c], y[c], w[c]) for c in cuts]
+            parts = [dask.delayed(_find_chunk)(X[c], y[c], w[c]) for c in cuts]
             executor = DaskExecutor(parts, client=client)
         engine = Engine(executor)
         engine.summarize(plan)
@@ -273,7 +273,7 @@ def test_large_hessians_are_made_one_by_one(client, data, monkeypatch):
     X, y, _ = data
     monkeypatch.setattr(DaskExecutor, "max_result_bytes", 1000)
     rows = da.from_array(X, chunks=(500, 5))
-    assert_same(model_of().fit(rows, y), model_of().fit(X, y))
+    assert_same(make_model().fit(rows, y), make_model().fit(X, y))
 
 
 def test_what_workers_may_keep():
@@ -311,19 +311,19 @@ def test_bad_collections_are_one_sentence(client, data):
     ]
     for given, targets, words in bad:
         with pytest.raises(ValueError, match=words):
-            model_of().fit(given, targets)
+            make_model().fit(given, targets)
     with pytest.raises(ValueError, match="must not be negative"):
-        model_of().fit(rows, y, -w)
+        make_model().fit(rows, y, -w)
     with pytest.raises(ValueError, match="must be a matrix in memory"):
-        model_of(kernel="precomputed").fit(rows, y)
+        make_model(kernel="precomputed").fit(rows, y)
     with pytest.raises(ValueError, match="must be a number of folds"):
-        model_of(cv=[(np.arange(9), np.arange(9))]).fit(rows, y)
+        make_model(cv=[(np.arange(9), np.arange(9))]).fit(rows, y)
 
 
 def test_no_client_is_one_sentence(data):
     rows = da.from_array(data[0], chunks=(1000, 5))
     with pytest.raises(ValueError, match=r"needs a cluster, and there is no client of"):
-        model_of().fit(rows, data[1])
+        make_model().fit(rows, data[1])
 
 
 @pytest.mark.slow
@@ -367,10 +367,10 @@ def assert_it_goes_on(tmp_path, client, start, stop):
     with start() as lost, lost.as_current():
         watch = in_last_stage(2, stop)
         with pytest.raises(ConnectionError, match=r"has gone away in the middle of"):
-            model_of(verbose=watch, **given).fit(rows, y)
+            make_model(verbose=watch, **given).fit(rows, y)
     with client.as_current():
-        model = model_of(**given).fit(rows, y)
-    expected = model_of(lam=1e-5).fit(X, y)
+        model = make_model(**given).fit(rows, y)
+    expected = make_model(lam=1e-5).fit(X, y)
     scale = np.abs(expected.coef_).max()
     assert np.abs(model.coef_ - expected.coef_).max() < 1e-8 * scale
     assert model.n_passes_ < expected.n_passes_
@@ -437,9 +437,9 @@ def test_a_killed_worker_changes_nothing(tmp_path, step, delay):
 
     watch = in_last_stage(step, kill)
     with cluster_of_two() as client, client.as_current():
-        model = model_of(verbose=watch, **given).fit(parts, labels)
+        model = make_model(verbose=watch, **given).fit(parts, labels)
         killers[0].join()
-    assert_same(model, model_of(**given).fit(X, y))
+    assert_same(model, make_model(**given).fit(X, y))
     reads = [len((tmp_path / str(i)).read_text("ascii")) for i in range(20)]
     # Each chunk is read to be counted and then to be cached, the first once more for
     # its columns. Chunks of the lost worker are read again, and no others.
@@ -451,14 +451,14 @@ def pid_and_peak():
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(peak() is None, reason="the system does not tell the peak")
+@pytest.mark.skipif(peak() is None, reason="the system does not report the peak")
 def test_limits_of_memory_are_kept():
     limit = 600 * 10**6
     with cluster_of_two(memory_limit=limit) as client, client.as_current():
         rows = da.random.RandomState(0).uniform(size=(400_000, 10), chunks=(50_000, 10))
         labels = (da.sin(6 * rows[:, 0]) + rows[:, 1] > 0.6).astype(int)
         before = client.run(pid_and_peak)
-        model = model_of(n_landmarks=300).fit(rows, labels)
+        model = make_model(n_landmarks=300).fit(rows, labels)
         after = client.run(pid_and_peak)
     assert model.converged_
     assert {pid for pid, _ in before.values()} == {pid for pid, _ in after.values()}

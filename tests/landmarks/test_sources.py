@@ -160,7 +160,7 @@ def test_only_a_chunk_is_checked_at_a_time():
     assert sum(sizes) == N + N - 3 * 90  # blocks before the ninth chunk are skipped
 
 
-def test_what_is_kept_is_said_before():
+def test_kept_similarities_are_reported_before():
     rows = []
     model(verbose=rows.append).fit(parts())
     assert rows[0]["landmarks"] == 30 and "GiB granted" in rows[0]

@@ -102,7 +102,7 @@ def test_intercepts_are_looked_for_where_they_must_be(loss, columns, monkeypatch
     monkeypatch.setattr(
         module, "intercepts", lambda *given: asked.append(given[4:]) or usual(*given)
     )
-    # At a stationary point the dual variables tell them, whatever constants they have.
+    # At a stationary point they follow from the dual variables, for any constants.
     point = dual.point(w)
     start, accuracy = asked.pop()
     np.testing.assert_allclose(start, point.c, atol=1e-8)

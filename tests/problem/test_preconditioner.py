@@ -90,7 +90,7 @@ def test_a_sketch_of_nothing_leaves_all_as_it_is(rng):
     np.testing.assert_array_equal(found.solve(R), R)
 
 
-def test_models_without_preconditioner_where_they_are_told(rng):
+def test_models_without_preconditioner_where_requested(rng):
     K, n = gram_of_signature(30, 0), 30
     Y = rng.integers(0, 2, (n, 2, 1)).astype(float)
     weights, lam = np.full((n, 2), 1 / n), np.array([0.1, 0.2])

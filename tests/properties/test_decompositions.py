@@ -1,4 +1,4 @@
-"""Decompositions of matrices: they give back the matrix, and parts are what they say.
+"""Decompositions of matrices: parts sum to the matrix and have the stated properties.
 
 The oracles are NumPy's eigenvectors and SciPy's matrix square root.
 """

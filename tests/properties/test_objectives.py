@@ -12,7 +12,7 @@ from tests.properties.draws import cases, examples, hypothesis, st
 MODES = st.sampled_from(["paper", "tight", "shift"])
 
 
-def risk_of(case, mode, intercept):
+def make_risk(case, mode, intercept):
     """Return the problem, its objective F and its surrogate, from their formulas."""
     K, lam, n = case.K, case.lam, case.n
     y = 2.0 * case.y - 1.0
@@ -43,7 +43,7 @@ def risk_of(case, mode, intercept):
     case=cases(), mode=MODES, intercept=st.booleans(), reach=st.integers(-2, 3)
 )
 def test_a_surrogate_touches_and_majorizes(case, mode, intercept, reach):
-    risk, objective, formula = risk_of(case, mode, intercept)
+    risk, objective, formula = make_risk(case, mode, intercept)
     size = 10.0**reach / (case.lam * case.n)
     base, w = size * case.rng.standard_normal((2, risk.dim))
     surrogate = risk.surrogate(base)
@@ -61,7 +61,7 @@ def test_a_surrogate_touches_and_majorizes(case, mode, intercept, reach):
 @examples(20)
 @hypothesis.given(case=cases(most=15), mode=MODES, intercept=st.booleans())
 def test_safe_steps_on_surrogates_never_raise_the_objective(case, mode, intercept):
-    risk, objective, _ = risk_of(case, mode, intercept)
+    risk, objective, _ = make_risk(case, mode, intercept)
     safe = GradientDescent(step="lipschitz")
     solver = CCCP(inner=safe, eps=1e-9, outer_iter=5, max_inner=30)
     result = solver.solve(risk, case.rng.standard_normal(risk.dim), tol=1e-12)
@@ -70,7 +70,7 @@ def test_safe_steps_on_surrogates_never_raise_the_objective(case, mode, intercep
     assert abs(objective(result.w) - risk.value(result.w)) <= 1e-9 * abs(values).max()
 
 
-def dual_of(case, intercept, lam=None):
+def make_dual(case, intercept, lam=None):
     classes = len(np.unique(case.y))
     Y = (case.y[:, None] == np.arange(classes)).astype(float)
     Y, loss = (Y[:, 1:], Logistic()) if classes == 2 else (Y, Multinomial())
@@ -100,7 +100,7 @@ def dual_value(case, A, lam):
 def test_newton_lowers_the_dual_step_by_step(case, intercept, down):
     # Far below the threshold of uniqueness, too, where the dual is not convex.
     lam = case.lam * 10.0**-down
-    dual = dual_of(case, intercept, lam)
+    dual = make_dual(case, intercept, lam)
     result = DualNewton(max_iter=200).solve(dual, tol=1e-8)
     values = [row["value"] for row in result.history if row["lam"] == lam]
     scale = max(1.0, np.abs(values).max())
@@ -114,7 +114,7 @@ def test_newton_lowers_the_dual_step_by_step(case, intercept, down):
 @examples(20)
 @hypothesis.given(case=cases(classes=(2, 3)), reach=st.integers(-2, 1))
 def test_no_other_point_has_a_lower_dual_where_it_is_convex(case, reach):
-    dual = dual_of(case, False)
+    dual = make_dual(case, False)
     A = dual.point(DualNewton().solve(dual, tol=1e-10).w).A[:, 0]
     best = dual_value(case, A, case.lam)
     logits = 10.0**reach * case.rng.standard_normal(dual.Y.shape)

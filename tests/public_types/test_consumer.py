@@ -13,7 +13,7 @@ CONSUMER = Path(__file__).with_name("consumer.py")
 
 
 def check(call, folder, **environ):
-    """Run a type checker in an empty folder; return its code and what it said."""
+    """Run a type checker in an empty folder; return its code and its output."""
     environ = os.environ | environ
     done = subprocess.run(call, capture_output=True, text=True, cwd=folder, env=environ)
     return done.returncode, done.stdout + done.stderr

@@ -53,7 +53,7 @@ DATA = {
 }
 
 
-def spectrum_of(X, n=150):
+def make_spectrum(X, n=150):
     X = scaled(X[:n])
     K = tl1_naive(X, X, 0.5 * X.shape[1])
     mu = np.linalg.eigvalsh(K)[::-1]
@@ -67,7 +67,7 @@ def spectrum_of(X, n=150):
     }
 
 
-def reliability_of(right, given):
+def make_reliability(right, given):
     place = np.minimum((5 * given).astype(int), 4)
     bins = [place == each for each in np.unique(place)]
     observed = [float(right[own].mean()) for own in bins]
@@ -107,10 +107,10 @@ def scored(method, model, X, y, kernel):
     }
     if is_two:
         fpr, tpr, _ = roc_curve(y, given)
-        reliable = reliability_of(y, given)
+        reliable = make_reliability(y, given)
     else:
         fpr, tpr, _ = roc_curve((y[:, None] == np.arange(3)).ravel(), proba.ravel())
-        reliable = reliability_of(guess == y, proba.max(axis=1))
+        reliable = make_reliability(guess == y, proba.max(axis=1))
     curve = {"roc": {"fpr": fpr.tolist(), "tpr": tpr.tolist()}}
     return row | curve | {"reliability": reliable, "error": None, "failed": 0}
 
@@ -142,7 +142,7 @@ def comparison(name, nasty=False):
             "Use the similarity: learning with it is as good as the best.",
             f"{len(rows)} rows were compared.",
         ],
-        "data": data | {"kernels": {kernel: spectrum_of(X)}},
+        "data": data | {"kernels": {kernel: make_spectrum(X)}},
         "methods": [row["method"] for row in rows],
         "rows": rows,
         "command": "krein compare moons",
@@ -188,7 +188,7 @@ def inspection(*, labels=True, nasty=False):
         "folds": 5,
     }
     n = len(X)
-    spectrum = spectrum_of(X)
+    spectrum = make_spectrum(X)
     return spectrum | {
         "kind": "inspection",
         "source": NASTY if nasty else "train.csv",

@@ -142,7 +142,7 @@ def test_a_page_is_fit_to_be_read(opened, name):
         assert all(light != dark for light, dark in pairs)
 
 
-def values_of(texts):
+def read_values(texts):
     return [float(text.split(" ")[0]) for text in texts if text != "–"]
 
 
@@ -157,7 +157,7 @@ def test_a_click_sorts_numbers_as_numbers_and_dashes_last(opened):
             assert head.nth(column).get_attribute("aria-sort") == order
             texts = page.evaluate(COLUMN, column)
             assert texts[-1] == "–"
-            values = values_of(texts)
+            values = read_values(texts)
             assert len(values) == 4
             assert values == sorted(values, reverse=order == "descending")
     assert page.locator("th[aria-sort]").count() == 1
@@ -227,7 +227,7 @@ def test_two_columns_from_a_thousand_pixels_on(opened):
     assert first == second
 
 
-def test_a_table_wider_than_the_screen_says_so(opened):
+def test_a_table_wider_than_the_screen_has_a_note(opened):
     page = opened("comparison", 360, 740)
     frame = page.locator(".parts > div .frame").first
     assert frame.locator(".hint").is_visible()

@@ -141,7 +141,7 @@ def test_nothing_of_a_user_becomes_markup():
     inspection_page(lone).encode()
 
 
-def test_rows_with_the_same_predictions_are_said_once(one):
+def test_rows_with_the_same_predictions_are_listed_once(one):
     found = copy.deepcopy(one)
     first = found["rows"][0]
     found["rows"] += [dict(first, method=name, label=name) for name in ("flip", "clip")]
@@ -154,7 +154,7 @@ def test_rows_with_the_same_predictions_are_said_once(one):
     assert "share a row" not in comparison_page(one)
 
 
-def test_differences_are_paired_and_told_apart_by_their_intervals(one, one_page):
+def test_differences_are_paired_and_judged_by_their_intervals(one, one_page):
     [said] = [
         a for a in alts(one_page) if a.startswith("Differences from") and "−" in a
     ]

@@ -46,7 +46,7 @@ def test_data_are_listed_and_checked(capsys, tmp_path):
     assert code == 2 and "'moons'" in err and len(err.splitlines()) == 1
 
 
-def test_reproduce_without_data_says_where_to_get_it(capsys, tmp_path):
+def test_reproduce_without_data_names_the_source(capsys, tmp_path):
     args = ("--data", str(tmp_path), "--out", str(tmp_path / "out"))
     code, out, err = run(capsys, "table3", *args)
     assert code == 2 and out == "" and len(err.splitlines()) == 1

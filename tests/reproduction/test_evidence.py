@@ -1,4 +1,4 @@
-"""What speaks for a reading, by hand."""
+"""Evidence for a reading, computed by hand."""
 
 from math import log2
 

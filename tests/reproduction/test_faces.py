@@ -88,4 +88,4 @@ def test_real_faces(data_home):
     assert X.shape == (640, 192, 168) and X.dtype == np.uint8
     np.testing.assert_array_equal(np.bincount(y)[1:], 64)
     D = distances("yaleb", "log_euclid", (1, 1), data_home)
-    assert D[np.triu_indices(640, 1)].min() > 0.2**2  # as the notes say
+    assert D[np.triu_indices(640, 1)].min() > 0.2**2  # as in the notes

@@ -103,7 +103,7 @@ def test_lam_that_diverges_on_all_rows_gives_way_to_the_next_best():
         return protocol._fit(method, choice, None, y, 0)[0]
 
     assert fitted(rows=2) == 0.01  # of the same matrix
-    assert fitted(rows=4) == 10.0  # chosen on all rows: taken as it is
+    assert fitted(rows=4) == 10.0  # chosen on all rows: used unchanged
     assert fitted(rows=2, ranking=ranking[:1]) == 10.0  # none is better
     # A quarter of it is what the estimator gets: 2.5 diverges, 0.25 does not.
     assert fitted(rows=2, method=summed) == 1.0

@@ -31,7 +31,7 @@ def small(monkeypatch, rings):
     return parts
 
 
-def cell_of(name, evidence=None):
+def find_cell(name, evidence=None):
     """Return a cell; its data set is known, but that of `small` is used."""
     settings = (("evidence", evidence), ("half", "fixed")) if evidence else ()
     return Cell("readings", "monks1", name, 0, settings)
@@ -47,7 +47,7 @@ def fitted(parts, reading, lam, eps=None, **settings):
 
 @pytest.mark.parametrize("name", [LETTERS["GD"], CHOSEN["GD"], LETTERS["SGD"]])
 def test_accuracy_of_a_reading(small, name):
-    record = make_record(cell_of(name), evaluate(cell_of(name)))
+    record = make_record(find_cell(name), evaluate(find_cell(name)))
     assert record["method"] == name
     assert record["status"] in ("max_iter", "diverged")
     assert 0.3 < record["acc"] <= 1
@@ -59,7 +59,7 @@ def test_accuracy_of_a_reading(small, name):
 
 
 def started(name):
-    record = make_record(cell_of(name, "starts"), evaluate(cell_of(name, "starts")))
+    record = make_record(find_cell(name, "starts"), evaluate(find_cell(name, "starts")))
     assert (record["status"], record["n"]) == ("done", N)
     assert list(record["hits"]) == list(INITS)
     assert all(len(hits) == len(GRID) == 7 for hits in record["hits"].values())
@@ -98,7 +98,7 @@ def test_starts_of_a_reading(small, name, first):
 def test_steps_of_a_reading(small, kind):
     found = {}
     for name in (LETTERS[kind], CHOSEN[kind]):
-        cell = cell_of(name, "steps")
+        cell = find_cell(name, "steps")
         record = make_record(cell, evaluate(cell))
         assert (record["status"], record["n"]) == ("done", N)
         assert not {"acc", "hits", "curves"} & set(record)

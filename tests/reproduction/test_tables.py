@@ -21,7 +21,7 @@ from reproduction.tables import TABLE_MAKERS
 RESULTS = Path(__file__).parents[2] / "docs" / "results"
 
 
-def tables_of(stored, name, runs=3):
+def make_tables(stored, name, runs=3):
     records = read(stored(name, runs))
     return records, TABLE_MAKERS[name](summarize_records(records), find_notes(name))
 
@@ -41,7 +41,7 @@ def test_summary_by_hand(stored):
 
 
 def test_table3_numbers_by_hand(stored):
-    records, (theirs, ours, overview) = tables_of(stored, "table3")
+    records, (theirs, ours, overview) = make_tables(stored, "table3")
     names = [column.text for column in theirs.columns[1:]]
     assert names == list(published.TABLE3_METHODS)
     assert [column.text for column in ours.columns[1:]] == list(published.TABLE3_OURS)
@@ -90,7 +90,7 @@ def test_csv_survives_a_round_trip(stored, name):
 
 @pytest.mark.parametrize("name", TABLE_MAKERS)
 def test_markdown_survives_a_round_trip(stored, name):
-    _, tables = tables_of(stored, name)
+    _, tables = make_tables(stored, name)
     for table in tables:
         lines = format_table(table, find_notes(name)).splitlines()
         start = next(i for i, line in enumerate(lines) if line.startswith("| "))

@@ -1,4 +1,4 @@
-"""Progress of measures: told if they take long."""
+"""Progress of long measures."""
 
 import io
 import time
@@ -14,7 +14,7 @@ class Terminal(io.StringIO):
 
 
 @pytest.mark.parametrize("stream", [io.StringIO, Terminal])
-def test_long_measures_are_told_and_short_ones_are_not(stream):
+def test_long_measures_report_progress_and_short_ones_do_not(stream):
     out = stream()
     with report_fraction(out) as tell:
         tell("dtw", 0.5, 0.1)

@@ -53,7 +53,7 @@ def test_last_line_cut_short_is_left_out_and_repaired(tmp_path, cut):
     assert path.read_bytes() == whole
 
 
-def test_damage_elsewhere_is_told(tmp_path):
+def test_damage_elsewhere_is_named(tmp_path):
     path = tmp_path / "toy.jsonl"
     with Store(path) as store:
         for run in range(3):

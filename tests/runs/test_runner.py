@@ -24,7 +24,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def essence(records):
-    """What does not depend on the clock or on the order of the workers."""
+    """Return the fields that do not depend on the clock or the order of workers."""
     return sorted((r["key"], r["seed"], r["status"], r.get("acc")) for r in records)
 
 

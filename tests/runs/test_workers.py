@@ -27,7 +27,7 @@ class Line:
 
 @pytest.fixture
 def own_process(monkeypatch):
-    """Let a worker live here: what it does to its process is undone, or left out."""
+    """Run a worker in this process; undo or skip its changes of the process."""
     for name in THREAD_VARIABLES:
         monkeypatch.setenv(name, os.environ.get(name, ""))
     monkeypatch.setattr(workers, "_end_with_parent", lambda: None)

@@ -40,7 +40,7 @@ def held_out(matrix, norms, columns, lams, **settings):
     return dict(zip(norms, out_of_fold_scores(paths, columns, **settings), strict=True))
 
 
-def columns_of(n_classes, seed=0):
+def make_columns(n_classes, seed=0):
     index = np.random.default_rng(seed).integers(0, n_classes, N)
     onehot = (index[:, None] == np.arange(n_classes)).astype(float)
     return index, onehot[:, 1:] if n_classes == 2 else onehot
@@ -81,7 +81,7 @@ def reference(Phi, index, w, lam, fit_intercept):
 )
 def test_two_classes(norm, kind, fit_intercept, weighted):
     K = matrix(kind)
-    index, columns = columns_of(2)
+    index, columns = make_columns(2)
     w = np.random.default_rng(3).uniform(0.5, 2.0, N) if weighted else np.ones(N)
     scale = compute_scale(K, w)
     w[HELD] = 0
@@ -107,7 +107,7 @@ def test_two_classes(norm, kind, fit_intercept, weighted):
 @pytest.mark.parametrize("norm", ["hilbert", "euclidean"])
 def test_three_classes(norm):
     K = matrix("dense")
-    index, columns = columns_of(3)
+    index, columns = make_columns(3)
     w = np.ones(N)
     scale = compute_scale(K, w)
     w[HELD] = 0
@@ -142,7 +142,7 @@ def two_folds():
 
 
 def test_both_norms_at_once_and_in_threads():
-    K, (_, columns) = matrix("dense"), columns_of(2)
+    K, (_, columns) = matrix("dense"), make_columns(2)
     folded = FoldedMatrix(K, *two_folds(), ["hilbert", "euclidean"])
     both = held_out(folded, folded.norms, columns, LAMS, tol=1e-7, **SETTINGS)
     for norm in both:
@@ -155,7 +155,7 @@ def test_both_norms_at_once_and_in_threads():
 
 
 def test_steps_that_end_early_are_not_converged():
-    K, (_, columns) = matrix("dense"), columns_of(2)
+    K, (_, columns) = matrix("dense"), make_columns(2)
     w = np.ones(N)
     w[HELD] = 0
     _, converged = ridge_scores(
@@ -173,7 +173,7 @@ def test_steps_that_end_early_are_not_converged():
 
 
 def test_warm_starts_are_scores_of_all_samples():
-    K, (index, columns) = matrix("dense"), columns_of(2)
+    K, (index, columns) = matrix("dense"), make_columns(2)
     w = np.ones(N)
     w[:5] = 0
     norms, lams = ("hilbert", "euclidean"), (0.1, 0.01)
@@ -200,7 +200,7 @@ def precisions(monkeypatch):
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("kind", ["dense", "general", "wide"])
 def test_single_precision_finds_the_same(kind, n_classes, precisions, monkeypatch):
-    K, (_, columns) = matrix(kind), columns_of(n_classes)
+    K, (_, columns) = matrix(kind), make_columns(n_classes)
     w = np.ones(N)
     w[HELD] = 0
     fold = compute_features(K, w, HELD)
@@ -221,7 +221,7 @@ def test_single_precision_finds_the_same(kind, n_classes, precisions, monkeypatc
 
 
 def test_tiny_lam_has_the_same_scores_in_single_precision(monkeypatch):
-    K, (_, columns) = matrix("dense"), columns_of(2)
+    K, (_, columns) = matrix("dense"), make_columns(2)
     w = np.ones(N)
     w[HELD] = 0
     fold = compute_features(K, w, HELD)
@@ -235,7 +235,7 @@ def test_tiny_lam_has_the_same_scores_in_single_precision(monkeypatch):
 
 
 def test_paths_that_fail_are_solved_in_double_precision(precisions):
-    K, (_, columns) = matrix("dense"), columns_of(2)
+    K, (_, columns) = matrix("dense"), make_columns(2)
     w = np.ones(N)
     w[HELD] = 0
     fold = compute_features(K, w, HELD)
@@ -246,7 +246,7 @@ def test_paths_that_fail_are_solved_in_double_precision(precisions):
 
 @pytest.mark.parametrize("seed", range(5))
 def test_next_to_no_penalty_on_separable_classes_stays_finite(seed):
-    index, columns = columns_of(3, seed)
+    index, columns = make_columns(3, seed)
     K = Dense(10.0 * (index[:, None] == index) + gram_of_signature(35, 25))
     w = np.ones(N)
     w[HELD] = 0
@@ -266,7 +266,7 @@ def test_next_to_no_penalty_on_separable_classes_stays_finite(seed):
 
 
 def test_a_race_by_single_precision_sees_nearly_the_same():
-    K, (_, columns) = matrix("dense"), columns_of(2)
+    K, (_, columns) = matrix("dense"), make_columns(2)
     single, double = (
         held_out(
             FoldedMatrix(K, *two_folds(), ["hilbert"], dtype),
@@ -284,7 +284,7 @@ def test_a_race_by_single_precision_sees_nearly_the_same():
 
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_stacked_folds_give_the_scores_of_single_folds(n_classes, precisions):
-    K, (_, columns) = matrix("dense"), columns_of(n_classes)
+    K, (_, columns) = matrix("dense"), make_columns(n_classes)
     held = [HELD, np.arange(1, N, 7), np.arange(2, N, 3)]  # folds of three sizes
     folds = []
     for rows in held:
@@ -310,7 +310,7 @@ def test_stacked_folds_give_the_scores_of_single_folds(n_classes, precisions):
 
 
 def test_only_folds_that_fail_are_solved_again(precisions, monkeypatch):
-    K, (_, columns) = matrix("dense"), columns_of(2)
+    K, (_, columns) = matrix("dense"), make_columns(2)
     folds = []
     for rows in (HELD, HELD + 1):
         w = np.ones(N)
@@ -343,7 +343,7 @@ def test_only_folds_that_fail_are_solved_again(precisions, monkeypatch):
 
 @pytest.mark.parametrize("unit", [1e-150, 1e-20, 1e20, 1e150])
 def test_scores_do_not_depend_on_the_unit_of_the_matrix(unit):
-    _, columns = columns_of(2)
+    _, columns = make_columns(2)
     w = np.ones(N)
     w[HELD] = 0
     found = []
@@ -368,7 +368,7 @@ def test_scores_do_not_depend_on_the_unit_of_the_matrix(unit):
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_matrices_together_give_the_scores_of_each(n_classes, monkeypatch):
     monkeypatch.setattr(ridge, "STACK_SCORES", 500)  # several stacks
-    _, columns = columns_of(n_classes)
+    _, columns = make_columns(n_classes)
     norms = ["hilbert", "krein", "euclidean"]
     matrices = [
         FoldedMatrix(K, *two_folds(), norms)
@@ -394,7 +394,7 @@ def test_matrices_together_give_the_scores_of_each(n_classes, monkeypatch):
 
 
 def test_a_path_starts_where_the_last_one_ended():
-    K, (_, columns) = matrix("dense"), columns_of(3)
+    K, (_, columns) = matrix("dense"), make_columns(3)
     w = np.ones(N)
     w[HELD] = 0
     norms = ["hilbert", "euclidean"]

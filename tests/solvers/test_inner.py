@@ -50,7 +50,7 @@ def test_first_rates():
     np.testing.assert_array_equal(safe.first_rate(bowl), [0.5, 0.25])
 
 
-def test_rates_shrink_as_told():
+def test_rates_shrink_as_set():
     once = run(GradientDescent(eta=0.5), [1.0], [1.0], most=1)
     np.testing.assert_allclose(once.w, [[0.5]])
     np.testing.assert_allclose(once.rate, [0.4])
@@ -300,7 +300,9 @@ def test_a_run_that_is_there_has_converged():
     stalled = CCCP(inner=Given([]), outer_iter=5).solve(problem, tol=1e-12)
     assert stalled.status == (Status.STALLED,) and stalled.n_iter == (1,)
     whole = CCCP(inner=Given([])).solve(problem, np.ones(31, dtype=int), tol=1e3)
-    assert whole.w.dtype == float  # a start of integers is no model of integers
+    assert (
+        whole.w.dtype == float
+    )  # integers as a start do not make the solution integer
 
 
 def test_starts_may_be_given_for_each_problem(rng):

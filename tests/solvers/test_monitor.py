@@ -1,4 +1,4 @@
-"""What is printed about a solve, to the letter."""
+"""Printed progress of a solver, letter by letter."""
 
 import io
 

@@ -30,7 +30,7 @@ def problem(lam, K=None, *, intercept=True, seed=3):
     return KreinDual(K, Y, weights, lam, Logistic(), intercept)
 
 
-def test_rows_tell_the_way_of_each_problem():
+def test_rows_have_the_path_of_each_problem():
     block = problem([1.0, 1e-3])
     result = DualNewton().solve(block, tol=1e-8, after=[-1, 0])
     rows = [dict(row) for row in result.history]
@@ -103,7 +103,7 @@ def test_long_paths_take_longer_strides():
     np.testing.assert_allclose(factors[0] / factors[1], 1e250**0.01)
 
 
-def test_products_are_computed_again_before_an_end_is_told():
+def test_products_are_computed_again_before_a_problem_ends():
     K = gram_of_signature(25, 10, seed=3)
     block = problem([0.5], Rounded(K))
     result = DualNewton().solve(block, tol=1e-7)
@@ -216,7 +216,7 @@ def test_one_that_breaks_leaves_the_others_alone(monkeypatch):
 
 
 def test_a_step_that_overflows_warns_nobody(monkeypatch):
-    # What is not finite is told by the status; solvers never warn.
+    # The status reports values that are not finite; solvers never warn.
     usual = newton.NewtonStep.step
 
     def rough(self, block, point, state):
@@ -250,7 +250,7 @@ def test_products_are_all_counted(lam):
     K = Counting(gram_of_signature(25, 10, seed=3))
     result = DualNewton().solve(problem([lam], K), tol=1e-9)
     assert result.status == (Status.CONVERGED,)
-    # All but the one that tells where to start.
+    # All but the one that gives the start.
     assert result.history[-1]["products"] == K.products - 1
 
 

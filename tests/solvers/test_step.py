@@ -1,4 +1,4 @@
-"""One Newton step: what it remembers, how it shifts, where it ends."""
+"""One Newton step: its memory, its shift and its end."""
 
 from types import SimpleNamespace
 
@@ -241,7 +241,7 @@ def test_conjugate_gradients_solve_the_system(columns, intercept, sketched):
         assert columns * found.products < found.columns < 2 * columns * found.products
 
 
-def test_conjugate_gradients_stop_when_told():
+def test_conjugate_gradients_stop_on_request():
     block = dual((30, 0), (0.1,))
     model = block.model(block.point(block.start()), np.zeros(1))
     for most in (1, 3):

@@ -130,7 +130,7 @@ def test_eigenvalues_that_are_zero_to_rounding():
 
 
 @pytest.mark.parametrize("mode", ["paper", "tight", "shift"])
-def test_splits_hold_what_they_say(mode):
+def test_splits_have_the_stated_properties(mode):
     K = gram_of_signature(12, 5)
     mu = np.linalg.eigvalsh(K)
     parts = split(Dense(K), mode)

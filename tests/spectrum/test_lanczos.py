@@ -17,7 +17,7 @@ class Counting(Dense):
         return super().matmat_native(B)
 
 
-def spectrum_of(values, seed=0):
+def compute_spectrum(values, seed=0):
     """Return a matrix with these eigenvalues."""
     n = len(values)
     Q, _ = np.linalg.qr(np.random.default_rng(seed).standard_normal((n, n)))
@@ -43,7 +43,7 @@ def test_an_isolated_eigenvalue_is_not_overlooked():
     # smallest Ritz value settles above zero with a tiny residual long before.
     n = 400
     values = np.append(np.linspace(1.0, 10.0, n - 1) ** 2, -0.5)
-    K = spectrum_of(values)
+    K = compute_spectrum(values)
     v = np.linalg.eigh(K)[1][:, 0]
     verdicts = []
     for seed in range(50):
@@ -60,10 +60,10 @@ def test_an_isolated_eigenvalue_is_not_overlooked():
 
 def test_proofs_are_cheap_and_end_early_without_hope():
     values = np.concatenate([np.linspace(0.0, 10.0, 500), [1e4]])
-    easy = Counting(spectrum_of(values))
+    easy = Counting(compute_spectrum(values))
     assert certify_above(easy, -2.0, max_steps=50).verdict is True
     assert easy.products < 35
-    hard = Counting(spectrum_of(values))
+    hard = Counting(compute_spectrum(values))
     assert certify_above(hard, -1e-6, max_steps=50).verdict is None
     assert hard.products <= 12
 
@@ -75,8 +75,8 @@ def test_small_matrices_are_seen_whole(n):
     assert certify_above(Dense(np.zeros((n, n))), -0.5, max_steps=50).verdict is True
 
 
-def test_ends_are_followed_as_far_as_told():
-    K = spectrum_of(np.linspace(-1.0, 5.0, 300))
+def test_eigenvalues_are_followed_as_far_as_requested():
+    K = compute_spectrum(np.linspace(-1.0, 5.0, 300))
     loose = extreme(Dense(K), "smallest", rtol=1e-1)
     tight = extreme(Dense(K), "smallest", rtol=1e-10, max_steps=300)
     assert loose.steps < tight.steps < 300
@@ -91,7 +91,7 @@ def test_ends_are_followed_as_far_as_told():
 
 def test_ends_in_spaces_that_are_invariant():
     # After two steps there is nothing new: two eigenvalues, the ends of the spectrum.
-    K = Counting(spectrum_of(np.array([-3.0] * 5 + [2.0] * 5)))
+    K = Counting(compute_spectrum(np.array([-3.0] * 5 + [2.0] * 5)))
     low = extreme(K, "smallest")
     assert (low.steps, K.products) == (2, 2)
     assert low.value == pytest.approx(-3.0) and low.error < 1e-12
@@ -109,7 +109,7 @@ def test_ends_are_known():
 def test_lanczos_vectors_stay_orthogonal():
     # Without reorthogonalization an eigenvalue that stands out would come back.
     values = np.concatenate([[1e3], np.linspace(0.0, 1.0, 150)])
-    K = Dense(spectrum_of(values))
+    K = Dense(compute_spectrum(values))
     entries = list(_lanczos(K, 1.0, 60, 0))
     assert len(entries) == 60
     T = np.diag([alpha for alpha, _ in entries])
@@ -123,8 +123,8 @@ def test_lanczos_vectors_stay_orthogonal():
     )
 
 
-def test_a_floor_tells_the_smallest_ritz_value():
-    K = spectrum_of(np.linspace(1.0, 2.0, 40))
+def test_a_bound_comes_with_the_smallest_ritz_value():
+    K = compute_spectrum(np.linspace(1.0, 2.0, 40))
     found = certify_above(Dense(K), 0.0, max_steps=40)
     assert found.verdict is True
     steps = found.steps
@@ -149,7 +149,7 @@ def test_a_level_on_an_eigenvalue_is_not_proven():
 
 def test_the_proof_takes_what_the_start_may_hide():
     # Exactly as many steps as Christoffel's function at the level asks for.
-    K, level = spectrum_of(np.linspace(1.0, 10.0, 200)), 0.9
+    K, level = compute_spectrum(np.linspace(1.0, 10.0, 200)), 0.9
     found = certify_above(Dense(K), level, max_steps=200)
     assert found.verdict is True and found.steps > 10
     x = np.random.default_rng(0).standard_normal(200)
@@ -176,7 +176,7 @@ def test_a_sum_that_grows_too_slowly_is_hopeless():
 
 @pytest.mark.parametrize("scale", [1e-8, 1.0, 1e8])
 def test_invariant_spaces_are_seen_at_any_scale(scale):
-    K = Dense(scale * spectrum_of(np.array([1.0] * 5 + [2.0] * 5)))
+    K = Dense(scale * compute_spectrum(np.array([1.0] * 5 + [2.0] * 5)))
     found = certify_above(K, 0.5 * scale, max_steps=9)
     assert found.verdict is True and found.steps == 2
     assert found.value == pytest.approx(scale)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Settings:
-    """What is said of a run: everything random comes from the seed."""
+    """Results of a run; all randomness comes from the seed."""
 
     seed: int
     keep: Path

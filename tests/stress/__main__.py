@@ -69,6 +69,6 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    for number in (signal.SIGINT, signal.SIGTERM):  # the table is printed all the same
+    for number in (signal.SIGINT, signal.SIGTERM):  # the table is printed nevertheless
         signal.signal(number, signal.default_int_handler)
     sys.exit(main())

@@ -47,7 +47,7 @@ def _action(name: str) -> Callable[[Path], None]:
 
 
 def _life(name: str, folder: Path, out: Connection, limit: int | None) -> None:
-    """Do something under a limit; what is told goes to a pipe, which has none."""
+    """Run a command under a limit; its output goes to a pipe, which has none."""
     action = _action(name)
     fork_workers()
     os.chdir(folder)
@@ -87,7 +87,7 @@ def start(
 
 
 def end(process: BaseProcess, told: Connection) -> tuple[int | None, str]:
-    """Wait for the end of a process; return its code, and what it told."""
+    """Wait for the end of a process; return its code and its output."""
     process.join(PATIENCE)
     if process.is_alive():
         process.kill()

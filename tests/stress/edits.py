@@ -1,7 +1,7 @@
-"""Saved models that were edited: refused, or predicting to the last bit what they did.
+"""Edited models in files: rejected, or with the same predictions to the last bit.
 
-Every edit has checksums of the archive that are right; none has another digest. Who
-makes a digest of their own, or takes it away, is not stopped by it: it is no signature.
+Every edit has correct checksums of the archive; none has a new digest. A digest is not
+a signature: anyone can compute a new one, or remove it.
 """
 
 import io
@@ -72,7 +72,7 @@ def models() -> list[Saved]:
     return found
 
 
-def members_of(content: bytes) -> dict[str, bytes]:
+def read_members(content: bytes) -> dict[str, bytes]:
     """Return what an archive holds, by name."""
     with ZipFile(io.BytesIO(content)) as archive:
         return {name: archive.read(name) for name in archive.namelist()}
@@ -92,13 +92,13 @@ def edited(rng: random.Random, content: bytes, other: bytes) -> bytes:
     way = rng.random()
     if way < 0.6:
         return rezipped(rng, content)
-    members = members_of(content)
+    members = read_members(content)
     names = sorted(members.keys() - {STAMP})
     one, two = rng.choice(names), rng.choice(names)
     if way < 0.7:  # two members change places
         members[one], members[two] = members[two], members[one]
     elif way < 0.8:  # a member of another model
-        theirs = members_of(other)
+        theirs = read_members(other)
         members[one] = rng.choice([theirs[name] for name in sorted(theirs)])
     elif way < 0.9:  # one number of an array
         arrays = [name for name in names if name.endswith(".npy")] or names

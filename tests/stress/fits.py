@@ -1,8 +1,8 @@
 """Fits of every kind of similarity, with certificates computed again in long double.
 
-A fit may be refused with one sentence. Otherwise the model must be finite, its
-probabilities must be probabilities, and its residual must be what it says, or below its
-tolerance if it says that it converged.
+A fit may raise one clear error. Otherwise the model must be finite, its
+probabilities must be probabilities, and its residual must be correct, and below
+the tolerance if it reports convergence.
 """
 
 import itertools

@@ -1,8 +1,8 @@
-"""Kills at random moments: nothing that was told is lost, doubled or torn.
+"""Kills at random moments: no reported record is lost, duplicated or torn.
 
-Each round runs something that can be gone on with in an empty folder, kills it several
-times, and compares its end with that of a run that nobody disturbed. Processes are
-forked from one that has imported everything, which makes them cheap.
+Each round runs a resumable command in an empty folder, kills it several times, and
+compares the result with that of an undisturbed run. Processes are forked from one that
+has imported everything, which makes them cheap.
 """
 
 import multiprocessing
@@ -57,7 +57,7 @@ def fork_workers() -> None:
 
 
 def _life(name: str, folder: Path) -> None:
-    """Run something; what it tells goes to a file."""
+    """Run a command; its output goes to a file."""
     from tests.stress.resumable import RESUMABLE
 
     log = os.open(folder / "log", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
@@ -76,8 +76,8 @@ def start(name: str, folder: Path) -> BaseProcess:
     return process
 
 
-def lines_of(folder: Path) -> list[str]:
-    """Return the lines that were told, without one that is not whole."""
+def read_lines(folder: Path) -> list[str]:
+    """Return the complete lines of the output."""
     path = folder / "log"
     text = path.read_text(encoding="utf-8") if path.exists() else ""
     return text.split("\n")[:-1]
@@ -127,10 +127,10 @@ def wait_for_moment(
     if rng.random() < 0.5:
         process.join(rng.uniform(0.0, usual))
         return process.is_alive()
-    before = sum(mark in line for line in lines_of(folder))
+    before = sum(mark in line for line in read_lines(folder))
     more, end = rng.randint(1, 4), time.monotonic() + PATIENCE
     while process.is_alive() and time.monotonic() < end:
-        if sum(mark in line for line in lines_of(folder)) >= before + more:
+        if sum(mark in line for line in read_lines(folder)) >= before + more:
             process.join(rng.choice((0.0, 0.001, 0.01, 0.1)) * rng.random())
             break
         process.join(0.002)
@@ -146,7 +146,7 @@ def fault(name: str, folder: Path) -> str:
         held = kind.held(folder)
     except Exception as error:
         return f"torn: {type(error).__name__}: {error}"
-    if lost := kind.told(lines_of(folder)) - set(held):
+    if lost := kind.told(read_lines(folder)) - set(held):
         return f"lost: {sorted(lost)[:3]}"
     if len(held) != len(set(held)):
         return "doubled"
@@ -160,13 +160,13 @@ def ended(process: BaseProcess, folder: Path) -> str:
         process.kill()
         return f"hangs after {PATIENCE:.0f} seconds"
     if process.exitcode != 0:
-        return f"ended with {process.exitcode}: {lines_of(folder)[-3:]}"
+        return f"ended with {process.exitcode}: {read_lines(folder)[-3:]}"
     return ""
 
 
 @cache
 def undisturbed(name: str, folder: Path) -> tuple[Any, float]:
-    """Return how a run ends if nobody kills it, and how long it takes."""
+    """Return the result and the seconds of a run that is not killed."""
     from tests.stress.resumable import RESUMABLE
 
     place = folder / "undisturbed"
@@ -264,8 +264,8 @@ class Cluster:
         if process.is_alive():
             process.kill()
             wrong = wrong or "hangs without its scheduler"
-        elif process.exitcode and not lines_of(folder)[-1].startswith("krein: "):
-            wrong = wrong or f"no sentence but {lines_of(folder)[-1]}"
+        elif process.exitcode and not read_lines(folder)[-1].startswith("krein: "):
+            wrong = wrong or f"no sentence but {read_lines(folder)[-1]}"
         self.start()
         return wrong, start("dask", folder)
 

@@ -81,7 +81,7 @@ def _place(error: BaseException) -> str:
 
 
 def _work(pipe: Connection) -> None:
-    """Read batches of files, as asked for, and tell after each file."""
+    """Read batches of files on request, and report after each file."""
     import tests.stress.seeds  # noqa: F401  before memory is limited
 
     _limit_memory()

@@ -1,7 +1,7 @@
-"""What can be ended at any moment and gone on with: small runs of each kind.
+"""Small runs of each kind that can be interrupted at any moment and resumed.
 
-A run works in a folder and tells on its output what it has written. What is told must
-be there after a kill.
+A run works in a folder and reports on its output the records that it has written.
+Reported records must exist after a kill.
 """
 
 import gzip
@@ -40,7 +40,7 @@ class Resumable:
     result: Callable[[Path], Any]
     """Returns what is to be the same without a kill."""
     marks: str
-    """What lines hold that tell of something written."""
+    """Parts of lines that report a written record."""
 
 
 def _samples(n: int, n_features: int = 5) -> tuple[np.ndarray, np.ndarray]:
@@ -67,7 +67,7 @@ TOLD = re.compile(r"\S+ \d+/\d+ (.+?) \S+(?: \d\.\d{3})?(?:, \S+ left)?")
 
 
 def _keys(lines: list[str]) -> set[str]:
-    """Return the keys of records that lines of progress tell of."""
+    """Return the keys of the records in lines of progress."""
     found = map(TOLD.fullmatch, lines)
     return {match[1] for match in found if match and not match[1].startswith("(")}
 
@@ -191,7 +191,7 @@ def _measure(folder: Path) -> None:
 
 
 def _told_rows(lines: list[str]) -> set[str]:
-    """Return rows of blocks that are kept: the last that was told may not be yet."""
+    """Return rows of stored blocks; the last reported one may be missing."""
     shares = [float(line.split()[1]) for line in lines if line.startswith("share ")]
     n = len(ROWS)
     known = [round(n - n * (1 - share) ** 0.5) for share in shares[:-1]]

@@ -133,7 +133,7 @@ def _read_pairs(path: Path) -> None:
 
 
 def _model() -> list[dict[str, bytes]]:
-    # Not made here: what skops writes is different each time.
+    # Stored, because skops writes different bytes each time.
     found = Path(__file__).parents[1] / "data" / "models"
     return [{path.name: path.read_bytes()} for path in sorted(found.glob("*.krein"))]
 
@@ -150,7 +150,7 @@ def _cache() -> list[dict[str, bytes]]:
 
 
 def _read_cache(path: Path) -> None:
-    """A damaged cache is no error: a block of another size is computed again."""
+    """A damaged cache is not an error: a block of another size is computed again."""
     cache, rows = MeasureCache(path.parent, "dtw", 6), slice(0, 6)
     values = cache.read(rows)
     assert values is None or values.shape == VALUES.shape

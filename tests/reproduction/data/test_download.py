@@ -92,11 +92,11 @@ def original(layout, X, y):
     return "\n".join([*head, *lines, ""]), "\n".join([*labels, ""])
 
 
-def publish_entry(server, entry, samples_of):
-    """Publish the originals of an entry; `samples_of` maps a part to (X, y)."""
+def publish_entry(server, entry, make_samples):
+    """Publish the originals of an entry; `make_samples` maps a part to (X, y)."""
     members = {}
     for part, table in entry.parts.items():
-        texts = original(entry.layout, *samples_of(part))
+        texts = original(entry.layout, *make_samples(part))
         members.update(zip(table.original, texts, strict=False))
     if entry.archive:
         inside = {f"Some Folder/{name}": text for name, text in members.items()}
@@ -326,11 +326,11 @@ def test_every_data_set_comes_back_from_its_published_form(
     }
     entry = dataclasses.replace(entry, parts=parts)
 
-    def samples_of(part):
+    def make_samples(part):
         bunch = load(name, part=None if part == "all" else part)
         return bunch.data, bunch.target
 
-    publish_entry(server, entry, samples_of)
+    publish_entry(server, entry, make_samples)
     fetch(name, tmp_path, base_url=server.url, registry={name: entry})
     for part in entry.keys():
         assert local.inspect_file(entry, part, tmp_path) == ("ok", "")

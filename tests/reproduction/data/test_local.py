@@ -1,4 +1,4 @@
-"""Loading: what comes back, where it is looked for, and what is said if it fails."""
+"""Loading of data sets: results, search path, and messages of failures."""
 
 import gzip
 import os
@@ -58,7 +58,7 @@ def test_folder_is_argument_then_variable_then_cache(tmp_path, monkeypatch):
     assert os.listdir(tmp_path) == []
 
 
-def test_missing_file_says_where_and_what_to_do(tmp_path, monkeypatch):
+def test_missing_file_is_named_with_a_remedy(tmp_path, monkeypatch):
     monkeypatch.setenv("KREINLEARN_DATA", str(tmp_path / "none"))
     with pytest.raises(FileNotFoundError) as caught:
         load("guide1-t", part="train")

@@ -1,4 +1,4 @@
-"""Parsers against lines as they are published, typed here by hand."""
+"""Parsers against published lines, typed by hand."""
 
 import numpy as np
 import pytest

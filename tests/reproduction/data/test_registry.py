@@ -88,7 +88,7 @@ def test_unknown_name_lists_the_known_ones(name):
         ("monks3", "noise"),
     ],
 )
-def test_quirks_are_told(name, words):
+def test_quirks_are_reported(name, words):
     assert words in info(name).note
 
 

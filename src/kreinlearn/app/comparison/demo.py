@@ -194,9 +194,8 @@ def _state_digits(rows: Mapping[str, Record], spectrum: str) -> list[str]:
     return [
         f"{KREIN_CV} classifies {n - wrong[KREIN_CV]} of {n} handwritten digits "
         "correctly, from the distances between them alone.",
-        f"If a person reviews the {REVIEWED_FRACTION:.0%} that it is least certain of, "
-        f"{left[KREIN_CV]:.0f} of its {wrong[KREIN_CV]} errors remain "
-        f"({'; '.join(others)}).",
+        f"A review of the {REVIEWED_FRACTION:.0%} that it is least certain of leaves "
+        f"{left[KREIN_CV]:.0f} of its {wrong[KREIN_CV]} errors ({'; '.join(others)}).",
         f"{KREIN_CV} has a log-loss of {rows[KREIN_CV]['log_loss']:.3f}, and "
         f"{rival['method']}, logistic regression without the negative part, has "
         f"{rival['log_loss']:.3f}; {_state_margin(behind, 'log_loss')}"
@@ -336,13 +335,13 @@ def _make_contribution_figure(job: Job, row: int) -> Figure:
     body = [(str(i), str(y[i]), f"{x:+.3f}") for i, x in zip(known, sizes, strict=True)]
     return _make_image_figure(
         "Why",
-        f"The most doubtful image is a {y[row]} and predicted to be a {predicted}. The "
-        f"{k} training images that count most for {predicted} come first, then the "
-        f"{k} that count most against it. All contributions and the intercept sum to "
-        "the score.",
+        f"The most doubtful image shows the digit {y[row]} and is predicted as "
+        f"{predicted}. The {k} training images that count most for {predicted} come "
+        f"first, then the {k} that count most against it. All contributions and the "
+        "intercept sum to the score.",
         f"Contributions to the score of {predicted}",
         known,
-        [f"{x:+.2f}\na {y[i]}" for i, x in zip(known, sizes, strict=True)],
+        [f"{x:+.2f}\ndigit {y[i]}" for i, x in zip(known, sizes, strict=True)],
         (f"Contributions to the score of {predicted}.", heads, body),
     )
 
