@@ -79,16 +79,16 @@ def format_tables(rows, seconds):
             "",
             f"On workers the same work takes {seconds['factor']:.2f} times as long.",
         ]
-    out += ["", "Measured, and foretold from the rows marked *learned*:", ""]
+    out += ["", "Measured, and predicted from the rows marked *fitted*:", ""]
     out += [
-        "| where | rows | landmarks | similarities | passes | seconds | foretold | |"
+        "| where | rows | landmarks | similarities | passes | seconds | predicted | |"
     ]
     out += ["| --- | --- | --- | --- | --- | --- | --- | --- |"]
     for r in rows:
         kept = "kept" if r["kept"] else "computed in each pass"
         where = "two workers" if r["where"] == "workers" else "one process"
         ratio = r["foretold"] / r["seconds"]
-        quality = "learned" if r["role"] == "learned" else f"**{ratio:.2f}**"
+        quality = "fitted" if r["role"] == "learned" else f"**{ratio:.2f}**"
         out.append(
             f"| {where} | {r['n']:,} | {r['landmarks']:,} | {kept} | {r['passes']} | "
             f"{r['seconds']:.2f} | {r['foretold']:.2f} | {quality} |"
@@ -97,7 +97,7 @@ def format_tables(rows, seconds):
     if remote:
         out += [
             "",
-            "| rows | landmarks | sent, MB | foretold | worker, MB | foretold |",
+            "| rows | landmarks | sent, MB | predicted | worker, MB | predicted |",
         ]
         out += ["| --- | --- | --- | --- | --- | --- |"]
     for r in remote:

@@ -69,7 +69,8 @@ def read_records(folder):
     for path in sorted(Path(folder).glob("*.jsonl")):
         for line in path.read_text(encoding="utf-8").splitlines():
             row = json.loads(line)
-            found[tuple(row.get(name) for name in KEY_FIELDS)] = row
+            if "bench" in row:  # other records of the same revision stand beside them
+                found[tuple(row.get(name) for name in KEY_FIELDS)] = row
     return list(found.values())
 
 
