@@ -98,6 +98,7 @@ def main(argv=None):
     title = "in the field"
     records = run_cells(cells, options.records, measure_cell, options.jobs, title)
     about = {case: describe_case(case, data) for case, data in found.items()}
+    records.sort(key=lambda each: each["key"])  # sums as in the packed file
     rows = summarize_splits(records, about, options.repeats * OUTER_FOLDS)
     print("\n".join(format_tables(rows)), flush=True)
     if options.out:
