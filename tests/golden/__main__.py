@@ -1,7 +1,7 @@
 """Compare results of the working tree with those of another revision.
 
 python -m tests.golden --against REV [--only PATTERN] [--fits] [--commands]
-python -m tests.golden --store        write the values that CI compares with
+python -m tests.golden --store        add values of new cases, which CI compares
 python -m tests.golden --inventory    write the list of what users can see
 """
 
@@ -30,7 +30,7 @@ def main() -> int:
     parser.add_argument("--only", metavar="PATTERN", action="append", default=[])
     parser.add_argument("--fits", action="store_true", help="fits only")
     parser.add_argument("--commands", action="store_true", help="commands only")
-    parser.add_argument("--store", action="store_true", help="write values for CI")
+    parser.add_argument("--store", action="store_true", help="add values for CI")
     parser.add_argument("--inventory", action="store_true", help="write the inventory")
     given = parser.parse_args()
     sys.path.insert(0, str(install.ROOT / "src"))  # whatever is installed
