@@ -1,4 +1,4 @@
-"""Tables, figures and self-contained HTML pages; knows no feature.
+"""Tables, figures and self-contained HTML pages.
 
 Figures have one style, and pictures for each kind of screen. Matplotlib is imported
 only when a figure is drawn. Pages have tables that sort, figures and notes, and need no
@@ -11,6 +11,7 @@ import io
 import math
 import re
 import warnings
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -529,7 +530,7 @@ def spectrum_figure(found: Findings, title: str) -> Figure | None:
 
 
 @dataclass(frozen=True)
-class PageResult:
+class PageResult(ABC):
     """Results with a verdict, a table and a page; notebooks show the first two.
 
     Attributes
@@ -541,17 +542,18 @@ class PageResult:
     results: dict[str, Any]
 
     @property
+    @abstractmethod
     def verdict(self) -> str:
         """The results in a sentence or two."""
-        raise NotImplementedError
 
     @property
+    @abstractmethod
     def table(self) -> "DataFrame":
         """The scores."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _make_page(self) -> str:
-        raise NotImplementedError
+        """Return the page as HTML."""
 
     def __repr__(self) -> str:
         return f"{self.verdict}\n\n{self.table.to_string(float_format='{:.3f}'.format)}"
@@ -631,8 +633,16 @@ def html(
     versions : mapping or str
         Versions of libraries.
     """
-    content = dict(locals())  # the arguments, by name
-    return _load_template().render(content)
+    return _load_template().render(
+        title=title,
+        sections=sections,
+        sentences=sentences,
+        remarks=remarks,
+        facts=facts,
+        notes=notes,
+        command=command,
+        versions=versions,
+    )
 
 
 @cache
